@@ -29,7 +29,7 @@ from penstock.core.steps.step import Intent, Outcome, StepKind
 from penstock.core.steps.token import write_token
 from penstock.core.steps.window import Watermark
 from penstock.plan.cascade import upstream_models
-from penstock.plan.drift.inputs import wanted_pins
+from penstock.plan.changes import wanted_pins
 from penstock.plan.values import Now
 
 PENSTOCK = str(Path(sys.executable).with_name("penstock"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from penstock.app.checking.reports import CheckReport
+    from penstock.app.checking.results import CheckReport
     from penstock.app.commands.verify import VerifyReport
     from penstock.app.entry import (
         audit,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from penstock.strategies.history.verify import Violation
 
 _HOMES = {
-    "penstock.app.checking.reports": ("CheckReport",),
+    "penstock.app.checking.results": ("CheckReport",),
     "penstock.app.commands.verify": ("VerifyReport", "Violation"),
     "penstock.app.reports": (
         "AuditReport",

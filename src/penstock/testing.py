@@ -11,6 +11,6 @@ A project's test is one function::
 from __future__ import annotations
 
 from penstock.app.entry import run_unit_tests
-from penstock.app.unit_testing.reports import UnitResult, UnitTestReport
+from penstock.app.unit_testing.differences import UnitResult, UnitTestReport
 
 __all__ = ["UnitResult", "UnitTestReport", "run_unit_tests"]

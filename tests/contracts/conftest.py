@@ -11,7 +11,7 @@ from contracts.postgres_server import programs, started
 from contracts.store_cases import HERE, LEASE, OURS, run
 from fakes.clock import FixedClock
 from penstock.state.lease import Identity
-from penstock.state.memory.store import MemoryStore
+from penstock.state.memory import MemoryStore
 from penstock.state.open import open_store
 
 

@@ -16,8 +16,7 @@ from fakes.builders import a_model, a_source
 from fakes.flaky import FlakyStore
 from fakes.place import statuses
 from fakes.workshop import Workshop
-from penstock.app.execution.leases import patiently
-from penstock.app.services.workers import beating
+from penstock.app.services.workers import beating, patiently
 from penstock.core.errors import LeaseHeldError, StateError
 from penstock.core.records import Status
 from penstock.state.open import open_store

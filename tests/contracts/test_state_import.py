@@ -7,13 +7,10 @@ import pytest
 from contracts.store_cases import BROKEN, DAY, HERE, OURS, days, failed_gate, succeed, with_mark
 from contracts.store_cases import check as checked
 from penstock.core.errors import StateError
-from penstock.state.memory.store import MemoryStore
 
 
 @pytest.fixture
 def store(store):
-    if isinstance(store, MemoryStore):
-        pytest.skip("its document is its own")
     store.journal.begin(with_mark(7), {"sql-1": "select 1"}, HERE, None)
     store.journal.reject(days("step-2", "lines", (1, 2)), BROKEN, HERE)
     checked(store, days("step-3", "lines", (1, 2)), failed_gate(DAY.key(2)))

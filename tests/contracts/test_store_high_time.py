@@ -8,7 +8,6 @@ import pytest
 from contracts.store_cases import BROKEN, ELSEWHERE, HERE, OTHER, intent, succeed, wrote
 from fakes.clock import NOON
 from penstock.app.execution.commit import Ended
-from penstock.app.execution.remember import remembered
 from penstock.core.names import TableName
 from penstock.core.ports.ports import RebuiltStep
 from penstock.core.steps.step import StepKind
@@ -111,7 +110,7 @@ def test_a_run_keeps_the_same_high_times_in_memory_as_the_store(store):
     record = None
     for step, version in steps:
         succeed(store, step, version)
-        record = remembered(record, Ended(step, wrote(version)), NOON)
+        record = Ended(step, wrote(version)).record_after(record, NOON)
         pictures.append(record.high_time)
         assert pictures[-1] == high(store)
 

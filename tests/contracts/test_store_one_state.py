@@ -13,7 +13,7 @@ from penstock.app.request import RunRequest, StatusRequest
 from penstock.core.errors import PlanOutdatedError, StateError
 from penstock.core.records import Holder
 from penstock.plan.values import State
-from penstock.state.memory.store import MemoryStore
+from penstock.state.memory import MemoryStore
 
 USERS = a_model("users")
 THEIRS = Holder("run-theirs", "host-b", 44, "bob")

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from penstock.app.checking.inputs import CheckedRows, CheckInputs
+from penstock.app.checking.results import CheckedRows, CheckInputs
 from penstock.core.checks import Check, ColumnCheck, Condition, Phase, Rule
 from penstock.core.columns.schema import Schema
 from penstock.core.findings import Location
@@ -15,10 +15,9 @@ from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.partitions.ranges import of_numbers
 from penstock.core.query import Query, mentioned
 from penstock.core.statement import Row
+from penstock.project.checks.kept import condition_of
 from penstock.project.checks.scene import ConditionKind
-from penstock.project.checks.texts import condition_of
-from penstock.strategies.checks.partitions import key_sql
-from penstock.strategies.checks.phase import ROWS, named
+from penstock.strategies.checks.queries import ROWS, key_sql, named
 from penstock.strategies.checks.typed import measured
 
 EVERY = frozenset({"partition_date", "start_date", "end_date", "run_date"})

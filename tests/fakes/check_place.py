@@ -18,7 +18,7 @@ from fakes import delta_tables
 from fakes.clock import FixedClock
 from fakes.drift_place import DriftPlace
 from fakes.requests import ranged
-from penstock.app.checking.reports import CheckReport
+from penstock.app.checking.results import CheckReport
 from penstock.app.commands.check import check
 from penstock.app.reports import RunReport
 from penstock.app.request import CheckRequest, SnapshotRequest

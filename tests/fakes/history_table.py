@@ -19,13 +19,12 @@ from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit
 from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.step import Intent, StepKind
-from penstock.core.strategy import Build, Layout, OnSchemaChange
+from penstock.core.strategy import Build, HistoryRun, Layout, OnSchemaChange
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.session import SparkStepSession
-from penstock.plan.schema.evolution import evolve
-from penstock.strategies.history.engine import history
-from penstock.strategies.history.snapshot import Snapshot
-from penstock.strategies.history.terms import Terms, terms_of
+from penstock.plan.evolution import evolve
+from penstock.strategies.history.snapshot import Snapshot, history, terms_of
+from penstock.strategies.history.terms import Terms
 from penstock.strategies.reshape import allow_widening
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ class HistoryTable:
         )
 
     def _terms(self, at: dt.datetime) -> Terms:
-        plain = terms_of(self.settings, at, self.settings.retention, allow_empty=False)
+        plain = terms_of(self.settings, HistoryRun(at, self.settings.retention))
         return replace(plain, **self.terms)  # type: ignore[arg-type]
 
     def _model(self):

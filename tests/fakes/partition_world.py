@@ -7,20 +7,20 @@ from dataclasses import dataclass, field, replace
 
 from fakes.builders import a_project, a_source
 from fakes.versioned_models import RUN_TIMESTAMP, a_commit, partition_code
-from penstock.core.facts import Head, LogCommit, Touched
+from penstock.core.facts import Touched
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partitions.partition import Span
 from penstock.core.partitions.ranges import numbers
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionRun, Status
 from penstock.core.steps.inputs import DeltaPin, Pin
-from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.drift.detect import Evidence, detect_drift
-from penstock.plan.drift.verdict import Verdict
+from penstock.plan.changes import Changes, PartitionsNow, TableNow
+from penstock.plan.detect_drift import Evidence, detect_drift
 from penstock.plan.planner import plan
-from penstock.plan.question import Scope
 from penstock.plan.resolve import body_of
+from penstock.plan.steps import Scope
 from penstock.plan.values import Now, Observed, Options, Plan, Step
+from penstock.plan.verdict import Verdict
 
 SOURCE = "raw.events"
 
@@ -85,7 +85,7 @@ class World:
     def verdicts(self) -> dict[str, Verdict]:
         """Judge every model of partitions."""
         return {
-            name: detect_drift(model, partition_code(model), self._evidence(name), self._changes())
+            name: detect_drift(model, *partition_code(model), self._evidence(name), self._changes())
             for name, model in self.project.models.items()
             if model.partition is not None
         }
@@ -134,7 +134,7 @@ class World:
 
     def _evidence(self, name: str) -> Evidence:
         table = self.tables[name]
-        target = TargetNow(table.version >= 0, name, ever_ours=True, foreign=tuple(table.foreign))
+        target = Observed(table.version >= 0, name, ever_ours=True, foreign=tuple(table.foreign))
         marks = dict(enumerate(self.marks, 1))
         return Evidence(self._runs(name), self.pins, marks, name, target)
 
@@ -156,11 +156,11 @@ class World:
             return Observed()
         settled = table.record.settled_version or 0
         foreign = tuple(
-            LogCommit(each.version, each.time, each.operation, changes_data=True)
+            Touched(each.version, each.time, each.operation)
             for each in table.foreign
             if each.version > settled
         )
-        return Observed(Head(table.version, ""), name, foreign, ever_ours=True)
+        return Observed(True, name, foreign, ever_ours=True)
 
 
 def _read(model: Model, step: Step) -> list[str]:

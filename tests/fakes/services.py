@@ -18,7 +18,7 @@ from penstock.core.steps.inputs import InputPin, Pin
 from penstock.core.steps.step import Intent, Outcome, StepKind
 from penstock.core.steps.token import write_fence
 from penstock.core.steps.window import Watermark
-from penstock.state.memory.store import MemoryStore
+from penstock.state.memory import MemoryStore
 
 ME = Holder("run-1", "here", 11, "ann")
 

@@ -17,7 +17,7 @@ from penstock.core.ports.ports import inert
 from penstock.core.project import LeaseSettings, Project
 from penstock.core.steps.token import write_fence
 from penstock.project.load import load_project
-from penstock.state.memory.store import MemoryStore
+from penstock.state.memory import MemoryStore
 
 if TYPE_CHECKING:
     from pyspark.sql import Row as SqlRow

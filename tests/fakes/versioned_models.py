@@ -18,11 +18,11 @@ from penstock.core.project import Project
 from penstock.core.query import Query
 from penstock.core.records import PartitionRun, Status
 from penstock.core.steps.inputs import DeltaPin, Pin
-from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.drift.detect import Evidence, PartitionCode
-from penstock.plan.drift.verdict import Piece, Verdict
-from penstock.plan.resolve import due, resolve
-from penstock.plan.values import Reason, State
+from penstock.plan.changes import Changes, PartitionsNow, TableNow
+from penstock.plan.detect_drift import Evidence
+from penstock.plan.resolve import Segment, due, resolve
+from penstock.plan.values import Observed, Reason, State
+from penstock.plan.verdict import Piece, Verdict
 from penstock.strategies.partition import Partition
 
 DAY, MONTH, WEEK = Grid(Grain.DAY), Grid(Grain.MONTH), Grid(Grain.WEEK)
@@ -127,9 +127,9 @@ def a_run(ranges: Ranges, fingerprint: int, step: int = 1, **changes: object) ->
     return PartitionRun(**(settings | changes))  # type: ignore[arg-type]
 
 
-def the_table(*foreign: Touched, lying: tuple[Span, ...] | None = None) -> TargetNow:
+def the_table(*foreign: Touched, lying: tuple[Span, ...] | None = None) -> Observed:
     """The target as penstock made it, and what others did to it."""
-    return TargetNow(there=True, table_id="t", ever_ours=True, foreign=foreign, lying=lying)
+    return Observed(True, table_id="t", ever_ours=True, foreign=foreign, lying=lying)
 
 
 def a_commit(
@@ -139,10 +139,12 @@ def a_commit(
     return Touched(version, RUN_TIMESTAMP, operation, spans={column: spans} if spans else {})
 
 
-def partition_code(model: Model, moment: dt.datetime = RUN_TIMESTAMP) -> PartitionCode:
+def partition_code(
+    model: Model, moment: dt.datetime = RUN_TIMESTAMP
+) -> tuple[Ranges, tuple[Segment, ...]]:
     """The partitions that are due at a time, with their SQL."""
     known = due(model, moment)
-    return PartitionCode(known, resolve(model, moment.date(), known))
+    return known, resolve(model, moment.date(), known)
 
 
 WITHIN = Computed("week_start", ((Lower(), Upper()),))
@@ -177,7 +179,7 @@ def the_project(*models: Model) -> Project:
 
 def synced(model: Model, **changes: object) -> Evidence:
     """What is on record of a model whose every due partition was made by one step a segment."""
-    segments = partition_code(model).segments
+    segments = partition_code(model)[1]
     marks = {at: each.body.fingerprint for at, each in enumerate(segments, 1)}
     runs = tuple(a_run((each.range,), at, at) for at, each in enumerate(segments, 1))
     settings: dict[str, object] = {
@@ -210,7 +212,7 @@ def changed_since(*commits: Touched, **runs: tuple[PartitionRun, ...]) -> Change
 
 def verdict_of(model: Model, **states: Ranges) -> Verdict:
     """Give a verdict on the due partitions of which these are in a state: `sql_changed=…`."""
-    known, segments = partition_code(model).known, partition_code(model).segments
+    known, segments = partition_code(model)[0], partition_code(model)[1]
     pieces = [
         Piece(low, high, Reason(State(state)), (), segment)
         for state, ranges in states.items()

@@ -17,7 +17,7 @@ from fakes.lake import FakeLake
 from fakes.places import FakePlaces
 from fakes.requests import a_run
 from fakes.services import an_intent
-from penstock.app.checking.reports import CheckReport
+from penstock.app.checking.results import CheckReport
 from penstock.app.commands.check import check
 from penstock.app.commands.run import run
 from penstock.app.planning.make_plan import Planned, make_plan
@@ -30,7 +30,7 @@ from penstock.core.records import Holder, Lease, ModelRecord
 from penstock.core.steps.inputs import InputPin
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.steps.token import write_fence, write_token
-from penstock.state.memory.store import MemoryStore
+from penstock.state.memory import MemoryStore
 
 ELSEWHERE = Holder("run-other", "host-b", 22, "bob")
 DEAD = Holder("run-dead", socket.gethostname(), 33, "eve")

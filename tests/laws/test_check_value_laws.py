@@ -15,7 +15,7 @@ from penstock.core.names import InputKind, InputName, TableName
 from penstock.project.checks.check import read_check
 from penstock.project.checks.kept import read_check_json, write_check
 from penstock.project.checks.phases import column_tests, name_of
-from penstock.project.checks.scene import UNKNOWN, Scene, World, allowed_in
+from penstock.project.checks.scene import UNKNOWN, Scene
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.nodes import node_of
 from penstock.project.sql.names import Named, NameResolver
@@ -124,8 +124,7 @@ def test_every_typed_type_is_drawn():
 
 def read(mapping):
     """Read a check, which must have no finding."""
-    world = World(RESOLVER, None, CACHE, lambda _: UNKNOWN)
-    scene = Scene(MODEL, STRATEGY, world, allowed_in(STRATEGY))
+    scene = Scene(MODEL, STRATEGY, RESOLVER, None, CACHE, lambda _: UNKNOWN)
     findings = []
     node = node_of(mapping, lambda path, key: HERE)
     found = read_check(node, Phase.AFTER, scene, findings)
@@ -181,8 +180,7 @@ def test_a_test_of_a_column_reads_as_its_check_does(kind, column, config, beside
     (test,) = column_tests(node_of(listed, lambda path, key: HERE), findings).after
 
     assert findings == []
-    world = World(RESOLVER, None, CACHE, lambda _: UNKNOWN)
-    scene = Scene(MODEL, STRATEGY, world, allowed_in(STRATEGY))
+    scene = Scene(MODEL, STRATEGY, RESOLVER, None, CACHE, lambda _: UNKNOWN)
     assert read_check(test, Phase.AFTER, scene, findings) == read(
         {"type": kind, "column": column, **arguments, **config}
     )

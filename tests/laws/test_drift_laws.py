@@ -25,9 +25,10 @@ from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.partitions.ranges import merged, numbers, of_numbers
 from penstock.core.records import PartitionRun, Status
 from penstock.core.steps.inputs import DeltaPin
-from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.drift.detect import Evidence, PartitionCode, detect_drift
+from penstock.plan.changes import Changes, PartitionsNow, TableNow
+from penstock.plan.detect_drift import Evidence, detect_drift
 from penstock.plan.resolve import Segment, resolve
+from penstock.plan.values import Observed
 
 FROM, DAYS = dt.date(2024, 1, 20), 30
 DATES = st.integers(0, DAYS).map(lambda days: FROM + dt.timedelta(days))
@@ -237,7 +238,7 @@ def judged(services) -> dict[int, tuple]:
         target=target_of(target),
     )
     known = ((sql[0][0][0], sql[-1][0][1]),)
-    verdict = detect_drift(model, PartitionCode(known, segments), evidence, changes_of(above))
+    verdict = detect_drift(model, known, segments, evidence, changes_of(above))
     return {n: piece.states for piece in verdict.pieces for n in range(piece.low, piece.high + 1)}
 
 
@@ -259,12 +260,12 @@ def run_of(span, row: Row, mark: int, step: int) -> PartitionRun:
     return PartitionRun(*span, status, mark, step, step, None, row.settled, row.holds_rows)
 
 
-def target_of(target: Stood) -> TargetNow:
+def target_of(target: Stood) -> Observed:
     if not target.there:
-        return TargetNow()
+        return Observed()
     commits = tuple(a_commit(version, *(spans or ())) for version, spans in target.foreign)
     table_id = "t" if target.is_ours else "other"
-    return TargetNow(True, table_id, ever_ours=True, foreign=commits, lying=target.lying)
+    return Observed(True, table_id, ever_ours=True, foreign=commits, lying=target.lying)
 
 
 def changes_of(above: dict[str, Above]) -> Changes:

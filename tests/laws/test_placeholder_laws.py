@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from penstock.core.names import TableName
 from penstock.core.query import PARAMETERS
+from penstock.project.checks.kept import condition_of, query_of
 from penstock.project.checks.scene import ConditionKind
-from penstock.project.checks.texts import condition_of, query_of
 from penstock.project.sql.names import NameResolver, QueryOwner
 
 ALL = frozenset(PARAMETERS)

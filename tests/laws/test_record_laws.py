@@ -11,8 +11,7 @@ from fakes.clock import FixedClock
 from laws.test_stores_read_back import OUTCOME, WHOLE_INTENT, placed
 from penstock.core.partitions.ranges import numbers, of_numbers
 from penstock.core.steps.step import StepKind
-from penstock.state.memory.store import MemoryStore
-from penstock.state.transitions.model_record import record_after
+from penstock.state.memory import MemoryStore
 from penstock.state.transitions.runs import (
     changed,
     compared,
@@ -23,6 +22,7 @@ from penstock.state.transitions.runs import (
     overlaid,
     ranges_of,
 )
+from penstock.state.transitions.transition import record_after
 
 pytestmark = pytest.mark.laws
 

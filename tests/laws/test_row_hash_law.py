@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from fakes.row_text import hash_of
 from penstock.core.columns.schema import Column
-from penstock.strategies.comparing import same
-from penstock.strategies.row_hash import row_hash
+from penstock.strategies.values import row_hash, same
 
 pytestmark = pytest.mark.spark
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from penstock.strategies.comparing import converted, merged_type, same
+from penstock.strategies.values import converted, merged_type, same
 
 BERLIN = "TIMESTAMP'2024-06-01 12:00:00+02:00'"
 UTC = "TIMESTAMP'2024-06-01 10:00:00Z'"

@@ -9,7 +9,7 @@ import pytest
 
 from fakes.row_text import hash_of
 from penstock.core.columns.schema import Column
-from penstock.strategies.row_hash import row_hash
+from penstock.strategies.values import row_hash
 
 
 def moment(text: str) -> dt.datetime:

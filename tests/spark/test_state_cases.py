@@ -11,7 +11,7 @@ from fakes.place import Place, statuses
 from penstock.app.commands.status import status
 from penstock.app.execution.recover import rebuild
 from penstock.app.request import StatusRequest
-from penstock.state.restore import restore
+from penstock.state.sql.sqlite import restore
 
 EVENTS = "{{ source('raw', 'events') }}"
 

@@ -8,7 +8,7 @@ from typing import assert_type
 
 import penstock
 from penstock.app.entry import run_unit_tests
-from penstock.app.unit_testing.reports import UnitTestReport
+from penstock.app.unit_testing.differences import UnitTestReport
 
 
 def calls() -> None:

@@ -29,12 +29,12 @@ from penstock.app.request import (
 from penstock.app.services.wire import open_project, opened, place_of
 
 if TYPE_CHECKING:
-    from penstock.app.checking.reports import CheckReport
+    from penstock.app.checking.results import CheckReport
     from penstock.app.commands.rollback import RollbackReport
     from penstock.app.commands.verify import VerifyReport
     from penstock.app.reports import AuditReport, DiffReport, HistoryReport, RunReport, StatusReport
     from penstock.app.request import AnySync
-    from penstock.app.unit_testing.reports import UnitTestReport
+    from penstock.app.unit_testing.differences import UnitTestReport
     from penstock.core.project import Project
 
 

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata, util
 from pathlib import Path
@@ -62,32 +62,25 @@ def is_whole(java: Java) -> bool:
 
 def how_to_install() -> str:
     """Give the command that installs Java on this system."""
-    command = next((line for tool, line in _INSTALL if shutil.which(tool)), "")
-    if command:
-        return f"install it with: {command}"
+    for tool, command in _INSTALL:
+        if shutil.which(tool):
+            return f"install it with: {command}"
     where = "" if sys.platform.startswith(("linux", "darwin")) else " for Windows"
     return f"install a Java 17 runtime{where} and set JAVA_HOME to it"
 
 
 def require_java(environ: Mapping[str, str]) -> Java:
     """Give a Java that is new enough, or raise `java-missing` (case J9)."""
-    java = find_java(environ)
+    java, needs = find_java(environ), f"Spark needs Java {NEEDED} or newer"
     if java is None:
-        raise EnvironmentMissingError(
-            "java-missing",
-            f"Spark needs Java {NEEDED} or newer and none was found",
-            hint=how_to_install(),
-        )
+        sentence = f"{needs} and none was found"
+        raise EnvironmentMissingError("java-missing", sentence, hint=how_to_install())
     if java.version < NEEDED:
-        raise EnvironmentMissingError(
-            "java-too-old",
-            f"Spark needs Java {NEEDED} or newer; {java.executable} is {java.version}",
-            hint=how_to_install(),
-        )
+        sentence = f"{needs}; {java.executable} is {java.version}"
+        raise EnvironmentMissingError("java-too-old", sentence, hint=how_to_install())
     return java
 
 
-_COORDINATE = "io.delta:delta-spark_4.2_2.13:{version}"
 _NUMBER = re.compile(r"\d+")
 # Spark ships these in newer versions; fetching them again only costs time.
 _EXCLUDED = (
@@ -122,19 +115,14 @@ def cached_jars(ivy: Path | None = None) -> tuple[str, ...]:
     """Give the jars of this delta-spark that lie in Ivy's cache, () unless all of them do."""
     _, delta = spark_versions()
     folder = (ivy or ivy_home()) / "jars"
-    ours = folder.glob(f"io.delta_*-{delta}.jar")
-    jars = sorted(map(str, (*ours, *_newest(folder.glob("io.unitycatalog_*.jar")))))
+    # One jar of each name: other versions of Delta may have left theirs in the cache.
+    catalogs = list(folder.glob("io.unitycatalog_*.jar"))
+    catalogs.sort(key=lambda jar: [int(number) for number in _NUMBER.findall(jar.stem)])
+    newest = {jar.stem.rpartition("-")[0]: jar for jar in catalogs}
+    jars = sorted(map(str, (*folder.glob(f"io.delta_*-{delta}.jar"), *newest.values())))
     needed = (f"delta-spark_4.2_2.13-{delta}.jar", f"delta-storage-{delta}.jar")
     whole = all(any(jar.endswith(name) for jar in jars) for name in needed)
     return tuple(jars) if whole else ()
-
-
-def _newest(jars: Iterable[Path]) -> Iterable[Path]:
-    """Leave one jar of each name: other versions of Delta may have left theirs in the cache."""
-    best: dict[str, Path] = {}
-    for jar in sorted(jars, key=lambda jar: [int(n) for n in _NUMBER.findall(jar.stem)]):
-        best[jar.stem.rpartition("-")[0]] = jar
-    return best.values()
 
 
 def ivy_home() -> Path:
@@ -142,22 +130,20 @@ def ivy_home() -> Path:
     return Path.home() / ".ivy2.5.2"
 
 
-def ensure_jars(ivy: Path | None = None) -> tuple[str, ...]:
+def ensure_jars() -> tuple[str, ...]:
     """Give the Delta jars, fetching them from Maven Central if this is the first time.
 
     Raises `jars-unreachable` when they can be neither found nor fetched.
     """
-    home = ivy or ivy_home()
-    jars = cached_jars(home)
-    if jars:
+    if jars := cached_jars():
         return jars
     result = subprocess.run(
-        [sys.executable, "-c", _RESOLVE, coordinate(), ",".join(_EXCLUDED), str(home)],
+        [sys.executable, "-c", _RESOLVE, coordinate(), ",".join(_EXCLUDED), str(ivy_home())],
         capture_output=True,
         text=True,
         check=False,
     )
-    jars = cached_jars(home)
+    jars = cached_jars()
     if result.returncode or not jars:
         last = next((line for line in reversed(result.stderr.splitlines()) if line.strip()), "")
         raise EnvironmentMissingError(
@@ -170,7 +156,7 @@ def ensure_jars(ivy: Path | None = None) -> tuple[str, ...]:
 
 def coordinate() -> str:
     """Give the Maven coordinate that belongs to the installed delta-spark."""
-    return _COORDINATE.format(version=spark_versions()[1])
+    return f"io.delta:delta-spark_4.2_2.13:{spark_versions()[1]}"
 
 
 # A throw-away JVM: Ivy runs before the session starts, so this ends without one.
@@ -184,9 +170,6 @@ conf.set("spark.jars.ivy", sys.argv[3])
 conf.set("spark.driver.extraJavaOptions", "-XX:ReservedCodeCacheSize=256m")
 launch_gateway(conf)
 """
-
-
-_LIMIT_SECONDS = 600
 
 
 def archive_path(java: Java, jars: tuple[str, ...], environ: Mapping[str, str]) -> Path:
@@ -214,10 +197,10 @@ def make_archive(path: Path) -> bool:
         made = Path(folder, path.name)
         try:
             subprocess.run(
-                [sys.executable, "-m", "penstock.engine.training", str(made)],
+                [sys.executable, "-m", "penstock.engine.launch", str(made)],
                 capture_output=True,
                 check=False,
-                timeout=_LIMIT_SECONDS,
+                timeout=600,
             )
         except subprocess.TimeoutExpired:
             return False

@@ -6,7 +6,7 @@ import logging
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +14,6 @@ from penstock.core.errors import PenstockError, SparkDiedError
 
 _HEAD_BYTES, _TAIL_BYTES = 1 << 20, 3 << 20
 _SHOWN = 160
-_NEWEST = 5
-
 _MORE_CODE = (
     "give the target more room: conf: {spark.driver.extraJavaOptions: "
     "-XX:ReservedCodeCacheSize=512m}"
@@ -47,46 +45,38 @@ class Sign:
 
 def signs_in(log: Path) -> tuple[Sign, ...]:
     """Find the signs in a log; of a large one only its first and its last megabytes are read."""
-    content = _ends_of(log)
-    return tuple(_found(content))
-
-
-def _found(content: bytes) -> Iterator[Sign]:
-    for pattern, hint in _SIGNS:
-        lines = pattern.findall(content)
-        if lines:
-            says = lines[0].decode("utf-8", "replace").strip()[:_SHOWN]
-            yield Sign(says, len(lines), hint)
-
-
-def _ends_of(log: Path) -> bytes:
     try:
         with log.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
+            content = file.read(_HEAD_BYTES)
             size = file.seek(0, 2)
-            file.seek(max(len(head), size - _TAIL_BYTES))
-            return head + b"\n" + file.read(_TAIL_BYTES)
+            file.seek(max(len(content), size - _TAIL_BYTES))
+            content += b"\n" + file.read(_TAIL_BYTES)
     except OSError:
-        return b""
+        return ()
+    found = ((pattern.findall(content), hint) for pattern, hint in _SIGNS)
+    return tuple(
+        Sign(lines[0].decode("utf-8", "replace").strip()[:_SHOWN], len(lines), hint)
+        for lines, hint in found
+        if lines
+    )
 
 
 def warnings_of(log: Path) -> tuple[str, ...]:
     """Word the signs in a run's log, each with what helps."""
-    return tuple(
-        f"spark-in-trouble: Spark's log says {_times(sign)}: {log}; {sign.hint}"
-        for sign in signs_in(log)
-    )
+    warnings = []
+    for sign in signs_in(log):
+        times = f" ({sign.times} times)" if sign.times > 1 else ""
+        warnings.append(
+            f"spark-in-trouble: Spark's log says '{sign.says}'{times}: {log}; {sign.hint}"
+        )
+    return tuple(warnings)
 
 
 def newest_with_signs(folder: Path) -> tuple[Path, tuple[Sign, ...]] | None:
     """Give the newest of the last five logs that has a sign; logs are named in their order."""
-    logs = sorted(folder.glob("*.log"), reverse=True)[:_NEWEST]
+    logs = sorted(folder.glob("*.log"), reverse=True)[:5]
     found = ((log, signs_in(log)) for log in logs)
     return next((each for each in found if each[1]), None)
-
-
-def _times(sign: Sign) -> str:
-    return f"'{sign.says}'" + (f" ({sign.times} times)" if sign.times > 1 else "")
 
 
 _PATIENCE_SECONDS = 10.0
@@ -160,23 +150,19 @@ class StartedJvm:
     def forget(self) -> None:
         """Let this process start another JVM in place of the one that is gone."""
         self._process = self._log = None
-        if "pyspark" in sys.modules:
-            _forget_session()
+        if "pyspark" not in sys.modules:
+            return
+        from pyspark import SparkContext
+        from pyspark.sql import SparkSession
 
-
-def _forget_session() -> None:
-    """Take what PySpark holds of the JVM out of its classes: stopping it would ask the JVM."""
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
-
-    context = SparkContext._active_spark_context  # noqa: SLF001  here and below: no public way
-    server = getattr(context, "_accumulatorServer", None)
-    if server is not None:
-        server.shutdown()
-    SparkContext._active_spark_context = None  # noqa: SLF001
-    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
-    SparkSession._instantiatedSession = None  # noqa: SLF001
-    SparkSession._activeSession = None  # noqa: SLF001
+        # Stopping what PySpark holds of the JVM would ask the JVM, and there is no public way else.
+        context = SparkContext._active_spark_context  # noqa: SLF001
+        server = getattr(context, "_accumulatorServer", None)
+        if server is not None:
+            server.shutdown()
+        SparkContext._active_spark_context = None  # noqa: SLF001
+        SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
+        SparkSession._instantiatedSession = SparkSession._activeSession = None  # noqa: SLF001
 
 
 def _is_cut_off(error: BaseException) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -56,13 +57,7 @@ _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _CLASS_PATH = "spark.driver.extraClassPath"
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _ARCHIVE = re.compile(r"-XX:(SharedArchiveFile|ArchiveClassesAtExit)=")
-_CODE_CACHE = re.compile(r"-XX:ReservedCodeCacheSize=")
-_MORE_OPTIONS = "spark.driver.defaultJavaOptions"
-_OPTIONS_FROM_OUTSIDE = (
-    "JAVA_TOOL_OPTIONS",
-    "JDK_JAVA_OPTIONS",
-    "SPARK_SUBMIT_OPTS",
-)
+_OPTIONS_FROM_OUTSIDE = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 CODE_CACHE = "-XX:ReservedCodeCacheSize=256m"
 """A run of six steps fills what one compiler is given, 48 MB; a JVM then gets slow, or dies."""
 _FEW_CORES = 2
@@ -162,22 +157,25 @@ class JvmParts:
 
 def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
     """Give every setting the JVM starts with; what the user configured wins over our defaults."""
-    user = dict(settings.spark.conf)
+    user = settings.spark.conf
     is_local = settings.spark.master.startswith("local")
-    if is_local:
-        user = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"} | user
-        user = {"spark.sql.shuffle.partitions": str(2 * cores(settings.spark.master))} | user
-    confs = _DEFAULTS | {"spark.sql.warehouse.dir": settings.warehouse} | user | _ALWAYS
-    confs["spark.master"] = settings.spark.master
-    confs["spark.driver.memory"] = settings.spark.driver_memory
-    confs[_JAVA_OPTIONS] = java_options(settings, parts)
-    if is_local:
-        more = user.get(_CLASS_PATH)
-        confs[_CLASS_PATH] = os.pathsep.join((*parts.jars, *([more] if more else [])))
-    else:
-        theirs = user.get("spark.jars")
-        confs["spark.jars"] = ",".join((*parts.jars, *([theirs] if theirs else [])))
-    return confs
+    local = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": str(2 * cores(settings.spark.master)),
+    }
+    jars, separator = (_CLASS_PATH, os.pathsep) if is_local else ("spark.jars", ",")
+    return {
+        **_DEFAULTS,
+        "spark.sql.warehouse.dir": settings.warehouse,
+        **(local if is_local else {}),
+        **user,
+        **_ALWAYS,
+        "spark.master": settings.spark.master,
+        "spark.driver.memory": settings.spark.driver_memory,
+        _JAVA_OPTIONS: java_options(settings, parts),
+        jars: separator.join(filter(None, (*parts.jars, user.get(jars)))),
+    }
 
 
 def java_options(settings: LaunchSettings, parts: JvmParts) -> str:
@@ -189,8 +187,8 @@ def java_options(settings: LaunchSettings, parts: JvmParts) -> str:
     spark = settings.spark
     theirs = spark.conf.get(_JAVA_OPTIONS, "")
     ours = [f"-Dlog4j2.configurationFile=file:{parts.log4j}"]
-    given = " ".join((theirs, spark.conf.get(_MORE_OPTIONS, ""), parts.outside))
-    if not _CODE_CACHE.search(given):
+    more = spark.conf.get("spark.driver.defaultJavaOptions", "")
+    if not any("-XX:ReservedCodeCacheSize=" in each for each in (theirs, more, parts.outside)):
         ours.append(CODE_CACHE)
     if spark.master.startswith("local"):
         ours.append("-Djava.net.preferIPv4Stack=true")
@@ -211,3 +209,49 @@ def cores(master: str) -> int:
     if inside == "*":
         return os.cpu_count() or 1
     return int(inside) if inside.isdigit() else 1
+
+
+_ROWS = "SELECT id, CAST(id % 7 AS INT) AS k, CAST(id AS STRING) AS s FROM range(1000)"
+_PROPERTIES = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
+_CLAUSES = "WHEN MATCHED THEN UPDATE SET t.s = 'x' WHEN NOT MATCHED THEN INSERT *"
+
+
+def train(archive: Path) -> None:
+    """Do a little of all that runs do, then wait until the JVM has written the archive.
+
+    `make_archive` runs this in a process of its own.
+    """
+    folder = archive.parent
+    options = f"-XX:ArchiveClassesAtExit={archive} -XX:TieredStopAtLevel=1"
+    spark = SparkSettings("local[2]", conf={"spark.driver.extraJavaOptions": options})
+    settings = LaunchSettings(spark, str(folder / "warehouse"), folder / "log.txt")
+    root = launch(settings, dict(os.environ))
+    gateway = root.sparkContext._gateway  # noqa: SLF001  # to wait for its end
+    session = root.newSession()
+    table = f"delta.`{folder}/warehouse/s/t`"
+    session.sql(_ROWS).write.csv(f"{folder}/csv", header=True)
+    rows = session.read.csv(f"{folder}/csv", header=True, schema="id BIGINT, k INT, s STRING")
+    rows.persist().createOrReplaceTempView("q")
+    for statement in (
+        f"CREATE OR REPLACE TABLE {table} USING delta {_PROPERTIES} AS SELECT * FROM q",
+        f"INSERT INTO {table} BY NAME SELECT id + 1000 AS id, k, s FROM q",
+        f"MERGE INTO {table} t USING q s ON t.id = s.id AND t.k = 1 {_CLAUSES}",
+        f"ALTER TABLE {table} SET TBLPROPERTIES ('a' = 'b')",
+    ):
+        session.sql(statement)
+    session.read.format("delta").option("versionAsOf", 1).load(
+        f"{folder}/warehouse/s/t"
+    ).createOrReplaceTempView("t")
+    session.sql(
+        "SELECT k, count(*) AS n, max(timestamp_seconds(id)) AS m, avg(id) AS a FROM (SELECT t.*, "
+        "count(*) OVER (PARTITION BY t.id) AS c FROM t LEFT JOIN q ON t.id <=> q.id) "
+        "GROUP BY k ORDER BY n DESC LIMIT 5"
+    ).collect()
+    root.stop()
+    if gateway is not None:
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
+
+
+if __name__ == "__main__":
+    train(Path(sys.argv[1]))

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from penstock.core.columns.schema import Schema
-from penstock.core.errors import InterruptedRunError
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.errors import InterruptedRunError, TableError
 from penstock.core.findings import Location
 from penstock.core.names import quoted
 from penstock.core.ports.ports import Fault
@@ -27,13 +27,11 @@ from penstock.core.statement import (
     Row,
     Stage,
     StagedRows,
-    TableOverwrite,
 )
-from penstock.core.steps.inputs import Relation
+from penstock.core.steps.inputs import CatalogRead, DeltaRead, FilesRead, QueryRead, Relation
 from penstock.core.steps.step import Intent
 from penstock.core.steps.token import write_token
 from penstock.engine.log.delta_log import DeltaLog
-from penstock.engine.reading import read, schema_of
 from penstock.engine.spark_errors import explaining
 from penstock.engine.staged_files import CONFS, count_rows, write_files, write_log
 
@@ -41,7 +39,61 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _PATIENCE_SECONDS = 5.0
-_LOOKS_EVERY_SECONDS = 0.005
+
+
+def read(spark: SparkSession, relation: Relation) -> DataFrame:
+    """Give the frame of a relation, with its window on it; nothing is run."""
+    match relation.read:
+        case DeltaRead(uri, version):
+            reader = spark.read.format("delta")
+            frame = (reader if version is None else reader.option("versionAsOf", version)).load(uri)
+        case FilesRead():
+            frame = _read_files(spark, relation.read, str(relation.input))
+        case QueryRead(sql):
+            frame = spark.sql(sql)
+        case CatalogRead(name):
+            frame = spark.table(name)
+    return frame.where(relation.window.condition) if relation.window else frame
+
+
+def _read_files(spark: SparkSession, files: FilesRead, name: str) -> DataFrame:
+    declared = ", ".join(f"{quoted(column)} {kind}" for column, kind in files.columns)
+    if not files.files:
+        if not declared:
+            raise TableError(
+                "source-empty",
+                f"source {name} has no files under {files.root} and declares no columns",
+                hint="declare its columns with their types, or deliver a file",
+            )
+        return spark.createDataFrame([], declared)
+    reader = spark.read.format(files.format).options(**files.options)
+    options = {key.lower(): value.lower() for key, value in files.options.items()}
+    has_header = files.format.lower() != "csv" or options.get("header", "false") == "true"
+    if declared and not has_header:
+        reader = reader.schema(declared)
+    if files.files != (files.root,):  # a folder: its subfolders may be partitions
+        reader = reader.option("basePath", files.root)
+    frame = reader.load([*files.files])
+    found = {column.lower(): kind for column, kind in frame.dtypes}
+    for column, kind in files.columns:
+        if found.get(column.lower()) != kind:
+            frame = frame.withColumn(column, frame[quoted(column)].cast(kind))
+    return frame
+
+
+def schema_of(frame: DataFrame) -> Schema:
+    """Give a frame's columns in our words."""
+    return Schema(
+        tuple(
+            Column(
+                field.name,
+                field.dataType.simpleString(),
+                field.nullable,
+                (field.metadata or {}).get("comment", ""),
+            )
+            for field in frame.schema.fields
+        )
+    )
 
 
 class ObservedWrite:
@@ -67,15 +119,13 @@ class ObservedWrite:
         while not future.isCompleted():
             if time.monotonic() > until:
                 return None
-            time.sleep(_LOOKS_EVERY_SECONDS)
+            time.sleep(0.005)
         result = future.value().get()
         # "Nothing" is a row without columns.
         is_seen = result.isSuccess() and result.get().length() > 0
         return self._observation.get if is_seen else None
 
 
-# Nothing is ever deleted from such a table, and many readers refuse deletion vectors.
-_WIDELY_READ = "'delta.enableDeletionVectors' = 'false'"
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")  # Delta has such names only with column mapping
 
 
@@ -105,7 +155,9 @@ class SparkSideTables:
         with explaining(self._where):
             names = self._spark.sql(sql).columns
             mapped = any(map(_NEEDS_MAPPING.search, names))
-            how = _WIDELY_READ + ", 'delta.columnMapping.mode' = 'name'" * mapped
+            # Nothing is ever deleted from it, and many readers refuse deletion vectors.
+            how = "'delta.enableDeletionVectors' = 'false'"
+            how += ", 'delta.columnMapping.mode' = 'name'" if mapped else ""
             made = f"CREATE TABLE delta.{quoted(uri)} USING delta TBLPROPERTIES ({how})"
             self._spark.sql(f"{made} AS {sql}")
         return DeltaLog().commits(uri, -1)[-1].metrics.get("numOutputRows", 0)
@@ -153,7 +205,6 @@ def agreed(observed: ObservedWrite | None, rows: int) -> Row | None:
 
 _TOKEN = "spark.databricks.delta.commitInfo.userMetadata"  # noqa: S105  # the name of a setting
 _TXN_APP = "spark.databricks.delta.write.txnAppId"
-_WAIT = True
 _TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 
 Signature = Callable[[], tuple[str, str, str]]
@@ -180,8 +231,8 @@ class SparkStepSession:
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
         """See `StepSession.bind`."""
         schemas = {}
-        for relation in relations:
-            with explaining(self._where):
+        with explaining(self._where):
+            for relation in relations:
                 frame = read(self._spark, relation)
                 frame.createOrReplaceTempView(relation.view)
                 schemas[relation.view] = schema_of(frame)
@@ -216,16 +267,15 @@ class SparkStepSession:
     def stage(self, stage: Stage) -> Row:
         """See `StepSession.stage`: the look is the action that computes the staged rows."""
         with explaining(self._where), settings(self._spark, stage.confs):
-            seen = self._sift(stage, stage.passing) if stage.passing else self._keep(stage)
+            if stage.passing:
+                seen = self._sift(stage, stage.passing)
+            else:
+                frame = self._spark.sql(stage.sql).persist()
+                self._kept.append(frame)
+                frame.createOrReplaceTempView(stage.view)
+                seen = self.look(stage.look)
         self._fault("during-staging")
         return seen
-
-    def _keep(self, stage: Stage) -> Row:
-        with explaining(self._where):
-            frame = self._spark.sql(stage.sql).persist()
-            self._kept.append(frame)
-            frame.createOrReplaceTempView(stage.view)
-        return self.look(stage.look)
 
     def _sift(self, stage: Stage, passing: Passing) -> Row:
         """Count the rows that pass by and keep some, in one action.
@@ -236,14 +286,13 @@ class SparkStepSession:
         from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 
         counts = [F.expr(sql).alias(name) for name, sql in passing.counts.items()]
-        with explaining(self._where):
-            frame = self._spark.sql(passing.sql).observe(passing.view, *counts)
-            frame.createOrReplaceTempView(passing.view)
-            kept = self._spark.sql(stage.sql)
-            checked = kept.localCheckpoint(eager=True)
-            checked.createOrReplaceTempView(stage.view)
-            # An Observation hears nothing of a checkpoint and would wait for ever.
-            metrics = _java(kept).queryExecution().observedMetrics().apply(passing.view)
+        frame = self._spark.sql(passing.sql).observe(passing.view, *counts)
+        frame.createOrReplaceTempView(passing.view)
+        kept = self._spark.sql(stage.sql)
+        checked = kept.localCheckpoint(eager=True)
+        checked.createOrReplaceTempView(stage.view)
+        # An Observation hears nothing of a checkpoint and would wait for ever.
+        metrics = _java(kept).queryExecution().observedMetrics().apply(passing.view)
         self._cut.append(checked)
         return {name: metrics.get(place) for place, name in enumerate(passing.counts)}
 
@@ -279,16 +328,19 @@ class SparkStepSession:
                 fed, self._watch = watched(self._spark, feed)
                 fed.createOrReplaceTempView(feed.view)
             frame = self._spark.sql(statement.sql)
-            if statement.overwrite is not None:
-                _overwrite(frame, statement.overwrite)
+            if whole := statement.overwrite:  # rows, columns and partitioning, in one commit
+                writer = frame.write.format("delta").mode("overwrite")
+                writer = writer.option("overwriteSchema", "true")
+                writer.partitionBy(*whole.partition_by).save(whole.uri)
 
     def close(self) -> None:
         """Drop what was kept; the session's views go with it."""
         for frame in self._kept:
             frame.unpersist()
         self._kept.clear()
+        blocking = False
         for frame in self._cut:
-            _java(frame).logicalPlan().rdd().unpersist(not _WAIT)
+            _java(frame).logicalPlan().rdd().unpersist(blocking)
         self._cut.clear()
 
 
@@ -296,12 +348,6 @@ def unwatched(statement: Commit) -> Commit:
     """Give the statement with nothing to be observed."""
     feed = statement.feed
     return replace(statement, feed=replace(feed, counts={})) if feed else statement
-
-
-def _overwrite(frame: DataFrame, whole: TableOverwrite) -> None:
-    """Replace rows, columns and partitioning of a table in one commit."""
-    writer = frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
-    writer.partitionBy(*whole.partition_by).save(whole.uri)
 
 
 def _java(frame: DataFrame) -> Any:  # noqa: ANN401  Py4J has no types

@@ -20,9 +20,8 @@ from penstock.core.steps.inputs import Relation
 from penstock.engine.java import require_java, spark_versions
 from penstock.engine.jvm import JVM, silence_py4j
 from penstock.engine.launch import LaunchSettings, launch
-from penstock.engine.reading import read, texts
-from penstock.engine.session import Signature, SparkStepSession
-from penstock.engine.spark_errors import explained, explaining
+from penstock.engine.session import Signature, SparkStepSession, read
+from penstock.engine.spark_errors import explaining
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession as SparkSession  # noqa: PLC0414  # app names it
@@ -44,7 +43,8 @@ class ProcessSpark:
         """Give the Spark of this process, started if none runs; each take is given back once."""
         with self._lock:
             if JVM.has_ended():
-                self._let_go()
+                JVM.forget()
+                self._launched = None
             spark = running()
             if spark is None:
                 spark = self._launched = launch(settings, environ)
@@ -58,13 +58,8 @@ class ProcessSpark:
             if self._users == 0 and self._launched is not None:
                 JVM.let_go(partial(_stop, self._launched))
                 if JVM.has_ended():
-                    self._let_go()
+                    JVM.forget()
                 self._launched = None
-
-    def _let_go(self) -> None:
-        """Forget a Spark whose JVM is gone, so that another can be started."""
-        JVM.forget()
-        self._launched = None
 
 
 def _stop(spark: SparkSession) -> None:
@@ -85,10 +80,13 @@ def running() -> SparkSession | None:
     return SparkSession.builder.getOrCreate() if active else None
 
 
+def _new_session(root: SparkSession) -> SparkSession:
+    spark = root.newSession()
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    return spark
+
+
 SPARK = ProcessSpark()
-
-
-_CANCEL_EVERY_SECONDS = 0.3
 _SMALL = {"spark.sql.shuffle.partitions": "1", "spark.databricks.delta.snapshotPartitions": "1"}
 
 
@@ -151,8 +149,7 @@ class SparkEngine:
         with explaining(None):
             root.sparkContext.addJobTag(self._tag)
             root.sparkContext.setJobDescription(model)
-            spark = root.newSession()
-            spark.conf.set("spark.sql.session.timeZone", "UTC")
+            spark = _new_session(root)
         session = SparkStepSession(spark, where, self._signature, self._fault)
         self._open.append(session)
         try:
@@ -164,15 +161,14 @@ class SparkEngine:
     def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
         """See `Engine.query`."""
         root = self._started()
-        try:
-            spark = root.newSession()
-            spark.conf.set("spark.sql.session.timeZone", "UTC")
+        with explaining(None):
+            spark = _new_session(root)
             for relation in relations:
                 read(spark, relation).createOrReplaceTempView(relation.view)
             frame = spark.sql(sql)
-            rows = texts(frame, limit + 1)
-        except Exception as error:
-            raise explained(error) from error
+            places = [f"c{number}" for number in range(len(frame.columns))]
+            texts = frame.toDF(*places).selectExpr(*[f"CAST(`{p}` AS STRING)" for p in places])
+            rows = tuple(tuple(row) for row in texts.limit(limit + 1).collect())
         return QueryResult(tuple(frame.columns), rows[:limit], truncated=len(rows) > limit)
 
     def cancel(self) -> None:
@@ -192,7 +188,7 @@ class SparkEngine:
         """Cancel until no session is open: a job may start just after it was cancelled."""
         while self._open and self._root is not None and not JVM.has_ended():
             JVM.let_go(partial(self._root.sparkContext.cancelJobsWithTag, self._tag))
-            time.sleep(_CANCEL_EVERY_SECONDS)
+            time.sleep(0.3)
 
     def _started(self) -> SparkSession:
         with self._starting:

@@ -28,7 +28,6 @@ _RAISED = re.compile(  # what Py4J and Java put before a message
     r"(?:An error occurred while calling \S+\.\s*)?(?::\s*)?(?:[a-z]\w*\.)+[A-Z]\w*: "
 )
 _OURS = re.compile(r"penstock:([a-z-]+): ([^\n]*?)(?:\s*;;|\s*SQLSTATE|$)", re.MULTILINE)
-_UNDERNEATH = "history-changed-underneath"
 _HINTS = {
     "row-outside-partition": "filter the query by @partition_date",
     "empty-partition-value": "select NULL or another text in its place",
@@ -38,7 +37,6 @@ _BY_DELTA = {  # what Delta finds by itself where our own guards did not look
     "DELTA_NOT_NULL_CONSTRAINT_VIOLATED": "null-in-required-column",
     "DELTA_REPLACE_WHERE_MISMATCH": "row-outside-partition",
 }
-_RELAID = "DELTA_CLUSTERING_REPLACE_TABLE_WITH_PARTITIONED_TABLE"
 _FILES_GONE = re.compile(r"Not all files from version (\d+) are available")
 _CONFLICTS = (
     "ConcurrentAppendException",
@@ -85,7 +83,7 @@ def explained(error: BaseException, where: Location | None = None) -> PenstockEr
 
 def _error_of(text: str, where: Location | None) -> PenstockError:
     """Give the error that says what Spark's words mean."""
-    if (ours := _OURS.search(text)) and ours[1] == _UNDERNEATH:
+    if (ours := _OURS.search(text)) and ours[1] == "history-changed-underneath":
         return ConcurrentWriterError(
             "history-changed-underneath",
             ours[2].strip(),
@@ -93,8 +91,7 @@ def _error_of(text: str, where: Location | None) -> PenstockError:
             hint="run again; if it is said again: penstock snapshot verify MODEL",
         )
     if ours:
-        hint = _HINTS.get(ours[1], "")
-        return DataError(ours[1], ours[2].strip(), where=where, hint=hint)
+        return DataError(ours[1], ours[2].strip(), where=where, hint=_HINTS.get(ours[1], ""))
     if any(name in text for name in _CONFLICTS):
         return ConcurrentWriterError(
             "concurrent-writer",
@@ -104,23 +101,16 @@ def _error_of(text: str, where: Location | None) -> PenstockError:
         )
     if _CANCELLED.search(text):
         return InterruptedRunError("interrupted", "the run was interrupted", where=where)
-    if (by_delta := _by_delta(text)) is not None:
-        code, sentence = by_delta
-        return DataError(code, sentence, where=where, hint=_HINTS[code])
+    for name, code in _BY_DELTA.items():
+        if (start := text.find(f"[{name}")) >= 0:
+            return DataError(code, _sentence(text[start:]), where=where, hint=_HINTS[code])
     if (found := _of_tables(text)) is not None:
         return TableError(found[0], found[1], where=where, hint=found[2])
     if "FAILED_READ_FILE" in text or "DELTA_TRUNCATED_TRANSACTION_LOG" in text:
         return TableError("table-unreadable", _sentence(text), where=where)
-    return QueryError(condition(text) or "spark-error", _sentence(text), where=_line(where, text))
-
-
-def _by_delta(text: str) -> tuple[str, str] | None:
-    """Give code and sentence of rows that Delta itself refused."""
-    for name, code in _BY_DELTA.items():
-        start = text.find(f"[{name}")
-        if start >= 0:
-            return code, _sentence(text[start:])
-    return None
+    line = _CONTEXT_LINE.search(text) or _PARSE_LINE.search(text)
+    place = Location(where.path, int(line[1])) if where and line else where
+    return QueryError(condition(text) or "spark-error", _sentence(text), where=place)
 
 
 def _of_tables(text: str) -> tuple[str, str, str] | None:
@@ -128,7 +118,7 @@ def _of_tables(text: str) -> tuple[str, str, str] | None:
     if gone := _FILES_GONE.search(text):
         sentence = f"files of version {gone[1]} are no longer there, so it cannot be restored"
         return "rollback-vacuumed", sentence, "run the model instead"
-    if _RELAID in text:
+    if "DELTA_CLUSTERING_REPLACE_TABLE_WITH_PARTITIONED_TABLE" in text:
         sentence = "Delta cannot turn a table that was ever clustered into a partitioned one"
         return "clustered-table", sentence, "set layout: clustered, or move the table's folder away"
     return None
@@ -150,13 +140,6 @@ def _sentence(text: str) -> str:
     message = _CONDITION.sub("", text.strip()[raised.end() if raised else 0 :], count=1).strip()
     first = re.split(r"(?<=[.!?])\s|\n|; line \d|SQLSTATE", message, maxsplit=1)[0]
     return first.strip()[:400] or "Spark gave no message"
-
-
-def _line(where: Location | None, text: str) -> Location | None:
-    if where is None:
-        return None
-    found = _CONTEXT_LINE.search(text) or _PARSE_LINE.search(text)
-    return Location(where.path, int(found[1])) if found else where
 
 
 def _texts(error: BaseException) -> Iterator[str]:

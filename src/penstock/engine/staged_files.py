@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from penstock.core.errors import TableError
-from penstock.engine.log.commit_file import Actions, read_actions
 from penstock.engine.log.folder import (
+    Actions,
     checksum,
     commit_path,
     gap,
     is_local,
     metadata_action,
     open_version,
+    read_actions,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ class DiskFolders:
     def names(self, uri: str) -> tuple[str, ...]:
         """See `Folders.names`."""
         if is_local(uri):
-            return tuple(sorted(_local_names(uri.removeprefix("file://"))))
+            try:
+                with os.scandir(uri.removeprefix("file://")) as entries:
+                    return tuple(sorted(entry.name for entry in entries if entry.is_dir()))
+            except (FileNotFoundError, NotADirectoryError):
+                return ()
         from pyarrow import fs
 
         system, path = filesystem(uri)
@@ -41,7 +46,11 @@ class DiskFolders:
     def drop(self, uri: str) -> None:
         """See `Folders.drop`."""
         if is_local(uri):
-            _drop_local(uri.removeprefix("file://"))
+            folder = uri.removeprefix("file://")
+            try:
+                shutil.rmtree(folder)
+            except FileNotFoundError:  # it, or with another's help a part of it
+                shutil.rmtree(folder, ignore_errors=True)
             return
         from pyarrow import fs
 
@@ -58,21 +67,6 @@ def filesystem(uri: str) -> tuple[FileSystem, str]:
         return fs.LocalFileSystem(), uri.removeprefix("file://")
     system, path = fs.FileSystem.from_uri(uri.replace("s3a://", "s3://", 1))
     return system, path
-
-
-def _local_names(folder: str) -> list[str]:
-    try:
-        with os.scandir(folder) as entries:
-            return [entry.name for entry in entries if entry.is_dir()]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-def _drop_local(folder: str) -> None:
-    try:
-        shutil.rmtree(folder)
-    except FileNotFoundError:  # it, or with another's help a part of it
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 _NAMING = "delta.columnMapping."  # the only properties that say how files are read
@@ -142,23 +136,15 @@ def _plain(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _adds(uri: str, added: Actions) -> Iterator[Mapping[str, Any]]:
-    root = _encoded(uri)
+    """Give the files with whole URIs, in which Delta has encoded everything unusual."""
+    scheme, _, folder = (uri if "://" in uri else f"file://{uri}").partition("://")
+    root = f"{scheme}://{quote(folder.rstrip('/'))}"
     for add in added.adds:
         path = add["path"]
         is_whole = path.startswith("/") or urlsplit(path).scheme
         said = {name: add[name] for name in _SAID_OF_FILES if name in add}
         whole = path if is_whole else f"{root}/{path}"
         yield {"add": {"path": whole, **said, "dataChange": True}}
-
-
-def _encoded(uri: str) -> str:
-    """Give a table's folder as a URI, in which Delta has encoded everything unusual.
-
-    >>> _encoded("/w h/t/")
-    'file:///w%20h/t'
-    """
-    scheme, _, path = (uri if "://" in uri else f"file://{uri}").partition("://")
-    return f"{scheme}://{quote(path.rstrip('/'))}"
 
 
 CONFS = {

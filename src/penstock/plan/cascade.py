@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from penstock.core.graph import ordered
-from penstock.core.model import InputMapping, Model
-from penstock.core.names import InputKind
+from penstock.core.model import Model
+from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.mapping import downstream
 from penstock.core.partitions.partition import Grid
-from penstock.core.partitions.ranges import WHOLE, Ranges, intersection, merged, union
+from penstock.core.partitions.ranges import WHOLE, Ranges, difference, merged, union
 from penstock.core.project import Project
-from penstock.plan.changes import spans_of
+from penstock.plan.changes import spans_of, through_views
 from penstock.plan.resolve import Segment
 
 
@@ -36,7 +36,7 @@ def cascaded(
             if any(up in todo for up in parents[name]) and takes_part(model):
                 todo[name] = WHOLE
             continue
-        found = _below(project, model, candidates(name), todo)
+        found = following(project, model, candidates(name), todo)
         if found:
             todo[name] = union(todo.get(name, ()), found)
     return todo
@@ -50,18 +50,10 @@ def upstream_models(model: Model) -> tuple[str, ...]:
 
 def parents_of(project: Project, model: Model) -> tuple[str, ...]:
     """Give the models and seeds that a model reads, through views too, itself left out."""
-    found = {name.name for name in model.inputs if name.kind is InputKind.MODEL}
-    found |= set(model.depends_on)
-    for version in model.versions:
-        for body in version.bodies:
-            found |= {m.input.name for m in body.inputs if m.input.kind is InputKind.MODEL}
-    waiting = [each for each in found if each in project.models]
-    while waiting:
-        inner = project.models[waiting.pop()]
-        if inner.is_view:
-            more = {n.name for n in inner.inputs if n.kind is InputKind.MODEL} - found
-            found |= more
-            waiting.extend(each for each in more if each in project.models)
+    read = [m.input for version in model.versions for b in version.bodies for m in b.inputs]
+    declared = [InputName(InputKind.MODEL, name) for name in model.depends_on]
+    names = through_views(project, (*model.inputs, *read, *declared))
+    found = {name.name for name in names if name.kind is InputKind.MODEL}
     return tuple(sorted(found - {model.name}))
 
 
@@ -95,37 +87,32 @@ def mapped_to(
     found: list[tuple[int, int]] = []
     for segment in segments:
         for mapping in segment.body.inputs:
-            ranges = _run(mapping, model, todo)
+            name, kind = mapping.input.name, mapping.input.kind
+            above = model.name if kind is InputKind.THIS else name
+            ranges = todo.get(above) if kind in (InputKind.MODEL, InputKind.THIS) else None
             if not ranges:
                 continue
-            grid = grid_of(project, mapping.input.name)
+            grid = grid_of(project, name)
             changed = spans_of(grid, ranges)
             here = (segment.range,)
             found.extend(downstream(mapping.mapping, model.grid, here, changed, grid))
     return merged(found)
 
 
-def _run(mapping: InputMapping, model: Model, todo: Mapping[str, Ranges]) -> Ranges:
-    name = mapping.input
-    if name.kind is InputKind.THIS:
-        return todo.get(model.name, ())
-    return todo.get(name.name, ()) if name.kind is InputKind.MODEL else ()
-
-
-def _below(
+def following(
     project: Project, model: Model, segments: tuple[Segment, ...], todo: Mapping[str, Ranges]
 ) -> Ranges:
-    """Give what must be run of a model; of one that reads itself, until nothing follows."""
-    found = mapped_to(project, model, segments, todo)
-    if not reads_itself(model):
-        return found
-    everything = merged(segment.range for segment in segments)
-    while True:
-        before = intersection(union(todo.get(model.name, ()), found), everything)
-        more = union(found, mapped_to(project, model, segments, {**todo, model.name: before}))
-        if more == found:
-            return found
-        found = more
+    """Give what must be run of a model after `todo`, its own partitions in it included.
+
+    Of one that reads itself that is what follows from those too, until nothing does.
+    """
+    own, found = todo.get(model.name, ()), mapped_to(project, model, segments, todo)
+    while reads_itself(model):
+        more = mapped_to(project, model, segments, {**todo, model.name: union(own, found)})
+        if not difference(more, found):
+            break
+        found = union(found, more)
+    return found
 
 
 def reads_itself(model: Model) -> bool:

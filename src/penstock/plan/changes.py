@@ -1,40 +1,26 @@
-"""What changed in an input since a version that was read of it (spec/drift.md §6.4)."""
+"""What changed in the inputs since they were read (spec/drift.md §6.4)."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from penstock.core.facts import Touched
-from penstock.core.model import Fingerprint, InputMapping
-from penstock.core.partitions.mapping import Computed
-from penstock.core.partitions.partition import FIRST, LAST, Grid, Span
-from penstock.core.partitions.ranges import Ranges
-from penstock.core.records import PartitionRun
+from penstock.core.model import Fingerprint, InputMapping, Model
+from penstock.core.names import InputKind, InputName
+from penstock.core.partitions.mapping import Computed, RangeMapping, downstream, reading
+from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span
+from penstock.core.partitions.ranges import Ranges, intersection, merged
+from penstock.core.project import Project
+from penstock.core.records import ModelRecord, PartitionRun
 from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
-from penstock.plan.values import Meaning, Owner, State, Versions
+from penstock.plan.resolve import Segment
+from penstock.plan.values import Meaning, Now, State
+from penstock.plan.verdict import Difference
 
 EVERYTHING: tuple[Span, ...] = ((FIRST, LAST),)
-
-
-@dataclass(frozen=True, slots=True)
-class TargetNow:
-    """What a target's log says; `foreign` are others' data changes since it was settled.
-
-    `lying` says where its files can hold rows, None where nobody had to look. `gap` are versions
-    that the log lost before anybody noted them. `owner` is another state store that made the table,
-    or wrote it since. `unrecorded` are changes of this store that none of its steps is known for.
-    """
-
-    there: bool = False
-    table_id: str = ""
-    ever_ours: bool = False
-    foreign: tuple[Touched, ...] = ()
-    lying: tuple[Span, ...] | None = None
-    gap: Versions | None = None
-    owner: Owner | None = None
-    unrecorded: tuple[Touched, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,3 +195,126 @@ def means_same(made: Fingerprint, now: Fingerprint, meaning: Meaning) -> bool:
     if made.canonical == now.canonical:
         return True
     return made.parser != now.parser and meaning(made) == now.canonical
+
+
+def through_views(project: Project, names: Iterable[InputName]) -> list[InputName]:
+    """Give some inputs, and after them what those of them read that are views."""
+    found = [*dict.fromkeys(names)]
+    seen = set(found)
+    for name in found:  # it grows on the way
+        inner = project.models.get(name.name) if name.kind is InputKind.MODEL else None
+        if inner is not None and inner.is_view:
+            more = [each for each in inner.inputs if each not in seen]
+            seen.update(more)
+            found += more
+    return found
+
+
+def sources_below(project: Project, *models: Model) -> list[str]:
+    """Give the sources that some models read, themselves or through views, sorted."""
+    read = through_views(project, (name for model in models for name in model.inputs))
+    return sorted({name.name for name in read if name.kind is InputKind.SOURCE})
+
+
+def table_input_differences(
+    project: Project,
+    model: Model,
+    record: ModelRecord,
+    records: Mapping[str, ModelRecord],
+    now: Now,
+) -> Iterator[Difference]:
+    """Compare the inputs of a table without partitions with what its last success read."""
+    for name, pin in wanted_pins(project, model, records, now).items():
+        recorded = record.pins.get(name)
+        if recorded == pin:
+            continue
+        upstream = records.get(name)
+        if name in project.models or name in project.seeds:
+            match recorded if upstream is not None else None, pin:
+                case DeltaPin(old, read), DeltaPin(new, changed) if old == new and changed <= read:
+                    continue  # its last data change came before the version that was read
+                case ViewPin(read), ViewPin(made) if made <= read:
+                    continue
+            yield Difference(State.UPSTREAM_CHANGED, name)
+        elif recorded is None:
+            yield Difference(State.SOURCE_CHANGED, f"{name} is new")
+        else:
+            yield Difference(State.SOURCE_CHANGED, f"{name} {recorded} -> {pin}")
+    if record.cut_at is not None and record.cut_at < now.run_timestamp:
+        yield Difference(State.SOURCE_CHANGED, f"read up to {record.cut_at:%Y-%m-%d %H:%M:%S} only")
+
+
+def wanted_pins(
+    project: Project, model: Model, records: Mapping[str, ModelRecord], now: Now
+) -> dict[str, Pin]:
+    """Give the version that each input of the model has now, views and what they read included.
+
+    A model counts with the version of its last data change; sources with their newest.
+    """
+    pins: dict[str, Pin] = {}
+    waiting = [each for each in model.query.inputs if each.kind is not InputKind.THIS]
+    seen = set(waiting)
+    while waiting:
+        name = waiting.pop(0)
+        inner = project.models.get(name.name)
+        record = records.get(name.name)
+        if inner is not None and inner.is_view:
+            more = [each for each in inner.query.inputs if each not in seen]
+            seen.update(more)
+            waiting.extend(more)
+            pins[name.name] = ViewPin(record.step_seq if record else 0)
+        elif inner is not None or name.name in project.seeds:
+            if record is not None and record.commit_version is not None:
+                pins[name.name] = DeltaPin(record.table_id, record.commit_version)
+        elif name.name in now.sources:
+            pins[name.name] = now.sources[name.name]
+    return pins
+
+
+def input_differences(
+    model: Model,
+    done: tuple[PartitionRun, ...],
+    segments: tuple[Segment, ...],
+    all_pins: Mapping[int, Mapping[str, Pin]],
+    changes: Changes,
+) -> Iterator[Difference]:
+    """Give the partitions that read what changed after their steps pinned it."""
+    by_step = sorted(done, key=lambda run: run.step_seq)
+    for step_seq, runs in groupby(by_step, key=lambda run: run.step_seq):
+        here = merged((run.low, run.high) for run in runs)
+        pins = all_pins.get(step_seq, {})
+        for segment in segments:
+            candidates = intersection(here, (segment.range,))
+            if not candidates:
+                continue
+            for mapping in segment.body.inputs:
+                name, kind = mapping.input.name, mapping.input.kind
+                pin = pins.get(name)
+                grid = changes.grid(name)
+                read = hull(mapping.mapping, model.grid, candidates, grid)
+                if read is not None and changes.is_old(name, pin, read):
+                    continue
+                changed = changes.since(mapping, pin)
+                hit = downstream(mapping.mapping, model.grid, candidates, changed, grid)
+                if hit:
+                    is_ours = name and kind in (InputKind.MODEL, InputKind.THIS)
+                    state = State.UPSTREAM_CHANGED if is_ours else State.SOURCE_CHANGED
+                    yield Difference(state, name, hit)
+
+
+def hull(mapping: RangeMapping, grid: Grid, candidates: Ranges, grid_input: Grid) -> Span | None:
+    """Give what all candidates read together, from the first and the last alone; None if unsure.
+
+    Bounds rise with the partitions. Only months that are added to a time of day may put two hours
+    in another order; and of several ranges one may be empty where another begins.
+    """
+    simple = not isinstance(mapping, Computed) or len(mapping.ranges) == 1
+    if grid.grain is Grain.HOUR or not simple:
+        return None
+    read = reading(mapping, grid_input)
+    first, last = candidates[0][0], candidates[-1][1]
+    begin, end = (
+        read((grid.lower(first), grid.upper(first))),
+        read((grid.lower(last), grid.upper(last))),
+    )
+    return (begin[0][0], end[-1][1]) if begin and end else None

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.core.model import Model
 from penstock.core.partitions.ranges import WHOLE, Ranges, count, difference, intersection, union
 from penstock.core.project import Project
-from penstock.core.records import ModelRecord
-from penstock.plan.cascade import is_decided_alone, mapped_to, parents_of, reads_itself
-from penstock.plan.drift.detect import detect_table_drift
-from penstock.plan.drift.verdict import Verdict, states_of
+from penstock.plan.cascade import following, is_decided_alone, parents_of, reads_itself
+from penstock.plan.detect_drift import detect_table_drift
+from penstock.plan.evolution import LayoutChange, layout_change
 from penstock.plan.history import must_look
 from penstock.plan.obstacles import migration_of, obstacle, refusal, table_obstacle
-from penstock.plan.question import LEFT, Decided, Earlier, Question, Scope, Wanted, waits_for
-from penstock.plan.resolve import Segment
-from penstock.plan.schema.evolution import LayoutChange, layout_change
-from penstock.plan.schema.table_columns import Migration
-from penstock.plan.steps import alteration, partition_steps, table_step
-from penstock.plan.values import Observed, Options, Reason, State, Step
+from penstock.plan.steps import (
+    LEFT,
+    Decided,
+    Earlier,
+    Question,
+    Scope,
+    Wanted,
+    alteration,
+    partition_steps,
+    table_step,
+    waits_for,
+)
+from penstock.plan.values import Observed, Options, Reason, State
+from penstock.plan.verdict import states_of
 
 
 def decide(question: Question, earlier: Earlier, model: Model) -> Decided:
@@ -37,7 +44,11 @@ def decide_partitions(question: Question, earlier: Earlier, model: Model) -> Dec
     todo = {name: above.todo for name, above in earlier.items() if above.todo}
     wanted = wanted_of(question.project, model, scope, todo, question.options)
     verdict = scope.verdicts[model.name]
-    notes = tuple(left_alone(verdict, wanted)) if is_selected and not scope.syncs else ()
+    left = count(difference(verdict.drifted, wanted.partitions))
+    notes: tuple[str, ...] = ()
+    if left and is_selected and not scope.syncs:
+        word = "partition" if left == 1 else "partitions"
+        notes = (f"{model.name}: {left:,} other {word} drifted; penstock sync runs them",)
     if not wanted.partitions and not (verdict.whole and is_selected):
         return Decided(notes=notes, is_current=is_selected)
     error = refusal(question, model, wanted) or obstacle(question, earlier, model)
@@ -47,19 +58,14 @@ def decide_partitions(question: Question, earlier: Earlier, model: Model) -> Dec
     record = question.records.get(model.name)
     planned_on = record.last_step_seq if record else 0
     steps = partition_steps(model, verdict, wanted, scope.trigger, scope.batch_size)
+    # steps meet no other's rows, once the first has made the table what it must be
+    stays = moved is not None and not (moved.breaking or moved.moved)
     return Decided(
         steps=tuple(replace(step, planned_on=planned_on) for step in steps),
         notes=(*notes, *(f"{model.name}: {line}" for line in (moved.lines if moved else ()))),
         todo=wanted.partitions,
-        at_once=_at_once(model, moved),
+        at_once=stays and bool(model.layout.partition_by) and not reads_itself(model),
     )
-
-
-def _at_once(model: Model, moved: Migration | None) -> bool:
-    """Whether steps meet no other's rows, once the first has made the table what it must be."""
-    if moved is None or moved.breaking or moved.moved:
-        return False
-    return bool(model.layout.partition_by) and not reads_itself(model)
 
 
 def wanted_of(
@@ -80,8 +86,17 @@ def wanted_of(
         asked = intersection(asked, states_of(verdict, scope.states))
     own = union(forced, asked)
     place = verdict.effective if scope.cascade else () if scope.syncs else within
-    below = _below(project, model, _clipped(verdict.segments, place), todo, own)
-    below = union(below, _left_undone(verdict, scope))
+    segments = tuple(
+        replace(segment, low=low, high=high)
+        for segment in verdict.segments
+        for low, high in intersection((segment.range,), place)
+    )
+    # what failed, or was never reached, after the models above it were made
+    followed = scope.followed.get(model.name, ())
+    undone = difference(followed, scope.within.get(model.name, ()))
+    undone = intersection(states_of(verdict, LEFT), intersection(undone, verdict.effective))
+    below = following(project, model, segments, {**todo, model.name: own})
+    below = union(below, undone)
     if not scope.cascade:
         own = union(own, below)
     everything = union(own, below)
@@ -90,45 +105,6 @@ def wanted_of(
     if reads_itself(model):
         after = (*after, model.name)
     return Wanted(everything, own, sure, after)
-
-
-def _left_undone(verdict: Verdict, scope: Scope) -> Ranges:
-    """Give what failed, or was never reached, after the models above it were made."""
-    asked = scope.within.get(verdict.model, ())
-    followed = difference(scope.followed.get(verdict.model, ()), asked)
-    return intersection(states_of(verdict, LEFT), intersection(followed, verdict.effective))
-
-
-def _below(
-    project: Project,
-    model: Model,
-    segments: tuple[Segment, ...],
-    todo: Mapping[str, Ranges],
-    own: Ranges,
-) -> Ranges:
-    """Follow what runs above, and of a model that reads itself what runs before."""
-    found = mapped_to(project, model, segments, {**todo, model.name: own})
-    while True:
-        more = mapped_to(project, model, segments, {**todo, model.name: union(own, found)})
-        if not difference(more, found):
-            return found
-        found = union(found, more)
-
-
-def _clipped(segments: tuple[Segment, ...], within: Ranges) -> tuple[Segment, ...]:
-    return tuple(
-        Segment(low, high, segment.version, segment.body)
-        for segment in segments
-        for low, high in intersection((segment.range,), within)
-    )
-
-
-def left_alone(verdict: Verdict, wanted: Wanted) -> Iterator[str]:
-    """Say how many drifted partitions a run passes by, which only a sync repairs."""
-    left = count(difference(verdict.drifted, wanted.partitions))
-    if left:
-        word = "partition" if left == 1 else "partitions"
-        yield f"{verdict.model}: {left:,} other {word} drifted; penstock sync runs them"
 
 
 def reason_of(question: Question, model: Model) -> Reason:
@@ -150,7 +126,13 @@ def decide_run(question: Question, earlier: Earlier, model: Model) -> Decided:
     due = _though_current(question, model, waits) if settled else reason
     if due is None:
         left = left_current(question, model, waits)
-        return replace(left, notes=(*left.notes, *passed_note(model, reason)))
+        if not reason.passed:
+            return left
+        why = f"{reason.detail} changed rows that it had read"
+        if reason.state is State.TAMPERED:
+            why = reason.detail
+        note = f"{model.name}: {why}; penstock sync --select {model.name} re-makes it"
+        return replace(left, notes=(*left.notes, note))
     return Decided(steps=(table_step(question, model, due, waits),), todo=WHOLE)
 
 
@@ -178,12 +160,18 @@ def decide_sync(question: Question, earlier: Earlier, model: Model) -> Decided:
     if reason.state is State.NOT_EFFECTIVE:
         return postponed(question, model, reason)
     waits = waits_for(earlier, model)
-    is_asked = _is_asked(question, model, reason)
+    drifted, scope = reason.state is not State.CURRENT and reason.drift, question.scope
+    is_selected, follows = model.name in question.selected, False
+    forced = scope.force or question.options.full_refresh
+    fits = not scope.states or bool({reason.state, *reason.also} & scope.states)
+    is_asked = is_selected and (forced or (drifted and fits))
+    if not is_selected and model.name in scope.followed:
+        follows = drifted and reason.state in LEFT  # a cascade that stopped would have made it
     # A view has no rows to make anew, but what reads it needs it to be there, and as the code is.
-    matters = not model.is_view or _drifted(reason) or is_decided_alone(question.project, model)
-    follows = question.scope.cascade and bool(waits) and matters
-    if not is_asked and not follows and not _is_left_undone(question, model, reason):
-        if model.name in question.selected and not _drifted(reason):
+    matters = not model.is_view or drifted or is_decided_alone(question.project, model)
+    follows = follows or (scope.cascade and bool(waits) and matters)
+    if not is_asked and not follows:
+        if is_selected and not drifted:
             return left_current(question, model, waits)
         return Decided(hands_on=waits if model.is_view else ())
     error = table_obstacle(question, earlier, model, reason)
@@ -191,37 +179,13 @@ def decide_sync(question: Question, earlier: Earlier, model: Model) -> Decided:
         return Decided(error=error)
     if is_asked and reason.state is State.CURRENT:
         reason = Reason(State.CURRENT, "asked for", drift=False)
-    elif not is_asked and not _drifted(reason):
+    elif not is_asked and not drifted:
         reason = Reason.after(waits)
-    step = _step(question, model, reason, waits)
-    trigger = question.scope.trigger if is_asked else "cascade"
-    return Decided(steps=(replace(step, trigger=trigger),), todo=WHOLE)
-
-
-def _is_asked(question: Question, model: Model, reason: Reason) -> bool:
-    if model.name not in question.selected:
-        return False
-    if question.scope.force or question.options.full_refresh:
-        return True
-    states = question.scope.states
-    return _drifted(reason) and (not states or bool({reason.state, *reason.also} & states))
-
-
-def _is_left_undone(question: Question, model: Model, reason: Reason) -> bool:
-    """Whether a cascade that stopped half way would have made the model, which nobody selected."""
-    if model.name in question.selected or model.name not in question.scope.followed:
-        return False
-    return _drifted(reason) and reason.state in LEFT
-
-
-def _drifted(reason: Reason) -> bool:
-    return reason.state is not State.CURRENT and reason.drift
-
-
-def _step(question: Question, model: Model, reason: Reason, waits: tuple[str, ...]) -> Step:
     anew = model.strategy.keeps_rows and _has_wrong_rows(question, model, reason)
     step = table_step(question, model, reason, waits, anew=anew)
-    return replace(step, notes=(*step.notes, "full refresh")) if anew else step
+    notes = (*step.notes, "full refresh") if anew else step.notes
+    trigger = scope.trigger if is_asked else "cascade"
+    return Decided(steps=(replace(step, trigger=trigger, notes=notes),), todo=WHOLE)
 
 
 def _has_wrong_rows(question: Question, model: Model, reason: Reason) -> bool:
@@ -240,7 +204,7 @@ def _has_wrong_rows(question: Question, model: Model, reason: Reason) -> bool:
 
 def left_current(question: Question, model: Model, waits: tuple[str, ...]) -> Decided:
     """Plan no build of a model; its properties and comments may still need a step."""
-    record = question.records[model.name]
+    record, made = question.records[model.name], question.records[model.name].fingerprint
     facts = question.now.targets.get(model.name, Observed()).facts
     change = layout_change(model, facts) if facts else LayoutChange()
     notes: tuple[str, ...] = ()
@@ -253,26 +217,11 @@ def left_current(question: Question, model: Model, waits: tuple[str, ...]) -> De
         notes=notes,
         hands_on=waits,
         is_current=True,
-        is_cosmetic=_is_cosmetic(model, record),
+        is_cosmetic=made is not None and made.sql != model.fingerprint.sql,
     )
-
-
-def passed_note(model: Model, reason: Reason) -> tuple[str, ...]:
-    """Say what no window of a run reads again."""
-    if not reason.passed:
-        return ()
-    command = f"penstock sync --select {model.name}"
-    why = f"{reason.detail} changed rows that it had read"
-    if reason.state is State.TAMPERED:
-        why = reason.detail
-    return (f"{model.name}: {why}; {command} re-makes it",)
 
 
 def postponed(question: Question, model: Model, reason: Reason) -> Decided:
     """Leave out a model whose first version is still to come; what reads it cannot be built."""
     notes = (f"{model.name}: {reason}",) if model.name in question.selected else ()
     return Decided(notes=notes, is_unborn=True)
-
-
-def _is_cosmetic(model: Model, record: ModelRecord) -> bool:
-    return record.fingerprint is not None and record.fingerprint.sql != model.fingerprint.sql

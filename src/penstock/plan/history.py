@@ -85,14 +85,11 @@ def read_property(text: str) -> Mapping[str, object]:
 def differences(model: Model, text: str) -> tuple[str, ...]:
     """Name each setting in which table and model disagree, with both values."""
     messages = read_property(text)
-    found = []
-    for word, wanted in _said(_settings(model)).items():
-        stored = messages.get(word)
-        if _folded(stored) != _folded(wanted):
-            found.append(
-                f"{word} is {_shown(stored)} in the table and {_shown(wanted)} in the model"
-            )
-    return tuple(found)
+    return tuple(
+        f"{word} is {_shown(messages.get(word))} in the table and {_shown(wanted)} in the model"
+        for word, wanted in _said(_settings(model)).items()
+        if _folded(messages.get(word)) != _folded(wanted)
+    )
 
 
 def needs_refresh(wrong: Iterable[str]) -> bool:
@@ -206,7 +203,12 @@ def history_refusal(
         return None
     messages = seen.facts.properties.get(PROPERTY)
     if messages is None:
-        return _foreign(model)
+        return TableError(
+            "foreign-table",
+            f"{model.table} exists and is no history table of penstock",
+            where=model.where,
+            hint=f"to take it over: penstock snapshot migrate {model.name} --adopt",
+        )
     wrong = differences(model, messages)
     if wrong:
         return _changed(model, wrong)
@@ -238,7 +240,7 @@ def run_time_refusal(
 
 
 def _missing(model: Model, seen: Observed, reason: Reason) -> TableError:
-    there = seen.head is not None
+    there = seen.there
     foreign = State.FOREIGN_TABLE in (reason.state, *reason.also)
     away = "move that table away, then " if foreign else ""
     return TableError(
@@ -248,15 +250,6 @@ def _missing(model: Model, seen: Observed, reason: Reason) -> TableError:
         where=model.where,
         hint=f"{away}restore it, or start over without its versions: penstock snapshot run "
         f"--select {model.name} --full-refresh",
-    )
-
-
-def _foreign(model: Model) -> TableError:
-    return TableError(
-        "foreign-table",
-        f"{model.table} exists and is no history table of penstock",
-        where=model.where,
-        hint=f"to take it over: penstock snapshot migrate {model.name} --adopt",
     )
 
 

@@ -2,37 +2,113 @@
 
 from __future__ import annotations
 
-from penstock.core.errors import PenstockError, TableError
-from penstock.core.model import Model
+from collections.abc import Iterable
+
+from penstock.core.errors import PenstockError, SchemaError, TableError
+from penstock.core.findings import Location
+from penstock.core.model import Fingerprint, Model
 from penstock.core.partitions.ranges import count, intersection
 from penstock.plan.cascade import upstream_models
-from penstock.plan.changes import means_same
-from penstock.plan.drift.inputs import sources_below
-from penstock.plan.drift.verdict import Verdict
+from penstock.plan.changes import means_same, sources_below
 from penstock.plan.history import history_refusal, not_delta
-from penstock.plan.question import Decided, Earlier, Question, Scope, Wanted
-from penstock.plan.refusals import (
-    foreign_table,
-    incompatible_type,
-    source_mutated,
-    table_of_another_store,
-    unrecorded,
-    unrecorded_commit,
-)
-from penstock.plan.schema.table_columns import Migration, migration, target_schema
-from penstock.plan.values import Observed, Reason, State
+from penstock.plan.steps import Decided, Earlier, Question, Scope, Wanted
+from penstock.plan.table_columns import Migration, migration, target_schema
+from penstock.plan.values import Observed, Owner, Reason, State
+from penstock.plan.verdict import Verdict
+
+
+def unrecorded(model: Model) -> TableError:
+    """Refuse a table of ours of which nothing is on record."""
+    return TableError(
+        "unrecorded",
+        f"{model.table} was built by penstock, but the state store does not know it",
+        where=model.where,
+        hint="restore the records from the tables' logs: penstock state rebuild; "
+        "if another state store of the project is in use, name it under `state` instead",
+    )
+
+
+def unrecorded_commit(model: Model, messages: str) -> TableError:
+    """Refuse a table with a commit of ours that nobody is on record as having made."""
+    return TableError(
+        "unrecorded-commit",
+        f"{model.table}: {messages}",
+        where=model.where,
+        hint=f"penstock recover records it; if it cannot: "
+        f"penstock run --select {model.name} --full-refresh",
+    )
+
+
+def foreign_table(model: Model, hint: str) -> TableError:
+    """Refuse a table that somebody else made."""
+    return TableError(
+        "foreign-table",
+        f"{model.table} exists and was not built by penstock",
+        where=model.where,
+        hint=hint,
+    )
+
+
+def table_of_another_store(model: Model, owner: Owner, project: str, takes: str = "") -> TableError:
+    """Refuse a table that somebody writes with another state store (spec/state.md §4).
+
+    No way out that is named takes the table from them, but for the flags that it `takes`.
+    """
+    ways = ["give it another schema or alias"]
+    if owner.project == project:
+        ways.append("or name that store's database as `state` of the target")
+    else:
+        ways.append("or the target another warehouse")
+    if takes:
+        ways.append(
+            "or take the table from them, if they no longer write it: "
+            f"penstock run --select {model.name} {takes}"
+        )
+    return TableError(
+        "table-of-another-store",
+        f"{model.table} is written by {owner}, whose records are not those of this one",
+        where=model.where,
+        hint=", ".join(ways),
+    )
+
+
+def source_mutated(
+    model: Model, fingerprint: Fingerprint, built: str, where: Location, place: str = ""
+) -> TableError:
+    """Refuse other SQL under the number of that which built some rows (case DS7)."""
+    return TableError(
+        "source-mutated",
+        f"{fingerprint.label} of {model.name} has built {built} and its SQL changed{place}",
+        where=where,
+        hint="add a revision, or repeat with --allow-source-mutation",
+    )
+
+
+def incompatible_type(model: Model, changes: Iterable[str]) -> SchemaError:
+    """Refuse changes of types that only a rewrite of the table can make (case DP12)."""
+    return SchemaError(
+        "incompatible-type",
+        f"{model.table}: {', '.join(changes)}",
+        where=model.where,
+        hint="--allow-breaking rewrites the table with the new types",
+    )
 
 
 def table_obstacle(
     question: Question, earlier: Earlier, model: Model, reason: Reason
 ) -> PenstockError | None:
     """Find what keeps a model of one partition from being planned; `reason` is its drift."""
-    return (
+    error = (
         question.now.unreadable.get(model.name)
         or obstacle(question, earlier, model)
         or _table_refusal(question, model, reason)
-        or _mutated_table(question, model)
     )
+    record, now = question.records.get(model.name), model.fingerprint
+    made = record.fingerprint if record else None
+    if error or made is None or not model.immutable or question.options.allow_source_mutation:
+        return error
+    mutated = made.label == now.label and not means_same(made, now, question.now.meaning)
+    return source_mutated(model, now, "rows", model.where) if mutated else None
 
 
 def obstacle(question: Question, earlier: Earlier, model: Model) -> PenstockError | None:
@@ -42,7 +118,10 @@ def obstacle(question: Question, earlier: Earlier, model: Model) -> PenstockErro
             return question.now.broken[name]
     for name in upstream_models(model):
         record = question.records.get(name)
-        if _is_built(question, earlier, name) or (record is not None and record.succeeded_once):
+        above = earlier.get(name, Decided())
+        # where the plan cannot see to a table, what reads the table is skipped
+        planned = (name in question.selected or bool(above.todo)) and not above.is_unborn
+        if planned or (record is not None and record.succeeded_once):
             continue
         if name in question.project.seeds:
             return TableError(
@@ -53,12 +132,6 @@ def obstacle(question: Question, earlier: Earlier, model: Model) -> PenstockErro
             )
         return _not_built(model, question.project.models[name])
     return None
-
-
-def _is_built(question: Question, earlier: Earlier, name: str) -> bool:
-    """Whether the plan sees to a table; where it cannot, what reads the table is skipped."""
-    above = earlier.get(name, Decided())
-    return (name in question.selected or bool(above.todo)) and not above.is_unborn
 
 
 def _not_built(model: Model, upstream: Model) -> TableError:
@@ -99,16 +172,6 @@ def _table_refusal(question: Question, model: Model, reason: Reason) -> Penstock
         hint = f"to take it over: penstock run --select {model.name} --adopt"
         return foreign_table(model, hint)
     return None
-
-
-def _mutated_table(question: Question, model: Model) -> PenstockError | None:
-    record, now = question.records.get(model.name), model.fingerprint
-    made = record.fingerprint if record else None
-    if not model.immutable or question.options.allow_source_mutation or made is None:
-        return None
-    if made.label != now.label or means_same(made, now, question.now.meaning):
-        return None
-    return source_mutated(model, now, "rows", model.where)
 
 
 def refusal(question: Question, model: Model, wanted: Wanted) -> PenstockError | None:

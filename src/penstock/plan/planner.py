@@ -15,8 +15,8 @@ from penstock.core.project import Project
 from penstock.plan.cascade import grid_of, upstream_models
 from penstock.plan.changes import joined, spans_of
 from penstock.plan.decide import decide
-from penstock.plan.question import Decided, Earlier, Question, Records, Scope
 from penstock.plan.resolve import body_of
+from penstock.plan.steps import Decided, Earlier, Question, Records, Scope
 from penstock.plan.values import Blocked, Now, Options, Plan, Step
 
 NO_PARTITIONS = Scope()
@@ -38,18 +38,14 @@ def plan(  # the sides of one decision
     """
     question = Question(project, frozenset(selected), records, now, options, scope)
     decided: dict[str, Decided] = {}
-    for name in _in_order(project, project.models if scope.cascade else selected):
-        decided[name] = decide(question, decided, project.models[name])
-    return _folded(question, decided)
-
-
-def _in_order(project: Project, selected: Iterable[str]) -> list[str]:
     parents = {
         name: (*upstream_models(model), *model.order_after)
         for name, model in project.models.items()
     }
-    wanted = set(selected)
-    return [name for name in ordered(parents) if name in wanted]
+    wanted = project.models if scope.cascade else question.selected
+    for name in (each for each in ordered(parents) if each in wanted):
+        decided[name] = decide(question, decided, project.models[name])
+    return _folded(question, decided)
 
 
 def _folded(question: Question, decided: Earlier) -> Plan:
@@ -127,7 +123,10 @@ def _before(
         if not above:
             continue
         read = _read(project, model, step, mapping.input.name)
-        found.update(other.key for other in above if _makes(other, read))
+        for other in above:
+            made = spans_of(other.grid, other.partitions)
+            if any(low < end and begin < high for low, high in made for begin, end in read):
+                found.add(other.key)
     siblings = by_model[step.model]
     at = siblings.index(step)
     if at:
@@ -148,8 +147,3 @@ def _read(project: Project, model: Model, step: Step, name: str) -> tuple[Span, 
             for number in numbers(step.partitions):
                 found.extend(spans(mapping.mapping, grid.span(number), below))
     return joined(found)
-
-
-def _makes(step: Step, read: tuple[Span, ...]) -> bool:
-    made = spans_of(step.grid, step.partitions)
-    return any(low < end and begin < high for low, high in made for begin, end in read)

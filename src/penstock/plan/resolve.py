@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from penstock.core.model import Body, Model, Version
 from penstock.core.partitions.partition import Grain, Grid, position
-from penstock.core.partitions.ranges import Range, Ranges, intersection, merged
+from penstock.core.partitions.ranges import WHOLE, Range, Ranges, intersection, merged
 
 _DAY_ONE = dt.date.min
 
@@ -89,7 +89,12 @@ def dated(models: Mapping[str, Model], run_date: dt.date) -> dict[str, Model]:
 
     A model whose first version is still to come keeps its newest one, so that its date tells.
     """
-    return {name: _dated(model, run_date) for name, model in models.items()}
+    found = dict(models)
+    for name, model in models.items():
+        if model.partition is None and (segments := resolve(model, run_date, WHOLE)):
+            body = segments[0].body
+            found[name] = replace(model, query=body.query, fingerprint=body.fingerprint)
+    return found
 
 
 def body_of(model: Model, version: int, revision: int) -> tuple[Version, Body]:
@@ -99,16 +104,6 @@ def body_of(model: Model, version: int, revision: int) -> tuple[Version, Body]:
             if (each.number, body.fingerprint.revision) == (version, revision):
                 return each, body
     raise KeyError(f"{model.name} v{version}.r{revision}")
-
-
-def _dated(model: Model, run_date: dt.date) -> Model:
-    if model.partition is not None or not model.versions:
-        return model
-    segments = resolve(model, run_date, ((0, 0),))
-    if not segments:
-        return model
-    body = segments[0].body
-    return replace(model, query=body.query, fingerprint=body.fingerprint)
 
 
 def _generations(model: Model, run_date: dt.date, last: int) -> Iterator[tuple[int, int, Version]]:

@@ -1,18 +1,115 @@
-"""From what is to be done to steps: of a table one, of partitions by version, trigger and batch."""
+"""What a plan is asked, and the steps it is answered with."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
+from penstock.core.errors import PenstockError
+from penstock.core.facts import TableFacts
 from penstock.core.model import Model
 from penstock.core.partitions.ranges import Ranges, count, difference, first_numbers, intersection
+from penstock.core.project import Project
 from penstock.core.records import ModelRecord
-from penstock.plan.cascade import reads_itself
-from penstock.plan.drift.target import is_replaced
-from penstock.plan.drift.verdict import Piece, Verdict
-from penstock.plan.question import Question, Wanted
+from penstock.plan.cascade import reads_itself, upstream_models
 from penstock.plan.resolve import Segment
-from penstock.plan.values import Estimate, Observed, Reason, State, Step
+from penstock.plan.values import Estimate, Now, Observed, Options, Reason, State, Step
+from penstock.plan.verdict import Verdict, is_replaced
+
+LEFT = frozenset((State.FAILED, State.UPSTREAM_CHANGED))
+"""The states in which a cascade that stopped half way leaves what it had still to make."""
+Records = Mapping[str, ModelRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a command asks of partitions.
+
+    `trigger` is its name, which the steps carry. `syncs` is whether drift is repaired; `run` also
+    takes new input and what waits for it. `within` are those that each selected model may run on
+    its own account. With `force` they run whatever their state, with `states` only those in one of
+    them. `cascade` is whether partitions run wherever others above them do, or only `within`.
+    `followed` are then those that read what the selected models may run: of these it also runs
+    what an earlier cascade left undone.
+    `facts` are those of the tables that may have to change.
+    """
+
+    trigger: str = "run"
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+    within: Mapping[str, Ranges] = field(default_factory=dict)
+    syncs: bool = False
+    force: bool = False
+    states: frozenset[State] = frozenset()
+    cascade: bool = False
+    followed: Mapping[str, Ranges] = field(default_factory=dict)
+    batch_size: int | None = None
+    most: int | None = None
+    facts: Mapping[str, TableFacts] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question to the planner; it stays the same from the first model to the last."""
+
+    project: Project
+    selected: frozenset[str]
+    records: Records
+    now: Now
+    options: Options
+    scope: Scope = Scope()
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What becomes of one model; nothing at all where a command passes it by.
+
+    `error` blocks it. `todo` are the partitions that its steps make, `((0, 0),)` for a whole table;
+    steps that change no row have none. `hands_on` are the models above that its readers wait for,
+    because it has no rows to make itself. `is_unborn` is whether its first version is still to
+    come, `is_cosmetic` whether its SQL changed in nothing but its text. `at_once` is whether its
+    steps may run beside each other after the first.
+    """
+
+    steps: tuple[Step, ...] = ()
+    notes: tuple[str, ...] = ()
+    error: PenstockError | None = None
+    todo: Ranges = ()
+    hands_on: tuple[str, ...] = ()
+    is_current: bool = False
+    is_cosmetic: bool = False
+    is_unborn: bool = False
+    at_once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Partitions of one model that are run: `own` were asked for, the others follow from those.
+
+    `sure` are run whatever becomes of the steps before them. `after` names the models above.
+    """
+
+    partitions: Ranges
+    own: Ranges
+    sure: Ranges
+    after: tuple[str, ...] = ()
+
+
+Earlier = Mapping[str, Decided]
+"""What was decided of the models above, by name."""
+
+
+def waits_for(earlier: Earlier, model: Model) -> tuple[str, ...]:
+    """Name the models of the plan that a model comes after, sorted.
+
+    One that is blocked counts, so that what reads it is skipped; one that is left as it is hands
+    on those that it would have come after itself.
+    """
+    found: set[str] = set()
+    for name in upstream_models(model):
+        above = earlier.get(name, Decided())
+        found.update((name,) if above.todo or above.error is not None else above.hands_on)
+    return tuple(sorted(found))
+
 
 BATCH = 31
 """How many partitions share a commit: a month of days, so that a failure loses no more."""
@@ -27,15 +124,21 @@ def table_step(
     record, options = question.records.get(model.name), question.options
     built = record is not None and record.succeeded_once
     adopted = reason.state is State.FOREIGN_TABLE and (options.adopt or model.keeps_history)
-    replaced = is_replaced(record, question.now.targets.get(model.name, Observed()))
+    seen = question.now.targets.get(model.name, Observed())
     initial = (
         anew
-        or replaced
+        or is_replaced(record, seen)
         or options.full_refresh
         or reason.state is State.MISSING
         or not (built or adopted)
     )
-    executed = ""
+    notes, owner = _notes(model, reason, initial=initial), seen.owner
+    if owner is not None:
+        notes = (*notes, f"takes the table from {owner}, whose next run will be refused")
+    executed, estimate = "", None
+    if record is not None and built:
+        took = record.duration_ms / 1000
+        estimate = Estimate(record.rows_written, record.bytes_written, took)
     if record and record.fingerprint and record.fingerprint.sql != model.fingerprint.sql:
         executed = record.fingerprint.sql
     return Step(
@@ -45,8 +148,8 @@ def table_step(
         upstream=waits,
         planned_on=record.last_step_seq if record else 0,
         executed=executed,
-        estimate=_estimate(record),
-        notes=(*_notes(model, reason, initial=initial), *_taken(question, model)),
+        estimate=estimate,
+        notes=notes,
     )
 
 
@@ -58,12 +161,6 @@ def alteration(model: Model, record: ModelRecord) -> Step:
     )
 
 
-def _estimate(record: ModelRecord | None) -> Estimate | None:
-    if record is None or not record.succeeded_once:
-        return None
-    return Estimate(record.rows_written, record.bytes_written, record.duration_ms / 1000)
-
-
 def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
     """Say what an ordinary run of an incremental model leaves as it is."""
     states = {reason.state, *reason.also}
@@ -73,12 +170,8 @@ def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
         return ()
     reads_all = not (model.strategy.adds_again or model.keeps_history)
     if reads_all and model.strategy.window is None:
-        wrong = states & {State.SQL_CHANGED, State.TAMPERED}
-        return (
-            ("rows that the query no longer gives stay; --full-refresh drops them",)
-            if wrong
-            else ()
-        )
+        wrong = bool(states & {State.SQL_CHANGED, State.TAMPERED})
+        return ("rows that the query no longer gives stay; --full-refresh drops them",) * wrong
     kept, others = _KEPT[model.keeps_history]
     notes = (kept,) if State.SQL_CHANGED in states else ()
     return (*notes, others) if State.TAMPERED in states else notes
@@ -95,14 +188,6 @@ _KEPT = {
     ),
 }
 """What is said of rows by earlier SQL and by others, of tables (False) and of histories (True)."""
-
-
-def _taken(question: Question, model: Model) -> tuple[str, ...]:
-    """Say what it means to take over a table that somebody else writes."""
-    owner = question.now.targets.get(model.name, Observed()).owner
-    if owner is None:
-        return ()
-    return (f"takes the table from {owner}, whose next run will be refused",)
 
 
 def partition_steps(
@@ -126,8 +211,18 @@ def partition_steps(
         for segment in verdict.segments:
             pieces = intersection(todo, (segment.range,))
             for batch in _batches(model, segment, pieces, batch_size):
-                reason = _reason_of_batch(verdict, batch, wanted, pending=pending)
-                found.append(_batch_step(model, segment, batch, reason, name))
+                step = Step(
+                    model=model.name,
+                    reason=_reason_of_batch(verdict, batch, wanted, pending=pending),
+                    initial=False,
+                    partitions=batch,
+                    grid=model.grid,
+                    version=segment.version.number,
+                    revision=segment.body.fingerprint.revision,
+                    trigger=name,
+                    is_range=segment.body.is_range,
+                )
+                found.append(step)
     yield from sorted(found, key=lambda step: step.partitions)
 
 
@@ -164,22 +259,6 @@ def _gathered(pieces: Ranges, size: int) -> Iterator[Ranges]:
         left = difference(left, batch)
 
 
-def _batch_step(
-    model: Model, segment: Segment, batch: Ranges, reason: Reason, trigger: str
-) -> Step:
-    return Step(
-        model=model.name,
-        reason=reason,
-        initial=False,
-        partitions=batch,
-        grid=model.grid,
-        version=segment.version.number,
-        revision=segment.body.fingerprint.revision,
-        trigger=trigger,
-        is_range=segment.body.is_range,
-    )
-
-
 def _reason_of_batch(verdict: Verdict, batch: Ranges, wanted: Wanted, *, pending: bool) -> Reason:
     inside = [p for p in verdict.pieces if intersection((p.range,), batch)]
     if not inside or pending:
@@ -189,9 +268,6 @@ def _reason_of_batch(verdict: Verdict, batch: Ranges, wanted: Wanted, *, pending
     order = list(State)
     first = min(inside, key=lambda p: order.index(p.state))
     others = {state for p in inside for state in p.states} - {first.state}
-    detail = ", ".join(first.because) if _says(first) else ""
+    silent = first.state in (State.SQL_CHANGED, State.NEVER_RUN)
+    detail = "" if silent else ", ".join(first.because)
     return Reason(first.state, detail, tuple(sorted(others, key=order.index)))
-
-
-def _says(piece: Piece) -> bool:
-    return piece.state not in (State.SQL_CHANGED, State.NEVER_RUN)

@@ -9,10 +9,10 @@ from enum import StrEnum
 
 from penstock.core.checks import OnFailure
 from penstock.core.errors import PenstockError
-from penstock.core.facts import Head, LogCommit, TableFacts
+from penstock.core.facts import TableFacts, Touched
 from penstock.core.history import Retention
 from penstock.core.model import Fingerprint
-from penstock.core.partitions.partition import Grid
+from penstock.core.partitions.partition import Grid, Span
 from penstock.core.partitions.ranges import WHOLE, Ranges, count
 from penstock.core.steps.inputs import Pin
 
@@ -81,23 +81,25 @@ Versions = tuple[int, int]
 class Observed:
     """What a target's log says now. `foreign` are others' data changes since the last success.
 
-    `table_id` is "" where nothing happened since then, so that nobody had to look. `facts` are
-    there when the project says something else of the layout than the record, and for history
-    tables. `clutter` is whether files lie where the table would be, though there is none.
-    `owner` is another state store that made the table, or wrote it since. `gap` are versions since
-    then that the log no longer holds. `unrecorded` are changes that name this store and that none
-    of its steps is known to have made.
+    `table_id` is "" where nothing happened since then, so that nobody had to look. `owner` is
+    another state store that made the table, or wrote it since. `gap` are versions since then that
+    the log lost before anybody noted them. `unrecorded` are changes that name this store and that
+    none of its steps is known to have made. `lying` says where the files of a table of partitions
+    can hold rows, None where nobody had to look. `facts` are there when the project says something
+    else of the layout than the record, and for history tables. `clutter` is whether files lie where
+    the table would be, though there is none.
     """
 
-    head: Head | None = None
+    there: bool = False
     table_id: str = ""
-    foreign: tuple[LogCommit, ...] = ()
+    foreign: tuple[Touched, ...] = ()
     ever_ours: bool = False
-    facts: TableFacts | None = None
-    clutter: bool = False
     owner: Owner | None = None
     gap: Versions | None = None
-    unrecorded: tuple[LogCommit, ...] = ()
+    unrecorded: tuple[Touched, ...] = ()
+    lying: tuple[Span, ...] | None = None
+    facts: TableFacts | None = None
+    clutter: bool = False
 
 
 @dataclass(frozen=True, slots=True)

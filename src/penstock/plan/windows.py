@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue, is_watermark_type
-from penstock.core.errors import DataError, PenstockError, TableError
+from penstock.core.errors import DataError, TableError
 from penstock.core.model import Model
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
@@ -79,31 +78,23 @@ def windowed_inputs(
         if known is None and not named:
             continue
         if known is None:
-            raise _no_column(model, name, column, schema)
+            raise TableError(
+                "time-column-missing",
+                f"window_on of {model.name!r} names {column!r}, which {name} does not have",
+                where=model.where,
+                hint=f"its columns are: {', '.join(schema.names[:20])}",
+            )
         _check_type(model, settings, name, known.name, known.type)
         found.append(WindowedInput(name, known.name, known.type))
     if not found:
+        pairs = ", ".join(f"'{name}': 'COLUMN'" for name in list(inputs)[:3])
         raise TableError(
             "no-windowed-input",
             f"no input of {model.name!r} has a column {settings.time_column!r}",
             where=model.where,
-            hint="name the inputs' columns: " + _on_hint(inputs),
+            hint=f"name the inputs' columns: window_on={{{pairs}}}",
         )
     return tuple(found)
-
-
-def _no_column(model: Model, name: str, column: str, schema: Schema) -> PenstockError:
-    return TableError(
-        "time-column-missing",
-        f"window_on of {model.name!r} names {column!r}, which {name} does not have",
-        where=model.where,
-        hint=f"its columns are: {', '.join(schema.names[:20])}",
-    )
-
-
-def _on_hint(inputs: Mapping[str, Schema]) -> str:
-    pairs = ", ".join(f"'{name}': 'COLUMN'" for name in list(inputs)[:3])
-    return f"window_on={{{pairs}}}"
 
 
 def _check_type(
@@ -159,15 +150,18 @@ def opened(
     windows, watermarks, null_rows, is_cut = [], [], 0, False
     include = settings.null_watermark is NullWatermark.INCLUDE_FIRST
     for each in measured:
-        _check_nulls(model, settings, each)
+        if each.nulls and settings.null_watermark is NullWatermark.ERROR:
+            raise _nulls_error(model, each)
         known = old.get(each.input.input)
         value = known.value if known else None
         high = max((v for v in (value, each.high) if v is not None), default=None)
         null_rows += each.nulls
         is_cut = is_cut or each.is_cut(value)
         lower, upper = _ends(settings, each, value, high)
-        window = Window(each.input.column, lower, upper, nulls=include and not known)
-        windows.append(InputWindow(each.input.input, _without_null_only(window, each)))
+        # without NULLs no window for them, so that an empty input is seen to be empty
+        nulls = include and not known and bool(each.nulls)
+        window = Window(each.input.column, lower, upper, nulls=nulls)
+        windows.append(InputWindow(each.input.input, window))
         if high is not None:
             watermarks.append(Watermark(each.input.input, each.input.column, high))
     return Opened(tuple(windows), tuple(watermarks), null_rows, is_cut)
@@ -188,22 +182,14 @@ def _ends(
     return low_bound(settings, known), upper
 
 
-def _without_null_only(window: Window, measured: Measured) -> Window:
-    """Drop `nulls` where there are none, so that an empty input is seen to be empty."""
-    if window.nulls and not measured.nulls:
-        return Window(window.column, window.lower, window.upper)
-    return window
-
-
-def _check_nulls(model: Model, settings: WindowSettings, measured: Measured) -> None:
-    if measured.nulls and settings.null_watermark is NullWatermark.ERROR:
-        raise DataError(
-            "null-watermark",
-            f"column {measured.input.column!r} of {measured.input.input} is NULL in "
-            f"{measured.nulls} rows that {model.name!r} would read",
-            where=model.where,
-            hint="correct the rows, or set null_watermark to include_first or drop_counted",
-        )
+def _nulls_error(model: Model, measured: Measured) -> DataError:
+    return DataError(
+        "null-watermark",
+        f"column {measured.input.column!r} of {measured.input.input} is NULL in "
+        f"{measured.nulls} rows that {model.name!r} would read",
+        where=model.where,
+        hint="correct the rows, or set null_watermark to include_first or drop_counted",
+    )
 
 
 def check_watermarks(
@@ -257,12 +243,3 @@ def _family(spark_type: str) -> str:
     """Give one word for types whose values compare: numbers of any width may widen."""
     name = spark_type.upper()
     return "NUMBER" if name.endswith("INT") or name.startswith("DECIMAL") else name
-
-
-def is_ahead(watermark: Watermark, run_timestamp: dt.datetime) -> bool:
-    """Whether a watermark lies more than a day after the run (warning `watermark-in-future`)."""
-    if not watermark.value.is_temporal:
-        return False
-    day = dt.timedelta(days=1)
-    limit = TypedValue.parse(watermark.value.type, (run_timestamp + day).isoformat())
-    return limit < watermark.value

@@ -19,8 +19,8 @@ from penstock.project.checks.scene import (
     CheckedModel,
     KnownColumns,
     Stand,
-    Tables,
     WrittenChecks,
+    columns_of_tables,
     columns_of_version,
     selected,
     written_in_header,
@@ -97,7 +97,7 @@ def with_checks(
     """Give every model with its checks and its order edges; all that is wrong is a finding."""
     columns = _Columns(parts, {draft.name: draft for draft in parts.drafts})
     sources = {str(source.table): source for source in parts.sources}
-    tables = Tables(columns.of_name, sources, {seed.name: seed for seed in parts.seeds})
+    tables = columns_of_tables(columns.of_name, sources, {seed.name: seed for seed in parts.seeds})
     first, sample = parts.first, parts.settings.checks.sample
     attacher = Attacher(resolver, first, first.cache, tables, parts.source_checks, sample)
     found: dict[str, Result] = {}

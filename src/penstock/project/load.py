@@ -12,7 +12,7 @@ from penstock.core.model import Model, Source
 from penstock.core.names import TableName
 from penstock.core.project import Project
 from penstock.project.checking import ProjectParts, with_checks
-from penstock.project.checks.scene import files_in_header, written_of_source
+from penstock.project.checks.scene import files_in_header, written_in_yaml
 from penstock.project.files.cache import open_cache
 from penstock.project.files.parsed import RenderContext, SqlFile, TargetView
 from penstock.project.files.references import (
@@ -208,7 +208,7 @@ def _read_sources(parts: ProjectParts) -> None:
             for at, source in sources_of(entry, first.root, parts.settings.target):
                 known = seen.setdefault(source.table.folded, source)
                 if known is source:
-                    written = written_of_source(file, at, first.fill)
+                    written = written_in_yaml(file, at, first.fill)
                     parts.source_checks |= {source.input_name: written} if written else {}
                 else:
                     sentence = f"source {source.table} is declared here and in {known.where}"

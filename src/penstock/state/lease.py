@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.core.errors import LeaseHeldError, LeaseLostError, StateError
+from penstock.core.errors import LeaseHeldError
+from penstock.core.ports.ports import Clock, Fault
+from penstock.core.project import LeaseSettings
 from penstock.core.records import Holder, Lease
 
 _START_TIME = 19  # in /proc/PID/stat, counted from the state that follows the name
@@ -23,80 +24,48 @@ class Identity:
     penstock: str
 
 
-def inert(point: str) -> None:
-    """Let a fault point pass."""
-
-
 IsGone = Callable[[Lease], bool]
 """Whether the process that took a lease is known to be no more."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """Somebody asks for a target now; `length` is how long a granted lease lasts unrenewed."""
+class StoreContext:
+    """Whose store it is, and everything it needs from outside."""
 
-    target: str
-    holder: Holder
-    now: dt.datetime
-    length: dt.timedelta
+    identity: Identity
+    clock: Clock
+    lease: LeaseSettings
+    fault: Fault
     is_gone: IsGone
 
 
-def grant(request: Request, held: Lease | None, last_token: int) -> Lease:
-    """Give the lease that follows, or raise `LeaseHeldError`.
+def grant(
+    context: StoreContext, target: str, holder: Holder, held: Lease | None, last_token: int
+) -> Lease:
+    """Give the lease of a target to who asks for it now, or raise `LeaseHeldError`.
 
     A run that asks again keeps its token, acquired time included; whoever takes a free or stale
-    target gets the next one. `held` is None when nobody has the target; `last_token` is 0 when
-    nobody ever had.
+    target gets the next one. A lease is stale that expired, or whose process is known to be gone.
+    `held` is None when nobody has the target; `last_token` is 0 when nobody ever had.
     """
-    now = request.now
-    if held is not None and held.run == request.holder.run:
+    now = context.clock.now()
+    if held is not None and held.run == holder.run:
         token, acquired = held.token, held.acquired
-    elif held is not None and not is_stale(held, request):
-        raise LeaseHeldError(
-            held, hint=f"wait with --wait SECONDS, or penstock unlock {request.target}"
-        )
+    elif held is not None and held.expires > now and not context.is_gone(held):
+        raise LeaseHeldError(held, hint=f"wait with --wait SECONDS, or penstock unlock {target}")
     else:
         token, acquired = last_token + 1, now
     return Lease(
-        target=request.target,
-        run=request.holder.run,
-        host=request.holder.host,
-        pid=request.holder.pid,
+        target=target,
+        run=holder.run,
+        host=holder.host,
+        pid=holder.pid,
         token=token,
         acquired=acquired,
         heartbeat=now,
-        expires=now + request.length,
-        process=request.holder.process,
+        expires=now + context.lease.length,
+        process=holder.process,
     )
-
-
-def is_stale(held: Lease, request: Request) -> bool:
-    """Whether a lease may be taken over: it expired, or its process is known to be gone."""
-    return held.expires <= request.now or request.is_gone(held)
-
-
-def lease_lost(step: str, target: str) -> LeaseLostError:
-    """Word the refusal of a step whose lease somebody else has taken or dropped."""
-    return LeaseLostError(
-        "lease-lost",
-        f"step {step} no longer owns {target}: its lease lapsed or was dropped",
-        hint="penstock recover finds out what became of the step",
-    )
-
-
-def step_ended(step: str, status: str) -> StateError:
-    """Word the refusal to end a step twice."""
-    return StateError(
-        "step-ended",
-        f"step {step} already ended as {status}",
-        hint="plan again: the record of the step stays as it is",
-    )
-
-
-def unknown_step(step: str) -> StateError:
-    """Word the refusal of a step that was never begun here."""
-    return StateError("unknown-step", f"no step has the id {step!r}")
 
 
 def process_of(pid: int) -> str:
@@ -122,8 +91,5 @@ def is_gone(lease: Lease) -> bool:
     ours = process_of(os.getpid())
     if not ours or not lease.process:
         return False
-    return _space(ours) == _space(lease.process) and process_of(lease.pid) != lease.process
-
-
-def _space(process: str) -> str:
-    return process.rpartition("/")[0]
+    is_here = ours.rpartition("/")[0] == lease.process.rpartition("/")[0]
+    return is_here and process_of(lease.pid) != lease.process

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,17 +21,14 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from penstock.core.errors import EnvironmentMissingError, StateError
 from penstock.core.ports.ports import Clock, Fault, Store, inert
 from penstock.core.project import LeaseSettings
-from penstock.state.journal import StoreContext, StoreJournal, StoreLeases
-from penstock.state.lease import Identity, IsGone, is_gone
+from penstock.state.lease import Identity, IsGone, StoreContext, is_gone
 from penstock.state.schema import FORMAT, REVISION, project
 from penstock.state.sql import postgres, sqlite
 from penstock.state.sql.archive import SqlArchive
-from penstock.state.sql.check_records import SqlChecks
-from penstock.state.sql.damage import lacking
-from penstock.state.sql.database import Database
-from penstock.state.sql.notes import SqlNotes
-from penstock.state.sql.records import SqlRecords
-from penstock.state.sql.transaction import SqlTransactions
+from penstock.state.sql.checks import SqlChecks
+from penstock.state.sql.database import Database, lacking
+from penstock.state.sql.journal import StoreJournal, StoreLeases, Transactions
+from penstock.state.sql.records import SqlNotes, SqlRecords
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -58,17 +54,20 @@ def open_store(
     `state-damaged`, `state-too-new` or `state-of-another-project`, and
     `EnvironmentMissingError` when the database's driver is not installed.
     """
+    context = StoreContext(identity, clock, lease, fault, is_gone)
     place = _url(url)
     file = sqlite.file_of(place) if sqlite.is_sqlite(place) else None
-    database = _database(place, file, identity, clock)
+    if file is not None:
+        _ensure_file(file, context)
+    database = _database(place)
     try:
         if _revision(database) != REVISION:
-            _migrate(database, file, identity, clock)
+            _migrate(database, file, context)
         _require_ours(database, identity)
     except BaseException:
         database.close()
         raise
-    return SqlStore(database, StoreContext(identity, clock, lease, fault, is_gone), file)
+    return SqlStore(database, context, file)
 
 
 def store_exists(url: str) -> bool:
@@ -80,11 +79,8 @@ def store_exists(url: str) -> bool:
     if sqlite.is_sqlite(place):
         file = sqlite.file_of(place)
         return file.exists() and file.stat().st_size > 0
-    database = _server(place)
-    try:
+    with closing(_database(place)) as database:
         return _revision(database) != ""
-    finally:
-        database.close()
 
 
 def _url(url: str) -> URL:
@@ -102,7 +98,9 @@ def _bad_url() -> StateError:
     )
 
 
-def _server(place: URL) -> Database:
+def _database(place: URL) -> Database:
+    if sqlite.is_sqlite(place):
+        return Database(sqlite.connect(place), sqlite.translate, sqlite.damaged)
     try:
         engine = postgres.connect(place)
     except NoSuchModuleError as error:
@@ -116,20 +114,10 @@ def _server(place: URL) -> Database:
     return Database(engine, postgres.translate, postgres.damaged)
 
 
-def _file(place: URL) -> Database:
-    return Database(sqlite.connect(place), sqlite.translate, sqlite.damaged)
-
-
-def _database(place: URL, file: Path | None, identity: Identity, clock: Clock) -> Database:
-    if file is None:
-        return _server(place)
-
+def _ensure_file(file: Path, context: StoreContext) -> None:
     def fill(fresh: URL) -> None:
-        database = _file(fresh)
-        try:
-            _migrate(database, None, identity, clock)
-        finally:
-            database.close()
+        with closing(_database(fresh)) as database:
+            _migrate(database, None, context)
 
     sqlite.require_no_journal(file)
     if not file.exists():
@@ -141,7 +129,6 @@ def _database(place: URL, file: Path | None, identity: Identity, clock: Clock) -
                 f"{file} cannot be created: {error.strerror}",
                 hint="look at the folder's permissions and free space",
             ) from error
-    return _file(place)
 
 
 def _revision(database: Database) -> str:
@@ -158,27 +145,32 @@ def _read_revision(connection: Connection) -> str:
     return str(found)
 
 
-def _migrate(database: Database, file: Path | None, identity: Identity, clock: Clock) -> None:
+def _migrate(database: Database, file: Path | None, context: StoreContext) -> None:
     """Migrate under the database's lock; a file is copied first."""
     with database.alone() as connection:
         old = _read_revision(connection)
         if old == REVISION:
             return
         if old:
-            require_known(old, database.place)
+            _require_known(old, database.place)
             _keep_old(file, old)
-        upgrade(connection)
+        _upgrade(connection)
         if connection.scalar(select(project.c.store_id)) is None:
-            connection.execute(
-                insert(project).values(
-                    store_id=clock.new_id(),
-                    format_version=FORMAT,
-                    name=identity.project,
-                    target=identity.target,
-                    penstock=identity.penstock,
-                    epoch=clock.new_id(),
-                )
-            )
+            write_owner(connection, context)
+
+
+def write_owner(connection: Connection, context: StoreContext) -> None:
+    """Write into a database without rows whose it is."""
+    identity = context.identity
+    owner = {
+        "store_id": context.clock.new_id(),
+        "format_version": FORMAT,
+        "name": identity.project,
+        "target": identity.target,
+        "penstock": identity.penstock,
+        "epoch": context.clock.new_id(),
+    }
+    connection.execute(insert(project).values(owner))
 
 
 def _keep_old(file: Path | None, revision: str) -> None:
@@ -206,14 +198,7 @@ def _require_ours(database: Database, identity: Identity) -> None:
         )
 
 
-def newest(scripts: Path = SCRIPTS) -> str:
-    """Give the revision that a migrated database has."""
-    from alembic.script import ScriptDirectory
-
-    return str(ScriptDirectory.from_config(_config(scripts)).get_current_head())
-
-
-def require_known(revision: str, place: str, scripts: Path = SCRIPTS) -> None:
+def _require_known(revision: str, place: str) -> None:
     """Raise `state-too-new` for a revision that no file of ours describes.
 
     `state-too-old` for one of those that were given up before the first release.
@@ -228,7 +213,7 @@ def require_known(revision: str, place: str, scripts: Path = SCRIPTS) -> None:
     from alembic.util import CommandError
 
     try:
-        ScriptDirectory.from_config(_config(scripts)).get_revision(revision)
+        ScriptDirectory.from_config(_config()).get_revision(revision)
     except CommandError as error:
         raise StateError(
             "state-too-new",
@@ -237,20 +222,20 @@ def require_known(revision: str, place: str, scripts: Path = SCRIPTS) -> None:
         ) from error
 
 
-def upgrade(connection: Connection, scripts: Path = SCRIPTS) -> None:
+def _upgrade(connection: Connection) -> None:
     """Run every migration that is missing inside the connection's transaction."""
     from alembic import command
 
-    config = _config(scripts)
+    config = _config()
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
 
 
-def _config(scripts: Path) -> Config:
+def _config() -> Config:
     from alembic.config import Config
 
     config = Config()
-    config.set_main_option("script_location", str(scripts).replace("%", "%%"))
+    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
     return config
 
 
@@ -258,15 +243,15 @@ class SqlStore:
     """The state store of one target; `file` is an SQLite database's, None for servers."""
 
     def __init__(self, database: Database, context: StoreContext, file: Path | None) -> None:
-        transactions = SqlTransactions(database, context.identity.penstock, context.clock.new_id)
+        transactions = Transactions(database, context)
         self._database = database
         self._file = file
-        self.journal = StoreJournal(transactions, context, self._keep_copy)
-        self.leases = StoreLeases(transactions, context)
+        self.journal = StoreJournal(transactions, self._keep_copy)
+        self.leases = StoreLeases(transactions)
         self.records = SqlRecords(database)
         self.checks = SqlChecks(database)
         self.notes = SqlNotes(database)
-        self.archive = SqlArchive(database, transactions, context)
+        self.archive = SqlArchive(database, transactions)
 
     def one_state(self) -> AbstractContextManager[None]:
         """Let all that this thread reads until the block ends be of one state of the store."""
@@ -283,7 +268,7 @@ class SqlStore:
         """
         if self._file is None:
             return
-        with contextlib.suppress(sqlite3.Error, OSError, StateError):
+        with suppress(sqlite3.Error, OSError, StateError):
             with self._database.read() as connection:
                 is_whole = next(lacking(connection), None) is None
             if is_whole:

@@ -85,17 +85,23 @@ metadata = MetaData(
 )
 
 
-def _text(name: str) -> Column[str]:
-    return Column(name, Text, nullable=False, default="", server_default="")
+def _needed(*names: str) -> list[Column[str]]:
+    return [Column(name, Text, nullable=False) for name in names]
 
 
-def _count(name: str) -> Column[int]:
-    return Column(name, BigInteger, nullable=False, default=0, server_default="0")
+def _texts(*names: str) -> list[Column[str]]:
+    return [Column(name, Text, nullable=False, default="", server_default="") for name in names]
 
 
-def _known_count(name: str) -> Column[int]:
-    """Make a count that is NULL where nobody knows it."""
-    return Column(name, BigInteger, default=0, server_default="0")
+def _counts(*names: str) -> list[Column[int]]:
+    return [
+        Column(name, BigInteger, nullable=False, default=0, server_default="0") for name in names
+    ]
+
+
+def _known_counts(*names: str) -> list[Column[int]]:
+    """Make counts that are NULL where nobody knows them."""
+    return [Column(name, BigInteger, default=0, server_default="0") for name in names]
 
 
 def _grid(name: str) -> Column[str]:
@@ -111,9 +117,7 @@ project = Table(
     metadata,
     Column("store_id", Text, primary_key=True),
     Column("format_version", Integer, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("target", Text, nullable=False),
-    Column("penstock", Text, nullable=False),
+    *_needed("name", "target", "penstock"),
     # Drawn anew whenever the store may have forgotten something, so it is never exported.
     Column("epoch", Text, nullable=False, server_default="", info={"drawn": True}),
 )
@@ -122,12 +126,9 @@ runs = Table(
     "runs",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("command", Text, nullable=False),
-    Column("arguments", Text, nullable=False),
-    Column("target", Text, nullable=False),
+    *_needed("command", "arguments", "target"),
     Column("run_timestamp", UtcTime, nullable=False),
-    Column("host", Text, nullable=False),
-    Column("user", Text, nullable=False),
+    *_needed("host", "user"),
     Column("pid", BigInteger, nullable=False),
     Column("started", UtcTime, nullable=False),
     Column("ended", UtcTime),
@@ -149,14 +150,12 @@ steps = Table(
     Column("id", Text, nullable=False, unique=True),
     Column("run", Text, nullable=False),  # no foreign key: a rebuilt step's run is only a name
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-    Column("target", Text, nullable=False),
-    Column("kind", Text, nullable=False),
+    *_needed("target", "kind"),
     _grid("grid"),
     Column("partitions", Text, nullable=False),
     Column("intent", Text, nullable=False, info={"json": True}),
     Column("lease_token", BigInteger, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("reason", Text, nullable=False),
+    *_needed("status", "reason"),
     Column("run_date", Date, nullable=False),
     Column("executed_by", Text, nullable=False),
     Column("recovered", Boolean, nullable=False),
@@ -168,19 +167,11 @@ steps = Table(
     Column("undone_by", BigInteger),  # the rollback after which it is as if it never ran
     Column("checked", Text, info={"json": True}),  # what its checks decided; NULL: none recorded
     Column("pending", Text, info={"json": True}),  # partitions whose checks are still to be made
-    _count("rows_written"),
-    _count("rows_inserted"),
-    _count("rows_updated"),
-    _count("rows_deleted"),
+    *_counts("rows_written", "rows_inserted", "rows_updated", "rows_deleted"),
     Column("rows_late", BigInteger),
-    _count("rows_null_time"),
-    _count("bytes_written"),
-    _count("duration_ms"),
+    *_counts("rows_null_time", "bytes_written", "duration_ms"),
     Column("metrics", Text, nullable=False, default="{}", info={"json": True}),
-    _text("error_code"),
-    _text("error_message"),
-    _text("error_where"),
-    _text("error_hint"),
+    *_texts("error_code", "error_message", "error_where", "error_hint"),
     Index(None, "model_id", "step_seq"),
     Index(None, "run"),
     Index(None, "status"),
@@ -203,17 +194,10 @@ fingerprints = Table(
     metadata,
     _key("id"),
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-    _text("version"),
-    _text("revision"),
+    *_texts("version", "revision"),
     Column("effective_from", Date),
-    Column("sql_checksum", Text, nullable=False),
-    Column("canonical_checksum", Text, nullable=False),
-    Column("settings_checksum", Text, nullable=False),
-    Column("layout_checksum", Text, nullable=False),
-    _text("schema_checksum"),
-    _text("yaml_checksum"),
-    _text("schema_json"),
-    _text("parser_version"),
+    *_needed("sql_checksum", "canonical_checksum", "settings_checksum", "layout_checksum"),
+    *_texts("schema_checksum", "yaml_checksum", "schema_json", "parser_version"),
     Index(None, "model_id", "sql_checksum"),
 )
 
@@ -229,17 +213,15 @@ partition_state = Table(
     metadata,
     Column("model_id", BigInteger, ForeignKey("models.id"), primary_key=True),
     _key("ord"),
-    Column("partition", Text, nullable=False),
-    Column("status", Text, nullable=False),
+    *_needed("partition", "status"),
     Column("fingerprint_id", BigInteger, ForeignKey("fingerprints.id")),
     Column("step_seq", BigInteger, ForeignKey("steps.step_seq")),
     Column("last_step_seq", BigInteger, ForeignKey("steps.step_seq"), nullable=False),
     Column("commit_version", BigInteger),
     Column("settled_version", BigInteger),
     Column("executed_at", UtcTime),
-    _count("execution_time_ms"),
-    _known_count("rows_written"),
-    _known_count("bytes_written"),
+    *_counts("execution_time_ms"),
+    *_known_counts("rows_written", "bytes_written"),
     Index(  # all that `partitions` asks for, so that a million rows are counted without them
         "ix_partition_state_groups",
         "model_id",
@@ -262,14 +244,11 @@ execution_history = Table(
     Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), nullable=False),
     Column("fingerprint_id", BigInteger, ForeignKey("fingerprints.id"), nullable=False),
     Column("executed_at", UtcTime, nullable=False),
-    _count("execution_time_ms"),
-    _known_count("rows_written"),
-    _known_count("bytes_written"),
+    *_counts("execution_time_ms"),
+    *_known_counts("rows_written", "bytes_written"),
     Column("status", Text, nullable=False),
-    _text("error_code"),
-    _text("error_message"),
-    Column("triggered_by", Text, nullable=False),
-    Column("executed_by", Text, nullable=False),
+    *_texts("error_code", "error_message"),
+    *_needed("triggered_by", "executed_by"),
     Index(None, "model_id", "step_seq"),
     Index(None, "model_id", "ord", "step_seq"),
 )
@@ -282,13 +261,7 @@ check_results = Table(
     Column("run", Text, nullable=False),
     Column("step_seq", BigInteger, ForeignKey("steps.step_seq")),  # NULL: `penstock check`
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-    Column("phase", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("type", Text, nullable=False),
-    Column("severity", Text, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("partitions", Text, nullable=False),
-    Column("message", Text, nullable=False),
+    *_needed("phase", "name", "type", "severity", "status", "partitions", "message"),
     Column("details", Text),
     Column("values", Text, nullable=False, info={"json": True}),
     Column("failures", BigInteger),
@@ -298,7 +271,7 @@ check_results = Table(
     Column("version", BigInteger),
     Column("definition", Text, nullable=False),
     Column("started", UtcTime, nullable=False),
-    _count("duration_us"),
+    *_counts("duration_us"),
     Column("where", Text, info={"json": True}),
     Index(None, "model_id", "batch", "number"),
     Index(None, "model_id", "name", "batch", "number"),
@@ -316,8 +289,7 @@ flags = Table(
     Column("version", BigInteger),
     Column("opened", UtcTime, nullable=False),
     Column("closed", UtcTime),
-    _text("why"),
-    _text("who"),
+    *_texts("why", "who"),
     Index(None, "closed", "model_id"),
 )
 
@@ -326,10 +298,9 @@ quarantines = Table(
     metadata,
     Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), primary_key=True),
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-    Column("uri", Text, nullable=False),
-    Column("table", Text, nullable=False),
+    *_needed("uri", "table"),
     Column("failed", Text, nullable=False, info={"json": True}),
-    _count("rows"),
+    *_counts("rows"),
     Column("expires", UtcTime, nullable=False),
     Column("dropped", UtcTime),
 )
@@ -340,8 +311,7 @@ target_state = Table(
     Column("target", Text, primary_key=True),
     Column("table_id", Text, nullable=False),
     Column("seen_version", BigInteger),
-    _text("partition_field"),
-    _text("partition_type"),
+    *_texts("partition_field", "partition_type"),
     Column("high_time", UtcTime),  # the greatest run timestamp of the steps that wrote it
 )
 
@@ -359,10 +329,9 @@ table_commits = Table(
     Column("name", Text, ForeignKey("seen_tables.name"), primary_key=True),
     _key("version"),
     Column("table_id", Text, nullable=False),
-    _text("step"),
-    _text("store"),
+    *_texts("step", "store"),
     Column("operation", Text, nullable=False),
-    _text("user"),
+    *_texts("user"),
     Column("time", UtcTime, nullable=False),
     Column("spans", Text, nullable=False, info={"json": True}),
 )
@@ -372,13 +341,10 @@ watermarks = Table(
     metadata,
     _key("id"),  # the newest row of a model's input and column counts
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-    Column("input", Text, nullable=False),
-    Column("column", Text, nullable=False),
+    *_needed("input", "column"),
     Column("value", Text),  # NULL: reset
     Column("set_at", UtcTime, nullable=False),
-    _text("step"),
-    _text("who"),
-    _text("why"),
+    *_texts("step", "who", "why"),
     Index(None, "model_id", "input", "column", "id"),
 )
 
@@ -393,6 +359,6 @@ leases = Table(
     Column("acquired", UtcTime),
     Column("heartbeat", UtcTime),
     Column("expires", UtcTime),
-    _text("process"),
+    *_texts("process"),
     Index(None, "run"),
 )

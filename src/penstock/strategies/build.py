@@ -10,7 +10,7 @@ from penstock.core.columns.types import parse_type
 from penstock.core.names import literal, quoted
 from penstock.core.statement import QUERY_VIEW, Commit, Feed, Rule, Stage, Work
 from penstock.core.strategy import Build, Layout
-from penstock.strategies.comparing import cast
+from penstock.strategies.values import cast
 
 CODE = "empty-partition-value"
 _LOST_TEXTS = ("", "__HIVE_DEFAULT_PARTITION__")
@@ -40,10 +40,7 @@ def any_lost(names: Iterable[str]) -> str:
 
 def lost_counts(names: Iterable[str]) -> dict[str, str]:
     """Give the aggregates, by name, that count the rows of `lost_rules`."""
-    return {
-        _lost_count(number): f"count_if({is_lost(quoted(name))})"
-        for number, name in enumerate(names)
-    }
+    return {f"lost_{n}": f"count_if({is_lost(quoted(name))})" for n, name in enumerate(names)}
 
 
 def lost_rules(
@@ -53,51 +50,33 @@ def lost_rules(
 
     Without `shown_key`, SQL that shows a row's key, nothing is shown.
     """
-    return tuple(
-        Rule(
-            _lost_count(number),
-            CODE,
-            lost_sentence(name, model, "{count} rows") + (" (e.g. {samples})" if shown_key else ""),
-            lost_hint(name),
-            f"SELECT concat({shown_key}, {_shown_value(name)}) {kept} AND {is_lost(quoted(name))} "
-            f"ORDER BY {by} LIMIT 5"
-            if shown_key
-            else "",
-        )
-        for number, name in enumerate(names)
-    )
+    rules = []
+    for number, name in enumerate(names):
+        sentence, samples = _lost_sentence(name, model, "{count} rows"), ""
+        if shown_key:
+            sentence += " (e.g. {samples})"
+            value = f"{literal(f' {name}=')}, '\\'', CAST({quoted(name)} AS STRING), '\\''"
+            samples = (
+                f"SELECT concat({shown_key}, {value}) {kept} AND {is_lost(quoted(name))} "
+                f"ORDER BY {by} LIMIT 5"
+            )
+        # The text that is mostly meant is the empty one.
+        hint = f"select NULL or another text in its place: coalesce(nullif({name}, ''), 'none')"
+        rules.append(Rule(f"lost_{number}", CODE, sentence, hint, samples))
+    return tuple(rules)
 
 
-def lost_sentence(name: str, model: str, rows: str) -> str:
-    """Give the sentence about rows that cannot be written."""
+def _lost_sentence(name: str, model: str, rows: str) -> str:
     return (
         f"{rows} of {model!r} hold a text in {name!r} that Delta would store as NULL, "
         "because the column partitions the table"
     )
 
 
-def lost_hint(name: str) -> str:
-    """Give a way out for the text that is mostly meant, the empty one."""
-    return f"select NULL or another text in its place: coalesce(nullif({name}, ''), 'none')"
-
-
-def _lost_count(number: int) -> str:
-    return f"lost_{number}"
-
-
-def _shown_value(name: str) -> str:
-    """Give SQL that shows the value: ` city=''`."""
-    return f"{literal(f' {name}=')}, '\\'', CAST({quoted(name)} AS STRING), '\\''"
-
-
 ROWS_VIEW = "penstock_rows"
 """The view of a feed: the rows of a step as they are stored."""
 _LOST_VIEW = "penstock_lost"
-CLUSTER_PROPERTY = "penstock.clusterBy"
-ANSI = {
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.storeAssignmentPolicy": "ANSI",
-}
+ANSI = {"spark.sql.ansi.enabled": "true", "spark.sql.storeAssignmentPolicy": "ANSI"}
 # One side is small beside the other: hashing it spares sorting the large one (decision 6).
 HASH_JOIN = {"spark.sql.join.preferSortMergeJoin": "false"}
 
@@ -109,11 +88,7 @@ def shown_key(keys: tuple[str, ...]) -> str:
 
 
 def same_key(keys: tuple[str, ...], left: str, right: str, *, matches_null: bool) -> str:
-    """Give the condition that two rows have the same key.
-
-    >>> same_key(("id",), "s", "t", matches_null=True)
-    's.`id` <=> t.`id`'
-    """
+    """Give the condition that two rows have the same key."""
     equals = "<=>" if matches_null else "="
     return " AND ".join(f"{left}.{quoted(key)} {equals} {right}.{quoted(key)}" for key in keys)
 
@@ -134,15 +109,11 @@ def insert(build: Build, overwrites: str = "", confs: Mapping[str, str] | None =
 
     `overwrites` is the word for an INSERT that replaces rows.
     """
-    if not build.inserts:
-        statement = create_from(build)
-    else:
-        evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
-        statement = Commit(
-            f"INSERT {evolution}{overwrites or 'INTO'} {build.target} BY NAME "
-            f"SELECT {selected(build)} FROM {quoted(build.source)}",
-            confs or {},
-        )
+    rows = f"SELECT {selected(build)} FROM {quoted(build.source)}"
+    statement = create(build, rows)
+    if build.inserts:
+        how = ("WITH SCHEMA EVOLUTION " if build.evolves else "") + (overwrites or "INTO")
+        statement = Commit(f"INSERT {how} {build.target} BY NAME {rows}", confs or {})
     return Work((), lambda _: statement, again=counted_texts(build))
 
 
@@ -159,7 +130,7 @@ def selected(build: Build) -> str:
 
 def guarded(value: str, name: str, model: str) -> str:
     """Give the value of a text column that partitions a table, or fail."""
-    failed = refusing(CODE, literal(lost_sentence(name, model, "rows")))
+    failed = refusing(CODE, literal(_lost_sentence(name, model, "rows")))
     return f"CASE WHEN {is_lost(value)} THEN {failed} ELSE {value} END"
 
 
@@ -191,15 +162,13 @@ def fed(build: Build) -> Build:
 def feed_of(build: Build) -> Feed:
     """Give the rows of the query with the columns and types under which the table stores them."""
     columns = []
-    for column in build.query.columns:
-        known = build.table.find(column.name) if build.table else None
+    for column, want in zip(build.query.columns, stored(build).columns, strict=True):
         name = quoted(column.name)
-        if known is None or known.type == column.type or build.evolves:
-            columns.append(name)
+        if want.type != column.type:
+            value = cast(name, parse_type(column.type), parse_type(want.type))
+            columns.append(f"{value} AS {name}")
         else:
-            columns.append(
-                f"{cast(name, parse_type(column.type), parse_type(known.type))} AS {name}"
-            )
+            columns.append(name)
     return Feed(ROWS_VIEW, f"SELECT {', '.join(columns)} FROM {quoted(QUERY_VIEW)}", confs=ANSI)
 
 
@@ -217,33 +186,30 @@ def create(build: Build, rows: str, properties: Mapping[str, str] | None = None)
     Creates the table with schema, layout, properties and the rows of a query in one commit.
     """
     model = build.model
-    clauses = table_clauses(model.layout, model.description, build.location, properties or {})
+    clauses = table_clauses(model.layout, model.description, build.location, properties)
     return Commit(f"CREATE OR REPLACE TABLE {build.target} USING delta {clauses} AS {rows}")
 
 
 def table_clauses(
-    layout: Layout, description: str, location: str, properties: Mapping[str, str]
+    layout: Layout, description: str, location: str, properties: Mapping[str, str] | None = None
 ) -> str:
-    """Give what a statement that makes a table says of it; `location` where a catalog is told."""
+    """Give what a statement that makes a table says of it; `location` where a catalog is told.
+
+    Deletion vectors are on by default.
+    """
+    all_properties = {"delta.enableDeletionVectors": "true", **layout.properties}
     clauses = []
     if layout.partition_by:
         clauses.append(f"PARTITIONED BY ({listed(layout.partition_by)})")
     if layout.cluster_by:
         clauses.append(f"CLUSTER BY ({listed(layout.cluster_by)})")
+        all_properties["penstock.clusterBy"] = ",".join(layout.cluster_by)
     if description:
         clauses.append(f"COMMENT {literal(description)}")
     if location:
         clauses.append(f"LOCATION {literal(location)}")
-    clauses.append(f"TBLPROPERTIES ({written(table_properties(layout) | dict(properties))})")
+    clauses.append(f"TBLPROPERTIES ({written({**all_properties, **(properties or {})})})")
     return " ".join(clauses)
-
-
-def table_properties(layout: Layout) -> dict[str, str]:
-    """Give every property a new table is created with; deletion vectors are on by default."""
-    properties = {"delta.enableDeletionVectors": "true"} | dict(layout.properties)
-    if layout.cluster_by:
-        properties[CLUSTER_PROPERTY] = ",".join(layout.cluster_by)
-    return properties
 
 
 def written(properties: Mapping[str, str]) -> str:
@@ -256,11 +222,7 @@ def written(properties: Mapping[str, str]) -> str:
 
 
 def listed(names: tuple[str, ...], prefix: str = "") -> str:
-    """Give quoted names, comma-separated.
-
-    >>> listed(("a", "b"), "s.")
-    's.`a`, s.`b`'
-    """
+    """Give quoted names, comma-separated."""
     return ", ".join(f"{prefix}{quoted(name)}" for name in names)
 
 
@@ -271,16 +233,15 @@ def with_rows(target: str, columns: Schema, rows: str, given: Schema, kept: str 
     column that one side lacks is NULL there.
     """
     added = [column for column in given.columns if columns.find(column.name) is None]
-    names = [column.name for column in (*columns.columns, *added)]
+    names = [quoted(column.name) for column in columns.columns]
+    others = [quoted(column.name) for column in added]
+    stays = ", ".join((*names, *(f"NULL AS {name}" for name in others)))
+    comes = [
+        ("" if given.find(column.name) else "NULL AS ") + quoted(column.name)
+        for column in columns.columns
+    ]
     where = f" WHERE {kept}" if kept else ""
     return (
-        f"SELECT {_listed_of_both(names, columns)} FROM {quoted(target)}{where} "
-        f"UNION ALL SELECT {_listed_of_both(names, given)} FROM {quoted(rows)}"
-    )
-
-
-def _listed_of_both(names: list[str], there: Schema) -> str:
-    return ", ".join(
-        quoted(name) if there.find(name) is not None else f"NULL AS {quoted(name)}"
-        for name in names
+        f"SELECT {stays} FROM {quoted(target)}{where} "
+        f"UNION ALL SELECT {', '.join((*comes, *others))} FROM {quoted(rows)}"
     )

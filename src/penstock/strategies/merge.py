@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from penstock.core.columns.schema import Column
 from penstock.core.columns.types import parse_type, scalars
 from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Row, Rule, Stage, Work
@@ -30,7 +29,7 @@ from penstock.strategies.build import (
     shown_key,
     texts_of,
 )
-from penstock.strategies.comparing import same
+from penstock.strategies.values import same
 
 SOURCE_VIEW = "penstock_source"
 STAGE_VIEW = "penstock_stage"
@@ -109,8 +108,7 @@ class Merge(Strategy):
 
 
 def _source(build: Build, strategy: Merge) -> Stage:
-    keys = listed(strategy.keys)
-    columns = listed(build.query.names)
+    keys, columns = listed(strategy.keys), listed(build.query.names)
     copies = f"count(*) OVER (PARTITION BY {keys}) AS {quoted(_COPIES)}"
     rows = f"SELECT {columns}, {copies} FROM {quoted(QUERY_VIEW)}"
     if strategy.order_by:
@@ -120,21 +118,18 @@ def _source(build: Build, strategy: Merge) -> Stage:
             f"SELECT {columns}, 1 AS {quoted(_COPIES)} "
             f"FROM (SELECT *, {rank} FROM {quoted(QUERY_VIEW)}) WHERE `_ps_rank` = 1"
         )
-    null_key = _null_key(strategy)
     lost = "".join(f", {sql} AS `{name}`" for name, sql in lost_counts(texts_of(build)).items())
     look = (
         f"SELECT count(*) AS `rows`, "
         f"count(DISTINCT CASE WHEN {quoted(_COPIES)} > 1 THEN struct({keys}) END) AS `copied`, "
-        f"count_if({null_key}) AS `null_keys`{lost} FROM {quoted(SOURCE_VIEW)}"
+        f"count_if({_null_key(strategy)}) AS `null_keys`{lost} FROM {quoted(SOURCE_VIEW)}"
     )
     return Stage(SOURCE_VIEW, rows, look, _rules(build, strategy))
 
 
 def _rules(build: Build, strategy: Merge) -> tuple[Rule, ...]:
-    name = build.model.name
-    keys = ", ".join(strategy.keys)
-    shown = shown_key(strategy.keys)
-    source = quoted(SOURCE_VIEW)
+    name, keys = build.model.name, ", ".join(strategy.keys)
+    shown, source = shown_key(strategy.keys), quoted(SOURCE_VIEW)
     return (
         Rule(
             "copied",
@@ -158,16 +153,14 @@ def _rules(build: Build, strategy: Merge) -> tuple[Rule, ...]:
 
 
 def _stage(build: Build, strategy: Merge) -> Stage:
-    columns = listed(build.query.names, "s.")
-    on = _on(strategy, "s", "m")
     matched = (
         f"SELECT {listed(strategy.keys, 's.')}, {_differs(build, strategy)} AS `_ps_differs` "
         f"FROM {quoted(SOURCE_VIEW)} s JOIN {quoted(TARGET_VIEW)} t ON {_on(strategy, 's', 't')}"
     )
     sql = (
-        f"SELECT {columns}, m.`_ps_differs` IS NULL AS {quoted(_IS_NEW)} "
-        f"FROM {quoted(SOURCE_VIEW)} s LEFT JOIN ({matched}) m ON {on} "
-        "WHERE coalesce(m.`_ps_differs`, true)"
+        f"SELECT {listed(build.query.names, 's.')}, m.`_ps_differs` IS NULL AS {quoted(_IS_NEW)} "
+        f"FROM {quoted(SOURCE_VIEW)} s LEFT JOIN ({matched}) m "
+        f"ON {_on(strategy, 's', 'm')} WHERE coalesce(m.`_ps_differs`, true)"
     )
     look = (
         f"SELECT count_if({quoted(_IS_NEW)}) AS `new`, "
@@ -184,7 +177,8 @@ def _commit(build: Build, strategy: Merge, seen: Row) -> Commit | None:
     evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
     if not seen["changed"]:
         return Commit(f"INSERT {evolution}INTO {build.target} BY NAME {rows}")
-    clauses = [f"WHEN MATCHED THEN UPDATE SET {_assignments(build)}"]
+    sets = ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in columns)
+    clauses = [f"WHEN MATCHED THEN UPDATE SET {'*' if build.evolves else sets}"]
     if seen["new"]:
         values = "*" if build.evolves else f"({listed(columns)}) VALUES ({listed(columns, 's.')})"
         clauses.append(f"WHEN NOT MATCHED THEN INSERT {values}")
@@ -193,12 +187,6 @@ def _commit(build: Build, strategy: Merge, seen: Row) -> Commit | None:
         f"ON {_on(strategy, 't', 's')} {' '.join(clauses)}",
         HASH_JOIN,
     )
-
-
-def _assignments(build: Build) -> str:
-    if build.evolves:
-        return "*"
-    return ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in build.query.names)
 
 
 def _differs(build: Build, strategy: Merge) -> str:
@@ -212,16 +200,12 @@ def _differs(build: Build, strategy: Merge) -> str:
         if column.name.lower() in keys:
             continue
         known = build.table.find(column.name) if build.table else None
-        name = quoted(column.name)
-        terms.append(f"s.{name} IS NULL" if known is None else _same(column, known))
+        left, right = f"s.{quoted(column.name)}", f"t.{quoted(known.name if known else '')}"
+        if known and "variant" in scalars(parse_type(column.type)):  # Spark cannot compare these
+            terms.append(f"to_json(struct({left})) <=> to_json(struct({right}))")
+        else:
+            terms.append(same(left, right, column.type, known.type if known else None))
     return f"NOT ({' AND '.join(terms)})" if terms else "false"
-
-
-def _same(column: Column, known: Column) -> str:
-    left, right = f"s.{quoted(column.name)}", f"t.{quoted(known.name)}"
-    if "variant" in scalars(parse_type(column.type)):  # Spark cannot compare these
-        return f"to_json(struct({left})) <=> to_json(struct({right}))"
-    return same(left, right, column.type, known.type)
 
 
 def _on(strategy: Merge, left: str, right: str) -> str:

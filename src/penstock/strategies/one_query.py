@@ -8,7 +8,7 @@ partition, and the same query over all of them gives the rows of each.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import Token, TokenType, exp, parse_one
@@ -36,22 +36,13 @@ _MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Slot:
-    """One place of the text where the partition's beginning is asked for."""
-
-    name: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Pin:
     """The condition `expression = @partition_date`; `text` is the expression as it is written.
 
-    `leads` is whether the parameter stands on the left.
+    `slot` is the name of the parameter's place; `leads` is whether it stands on the left.
     """
 
-    slot: _Slot
+    slot: str
     expression: exp.Expression
     text: str
     leads: bool
@@ -59,12 +50,15 @@ class _Pin:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A text with its holes, and what the parser made of it."""
+    """A text, and what the parser made of it.
+
+    `slots` are the places where the partition's beginning is asked for: start and end, by name.
+    """
 
     text: str
-    slots: tuple[_Slot, ...]
+    slots: Mapping[str, tuple[int, int]]
     select: exp.Select
-    tokens: tuple[Token, ...]
+    tokens: Sequence[Token]
 
 
 def one_query(text: str, field: str, kind: str, begins: Sequence[str]) -> str | None:
@@ -95,21 +89,21 @@ def one_query(text: str, field: str, kind: str, begins: Sequence[str]) -> str | 
 
 def _read(text: str) -> _Read | None:
     """Give every hole a name of its own, and parse."""
-    pieces, slots, at, length = [], [], 0, 0
+    named, slots, at = "", {}, 0
     for number, found in enumerate(PARAMETER.finditer(text)):
         if found[1] not in _LOWER:
             return None
         name = f"{_NAME}{number}"
-        pieces += [text[at : found.start()], quoted(name)]
-        length += found.start() - at
-        slots.append(_Slot(name, length, length + len(quoted(name))))
-        length, at = slots[-1].end, found.end()
-    named = "".join(pieces) + text[at:]
+        named += text[at : found.start()]
+        slots[name] = (len(named), len(named) + len(quoted(name)))
+        named += quoted(name)
+        at = found.end()
+    named += text[at:]
     try:
         tree, tokens = parse_one(named, dialect="spark"), Spark().tokenize(named)
     except SqlglotError:
         return None
-    return _Read(named, tuple(slots), tree, tuple(tokens)) if isinstance(tree, exp.Select) else None
+    return _Read(named, slots, tree, tokens) if isinstance(tree, exp.Select) else None
 
 
 def _is_by_row(select: exp.Select) -> bool:
@@ -117,7 +111,8 @@ def _is_by_row(select: exp.Select) -> bool:
     if any(value for key, value in select.args.items() if key not in _CLAUSES):
         return False
     group, distinct = select.args.get("group"), select.args.get("distinct")
-    if not group and (select.args.get("having") or _sums_up(select)):
+    sums = (each.find_ancestor(exp.Query, exp.Window) for each in select.find_all(exp.AggFunc))
+    if not group and (select.args.get("having") or any(each is select for each in sums)):
         return False  # one row, also of no rows
     if group and (
         any(value for key, value in group.args.items() if key != "expressions")
@@ -126,18 +121,11 @@ def _is_by_row(select: exp.Select) -> bool:
         return False
     if distinct and distinct.args.get("on"):
         return False
-    by_chance = any(_called(each) in _BY_CHANCE for each in select.find_all(exp.Func))
-    return not by_chance and not any(select.find_all(*_OTHER_ROWS))
-
-
-def _sums_up(select: exp.Select) -> bool:
-    return any(
-        each.find_ancestor(exp.Query, exp.Window) is select for each in select.find_all(exp.AggFunc)
-    )
-
-
-def _called(function: exp.Func) -> str:
-    return (function.name if isinstance(function, exp.Anonymous) else function.sql_name()).lower()
+    called = {
+        (each.name if isinstance(each, exp.Anonymous) else each.sql_name()).lower()
+        for each in select.find_all(exp.Func)
+    }
+    return called.isdisjoint(_BY_CHANCE) and not any(select.find_all(*_OTHER_ROWS))
 
 
 def _is_slot(each: exp.Expr | None) -> bool:
@@ -154,13 +142,10 @@ def _slots(*within: exp.Expression | None) -> list[str]:
         for each in within
         if each is not None
         for column in each.find_all(exp.Column)
-        if _is_slot(column) and _is_outside(column, each) and not column.find_ancestor(exp.Lambda)
+        if _is_slot(column)
+        and column.find_ancestor(exp.Query) is each.find_ancestor(exp.Query)
+        and not column.find_ancestor(exp.Lambda)
     ]
-
-
-def _is_outside(column: exp.Column, within: exp.Expression) -> bool:
-    query, own = column.find_ancestor(exp.Query), within.find_ancestor(exp.Query)
-    return query is own
 
 
 def _pin(read: _Read) -> _Pin | None:
@@ -175,20 +160,18 @@ def _pin(read: _Read) -> _Pin | None:
         ):
             if not _is_slot(slot) or not _is_plain(other):
                 continue
-            place = next(each for each in read.slots if each.name == slot.name)
-            text = _written(read, place, other, leads=leads)
+            text = _written(read, slot.name, other, leads=leads)
             if text:
-                return _Pin(place, other, text, leads)
+                return _Pin(slot.name, other, text, leads)
     return None
 
 
 def _terms(condition: exp.Expression) -> Iterator[exp.Expression]:
     """Give the terms of a conjunction."""
-    if isinstance(condition, exp.And):
+    if isinstance(condition, exp.And | exp.Paren):
         yield from _terms(condition.this)
-        yield from _terms(condition.expression)
-    elif isinstance(condition, exp.Paren):
-        yield from _terms(condition.this)
+        if isinstance(condition, exp.And):
+            yield from _terms(condition.expression)
     else:
         yield condition
 
@@ -202,10 +185,10 @@ def _is_plain(each: exp.Expression) -> bool:
     )
 
 
-def _written(read: _Read, slot: _Slot, other: exp.Expression, *, leads: bool) -> str:
+def _written(read: _Read, slot: str, other: exp.Expression, *, leads: bool) -> str:
     """Give the text of what a hole is compared with; "" where it is not on one line by itself."""
     tokens = read.tokens
-    at = next(n for n, token in enumerate(tokens) if token.start == slot.start)
+    at = next(n for n, token in enumerate(tokens) if token.start == read.slots[slot][0])
     if leads:
         pieces = ((at + 2, last) for last in range(at + 2, len(tokens)))
     else:
@@ -230,7 +213,7 @@ def _stands_for_all(read: _Read, pin: _Pin, kind: str) -> bool:
     where, group = select.args.get("where"), select.args.get("group")
     joins = [each for each in select.args.get("joins") or () if _slots(each.args.get("on"))]
     found = _slots(*select.expressions, where, group, *(each.args["on"] for each in joins))
-    if sorted(found) != sorted(slot.name for slot in read.slots):
+    if sorted(found) != sorted(read.slots):
         return False  # in another query, in what makes rows, or where no value can stand
     if kind not in _MOMENTS and group and any(map(_is_slot, group.expressions)):
         return False  # a number there is a place in the list of columns
@@ -252,9 +235,8 @@ def _keeps(select: exp.Select, join: exp.Join, pin: _Pin) -> bool:
     if not side and kind in {"", "INNER", "CROSS"}:
         return True
     first = _first_table(select)
-    keeps_only_left = kind in {"SEMI", "ANTI"}
     of_first = all(c.table == first for c in pin.expression.find_all(exp.Column))
-    return keeps_only_left and bool(first) and of_first
+    return kind in {"SEMI", "ANTI"} and bool(first) and of_first
 
 
 def _first_table(select: exp.Select) -> str:
@@ -264,12 +246,10 @@ def _first_table(select: exp.Select) -> str:
 
 def _is_cut_by(select: exp.Select, pin: _Pin) -> bool:
     """Whether every window lies within one partition."""
-    windows = (
-        each for each in select.find_all(exp.Window) if each.find_ancestor(exp.Query) is select
-    )
     return all(
         any(_is_pinned(select, term, pin) for term in each.args.get("partition_by") or ())
-        for each in windows
+        for each in select.find_all(exp.Window)
+        if each.find_ancestor(exp.Query) is select
     )
 
 
@@ -318,12 +298,9 @@ def _rewritten(read: _Read, pin: _Pin, kind: str, begins: Sequence[str]) -> str:
     """Put the row's own partition where the parameter was, and its group into `GROUP BY`."""
     own = f"try_cast(({pin.text}) AS {kind})"
     inside = f"{own} IN ({', '.join(begins)})"
-    edits = []
-    for slot in read.slots:
-        value = own
-        if slot == pin.slot:
-            value = f"{inside} AND {own}" if pin.leads else f"{own} AND {inside}"
-        edits.append((slot.start, slot.end, value))
+    edits = [(start, end, own) for start, end in read.slots.values()]
+    pinned = f"{inside} AND {own}" if pin.leads else f"{own} AND {inside}"
+    edits[[*read.slots].index(pin.slot)] = (*read.slots[pin.slot], pinned)
     if read.select.args.get("group"):
         end = _end_of_group_by(read.tokens)
         edits.append((end, end, f" ({pin.text}),"))

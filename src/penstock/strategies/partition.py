@@ -24,14 +24,10 @@ from penstock.core.strategy import (
     Strategy,
     Writing,
 )
-from penstock.strategies.build import ROWS_VIEW, guarded, partition_texts, refusing
-from penstock.strategies.comparing import cast, null
+from penstock.strategies.build import ANSI, ROWS_VIEW, guarded, partition_texts, refusing
+from penstock.strategies.values import cast, null
 
-_CONFS = {
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.storeAssignmentPolicy": "ANSI",
-    "spark.sql.sources.partitionOverwriteMode": "static",
-}
+_CONFS = {**ANSI, "spark.sql.sources.partitionOverwriteMode": "static"}
 _SHOWN = 5
 
 
@@ -130,8 +126,12 @@ def feed(table: PartitionTable, slices: tuple[Slice, ...]) -> Feed:
     lost = [name for name in table.described.names if table.columns.find(name) is None]
     if lost:
         raise ValueError(f"{table.shown} would lose the columns {lost}")
-    rows = " UNION ALL ".join(_branch(table, each) for each in slices)
-    return Feed(ROWS_VIEW, rows, confs=_CONFS)
+    branches, columns = [], table.columns.columns
+    for piece in slices:
+        values = ", ".join(f"{_value(table, c, piece)} AS {quoted(c.name)}" for c in columns)
+        # The line break ends a comment that the query may end with.
+        branches.append(f"SELECT {values} FROM (\n{piece.sql}\n)")
+    return Feed(ROWS_VIEW, " UNION ALL ".join(branches), confs=_CONFS)
 
 
 def replace_fed(table: PartitionTable, given: Feed) -> Commit:
@@ -155,37 +155,28 @@ def _insert(table: PartitionTable, rows: str) -> Commit:
 
 def inside(table: PartitionTable) -> str:
     """Give the condition of a row lying in one of the spans."""
-    return inside_spans(table.field, table.kind, table.spans)
+    return inside_spans(quoted(table.field), table.kind, table.spans)
 
 
-def inside_spans(field: str, kind: str, spans: tuple[Span, ...]) -> str:
-    """Give the condition of the values of a field lying in one of some spans."""
-    return _lies(quoted(field), kind, spans)
-
-
-def _lies(value: str, kind: str, spans: tuple[Span, ...]) -> str:
-    terms = [_within(value, kind, low, high) for low, high in spans]
+def inside_spans(value: str, kind: str, spans: tuple[Span, ...]) -> str:
+    """Give the condition of a value lying in one of some spans."""
+    terms = [
+        f"{value} >= {literal_at(low, kind)} AND {value} < {literal_at(high, kind)}"
+        for low, high in spans
+    ]
     return terms[0] if len(terms) == 1 else " OR ".join(f"({term})" for term in terms)
-
-
-def _within(field: str, kind: str, lower: int, upper: int) -> str:
-    return f"{field} >= {literal_at(lower, kind)} AND {field} < {literal_at(upper, kind)}"
-
-
-def _branch(table: PartitionTable, piece: Slice) -> str:
-    """Give the rows of one slice; the line break ends a comment that the query may end with."""
-    columns = ", ".join(
-        f"{_value(table, column, piece)} AS {quoted(column.name)}"
-        for column in table.columns.columns
-    )
-    return f"SELECT {columns} FROM (\n{piece.sql}\n)"
 
 
 def _value(table: PartitionTable, column: Column, piece: Slice) -> str:
     given, want = table.described.find(column.name), parse_type(column.type)
     value = cast(quoted(given.name), parse_type(given.type), want) if given else null(want)
-    if column.name.lower() == table.field.lower():
-        return _guarded(value, table, piece)
+    if column.name.lower() == table.field.lower():  # NULL is in no partition
+        shown = literal(f"{table.shown} {piece.key}: the query returned {table.field} = ")
+        failed = f"{shown}, coalesce(CAST({value} AS STRING), 'NULL')"
+        within = inside_spans(value, table.kind, piece.spans)
+        return (
+            f"CASE WHEN {within} THEN {value} ELSE {refusing('row-outside-partition', failed)} END"
+        )
     if column.name in partition_texts(table.partition_by, table.columns):
         value = guarded(value, column.name, table.shown)
     wanted = table.declared.find(column.name)
@@ -196,14 +187,6 @@ def _value(table: PartitionTable, column: Column, piece: Slice) -> str:
         failed = refusing("null-in-required-column", literal(messages))
         return f"CASE WHEN {value} IS NULL THEN {failed} ELSE {value} END"
     return value
-
-
-def _guarded(value: str, table: PartitionTable, piece: Slice) -> str:
-    """Give the partition field of a row, or fail: NULL is in no partition."""
-    messages = literal(f"{table.shown} {piece.key}: the query returned {table.field} = ")
-    found = f"{messages}, coalesce(CAST({value} AS STRING), 'NULL')"
-    inside = _lies(value, table.kind, piece.spans)
-    return f"CASE WHEN {inside} THEN {value} ELSE {refusing('row-outside-partition', found)} END"
 
 
 def check_columns(
@@ -220,7 +203,10 @@ def check_columns(
     if not found:
         return
     code, hint = _SAYS[found[0].why]
-    messages = [_message(each) for each in found[:_SHOWN]]
+    messages = [
+        _SENTENCES[each.why].format(path=each.path, have=each.have.upper(), want=each.want.upper())
+        for each in found[:_SHOWN]
+    ]
     if len(found) > _SHOWN:
         messages.append(f"and {len(found) - _SHOWN} more")
     raise SchemaError(code, f"{model_name}: {'; '.join(messages)}", where=where, hint=hint)
@@ -230,6 +216,11 @@ _SAYS = {
     Misfit.MISSING: ("output-column-missing", "select it, or take it out of the schema"),
     Misfit.EXTRA: ("output-column-extra", "declare it in the schema, or do not select it"),
     Misfit.UNCASTABLE: ("output-type-mismatch", "convert it in the SELECT, or declare its type"),
+}
+_SENTENCES = {
+    Misfit.MISSING: "the query gives no column {path!r} ({want})",
+    Misfit.EXTRA: "the schema has no column {path!r} ({have})",
+    Misfit.UNCASTABLE: "column {path!r} is {have} in the query and {want} in the schema",
 }
 
 
@@ -249,14 +240,3 @@ def _differences(declared: Schema, described: Schema) -> tuple[TypeDifference, .
     )
     order = tuple(Misfit)
     return tuple(sorted(found, key=lambda each: order.index(each.why)))
-
-
-def _message(each: TypeDifference) -> str:
-    match each.why:
-        case Misfit.MISSING:
-            return f"the query gives no column {each.path!r} ({each.want.upper()})"
-        case Misfit.EXTRA:
-            return f"the schema has no column {each.path!r} ({each.have.upper()})"
-        case Misfit.UNCASTABLE:
-            have, want = each.have.upper(), each.want.upper()
-            return f"column {each.path!r} is {have} in the query and {want} in the schema"

@@ -53,12 +53,13 @@ class _Binder:
         }
         return at(bound(text, names, marked), self.moment)
 
-    def windowed(self, name: InputName, window: Window) -> str:
+    def windowed(self, name: InputName, window: Window | None) -> str:
         whole = self.view_of(name)
-        view = f"{whole}_window"
+        if window is None:
+            return whole
         read = QueryRead(f"SELECT * FROM {quoted(whole)}")  # our own view name
-        self.relations.append(Relation(name, view, read, window))
-        return view
+        self.relations.append(Relation(name, f"{whole}_window", read, window))
+        return f"{whole}_window"
 
 
 def bind(  # the sides of one step
@@ -78,10 +79,7 @@ def bind(  # the sides of one step
     """
     binder = _Binder(project, reads, moment)
     text = model.query.incremental if incremental else model.query.text
-    names = {}
-    for name in mentioned(text):
-        window = windows.get(name.name)
-        names[name] = binder.windowed(name, window) if window else binder.view_of(name)
+    names = {name: binder.windowed(name, windows.get(name.name)) for name in mentioned(text)}
     return BoundQuery(tuple(binder.relations), binder.bound(text, names))
 
 
@@ -113,10 +111,15 @@ def bind_tables(
 def _is_readable(project: Project, name: InputName, reads: Mapping[InputName, Read]) -> bool:
     if name in reads:
         return True
+    inner = _view_model(project, name)
+    return inner is not None and all(
+        _is_readable(project, each, reads) for each in inner.query.inputs
+    )
+
+
+def _view_model(project: Project, name: InputName) -> Model | None:
     inner = project.models.get(name.name)
-    if inner is None or name != inner.input_name or not inner.is_view:
-        return False
-    return all(_is_readable(project, each, reads) for each in inner.query.inputs)
+    return inner if inner and inner.is_view and name == inner.input_name else None
 
 
 def leaves(project: Project, model: Model) -> tuple[InputName, ...]:
@@ -137,8 +140,7 @@ def leaves_of(project: Project, inputs: tuple[InputName, ...]) -> tuple[InputNam
             if name in found:
                 continue
             found[name] = None
-            inner = project.models.get(name.name)
-            if inner is not None and name == inner.input_name and inner.is_view:
+            if inner := _view_model(project, name):
                 walk(inner.query.inputs)
 
     walk(inputs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.schema import Schema
 from penstock.core.columns.types import parse_type, sql_type
 from penstock.core.facts import TableFacts
 from penstock.core.model import Model
@@ -13,7 +13,7 @@ from penstock.core.names import literal, quoted
 from penstock.core.statement import Commit, TableOverwrite
 from penstock.core.strategy import Layout
 from penstock.strategies.build import table_clauses, written
-from penstock.strategies.comparing import cast, null
+from penstock.strategies.values import cast, null
 
 _ANSI = {"spark.sql.ansi.enabled": "true"}
 
@@ -25,9 +25,17 @@ def create_empty(
 
     `location` is the table's folder where a catalog must be told.
     """
-    declared = ", ".join(_declared(model, column) for column in columns.columns)
+    descriptions = {each.name.lower(): each.description for each in model.columns}
+    declared = []
+    for column in columns.columns:
+        parts = [quoted(column.name), sql_type(parse_type(column.type))]
+        if not column.nullable:
+            parts.append("NOT NULL")
+        if comment := column.comment or descriptions.get(column.name.lower()):
+            parts.append(f"COMMENT {literal(comment)}")
+        declared.append(" ".join(parts))
     verb = "REPLACE" if replaces else "CREATE"
-    sql = f"{verb} TABLE {target} ({declared}) USING delta {_clauses(model, location)}"
+    sql = f"{verb} TABLE {target} ({', '.join(declared)}) USING delta {_clauses(model, location)}"
     return Commit(sql, once=False)
 
 
@@ -58,13 +66,16 @@ def rewrite(  # the sides of one statement
 
 def rewritten(model: Model, rows: str, columns: Schema, facts: TableFacts) -> str:
     """Give the rows of a table as `rewrite` leaves them; `rows` is SQL that names them."""
-    chosen = ", ".join(
-        f"{_moved(facts.schema.find(column.name), column)} AS {quoted(column.name)}"
-        for column in columns.columns
-    )
-    found = f"SELECT {chosen} FROM {rows}"
+    chosen = []
+    for column in columns.columns:
+        known, value = facts.schema.find(column.name), null(parse_type(column.type))
+        if known is not None:
+            value = cast(quoted(known.name), parse_type(known.type), parse_type(column.type))
+        chosen.append(f"{value} AS {quoted(column.name)}")
+    found = f"SELECT {', '.join(chosen)} FROM {rows}"
     field = model.partition.field if model.partition else ""
-    if field and _field_of(facts) != field.lower():
+    laid_out_by = next(iter((*facts.partition_by, *facts.cluster_by)), "")
+    if field and laid_out_by.lower() != field.lower():
         return f"SELECT * FROM ({found}) WHERE {quoted(field)} IS NOT NULL"
     return found
 
@@ -92,35 +103,7 @@ def physical(layout: Layout) -> Layout:
 
 
 def _clauses(model: Model, location: str) -> str:
-    return table_clauses(physical(model.layout), model.description, location, {})
-
-
-def _declared(model: Model, column: Column) -> str:
-    parts = [quoted(column.name), sql_type(parse_type(column.type))]
-    if not column.nullable:
-        parts.append("NOT NULL")
-    messages = column.comment or _description(model, column.name)
-    if messages:
-        parts.append(f"COMMENT {literal(messages)}")
-    return " ".join(parts)
-
-
-def _description(model: Model, name: str) -> str:
-    found = (each.description for each in model.columns if each.name.lower() == name.lower())
-    return next(found, "")
-
-
-def _moved(known: Column | None, column: Column) -> str:
-    """Give a column of the new table from the old one's."""
-    want = parse_type(column.type)
-    if known is None:
-        return null(want)
-    return cast(quoted(known.name), parse_type(known.type), want)
-
-
-def _field_of(facts: TableFacts) -> str:
-    """Give the column that the table's rows are laid out by, in lower case."""
-    return next(iter((*facts.partition_by, *facts.cluster_by)), "").lower()
+    return table_clauses(physical(model.layout), model.description, location)
 
 
 _WIDENING = "delta.enableTypeWidening"

@@ -23,7 +23,7 @@ from penstock.core.checks import (
 )
 from penstock.core.statement import Feed
 from penstock.engine.session import SparkStepSession
-from penstock.strategies.checks.observe import observables
+from penstock.strategies.checks.typed import observables
 
 deep = settings.default.max_examples > 100
 few = settings(max_examples=100 if deep else 5, suppress_health_check=list(HealthCheck))

@@ -13,12 +13,12 @@ from fakes.check_inputs import a_check_inputs, rows_of
 from fakes.check_place import MOMENT, CheckPlace
 from fakes.clock import FixedClock
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.inputs import CheckInputs
+from penstock.app.checking.results import CheckInputs
 from penstock.core.check_results import CheckResult
 from penstock.core.checks import Check, NotNull, ValueRange
 from penstock.core.columns.schema import Schema
 from penstock.engine.session import SparkStepSession
-from penstock.strategies.checks.observe import observables
+from penstock.strategies.checks.typed import observables
 
 S = """
     SELECT * FROM VALUES

@@ -42,7 +42,7 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.query import mention, parameter
 from penstock.core.statement import Feed
-from penstock.strategies.checks.observe import observables
+from penstock.strategies.checks.typed import observables
 
 P1, P2, P3, P4 = "2024-12-01", "2024-12-02", "2024-12-03", "2024-12-04"
 CODES = InputName(InputKind.MODEL, "codes")

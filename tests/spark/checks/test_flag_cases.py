@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from fakes.check_place import EVENTS, NEW_USERS, P1, P2, P3, P4, STATS, STATS_YAML, after
-from penstock.app.checking.closing import accept
+from penstock.app.checking.flags import accept
 from penstock.core.checks import OnFailure
 
 LOG = pa.schema({"id": pa.int64(), "at": pa.timestamp("us", "UTC")})

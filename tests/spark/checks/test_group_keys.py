@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.core.partitions.partition import Grain, Grid, literal_at, position
-from penstock.strategies.checks.partitions import key_sql
+from penstock.strategies.checks.queries import key_sql
 
 MOMENTS = (
     "0001-01-01 00:00:00",

@@ -24,7 +24,7 @@ from penstock.core.steps.step import Intent, StepKind
 from penstock.core.strategy import Layout
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.session import SparkStepSession
-from penstock.plan.schema.table_columns import Migration, migration, target_schema
+from penstock.plan.table_columns import Migration, migration, target_schema
 from penstock.strategies.partition import Partition, PartitionTable, Slice, check_columns
 from penstock.strategies.partition import replace as replaced
 from penstock.strategies.reshape import allow_widening, create_empty, drop_not_null, rewrite

@@ -9,7 +9,7 @@ import pytest
 from fakes.place import Place
 from penstock.app.commands.test import run_tests
 from penstock.app.request import UnitTestRequest
-from penstock.app.unit_testing.reports import UnitTestReport
+from penstock.app.unit_testing.differences import UnitTestReport
 from penstock.ui.render.unit_tests import unit_tests_text
 
 USERS = """\

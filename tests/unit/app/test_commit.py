@@ -19,7 +19,7 @@ CONFLICT = ConcurrentWriterError("concurrent-writer", "somebody else committed")
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch):
-    monkeypatch.setattr("penstock.app.execution.leases._PAUSES", (0.0, 0.0))
+    monkeypatch.setattr("penstock.app.services.workers._PAUSES", (0.0, 0.0))
     monkeypatch.setattr("penstock.app.commands.run._CONFLICT_PAUSES", (0.0, 0.0, 0.0))
 
 
@@ -77,7 +77,7 @@ def test_T4_a_run_that_waits_finds_nothing_to_do_when_the_other_has_built_it(wor
         table = workshop.lake.tables[step.uri].table_id
         workshop.store.journal.finish(step.step, Outcome(version, table, version))
 
-    monkeypatch.setattr("penstock.app.execution.leases.time.sleep", other_run_ends)
+    monkeypatch.setattr("penstock.app.services.workers.time.sleep", other_run_ends)
     report = workshop.run(wait=60)
 
     assert statuses(report) == {"top": "unchanged"}

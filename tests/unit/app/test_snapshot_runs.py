@@ -245,7 +245,7 @@ def test_H146_a_commit_that_was_not_recorded_is_found_with_the_counts_of_its_tok
     assert statuses(report) == {"users": "unchanged"}
     assert workshop.records()["users"].commit_version == 1
     steps = json.loads(workshop.store.archive.export())["tables"]["steps"]
-    assert steps[-1]["outcome"]["metrics"] == {"numOutputRows": 1, **told}
+    assert steps[-1]["metrics"] == {"numOutputRows": 1, **told}
 
 
 def test_H146_a_step_that_had_not_committed_runs_once():

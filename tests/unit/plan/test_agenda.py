@@ -21,7 +21,7 @@ from fakes.versioned_models import (
 )
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import PenstockError, TableError
-from penstock.core.facts import Head, TableFacts
+from penstock.core.facts import TableFacts
 from penstock.core.model import Fingerprint, Model, Version
 from penstock.core.partitions.bounds import Lower, Moved
 from penstock.core.partitions.calendar import DAY as A_DAY
@@ -31,11 +31,11 @@ from penstock.core.project import Project
 from penstock.core.steps.inputs import DeltaPin
 from penstock.core.strategy import Layout
 from penstock.plan.decide import wanted_of
-from penstock.plan.drift.verdict import Verdict, unreadable
 from penstock.plan.obstacles import refusal
 from penstock.plan.planner import plan
-from penstock.plan.question import Question, Scope, Wanted
+from penstock.plan.steps import Question, Scope, Wanted
 from penstock.plan.values import Now, Observed, Options, Owner, Plan, State
+from penstock.plan.verdict import Verdict, unreadable
 
 EDITED = ords("2024-12-02", "2024-12-16")
 MONDAYS_TOO = (*ords("2024-12-02"), *ords("2024-12-09"), *ords("2024-12-16"))
@@ -71,7 +71,7 @@ def wanted(
 def planned(project: Project, scope: Scope, *selected: str, **options: bool) -> Plan:
     """Plan with every model built before."""
     records = {name: a_success(model) for name, model in project.models.items()}
-    seen = Observed(Head(0, "s"))
+    seen = Observed(True)
     now = Now(
         RUN_TIMESTAMP,
         dict.fromkeys(project.models, seen),
@@ -338,7 +338,7 @@ def test_a_model_whose_log_cannot_be_read_is_blocked_with_that():
 
     code = partition_code(daily())
 
-    assert refused(daily(), unreadable("daily", code.known, code.segments, lost)) is lost
+    assert refused(daily(), unreadable("daily", *code, lost)) is lost
 
 
 def test_DP15_another_layout_is_refused_without_a_full_refresh():
@@ -432,7 +432,7 @@ def test_a_table_whose_first_version_is_to_come_is_left_out_and_so_is_its_reader
 def test_DS7_an_immutable_table_is_held_to_the_sql_of_its_own_version(made, expected):
     table = a_dated_table("2024-12-01", immutable=True)
     record = replace(a_success(table), fingerprint=made)
-    now = Now(RUN_TIMESTAMP, {"table": Observed(Head(0, "s"))}, {})
+    now = Now(RUN_TIMESTAMP, {"table": Observed(True)}, {})
 
     found = plan(a_project(table), ("table",), {"table": record}, now, Options())
 

@@ -194,7 +194,7 @@ def test_a_whole_table_that_takes_no_part_ends_the_cascade():
 
 def test_only_candidates_are_followed():
     project = the_project()
-    some = {"weekly": partition_code(weekly()).segments, "monthly": ()}
+    some = {"weekly": partition_code(weekly())[1], "monthly": ()}
 
     start = {"daily": ords("2024-12-02"), "monthly": ()}
     found = cascaded(project, start, lambda name: some.get(name, ()), lambda _: True)

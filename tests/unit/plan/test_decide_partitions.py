@@ -18,7 +18,7 @@ from penstock.core.errors import TableError
 from penstock.core.facts import TableFacts
 from penstock.core.strategy import Layout
 from penstock.plan.decide import decide_partitions
-from penstock.plan.question import Decided, Question, Scope
+from penstock.plan.steps import Decided, Question, Scope
 from penstock.plan.values import Now, Options
 
 DAILY = a_daily("daily", a_body("v1", "2024-12-02", EVENTS), layout=Layout(("date",)))

@@ -1,7 +1,7 @@
 from fakes.builders import a_model
 from penstock.core.errors import TableError
 from penstock.core.partitions.ranges import WHOLE
-from penstock.plan.question import Decided, waits_for
+from penstock.plan.steps import Decided, waits_for
 
 READER = a_model("reader", "view", "table", "raw.events")
 

@@ -6,13 +6,13 @@ import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.errors import TableError
-from penstock.core.facts import Head, LogCommit
+from penstock.core.facts import Touched
 from penstock.core.model import Fingerprint
 from penstock.core.records import ModelRecord, Status
 from penstock.core.steps.inputs import DeltaPin
 from penstock.core.steps.step import StepFailure
 from penstock.core.strategy import WindowSettings
-from penstock.plan.drift.detect import detect_table_drift
+from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.values import Now, Observed, Owner, Reason, State
 from penstock.strategies.append import Append
 from penstock.strategies.merge import Merge
@@ -24,8 +24,8 @@ PROJECT = a_project(BASE, USERS, a_source("events"))
 NEW, OLD = DeltaPin("id-events", 3), DeltaPin("id-events", 2)
 BUILT = a_success(BASE, version=4)
 GOOD = a_success(USERS, 2, raw__events=NEW, base=DeltaPin("id-base", 4))
-FOREIGN = LogCommit(1, NOON, "DELETE", changes_data=True)
-HERE = Observed(Head(0, "step"))
+FOREIGN = Touched(1, NOON, "DELETE")
+HERE = Observed(True)
 OTHER_SQL = Fingerprint("x", "x")
 FAILURE = StepFailure("duplicate-keys", "…")
 

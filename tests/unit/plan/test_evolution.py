@@ -8,7 +8,7 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import SchemaError
 from penstock.core.history import ColumnsDiffer
 from penstock.core.strategy import Layout, OnSchemaChange
-from penstock.plan.schema.evolution import Evolution, evolve
+from penstock.plan.evolution import Evolution, evolve
 from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.table import Table
 from penstock.strategies.view import View

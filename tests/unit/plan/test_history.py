@@ -9,7 +9,7 @@ import pytest
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import UsageError
-from penstock.core.facts import Head, TableFacts
+from penstock.core.facts import TableFacts
 from penstock.core.history import ColumnsDiffer, HashDiffers, NewerThan, Retention, SystemColumns
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import RUN_TIMESTAMP, Query
@@ -54,7 +54,7 @@ def reading(text, *inputs):
 def table(messages=None, **properties):
     messages = property_of(users()) if messages is None else messages
     facts = TableFacts("id-users", 0, Schema(), properties={PROPERTY: messages} | properties)
-    return Observed(Head(0, "step-1"), facts=facts)
+    return Observed(True, facts=facts)
 
 
 def at(run_timestamp=NOON, **targets):

@@ -6,7 +6,7 @@ import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.columns.schema import Schema
-from penstock.core.facts import Head, LogCommit, TableFacts
+from penstock.core.facts import TableFacts, Touched
 from penstock.core.history import ColumnsDiffer, NewerThan, Retention
 from penstock.core.model import Fingerprint
 from penstock.core.records import ModelRecord, Status
@@ -29,7 +29,7 @@ def history(model=USERS, version=0, **changes):
     facts = TableFacts(
         f"id-{model.name}", version, Schema(), properties={PROPERTY: property_of(model)}
     )
-    return Observed(Head(version, "step-1"), **({"facts": facts} | changes))
+    return Observed(True, **({"facts": facts} | changes))
 
 
 def planned(*models, records=(), options=None, select=(), **targets):
@@ -123,7 +123,7 @@ def test_a_strangers_table_in_the_place_of_a_history_is_moved_away_before_it_is_
 
 @pytest.mark.parametrize("options", [Options(), Options(adopt=True), Options(full_refresh=True)])
 def test_H106_a_foreign_table_is_not_touched_by_any_flag(options):
-    foreign = Observed(Head(3, ""), facts=TableFacts("id-x", 3, Schema()))
+    foreign = Observed(True, facts=TableFacts("id-x", 3, Schema()))
 
     made = planned(USERS, users=foreign, options=options)
 
@@ -132,7 +132,7 @@ def test_H106_a_foreign_table_is_not_touched_by_any_flag(options):
 
 
 def test_an_adopted_table_is_built_on_though_no_run_is_on_record():
-    adopted = Observed(Head(4, "step-adopt"), facts=history().facts)
+    adopted = Observed(True, facts=history().facts)
 
     assert steps(planned(USERS, users=adopted)) == [
         ("users", "foreign_table: a table that penstock did not make is there", False)
@@ -148,7 +148,7 @@ def test_a_first_run_that_failed_is_initial_again():
 
 
 def test_a_table_of_ours_without_records_asks_for_state_rebuild():
-    lost = Observed(Head(2, "step-1"), ever_ours=True, facts=history().facts)
+    lost = Observed(True, ever_ours=True, facts=history().facts)
 
     made = planned(USERS, users=lost)
 
@@ -157,7 +157,7 @@ def test_a_table_of_ours_without_records_asks_for_state_rebuild():
 
 def test_changed_sql_and_foreign_rows_are_noted_as_staying():
     changed = replace(USERS, fingerprint=Fingerprint("new", "new"))
-    foreign = LogCommit(1, NOON, "UPDATE", changes_data=True)
+    foreign = Touched(1, NOON, "UPDATE")
 
     made = planned(changed, records=[DONE], users=history(version=1, foreign=(foreign,)))
 
@@ -207,8 +207,6 @@ def test_a_new_commit_of_a_snapshot_changes_its_readers():
     record = a_success(DIM, 2, users=DeltaPin("id-users", 0))
     newer = a_success(USERS, 3, version=1, raw__events=PIN)
 
-    made = planned(
-        USERS, DIM, records=[newer, record], select=("dim",), dim=Observed(Head(0, "step-2"))
-    )
+    made = planned(USERS, DIM, records=[newer, record], select=("dim",), dim=Observed(True))
 
     assert steps(made) == [("dim", "upstream_changed: users", False)]

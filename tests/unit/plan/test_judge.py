@@ -29,10 +29,10 @@ from penstock.core.facts import Touched
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partitions.mapping import Everything
 from penstock.core.records import Status
-from penstock.plan.changes import Changes, TargetNow
-from penstock.plan.drift.detect import Evidence, PartitionCode, detect_drift
-from penstock.plan.drift.verdict import Verdict, all_current
-from penstock.plan.values import State
+from penstock.plan.changes import Changes
+from penstock.plan.detect_drift import Evidence, detect_drift
+from penstock.plan.values import Observed, State
+from penstock.plan.verdict import Verdict, all_current
 
 NOTHING = Changes({}, {})
 NEXT_DAY = RUN_TIMESTAMP + dt.timedelta(days=1)
@@ -44,7 +44,7 @@ def judged(
     changes: Changes = NOTHING,
     run_timestamp: dt.datetime = RUN_TIMESTAMP,
 ) -> Verdict:
-    return detect_drift(model, partition_code(model, run_timestamp), evidence, changes)
+    return detect_drift(model, *partition_code(model, run_timestamp), evidence, changes)
 
 
 def edited(**changes: str) -> Model:
@@ -56,7 +56,7 @@ def test_a_synced_model_has_nothing_to_tell():
     found = judged(daily(), synced(daily()), unchanged())
 
     assert found == replace(
-        all_current("daily", ords("2024-11-25", "2024-12-16"), partition_code(daily()).segments),
+        all_current("daily", ords("2024-11-25", "2024-12-16"), partition_code(daily())[1]),
         pieces=(),
     )
 
@@ -219,9 +219,7 @@ def test_where_the_log_lost_commits_rows_may_be_missing_anywhere():
     )
 
 
-@pytest.mark.parametrize(
-    "target", [TargetNow(), TargetNow(there=True, table_id="other", ever_ours=True)]
-)
+@pytest.mark.parametrize("target", [Observed(), Observed(True, table_id="other", ever_ours=True)])
 def test_DD11_without_the_table_or_with_another_every_success_is_missing(target):
     found = judged(daily(), synced(daily(), target=target), unchanged())
 
@@ -238,11 +236,11 @@ def test_DD11_without_the_table_or_with_another_every_success_is_missing(target)
     ],
 )
 def test_a_table_that_records_do_not_speak_of_is_refused_as_a_whole(runs, ever_ours, expected):
-    target = TargetNow(there=True, table_id="x", ever_ours=ever_ours)
+    target = Observed(True, table_id="x", ever_ours=ever_ours)
 
     found = judged(daily(), synced(daily(), runs=runs, target=target), unchanged())
 
-    known, segments = ords("2024-11-25", "2024-12-16"), partition_code(daily()).segments
+    known, segments = ords("2024-11-25", "2024-12-16"), partition_code(daily())[1]
     assert found == Verdict("daily", known, segments, whole=expected)
 
 
@@ -300,9 +298,7 @@ def test_DD14_rows_of_a_version_that_was_deleted_are_named_and_kept():
     evidence = synced(daily())
     known = ords("2024-11-25", "2024-12-16")
 
-    found = detect_drift(
-        model, PartitionCode(known, partition_code(model).segments), evidence, unchanged()
-    )
+    found = detect_drift(model, known, partition_code(model)[1], evidence, unchanged())
 
     assert [(piece.states, piece.because) for piece in found.pieces] == [
         ((State.NOT_EFFECTIVE,), ("has data of v1",)),

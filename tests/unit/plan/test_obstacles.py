@@ -9,7 +9,7 @@ from penstock.core.model import Seed
 from penstock.core.names import TableName
 from penstock.core.partitions.ranges import WHOLE
 from penstock.plan.obstacles import obstacle
-from penstock.plan.question import Decided, Question
+from penstock.plan.steps import Decided, Question
 from penstock.plan.values import Now, Options
 
 BASE, MART = a_model("base"), a_model("mart", "base")

@@ -21,8 +21,7 @@ from penstock.core.partitions.bounds import Lower
 from penstock.core.partitions.mapping import Computed, Same, Trailing
 from penstock.core.partitions.ranges import WHOLE, Ranges, merged, of_numbers, union
 from penstock.plan.planner import limited, linked
-from penstock.plan.question import Wanted
-from penstock.plan.steps import partition_steps
+from penstock.plan.steps import Wanted, partition_steps
 from penstock.plan.values import Reason, State, Step
 from penstock.strategies.view import View
 

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
 from penstock.core.errors import TableError
-from penstock.core.facts import Head, LogCommit
+from penstock.core.facts import Touched
 from penstock.core.model import Fingerprint
 from penstock.core.records import Status
 from penstock.core.steps.inputs import DeltaPin, FilesPin, ViewPin
@@ -20,7 +20,7 @@ MART = a_model("mart", "base")
 
 
 def seen(version: int = 0) -> Observed:
-    return Observed(Head(version, "some-step"))
+    return Observed(True)
 
 
 def world(**targets: Observed) -> Now:
@@ -108,8 +108,8 @@ def test_other_canonical_sql_is_drift_and_other_text_is_only_cosmetic() -> None:
 
 
 def test_a_foreign_commit_is_tampered_and_names_version_operation_and_time() -> None:
-    foreign = LogCommit(4, NOON, "UPDATE", changes_data=True, user="ann")
-    now = world(base=Observed(Head(4, ""), "id-base", (foreign,)))
+    foreign = Touched(4, NOON, "UPDATE", user="ann")
+    now = world(base=Observed(True, "id-base", (foreign,)))
 
     made = planned(a_project(BASE, RAW), [a_success(BASE, raw__events=SOURCE)], now)
 
@@ -150,7 +150,7 @@ def test_new_input_of_a_windowed_model_is_planned_and_is_no_drift() -> None:
 
 
 def test_a_foreign_table_is_refused_unless_it_is_adopted() -> None:
-    project, now = a_project(BASE, RAW), world(base=Observed(Head(7, "")))
+    project, now = a_project(BASE, RAW), world(base=Observed(True))
 
     refused = planned(project, [], now)
     adopted = planned(project, [], now, options=Options(adopt=True))
@@ -160,7 +160,7 @@ def test_a_foreign_table_is_refused_unless_it_is_adopted() -> None:
 
 
 def test_a_table_of_ours_without_records_asks_for_state_rebuild() -> None:
-    now = world(base=Observed(Head(7, "s"), ever_ours=True))
+    now = world(base=Observed(True, ever_ours=True))
 
     made = planned(a_project(BASE, RAW), [], now)
 

@@ -17,10 +17,10 @@ from fakes.versioned_models import (
 from penstock.core.partitions.mapping import Same
 from penstock.core.records import Status
 from penstock.core.steps.inputs import DeltaPin
-from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow
-from penstock.plan.drift.detect import Evidence, PartitionCode, detect_drift
-from penstock.plan.drift.verdict import Verdict, states_of
-from penstock.plan.values import State
+from penstock.plan.changes import Changes, PartitionsNow, TableNow
+from penstock.plan.detect_drift import Evidence, detect_drift
+from penstock.plan.values import Observed, State
+from penstock.plan.verdict import Verdict, states_of
 
 BOTH = a_body("v3", "2024-12-02", EVENTS, reading("up", Same()), schema="now")
 ONE = a_daily("one", BOTH)
@@ -54,16 +54,16 @@ def in_states(*states: State) -> Verdict:
     foreign = (a_commit(9),) if State.TAMPERED in states else ()
     target = the_table(*foreign, lying=() if State.MISSING in states else None)
     if State.MISSING in states and not foreign:
-        target = TargetNow()
+        target = Observed()
     pins = {3: {"raw.events": pin("e"), "up": pin("u")}}
     unread = "log-unreadable: it is damaged" if State.UNREADABLE in states else ""
     evidence = Evidence((run,), pins, {1: made}, "t", target, unread=unread)
-    segments = () if State.NOT_EFFECTIVE in states else partition_code(ONE).segments[-1:]
+    segments = () if State.NOT_EFFECTIVE in states else partition_code(ONE)[1][-1:]
     read = 4 if State.SOURCE_CHANGED in states else 3
     source = TableNow(pin("e", read), (a_commit(4),) if read == 4 else ())
     above = a_run(THE_DAY, 1, 4 if State.UPSTREAM_CHANGED in states else 3)
     changes = Changes({"up": PartitionsNow("u", ONE.grid, (above,))}, {"raw.events": source})
-    return detect_drift(ONE, PartitionCode(THE_DAY, segments), evidence, changes)
+    return detect_drift(ONE, THE_DAY, segments, evidence, changes)
 
 
 def pin(table_id: str, version: int = 3) -> DeltaPin:

@@ -12,7 +12,7 @@ from penstock.core.facts import TableFacts
 from penstock.core.findings import Location
 from penstock.core.model import Body, Model, Version
 from penstock.core.strategy import Layout, OnSchemaChange
-from penstock.plan.schema.table_columns import (
+from penstock.plan.table_columns import (
     Migration,
     migration,
     target_schema,

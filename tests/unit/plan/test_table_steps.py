@@ -6,13 +6,12 @@ import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_success
 from penstock.core.columns.schema import Schema
-from penstock.core.facts import Head, TableFacts
+from penstock.core.facts import TableFacts
 from penstock.core.history import ColumnsDiffer
 from penstock.core.model import Fingerprint
 from penstock.core.strategy import Layout, WindowSettings
 from penstock.plan.decide import left_current, postponed
-from penstock.plan.question import Decided, Question
-from penstock.plan.steps import table_step
+from penstock.plan.steps import Decided, Question, table_step
 from penstock.plan.values import Estimate, Now, Observed, Options, Reason, State, Step
 from penstock.strategies.append import Append
 from penstock.strategies.history.snapshot import Snapshot
@@ -25,7 +24,7 @@ LAID = TableFacts("id-base", 0, Schema(), ("day",), properties={"kept": "30 days
 
 
 def question(record=DONE, facts=LAID, selected=("base",)):
-    now = Now(NOON, {"base": Observed(Head(0, "step"), facts=facts)}, {})
+    now = Now(NOON, {"base": Observed(True, facts=facts)}, {})
     return Question(a_project(BASE), frozenset(selected), {"base": record}, now, Options())
 
 

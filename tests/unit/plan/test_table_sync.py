@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_source, a_success
-from penstock.core.facts import Head, LogCommit
+from penstock.core.facts import Touched
 from penstock.core.history import ColumnsDiffer
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.ranges import WHOLE
@@ -13,7 +13,7 @@ from penstock.core.records import Status
 from penstock.core.steps.inputs import DeltaPin
 from penstock.core.strategy import WindowSettings
 from penstock.plan.decide import decide_sync
-from penstock.plan.question import Decided, Question, Scope
+from penstock.plan.steps import Decided, Question, Scope
 from penstock.plan.values import Now, Observed, Options, Reason, State
 from penstock.strategies.append import Append
 from penstock.strategies.history.snapshot import Snapshot
@@ -26,8 +26,8 @@ BASE = a_model("base")
 MART = a_model("mart", "base")
 VIEW = a_model("view", "base", strategy=View())
 LOG = a_model("log", "raw.events", strategy=Append(WindowSettings("ts")))
-HERE = Observed(Head(0, "step"))
-UPDATED = replace(HERE, foreign=(LogCommit(1, NOON, "UPDATE", changes_data=True),))
+HERE = Observed(True)
+UPDATED = replace(HERE, foreign=(Touched(1, NOON, "UPDATE"),))
 BASE_RUNS = {"base": Decided(todo=WHOLE)}
 OF_BASE = DeltaPin("id-base", 0)
 TAMPERED = "tampered: version 1 UPDATE at 2024-03-01 12:00:00 UTC"

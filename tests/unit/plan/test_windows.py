@@ -1,10 +1,8 @@
-import datetime as dt
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakes.builders import NOON, a_model
+from fakes.builders import a_model
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import PenstockError
@@ -14,7 +12,6 @@ from penstock.plan.windows import (
     Measured,
     WindowedInput,
     check_watermarks,
-    is_ahead,
     opened,
     windowed_inputs,
 )
@@ -184,11 +181,3 @@ def test_text_columns_carry_a_watermark_only_when_asked() -> None:
         windowed_inputs(APPEND, FORWARD, inputs)
     allowed = WindowSettings("n", string_watermark=True)
     assert windowed_inputs(APPEND, allowed, inputs)[0].type == "string"
-
-
-def test_a_watermark_more_than_a_day_ahead_is_noticed() -> None:
-    def at(run_timestamp: dt.datetime) -> Watermark:
-        return Watermark("raw.e", "ts", TypedValue.parse("TIMESTAMP", run_timestamp.isoformat()))
-
-    assert not is_ahead(at(NOON + dt.timedelta(hours=23)), NOON)
-    assert is_ahead(at(NOON + dt.timedelta(hours=25)), NOON)

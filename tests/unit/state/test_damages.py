@@ -41,7 +41,7 @@ from penstock.core.records import Status
 from penstock.core.steps.step import Outcome, StepKind
 from penstock.core.strategy import WindowSettings
 from penstock.state.open import open_store
-from penstock.state.restore import restore
+from penstock.state.sql.sqlite import restore
 from penstock.strategies.append import Append
 from penstock.ui.render.plan import plan_text
 from penstock.ui.render.status import status_document, status_text

@@ -6,7 +6,9 @@ from contextlib import closing
 
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
 from contracts.store_cases import LEASE, OURS, succeed, with_mark
@@ -52,8 +54,7 @@ def next_schema(tmp_path, monkeypatch):
     """Play the penstock that knows one revision more; gives the place of its last script."""
     scripts = tmp_path / "migrations"
     shutil.copytree(opening.SCRIPTS, scripts)
-    monkeypatch.setattr(opening.require_known, "__defaults__", (scripts,))
-    monkeypatch.setattr(opening.upgrade, "__defaults__", (scripts,))
+    monkeypatch.setattr(opening, "SCRIPTS", scripts)
     monkeypatch.setattr(opening, "REVISION", "0006")
     script = scripts / "versions" / "0005_next.py"
     script.write_text(NEXT)
@@ -66,7 +67,10 @@ def columns(file):
 
 
 def test_the_newest_script_is_the_revision_that_opening_expects():
-    assert opening.newest() == REVISION
+    config = Config()
+    config.set_main_option("script_location", str(opening.SCRIPTS))
+
+    assert ScriptDirectory.from_config(config).get_current_head() == REVISION
 
 
 def test_migrations_reach_the_schema_of_the_tables(file, reopened):

@@ -16,7 +16,7 @@ from penstock.core.errors import EnvironmentMissingError, StateError
 from penstock.core.records import Lease, Status
 from penstock.state.lease import Identity, is_gone, process_of
 from penstock.state.open import open_store, store_exists
-from penstock.state.restore import restore
+from penstock.state.sql.sqlite import restore
 
 AT = dt.datetime(2024, 3, 1, 12, 30, tzinfo=dt.UTC)
 
@@ -432,7 +432,7 @@ def test_a_restore_on_a_full_disk_touches_nothing_and_says_so(file, opened):
     damage(file)
     before = {path.name: path.read_bytes() for path in file.parent.iterdir()}
     code = (
-        "import resource, signal, datetime, penstock.state.restore as r;"
+        "import resource, signal, datetime, penstock.state.sql.sqlite as r;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000));"
         f"r.restore('sqlite:///{file}', datetime.datetime.now(datetime.UTC))"

@@ -4,7 +4,7 @@ import pytest
 
 from penstock.core.columns.casts import castable
 from penstock.core.columns.types import parse_type
-from penstock.strategies.comparing import cast
+from penstock.strategies.values import cast
 
 
 @pytest.mark.parametrize(

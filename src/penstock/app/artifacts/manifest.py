@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
@@ -11,7 +12,7 @@ from typing import TypeAlias
 
 from penstock.core.checks import Check, Condition, Phase, Rule, SqlCheck
 from penstock.core.graph import children
-from penstock.core.model import ColumnDoc, Fingerprint, Model, Seed, Source
+from penstock.core.model import ColumnDoc, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, literal
 from penstock.core.project import Project
 from penstock.core.query import Query, mentioned, shown_name
@@ -19,17 +20,7 @@ from penstock.core.query import Query, mentioned, shown_name
 
 def node_id(project: Project, name: str) -> str:
     """Give the unique id of a model or seed."""
-    return model_id(project, name) if name in project.models else seed_id(project, name)
-
-
-def model_id(project: Project, name: str) -> str:
-    """Give the unique id of a model."""
-    return f"model.{project.name}.{name}"
-
-
-def seed_id(project: Project, name: str) -> str:
-    """Give the unique id of a seed."""
-    return f"seed.{project.name}.{name}"
+    return f"{'model' if name in project.models else 'seed'}.{project.name}.{name}"
 
 
 def source_id(project: Project, source: Source) -> str:
@@ -71,26 +62,10 @@ Node = dict[str, Json]
 _SEVERITY = {"error": "error", "warning": "warn"}
 
 
-def check_nodes(project: Project) -> dict[str, Node]:
-    """Give a node for every check of every model; of equal names that of the newest version."""
-    return {key: _node(project, model, check) for key, model, check in _every(project)}
-
-
-def check_parents(project: Project) -> dict[str, list[str]]:
-    """Give the ids of what each check looks at: its model, and the tables it reads beside it."""
-    return {key: _upstream(project, model, check) for key, model, check in _every(project)}
-
-
-def _every(project: Project) -> Iterator[tuple[str, Model, Check]]:
-    for model in project.models.values():
-        for checks in (*(version.checks for version in model.versions), model.checks):
-            for check in checks.all:
-                yield check_id(project, model.name, check.phase, check.name), model, check
-
-
-def _node(project: Project, model: Model, check: Check) -> Node:
+def _check(project: Project, model: Model, check: Check) -> Node:
     """Give SQL as dbt's singular test, every other type as a generic one."""
-    path = check.where.path
+    path, condition = check.where.path, check.condition
+    labels: Node = {"tags": [*check.tags], "meta": {**check.meta}}
     node: Node = {
         "database": project.target.catalog or None,
         "schema": model.table.schema,
@@ -102,54 +77,50 @@ def _node(project: Project, model: Model, check: Check) -> Node:
         "original_file_path": path,
         "unique_id": check_id(project, model.name, check.phase, check.name),
         "fqn": [project.name, model.name, str(check.phase), check.name],
-        "checksum": {"name": "sha256", "checksum": check.definition},
-        "config": _check_config(project, model, check),
-        "tags": [*check.tags],
-        "meta": {**check.meta},
+        "checksum": _sha256(check.definition),
+        "config": {
+            "enabled": True,
+            "materialized": "test",
+            "severity": _SEVERITY[check.severity],
+            "where": _shown(project, model, condition.text) if condition else None,
+            **labels,
+        },
+        **labels,
         "description": check.description,
         "columns": {},
         "raw_code": "",
         "language": "sql",
-        **_inputs(check),
+        **_read(check.reads),
         "depends_on": {"macros": [], "nodes": [*_upstream(project, model, check)]},
     }
     if isinstance(check.rule, SqlCheck):
         return node | {"raw_code": _shown(project, model, check.rule.query.text)}
+    asked = _arguments(project, model, check.rule)
     return node | {
-        "test_metadata": {
-            "name": check.type,
-            "kwargs": _arguments(project, model, check.rule),
-            "namespace": None,
-        },
+        "test_metadata": {"name": check.type, "kwargs": asked, "namespace": None},
         "column_name": getattr(check.rule, "column", None),
-        "attached_node": model_id(project, model.name),
+        "attached_node": node_id(project, model.name),
     }
 
 
-def _check_config(project: Project, model: Model, check: Check) -> Node:
-    condition = check.condition
+def _read(names: Iterable[InputName]) -> Node:
+    """Give what is read, in two lists: models and seeds, and sources."""
+    known = [*names]
+    refs = [name.name for name in known if name.kind is InputKind.MODEL]
     return {
-        "enabled": True,
-        "materialized": "test",
-        "severity": _SEVERITY[check.severity],
-        "where": _shown(project, model, condition.text) if condition else None,
-        "tags": [*check.tags],
-        "meta": {**check.meta},
+        "refs": [{"name": name, "package": None, "version": None} for name in refs],
+        "sources": [[*n.name.split(".", 1)] for n in known if n.kind is InputKind.SOURCE],
     }
 
 
-def _inputs(check: Check) -> Node:
-    models = [name.name for name in check.reads if name.kind is InputKind.MODEL]
-    sources = [name.name for name in check.reads if name.kind is InputKind.SOURCE]
-    return {
-        "refs": [{"name": name, "package": None, "version": None} for name in models],
-        "sources": [[*name.split(".", 1)] for name in sources],
-    }
+def _sha256(checksum: str) -> Node:
+    return {"name": "sha256", "checksum": checksum}
 
 
 def _upstream(project: Project, model: Model, check: Check) -> list[str]:
+    """Give the ids of what a check looks at: its model, and the tables it reads beside it."""
     read = {found for name in check.reads for found in input_ids(project, name)}
-    return sorted(read | {model_id(project, model.name)})
+    return sorted(read | {node_id(project, model.name)})
 
 
 def _shown(project: Project, model: Model, text: str) -> str:
@@ -191,14 +162,18 @@ _EMPTY_MAPS = (
 
 def manifest(project: Project, metadata: Node) -> Node:
     """Give models, seeds, checks and sources, with what reads what."""
-    nodes = {model_id(project, m.name): _model(project, m) for m in project.models.values()}
-    nodes |= {seed_id(project, s.name): _seed(project, s) for s in project.seeds.values()}
-    nodes |= check_nodes(project)
+    nodes = {node_id(project, m.name): _model(project, m) for m in project.models.values()}
+    nodes |= {node_id(project, s.name): _seed(project, s) for s in project.seeds.values()}
     sources = {source_id(project, s): _source(project, s) for s in project.sources.values()}
     parents: dict[str, list[str]] = {key: [] for key in (*nodes, *sources)}
     for model in project.models.values():
-        parents[model_id(project, model.name)] = upstream_ids(project, model)
-    parents |= check_parents(project)
+        parents[node_id(project, model.name)] = upstream_ids(project, model)
+        # of checks of one name that of the newest version is told
+        for checks in (*(version.checks for version in model.versions), model.checks):
+            for check in checks.all:
+                key = check_id(project, model.name, check.phase, check.name)
+                nodes[key] = _check(project, model, check)
+                parents[key] = _upstream(project, model, check)
     return {
         "metadata": metadata,
         "nodes": {**nodes},
@@ -209,25 +184,19 @@ def manifest(project: Project, metadata: Node) -> Node:
     }
 
 
-def relation_name(project: Project, table: TableName) -> str:
-    """Give the name under which Spark finds a table."""
-    return project.sql_of(table)
-
-
 def _model(project: Project, model: Model) -> Node:
-    layer = _named(project, model.table, model.where.path, "model", model.name)
+    text, layer = "", _named(project, model.table, model.where.path, "model", model.name)
+    with suppress(OSError):  # gone since the project was loaded
+        text = Path(project.root, model.where.path).read_text(encoding="utf-8")
     return layer | {
-        "checksum": _checksum(model.fingerprint),
+        "checksum": _sha256(model.fingerprint.sql),
         "config": _model_config(model),
         "tags": [*model.tags],
         "description": model.description,
         "columns": _columns(model.columns),
-        "raw_code": _text(project, model.where.path),
+        "raw_code": text,
         "language": "sql",
-        "refs": [_ref(name) for name in model.inputs if name.kind is InputKind.MODEL],
-        "sources": [
-            [*name.name.split(".", 1)] for name in model.inputs if name.kind is InputKind.SOURCE
-        ],
+        **_read(model.inputs),
         "depends_on": {"macros": [], "nodes": [*upstream_ids(project, model)]},
         "compiled": True,
         "compiled_code": project.shown_sql(model),
@@ -237,7 +206,7 @@ def _model(project: Project, model: Model) -> Node:
 def _seed(project: Project, seed: Seed) -> Node:
     path = Path(seed.path).relative_to(project.root).as_posix()
     return _named(project, seed.table, path, "seed", seed.name) | {
-        "checksum": {"name": "sha256", "checksum": seed.digest},
+        "checksum": _sha256(seed.digest),
         "config": {
             "enabled": True,
             "materialized": "seed",
@@ -285,7 +254,7 @@ def _named(project: Project, table: TableName, path: str, kind: str, name: str) 
         "original_file_path": path,
         "unique_id": f"{kind}.{project.name}.{name}",
         "fqn": [project.name, *pure.parts[1:-1], name],
-        "relation_name": relation_name(project, table),
+        "relation_name": project.sql_of(table),
     }
 
 
@@ -322,18 +291,3 @@ def _columns(columns: Iterable[ColumnDoc]) -> Node:
         }
         for column in columns
     }
-
-
-def _ref(name: InputName) -> Json:
-    return {"name": name.name, "package": None, "version": None}
-
-
-def _checksum(fingerprint: Fingerprint) -> Json:
-    return {"name": "sha256", "checksum": fingerprint.sql}
-
-
-def _text(project: Project, path: str) -> str:
-    try:
-        return Path(project.root, path).read_text(encoding="utf-8")
-    except OSError:  # gone since the project was loaded
-        return ""

@@ -1,4 +1,4 @@
-"""Writing what catalogues read: manifest.json and run_results.json in dbt's shapes."""
+"""What became of models, checks and unit tests, as results in dbt's run_results.json, version 6."""
 
 from __future__ import annotations
 
@@ -8,23 +8,134 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from penstock.app.artifacts.manifest import Json, Node, manifest
-from penstock.app.artifacts.results import (
-    UnitTested,
-    check_results,
-    ended,
-    model_results,
-    source_result,
-    stamp,
-    unit_test_node,
-    unit_test_result,
+from penstock.app.artifacts.manifest import (
+    Json,
+    Node,
+    check_id,
+    manifest,
+    node_id,
+    source_id,
+    unit_test_id,
 )
-from penstock.app.reports import RunReport
+from penstock.app.reports import ModelResult, RunReport
 from penstock.app.services.services import Services
 from penstock.app.services.wire import version
-from penstock.core.check_results import CheckResult, InvariantReport
+from penstock.core.check_results import CheckResult, CheckStatus, InvariantReport
+from penstock.core.errors import CheckFailedError
 from penstock.core.masking import mask_value
+from penstock.core.project import Project
+
+_STATUS = {"failed": "error", "skipped": "skipped"}
+_TESTED = {"passed": "pass", "failed": "fail"}  # error and skipped are dbt's own words
+
+
+class UnitTested(NamedTuple):
+    """How one unit test came out: `passed`, `failed`, `skipped`, or `error` if it could not run.
+
+    `path` is its file, seen from the project's folder.
+    """
+
+    model: str
+    name: str
+    status: str
+    message: str
+    seconds: float
+    path: str = ""
+
+
+def model_results(project: Project, result: ModelResult) -> list[Json]:
+    """Give what became of a model or seed, and after it of each of its checks."""
+    model, error = project.models.get(result.name), result.error
+    status = _STATUS.get(result.status, "success")
+    message = error.sentence if error else f"{result.status}: {result.reason}"
+    if isinstance(error, CheckFailedError):
+        # a step that a gate kept from starting is skipped for penstock alone
+        status, message = "error", f"{error.code}: {error.sentence}"
+    timing: list[Json] = []
+    if result.started is not None:
+        span = {"started_at": stamp(result.started), "completed_at": stamp(ended(result))}
+        timing = [{"name": "execute", **span}]
+    node: Node = {
+        **_bare(node_id(project, result.name), status, result.duration, message),
+        "timing": timing,
+        "adapter_response": {
+            "_message": result.status,
+            "rows_affected": result.rows.written + result.rows.deleted,
+            "delta_version": result.version,
+        },
+        "compiled": model is not None,
+        "compiled_code": project.shown_sql(model) if model else None,
+        "relation_name": project.sql_of(result.table),
+    }
+    report = result.invariant_report or InvariantReport()
+    return [node, *check_results(project, result.name, report)]
+
+
+def check_results(project: Project, model: str, report: InvariantReport) -> list[Json]:
+    """Give what each check said; cells of rows are never among it."""
+    return [_check(check_id(project, model, each.phase, each.name), each) for each in report.all]
+
+
+def unit_test_node(project: Project, tested: UnitTested) -> Node:
+    """Give a unit test for the manifest; its rows stay in its file."""
+    return {
+        "name": tested.name,
+        "model": tested.model,
+        "resource_type": "unit_test",
+        "package_name": project.name,
+        "path": tested.path,
+        "original_file_path": tested.path,
+        "unique_id": unit_test_id(project, tested.model, tested.name),
+        "fqn": [project.name, tested.model, tested.name],
+        "given": [],
+        "expect": {"rows": None},
+        "description": "",
+        "depends_on": {"macros": [], "nodes": [node_id(project, tested.model)]},
+    }
+
+
+def _check(key: str, result: CheckResult) -> Node:
+    details = f" [{result.details}]" if result.details else ""
+    if result.status is CheckStatus.SKIPPED:
+        status = "skipped"
+    elif result.error is not None:
+        status = "error"
+    elif not result.failed:
+        status = "pass"
+    else:
+        status = "fail" if result.failed_gate else "warn"
+    said = _bare(key, status, result.duration, f"{result.message}{details}")
+    return said | {"failures": result.failures}
+
+
+def _bare(key: str, status: str, seconds: float, message: str | None) -> Node:
+    return {
+        "status": status,
+        "timing": [],
+        "thread_id": "main",
+        "execution_time": seconds,
+        "adapter_response": {},
+        "message": message,
+        "failures": None,
+        "unique_id": key,
+        "compiled": False,
+        "compiled_code": None,
+        "relation_name": None,
+    }
+
+
+def ended(result: ModelResult) -> dt.datetime:
+    """Give when a step that started came to its end."""
+    started = result.started or dt.datetime.min.replace(tzinfo=dt.UTC)
+    return started + dt.timedelta(seconds=result.duration)
+
+
+def stamp(time: dt.datetime) -> str:
+    """Give a time as artifacts have it."""
+    return f"{time.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+
 
 FOLDER = (".penstock", "target")
 _SCHEMA = "https://schemas.getdbt.com/dbt/{name}.json"
@@ -62,7 +173,7 @@ def write_check_artifacts(
     results = [
         one for model, each in reports.items() for one in check_results(project, model, each)
     ]
-    results += [source_result(project, name, result) for name, result in sources.items()]
+    results += [_check(source_id(project, project.sources[n]), each) for n, each in sources.items()]
     elapsed = sum(one.duration for each in reports.values() for one in each.all)
     elapsed += sum(result.duration for result in sources.values())
     _write_both(services, Invocation("check", services.run_id, tuple(results), elapsed))
@@ -70,7 +181,15 @@ def write_check_artifacts(
 
 def write_unit_test_artifacts(services: Services, tested: Sequence[UnitTested]) -> None:
     """Write both files after `penstock test`: a result for each unit test."""
-    results = tuple(unit_test_result(services.project, each) for each in tested)
+    results = tuple(
+        _bare(
+            unit_test_id(services.project, each.model, each.name),
+            _TESTED.get(each.status, each.status),
+            each.seconds,
+            each.message or None,
+        )
+        for each in tested
+    )
     nodes = tuple(unit_test_node(services.project, each) for each in tested)
     elapsed = sum(each.seconds for each in tested)
     _write_both(services, Invocation("test", services.run_id, results, elapsed, nodes))
@@ -80,7 +199,9 @@ def _write_both(services: Services, invocation: Invocation) -> None:
     folder = Path(services.project.root, *FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
     at = services.clock.now()
-    project = manifest(services.project, _manifest_metadata(services, invocation, at))
+    metadata = _metadata(invocation, "manifest/v12", at)
+    metadata |= {"project_name": services.project.name, "adapter_type": "spark"}
+    project = manifest(services.project, metadata)
     tests: Node = {str(node["unique_id"]): node for node in invocation.unit_tests}
     _write(folder / "manifest.json", project | {"unit_tests": tests})
     _write(folder / "run_results.json", run_results(services, invocation, at))
@@ -93,13 +214,6 @@ def run_results(services: Services, invocation: Invocation, at: dt.datetime) -> 
         "results": [*invocation.results],
         "elapsed_time": invocation.elapsed,
         "args": {"which": invocation.command, "target": services.project.target.name},
-    }
-
-
-def _manifest_metadata(services: Services, invocation: Invocation, at: dt.datetime) -> Node:
-    return _metadata(invocation, "manifest/v12", at) | {
-        "project_name": services.project.name,
-        "adapter_type": "spark",
     }
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
 from penstock.app.checking.results import skip
 from penstock.core.check_results import CheckResult, InvariantReport
-from penstock.core.checks import Check, Checks, CheckScope, OnFailure, Relationships, SqlCheck
+from penstock.core.checks import Check, CheckScope, OnFailure, Relationships, SqlCheck
 from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.project import Project
 from penstock.core.strategy import Writing
 from penstock.plan.values import Options, Step
+from penstock.strategies.checks.literals import counted
 from penstock.strategies.relations import leaves_of
 
 SKIPPED = "--skip-checks"
@@ -61,20 +62,16 @@ def reads_table(check: Check) -> bool:
 def checks_of_step(project: Project, model: Model, version: int, options: Options) -> StepChecks:
     """Give the checks of a version of a model, in the mode of the command, model or project.
 
-    Without a gate after the step there is nothing to hold back or to undo.
+    Without a gate after the step there is nothing to hold back or to undo. A view has no version to
+    go back to, so there `rollback` acts as `block`.
     """
     checks = model.checks_of(version)
-    return StepChecks(
-        checks.before, checks.after, mode_of(project, model, checks, options), options.skip_checks
-    )
-
-
-def mode_of(project: Project, model: Model, checks: Checks, options: Options) -> OnFailure:
-    """Give the mode; a view has no version to go back to, so there `rollback` acts as `block`."""
     mode = options.on_failure or checks.on_failure or project.checks.on_failure
     if not checks.has_gate_after:
-        return OnFailure.FLAG
-    return OnFailure.BLOCK if model.is_view and mode is OnFailure.ROLLBACK else mode
+        mode = OnFailure.FLAG
+    elif model.is_view and mode is OnFailure.ROLLBACK:
+        mode = OnFailure.BLOCK
+    return StepChecks(checks.before, checks.after, mode, options.skip_checks)
 
 
 def skipped(checks: Sequence[Check], why: str) -> tuple[CheckResult, ...]:
@@ -119,19 +116,15 @@ class PlannedChecks:
             return ""
         if self.skipped:
             return f"checks: {self.total} skipped ({SKIPPED})"
-        return f"checks: {', '.join(self._parts())}"
-
-    def _parts(self) -> Iterator[str]:
-        if self.of_views:
-            yield f"{self.of_views} of views it reads"
-        if self.before:
-            yield f"{self.before} before"
-        if self.after:
-            how = [f"{self.observed} observed"] * bool(self.observed)
-            how += [f"{self.scans} scan{'' if self.scans == 1 else 's'}"] * bool(self.scans)
-            yield f"{self.after} after ({', '.join(how)})"
-        if self.on_failure is not None:
-            yield f"on failure: {self.on_failure}"
+        how = [f"{self.observed} observed"] if self.observed else []
+        how += [counted(self.scans, "scan")] if self.scans else []
+        parts = {
+            f"{self.of_views} of views it reads": self.of_views,
+            f"{self.before} before": self.before,
+            f"{self.after} after ({', '.join(how)})": self.after,
+            f"on failure: {self.on_failure}": self.on_failure,
+        }
+        return f"checks: {', '.join(part for part, is_there in parts.items() if is_there)}"
 
 
 def planned_checks(
@@ -141,58 +134,47 @@ def planned_checks(
 
     `creates` tells whether the step makes its target: then there is nothing to go back to.
     """
-    model = project.models[step.model]
-    its = checks_of_step(project, model, step.version, options)
-    numbers = len(its.before), len(its.after)
     if step.only_alters:
         return PlannedChecks()
-    above = _of_views(project, model)
+    model = project.models[step.model]
+    its = checks_of_step(project, model, step.version, options)
+    names = (name for name in leaves_of(project, model.inputs) if name != model.input_name)
+    read = (project.models.get(name.name) for name in names)
+    above = sum(len(each.all_checks) for each in read if each is not None and each.is_view)
     if its.skips:
-        return PlannedChecks(*numbers, skipped=True, of_views=above)
+        return PlannedChecks(len(its.before), len(its.after), skipped=True, of_views=above)
     undoes = its.mode is OnFailure.ROLLBACK
     mode = its.mode_where(creates=creates()) if undoes else its.mode
     observes = _observes(model, step, mode)
     scanned = [check for check in its.after if not (observes and check.is_observable)]
-    gates = any(check.is_gate for check in its.after)
+    # One query for each SQL or relationship, one for all others over the same rows.
+    alone = [check for check in scanned if isinstance(check.rule, SqlCheck | Relationships)]
+    shared = {
+        (check.scope, check.query.text if check.query else "")
+        for check in scanned
+        if check not in alone
+    }
     return PlannedChecks(
-        *numbers,
+        len(its.before),
+        len(its.after),
         observed=len(its.after) - len(scanned),
-        scans=_scans(scanned),
-        on_failure=mode if gates else None,
+        scans=len(alone) + len(shared),
+        on_failure=mode if any(check.is_gate for check in its.after) else None,
         of_views=above,
     )
 
 
-def _of_views(project: Project, model: Model) -> int:
-    """Count the checks of the views that a model reads, directly or through others."""
-    names = (name for name in leaves_of(project, model.inputs) if name != model.input_name)
-    read = (project.models.get(name.name) for name in names)
-    return sum(len(each.all_checks) for each in read if each is not None and each.is_view)
-
-
 def _observes(model: Model, step: Step, mode: OnFailure) -> bool:
     """Whether one write reports what passes through it; neither CREATE nor MERGE does."""
+    blocks = mode is OnFailure.BLOCK
     match model.writing:
         case Writing.MERGED:
             return False
         case Writing.RANGES:
             return step.count == 1
         case Writing.WHOLE:
-            return (
-                mode is OnFailure.BLOCK and model.strategy.takes_feed
-            )  # staged files are observed
+            return blocks and model.strategy.takes_feed  # staged files are observed
         case Writing.ADDED:
-            return mode is OnFailure.BLOCK or not step.initial
+            return blocks or not step.initial
         case _ as never:
             assert_never(never)
-
-
-def _scans(checks: list[Check]) -> int:
-    """Count queries: one for each SQL or relationship, one for all others over the same rows."""
-    alone = [check for check in checks if isinstance(check.rule, SqlCheck | Relationships)]
-    shared = {
-        (check.scope, check.query.text if check.query else "")
-        for check in checks
-        if check not in alone
-    }
-    return len(alone) + len(shared)

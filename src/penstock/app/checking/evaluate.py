@@ -4,38 +4,38 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from penstock.app.checking.inputs import CheckedRows, CheckInputs
 from penstock.app.checking.placing import (
     Group,
     Placed,
-    bound_text,
+    described,
+    fetched,
     missing,
     own_groups,
+    own_queries,
     place,
     whole_group,
 )
-from penstock.app.checking.queries import AT_ONCE, Answer, ask, fetched, sampled, since
-from penstock.app.checking.results import failed_of, reason_of, refused, result_of
-from penstock.core.check_results import CheckResult, CheckStatus, GroupValue
-from penstock.core.checks import Check, CheckScope, Empty, Phase, RowCountChange, SqlCheck
+from penstock.app.checking.results import CheckedRows, CheckInputs, failed_of, result_of
+from penstock.core import checks as rules
+from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, GroupValue
+from penstock.core.checks import Check, CheckScope, Empty, Phase, SqlCheck
 from penstock.core.columns.schema import Schema
-from penstock.core.errors import DataError, QueryError
 from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import Ranges, difference, holds
 from penstock.core.ports.engine import QuerySession
-from penstock.core.query import bound
 from penstock.core.statement import OBSERVED_ROWS, Row
-from penstock.strategies.checks.measure import ROWS, GroupMeasures, GroupVerdict, Values
-from penstock.strategies.checks.observe import taken
-from penstock.strategies.checks.phase import GROUP, named
-from penstock.strategies.checks.samples import sample_of
-from penstock.strategies.checks.typed import measured, verdict_of
+from penstock.strategies.checks import queries
+from penstock.strategies.checks.literals import CELL, DETAILS, MESSAGE, micros_of, number, shortened
+from penstock.strategies.checks.measure import ROWS, GroupMeasures, Values
+from penstock.strategies.checks.typed import columns_of, measured, taken, verdict_of
 from penstock.strategies.checks.types.sql_check import group_query, united, verdict
-from penstock.strategies.checks.written import MESSAGE, number, shortened
+
+AT_ONCE = 50
+"""How many groups one statement asks where each has SQL of its own."""
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _TIMELESS = (Grain.WHOLE, Grain.RANGE)
@@ -52,118 +52,204 @@ def evaluate(
     `sampling`, as for a check without sample, no cell of a row leaves Spark.
     """
     wanted = [check if sampling else replace(check, sample=False) for check in checks]
-    found = [_found(session, check, given) for check in wanted]
-    asked = iter(ask(session, [each for each in found if isinstance(each, Placed)], given))
-    answers = [next(asked) if isinstance(each, Placed) else each for each in found]
-    results: list[CheckResult | None] = []
-    for each in answers:
-        if isinstance(each, Answer) and not _is_change(each):
-            values = [*_judge(each, each.placed.groups, given, {})]
-            results.append(_result(session, each, values, given))
+    answers = _asked(session, [_found(session, check, given) for check in wanted], given)
+    results: dict[int, CheckResult] = {}
+    changes: dict[int, Placed] = {}
+    for at, each in enumerate(answers):
+        if isinstance(each, CheckResult):
+            results[at] = each
+        elif isinstance(each.check.rule, rules.RowCountChange):
+            changes[at] = each
         else:
-            results.append(each if isinstance(each, CheckResult) else None)
+            values = [_group_value(each, group, given, {}) for group in each.groups]
+            results[at] = _result(session, each, values, given)
     # How much a number of rows changed is judged last: what fails another gate is no base for it.
-    changes = [each for each in answers if isinstance(each, Answer) and _is_change(each)]
-    failed = failed_of([one for one in results if one], given.grid, given.partitions)
-    found_last = _judge_changes(changes, given, difference(given.partitions, failed))
-    pairs = zip(changes, found_last, strict=True)
-    last = (_result(session, each, values, given) for each, values in pairs)
-    return tuple(each or next(last) for each in results)
+    failed = failed_of(tuple(results.values()), given.grid, given.partitions)
+    passing = difference(given.partitions, failed)
+    last = _judge_changes([*changes.values()], given, passing)
+    for (at, placed), values in zip(changes.items(), last, strict=True):
+        results[at] = _result(session, placed, values, given)
+    return tuple(results[at] for at in range(len(answers)))
 
 
-def _found(
-    session: QuerySession, check: Check, given: CheckInputs
-) -> Placed | Answer | CheckResult:
+def _found(session: QuerySession, check: Check, given: CheckInputs) -> Placed | CheckResult:
     """Find where a check looks; SQL checks, and what was observed, are done with that.
 
     That no row was written is an answer already, to a check for which it is a change to 0.
     """
-    if given.adds and given.step is None and _is_of_quiet_runs(check):
-        nothing = Placed(check, CheckedRows("", Schema()), (whole_group(given),), is_step=True)
-        return Answer(nothing, {})
-    if isinstance(check.rule, SqlCheck):
-        return _evaluate_sql(session, check, check.rule, given)
+    rule = check.rule
+    if isinstance(rule, SqlCheck):
+        return _evaluate_sql(session, check, rule, given)
+    is_of_step = check.phase is Phase.AFTER and check.scope is CheckScope.STEP
+    is_quiet = given.adds and given.step is None and check.empty is Empty.FAIL
+    if is_quiet and is_of_step and isinstance(rule, rules.RowCountChange):
+        rows = CheckedRows("", Schema())
+        means, group = measured(check, rows.columns), whole_group(given)
+        return Placed(check, means, rows, (group,), is_step=True, answers={})
     placed = place(check, given, session)
-    return (_observed(placed, given) or placed) if isinstance(placed, Placed) else placed
+    if isinstance(placed, CheckResult) or not placed.is_step or given.observed is None:
+        return placed
+    seen = taken(placed.means, given.observed) if len(placed.groups) == 1 else None
+    return placed if seen is None else replace(placed, answers={placed.groups[0].key: seen})
 
 
-def _is_of_quiet_runs(check: Check) -> bool:
-    if not isinstance(check.rule, RowCountChange) or check.empty is not Empty.FAIL:
-        return False
-    return check.phase is Phase.AFTER and check.scope is CheckScope.STEP
+def _asked(
+    session: QuerySession, found: Sequence[Placed | CheckResult], given: CheckInputs
+) -> list[Placed | CheckResult]:
+    """Measure what nobody has answered yet, in its order; checks over the same rows share a query.
+
+    Of those that Spark refuses to analyse, or that fail, each is tried alone, so that the others
+    have their values.
+    """
+    answers = [*found]
+    together: dict[CheckedRows, dict[int, Placed]] = {}
+    for at, each in enumerate(found):
+        if isinstance(each, CheckResult) or each.answers is not None:
+            continue
+        if each.by_group:
+            answers[at] = _by_group(session, each, given)
+        else:
+            together.setdefault(each.rows, {})[at] = each
+    for same in together.values():
+        asked = _together(session, [*same.values()], given)
+        for at, answer in zip(same, asked, strict=True):
+            answers[at] = answer
+    return answers
 
 
-def _is_change(answer: Answer) -> bool:
-    return isinstance(answer.placed.check.rule, RowCountChange)
+def _together(
+    session: QuerySession, placed: Sequence[Placed], given: CheckInputs
+) -> list[Placed | CheckResult]:
+    """Ask for all that Spark understands: it is asked of all at once, and only then one by one."""
+    wrong: dict[int, CheckResult] = {}
+    if isinstance(described(session, _query(placed), placed[0].check, given), CheckResult):
+        for at, each in enumerate(placed):
+            found = described(session, _query([each]), each.check, given)
+            if isinstance(found, CheckResult):
+                wrong[at] = found
+    left = [each for at, each in enumerate(placed) if at not in wrong]
+    answers = iter(_shared(session, left, given) if left else ())
+    return [wrong.get(at) or next(answers) for at in range(len(placed))]
 
 
-def _observed(placed: Placed, given: CheckInputs) -> Answer | None:
-    """Give what was seen of the step's rows while they were written."""
-    if given.observed is None or not placed.is_step or len(placed.groups) != 1:
-        return None
-    seen = taken(measured(placed.check, placed.rows.columns), given.observed)
-    return None if seen is None else Answer(placed, {placed.groups[0].key: seen})
+def _query(placed: Sequence[Placed]) -> str:
+    rows = placed[0].rows
+    return queries.phase_query(
+        rows.sql, rows.key, queries.aggregates_of([each.means for each in placed])
+    )
 
 
-def _result(
-    session: QuerySession, answer: Answer, values: Sequence[GroupValue], given: CheckInputs
+def _shared(
+    session: QuerySession, placed: Sequence[Placed], given: CheckInputs
+) -> list[Placed | CheckResult]:
+    """Ask for all with one query; where it fails each is tried alone."""
+    started = time.monotonic()
+    found = fetched(session, _query(placed), placed[0].check, given)
+    if not isinstance(found, CheckResult):
+        groups = {str(row.get(queries.GROUP, WHOLE_GROUP)): _texts(row) for row in found}
+        took = _since(started)
+        return [replace(each, answers=groups, seconds=took) for each in placed]
+    if len(placed) == 1:
+        return [found]
+    return [answer for each in placed for answer in _shared(session, [each], given)]
+
+
+def _by_group(session: QuerySession, placed: Placed, given: CheckInputs) -> Placed | CheckResult:
+    """Ask for groups that have SQL of their own."""
+    started = time.monotonic()
+    means = {each.key: each.means or placed.means for each in placed.groups}
+    texts = [queries.one_group_query(each.sql, each.key, means[each.key]) for each in placed.groups]
+    wrong = described(session, texts[0], placed.check, given)
+    rows = wrong if isinstance(wrong, CheckResult) else _of_all(session, texts, placed.check, given)
+    if isinstance(rows, CheckResult):
+        return rows
+    answers = {
+        key: queries.renamed(_texts(row), means[key])
+        for row in rows
+        if (key := str(row[queries.GROUP]))
+    }
+    return replace(placed, answers=answers, seconds=_since(started))
+
+
+def _of_all(
+    session: QuerySession, texts: Sequence[str], check: Check, given: CheckInputs
+) -> list[Row] | CheckResult:
+    """Give the rows of the queries of all groups, some of them by one statement."""
+    rows: list[Row] = []
+    for first in range(0, len(texts), AT_ONCE):
+        found = fetched(session, united(texts[first : first + AT_ONCE]), check, given)
+        if isinstance(found, CheckResult):
+            return found
+        rows += found
+    return rows
+
+
+def _texts(row: Row) -> Values:
+    return {name: None if value is None else str(value) for name, value in row.items()}
+
+
+def _since(started: float) -> float:
+    return round(time.monotonic() - started, 3)
+
+
+def _evaluate_sql(
+    session: QuerySession, check: Check, rule: SqlCheck, given: CheckInputs
 ) -> CheckResult:
-    sample, detailed = sampled(session, answer.placed, values)
-    return result_of(answer.placed.check, given, detailed, seconds=answer.seconds, sample=sample)
+    started = time.monotonic()
+    gone = missing(check, given)
+    if gone is not None:
+        return gone
+    groups = own_groups(check, given)
+    texts = own_queries(rule.query.text, groups, given)
+    columns = described(session, texts[0], check, given)
+    if isinstance(columns, CheckResult):
+        return columns
+    shown = columns if check.sample else None
+    asked = [group_query(sql, group.key, shown) for sql, group in zip(texts, groups, strict=True)]
+    found = _of_all(session, asked, check, given)
+    if isinstance(found, CheckResult):
+        return found
+    rows: dict[str, list[Row]] = {group.key: [] for group in groups}
+    for row in found:
+        rows[str(row[queries.GROUP])].append(row)
+    values = [replace(verdict(len(rows[each.key])), group=each.key) for each in groups]
+    failing = [row for each in rows.values() for row in each]
+    sample = queries.sample_of(failing, columns) if failing and check.sample else None
+    return result_of(check, given, values, seconds=_since(started), sample=sample)
 
 
-def _judge(
-    answer: Answer, groups: Sequence[Group], given: CheckInputs, written: Mapping[int, int]
-) -> Iterator[GroupValue]:
-    """Say what the answers mean for some groups of a check; a group without one has no rows.
+def _group_value(
+    placed: Placed, group: Group, given: CheckInputs, written: Mapping[int, int]
+) -> GroupValue:
+    """Say what the answers mean for a group; one without an answer has no rows.
 
     `written` are the rows that this step wrote so far: those of partitions that passed every gate.
     """
-    placed = answer.placed
-    shared = None if placed.by_group else measured(placed.check, placed.rows.columns)
-    for group in groups:
-        check = group.check or placed.check
-        means = shared or measured(check, placed.rows.columns)
-        row = answer.groups.get(group.key, {})
-        values: Values = {name: row.get(named(sql)) for name, sql in means.aggregates.items()}
-        if not GroupMeasures(values).rows:  # without rows there is nothing to measure
-            values = {ROWS: "0", **means.empty}
-        found = _with_base(placed, group, GroupMeasures(values), given, written)
-        verdict = verdict_of(check, means, found)
-        if found.before is not None:
-            values = {**values, "base": number(found.before)}
-        yield _group_value(group, values, verdict)
-
-
-def _group_value(group: Group, values: Values, verdict: GroupVerdict) -> GroupValue:
-    message = shortened(verdict.message, MESSAGE)
-    return GroupValue(group.key, verdict.status, values, message, verdict.details, verdict.failures)
-
-
-def _with_base(
-    placed: Placed,
-    group: Group,
-    found: GroupMeasures,
-    given: CheckInputs,
-    written: Mapping[int, int],
-) -> GroupMeasures:
-    """Add what a verdict needs beside the values: what rows and ages are compared with."""
-    rule, partition = placed.check.rule, None
+    means, row = group.means or placed.means, placed.answer(group)
+    values: Values = {name: row.get(queries.named(sql)) for name, sql in means.aggregates.items()}
+    if not GroupMeasures(values).rows:  # without rows there is nothing to measure
+        values = {ROWS: "0", **means.empty}
+    partition = None
     if placed.is_step and given.grid.grain is not Grain.WHOLE:
         partition = group.number  # the group is what a step wrote to one partition
-    reference = (given.run_timestamp - _EPOCH) // dt.timedelta(microseconds=1)
+    reference = micros_of(given.run_timestamp - _EPOCH)
     if partition is not None and given.grid.grain not in _TIMELESS:
         reference = min(reference, given.grid.upper(partition))
-    before = None
-    if isinstance(rule, RowCountChange):
-        before = _base(rule, partition, given, written)
-    return replace(found, reference=reference, before=before, adds=given.adds and placed.is_step)
+    before = _base(placed.check.rule, partition, given, written)
+    adds = given.adds and placed.is_step
+    found = verdict_of(placed.check, means, GroupMeasures(values, reference, before, adds))
+    if before is not None:
+        values = {**values, "base": number(before)}
+    message = shortened(found.message, MESSAGE)
+    return replace(found, group=group.key, values=values, message=message)
 
 
 def _base(
-    rule: RowCountChange, partition: int | None, given: CheckInputs, written: Mapping[int, int]
+    rule: rules.Rule, partition: int | None, given: CheckInputs, written: Mapping[int, int]
 ) -> Fraction | None:
     """Give the rows that those of a group are compared with, None if no execution came before."""
+    if not isinstance(rule, rules.RowCountChange):
+        return None
     known = given.bases
     if partition is None:
         found = list(known.recent[: rule.last or 1])
@@ -177,61 +263,84 @@ def _base(
 
 
 def _judge_changes(
-    answers: Sequence[Answer], given: CheckInputs, passing: Ranges
+    changes: Sequence[Placed], given: CheckInputs, passing: Ranges
 ) -> list[list[GroupValue]]:
     """Give the values of the groups of each check; `passing` fail no gate of another type.
 
-    Groups are judged in turn: the rows of one that passes are a base for those after it.
+    Groups are judged in turn: the rows of one that passes, whatever a check leaves out of them, are
+    a base for those after it.
     """
-    found: list[list[GroupValue]] = [[] for _ in answers]
+    found: list[list[GroupValue]] = [[] for _ in changes]
     written: dict[int, int] = {}
-    for turn in range(max((len(each.placed.groups) for each in answers), default=0)):
+    for turn in range(max((len(each.groups) for each in changes), default=0)):
         fails_gate, rows = False, dict[int, int]()
-        for each, values in zip(answers, found, strict=True):
-            groups = each.placed.groups[turn : turn + 1]
-            found_now = [*_judge(each, groups, given, written)]
-            values.extend(found_now)
-            fails = any(value.status is CheckStatus.FAILED for value in found_now)
-            fails_gate |= fails and each.placed.check.is_gate
-            rows |= {n: count for n, count in _rows_of(each, groups) if holds(passing, n)}
+        for each, values in zip(changes, found, strict=True):
+            for group in each.groups[turn : turn + 1]:
+                values.append(_group_value(each, group, given, written))
+                fails_gate |= each.check.is_gate and values[-1].status is CheckStatus.FAILED
+                if each.is_step and group.number is not None and holds(passing, group.number):
+                    rows[group.number] = GroupMeasures(each.answer(group)).count(OBSERVED_ROWS)
         if not fails_gate:
             written |= rows
     return found
 
 
-def _rows_of(answer: Answer, groups: Sequence[Group]) -> Iterator[tuple[int, int]]:
-    """Give all rows that a step wrote to its partitions, whatever the check leaves out of them."""
-    for group in groups if answer.placed.is_step else ():
-        if group.number is not None:
-            found = GroupMeasures(answer.groups.get(group.key, {}))
-            yield group.number, found.count(OBSERVED_ROWS)
+_GROUPS_ASKED = 50
+"""Of so many groups that failed, the values that are not accepted are asked for."""
 
 
-def _evaluate_sql(
-    session: QuerySession, check: Check, rule: SqlCheck, given: CheckInputs
+def _result(
+    session: QuerySession, placed: Placed, values: Sequence[GroupValue], given: CheckInputs
 ) -> CheckResult:
-    """Run the query of every group, at most fifty by one statement."""
-    started = time.monotonic()
-    gone = missing(check, given)
-    if gone is not None:
-        return gone
-    groups = own_groups(check, given)
-    text = bound(rule.query.text, given.views)
-    queries = [bound_text(text, given, group.number) for group in groups]
-    try:
-        columns = session.describe(queries[0])
-    except (QueryError, DataError) as error:
-        return refused(check, given, reason_of(error, check))
-    shown = columns if check.sample else None
-    asked = [group_query(sql, group.key, shown) for sql, group in zip(queries, groups, strict=True)]
-    rows: dict[str, list[Row]] = {group.key: [] for group in groups}
-    for first in range(0, len(asked), AT_ONCE):
-        found = fetched(session, united(asked[first : first + AT_ONCE]))
-        if not isinstance(found, tuple):
-            return refused(check, given, reason_of(found, check, ran=True))
-        for row in found:
-            rows[str(row[GROUP])].append(row)
-    values = [_group_value(group, {}, verdict(len(rows[group.key]))) for group in groups]
-    failing = [row for value in values for row in rows[value.group]]
-    sample = sample_of(failing, columns) if failing and check.sample else None
-    return result_of(check, given, values, seconds=since(started), sample=sample)
+    """Put the groups of a check together; where rows are counted, with some that break it.
+
+    They are of the lowest groups that have enough, or of the first where groups have SQL of their
+    own.
+    """
+    check, rows, means = placed.check, placed.rows, placed.means
+    failed = [value for value in values if value.status is CheckStatus.FAILED and value.failures]
+    if failed and placed.by_group:
+        first = next(each for each in placed.groups if each.key == failed[0].group)
+        check, means = first.check or check, first.means or means
+        rows = CheckedRows(first.sql, rows.columns)
+    sample = None
+    if failed and means.breaks and check.sample:
+        columns = queries.shown_columns(rows.columns, columns_of(check))
+        sql = _sample_sql(replace(placed, check=check, rows=rows, means=means), failed, columns)
+        found = fetched(session, sql, check, given)
+        if not isinstance(found, CheckResult):
+            sample = queries.sample_of([row for row in found if not row.get("n")], columns)
+            values = _detailed(values, [row for row in found if row.get("n")])
+    return result_of(placed.check, given, values, seconds=placed.seconds, sample=sample)
+
+
+def _sample_sql(placed: Placed, failed: Sequence[GroupValue], columns: Schema) -> str:
+    """Give the query of rows of groups that failed, and of values that are not accepted."""
+    check, rows = placed.check, placed.rows
+    where = check.condition.text if check.condition else ""
+    enough, counted = list[str](), 0
+    for value in failed if rows.key else ():
+        if counted < queries.ASKED:
+            enough.append(value.group)
+            counted += value.failures or 0
+    sql = queries.sample_query(rows.sql, rows.key, enough, placed.means, where, columns)
+    column = isinstance(check.rule, rules.AcceptedValues) and rows.columns.find(check.rule.column)
+    if not column:
+        return sql
+    asked = [value.group for value in failed[:_GROUPS_ASKED]] if rows.key else []
+    of_values = queries.values_query(rows.sql, rows.key, asked, placed.means, where, column)
+    return queries.both_query(of_values, sql, len(columns.columns))
+
+
+def _detailed(values: Sequence[GroupValue], counts: Sequence[Row]) -> list[GroupValue]:
+    """Add the values that are not accepted, the most frequent ones first."""
+    found: dict[str, list[str]] = {}
+    for row in sorted(counts, key=lambda row: int(row["place"] or 0)):
+        shown = shortened(str(row["value"]), CELL)
+        found.setdefault(str(row[queries.GROUP]), []).append(f"{shown} ({row['n']})")
+    return [
+        replace(value, details=shortened(", ".join(found[value.group]), DETAILS))
+        if value.group in found
+        else value
+        for value in values
+    ]

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from penstock.app.checking.chosen import SKIPPED, StepChecks, all_skipped, checks_of_step, skipped
-from penstock.app.checking.inputs import ONE_GROUP
-from penstock.app.checking.results import failed_of, refusal, within
+from penstock.app.checking.chosen import SKIPPED, all_skipped, checks_of_step, skipped
+from penstock.app.checking.results import ONE_GROUP, failed_of, refusal, within
 from penstock.app.checking.target import CheckTarget
-from penstock.app.observation.inputs import Inputs
-from penstock.app.preparing.run_context import Context, ViewReport, ViewVersion
+from penstock.app.preparing.run_context import Context, Inputs, ViewReport, ViewVersion
 from penstock.app.services.services import Services
 from penstock.core.check_results import WHOLE_GROUP, Checked, CheckResult, Flag, InvariantReport
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import CheckFailedError
 from penstock.core.findings import some
 from penstock.core.model import Model
-from penstock.core.names import InputKind, InputName
+from penstock.core.names import InputKind
 from penstock.core.partitions.partition import Grid, shown_ranges, write_ranges
 from penstock.core.partitions.ranges import Ranges, difference, intersection, numbers
-from penstock.core.steps.inputs import Read, ViewPin
+from penstock.core.steps.inputs import ViewPin
 from penstock.core.steps.step import LONGEST, Intent, StepFailure
 from penstock.plan.cascade import mapped_to
 from penstock.plan.resolve import Segment, body_of
@@ -29,6 +27,7 @@ from penstock.plan.values import Step
 from penstock.strategies.relations import leaves, leaves_of
 
 NOT_RUN = "step did not run"
+_SHOWN, _FLAGS_SHOWN = 5, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +39,11 @@ class Ahead:
 
     def of(self, grid: Grid, partitions: Ranges) -> Ahead:
         """Give what they said of some partitions of the step."""
-        return replace(self, results=of_partitions(self.results, grid, partitions))
+        keys = {grid.key(number) for number in numbers(partitions)}
+        return replace(self, results=tuple(within(each, keys) for each in self.results))
 
 
+@dataclass(eq=False, slots=True)
 class TakenOut(Exception):  # noqa: N818  no failure of the step: some of it may still run
     """Partitions that a gate ahead of a step took out of it; `left` may still be made.
 
@@ -50,21 +51,11 @@ class TakenOut(Exception):  # noqa: N818  no failure of the step: some of it may
     which are made from the same inputs.
     """
 
-    def __init__(  # two sides of a step
-        self,
-        error: CheckFailedError,
-        failed: Ranges,
-        left: Ranges,
-        report: InvariantReport,
-        held: Ahead,
-    ) -> None:
-        """Keep what failed and what the checks said."""
-        super().__init__(error.sentence)
-        self.error = error
-        self.failed = failed
-        self.left = left
-        self.report = report
-        self.held = held
+    error: CheckFailedError
+    failed: Ranges
+    left: Ranges
+    report: InvariantReport
+    held: Ahead
 
 
 def look_ahead(target: CheckTarget, intent: Intent) -> tuple[CheckResult, ...]:
@@ -75,19 +66,18 @@ def look_ahead(target: CheckTarget, intent: Intent) -> tuple[CheckResult, ...]:
     if target.checks.skips:
         return skipped(target.checks.before, SKIPPED)
     results = target.look_before()
-    failed = failed_of(results, intent.grid, target.partitions)
-    here = of_partitions(results, intent.grid, failed)
+    failed, said = failed_of(results, intent.grid, target.partitions), Ahead(target.inputs, results)
+    here = said.of(intent.grid, failed).results
     error = refusal(intent.model, Phase.BEFORE, here, intent.grid, failed)
     if error is None:
         return results
     report = InvariantReport(here, skipped(target.checks.after, NOT_RUN))
-    take_out(target.services, target.context.run, intent, failed, report, error)
+    _take_out(target.services, target.context.run, intent, failed, report, error)
     left = difference(target.partitions, failed)
-    held = Ahead(target.inputs, results).of(intent.grid, left)
-    raise TakenOut(error, failed, left, report, held)
+    raise TakenOut(error, failed, left, report, said.of(intent.grid, left))
 
 
-def take_out(  # the sides of one step
+def _take_out(  # the sides of one step
     services: Services,
     run: str,
     intent: Intent,
@@ -103,17 +93,6 @@ def take_out(  # the sides of one step
     services.writing.journal.reject(out, failure, services.holder(run), checked)
 
 
-def of_partitions(
-    results: Sequence[CheckResult], grid: Grid, partitions: Ranges
-) -> tuple[CheckResult, ...]:
-    """Give what checks said of some partitions of a step."""
-    keys = {grid.key(number) for number in numbers(partitions)}
-    return tuple(within(result, keys) for result in results)
-
-
-_SHOWN = 5
-
-
 def look_at_views(  # the sides of one step
     services: Services,
     context: Context,
@@ -124,23 +103,38 @@ def look_at_views(  # the sides of one step
 ) -> None:
     """Evaluate the checks of every view that a step reads, on the versions that it has pinned.
 
-    Each is looked at once in a run for the same versions. Raises `TakenOut` for all of the step
-    where a gate failed: the view has no rows of its own that could be kept from its readers.
+    Those that others read come first; each is looked at once in a run for the same versions. Raises
+    `TakenOut` for all of the step where a gate failed: the view has no rows of its own that could
+    be kept from its readers.
     """
-    if context.options.skip_checks:
-        return
-    failed = []
-    for view in _views(services, inputs):
-        version = version_of(services, view, inputs)
+    models, failed = services.project.models, []
+    for pin in reversed(inputs.pins) if not context.options.skip_checks else ():
+        view = models.get(pin.input)
+        if view is None or not isinstance(pin.pin, ViewPin) or not view.all_checks:
+            continue
         report = context.views.once(
-            version,
+            version_of(services, view, inputs),
             step,
-            lambda: _report_on(services, context, view, inputs),  # noqa: B023  asked for at once
+            partial(_report_on, services, context, view, inputs),
         )
-        if report.has_errors():
-            failed.append((view, report))
-    if failed:
-        raise _taken_out(services, context, intent, inputs, partitions, failed)
+        failed += [(view, each) for each in report.all if each.failed_gate]
+    if not failed:
+        return
+    model = models[intent.model]
+    checks = checks_of_step(services.project, model, intent.fingerprint.version, context.options)
+    first = some([f"view {v.name}: {g.name}: {g.message}" for v, g in failed], _SHOWN, "; ")
+    keys = shown_ranges(intent.grid, partitions)
+    view, gate = failed[0]
+    error = CheckFailedError(
+        "before-check-failed",
+        f"{intent.model}{f' {keys}' if keys else ''}: {first}"[:LONGEST],
+        where=gate.where,
+        hint=f"penstock check --query {view.name} --{gate.phase}",
+    )
+    report = all_skipped(checks, NOT_RUN)
+    pinned = replace(intent, inputs=inputs.pins)
+    _take_out(services, context.run, pinned, partitions, report, error)
+    raise TakenOut(error, partitions, (), report, Ahead(inputs, ()))
 
 
 def version_of(services: Services, view: Model, inputs: Inputs) -> ViewVersion:
@@ -150,84 +144,25 @@ def version_of(services: Services, view: Model, inputs: Inputs) -> ViewVersion:
     return ViewVersion(view.name, frozenset(pins))
 
 
-def _views(services: Services, inputs: Inputs) -> Iterator[Model]:
-    """Give the views with checks that a step reads, those that others read first."""
-    for pin in reversed(inputs.pins):
-        model = services.project.models.get(pin.input)
-        if isinstance(pin.pin, ViewPin) and model is not None and model.all_checks:
-            yield model
-
-
 def _report_on(services: Services, context: Context, view: Model, inputs: Inputs) -> ViewReport:
     """Evaluate the checks of a view in a session of its own, and record what they say."""
     started = time.monotonic()
     checks = checks_of_step(services.project, view, view.fingerprint.version, context.options)
+    below = leaves(services.project, view)
+    reads = {name: inputs.reads[name] for name in below if name in inputs.reads}
     with services.engine.session(view.name, view.where) as session:
-        target = CheckTarget(
-            services=services,
-            context=context,
-            session=session,
-            model=view,
-            checks=checks,
-            inputs=Inputs(_reads(services, view, inputs), inputs.pins),
-        )
+        target = CheckTarget(services, context, session, view, checks, Inputs(reads, inputs.pins))
         before = target.look_before()
-        report = InvariantReport(before, _after(target, checks, before))
+        if not checks.after or any(each.failed_gate for each in before):
+            after = skipped(checks.after, NOT_RUN)
+        else:
+            rows = target.rows_of_view()
+            after = target.look_after(rows, rows, None, 0)
+    report = InvariantReport(before, after)
     services.fault("after-evaluating")
     services.writing.journal.note_checks(context.run, view.name, report, (WHOLE_GROUP,), None)
     services.fault("after-checks")
     return ViewReport(view.name, report, round(time.monotonic() - started, 3))
-
-
-def _after(
-    target: CheckTarget, checks: StepChecks, before: tuple[CheckResult, ...]
-) -> tuple[CheckResult, ...]:
-    if not checks.after or any(each.failed_gate for each in before):
-        return skipped(checks.after, NOT_RUN)
-    rows = target.rows_of_view()
-    return target.look_after(rows, rows, None, 0)
-
-
-def _reads(services: Services, view: Model, inputs: Inputs) -> dict[InputName, Read]:
-    """Give how the step reads what lies below a view."""
-    below = leaves(services.project, view)
-    return {name: inputs.reads[name] for name in below if name in inputs.reads}
-
-
-def _taken_out(  # the sides of one step
-    services: Services,
-    context: Context,
-    intent: Intent,
-    inputs: Inputs,
-    partitions: Ranges,
-    failed: list[tuple[Model, InvariantReport]],
-) -> TakenOut:
-    """Write down that a step does not run, and say which gates of which views keep it from it."""
-    model = services.project.models[intent.model]
-    checks = checks_of_step(services.project, model, intent.fingerprint.version, context.options)
-    error = _refusal(intent, partitions, failed)
-    report = all_skipped(checks, NOT_RUN)
-    intent = replace(intent, inputs=inputs.pins)
-    take_out(services, context.run, intent, partitions, report, error)
-    return TakenOut(error, partitions, (), report, Ahead(inputs, ()))
-
-
-def _refusal(
-    intent: Intent, partitions: Ranges, failed: list[tuple[Model, InvariantReport]]
-) -> CheckFailedError:
-    gates = [(view, each) for view, report in failed for each in report.all if each.failed_gate]
-    first = some([f"view {v.name}: {each.name}: {each.message}" for v, each in gates], _SHOWN, "; ")
-    keys = shown_ranges(intent.grid, partitions)
-    view, gate = gates[0]
-    return CheckFailedError(
-        "before-check-failed",
-        f"{intent.model}{f' {keys}' if keys else ''}: {first}"[:LONGEST],
-        where=gate.where,
-        hint=f"penstock check --query {view.name} --{gate.phase}",
-    )
-
-
-_INPUTS_SHOWN = 3
 
 
 def flagged_above(services: Services, step: Step) -> tuple[str, ...]:
@@ -250,15 +185,14 @@ def flagged_above(services: Services, step: Step) -> tuple[str, ...]:
         f"upstream-flagged: {model.name} reads {flag.model}"
         f"{'' if flag.partition == '*' else ' ' + flag.partition}, "
         f"which failed {', '.join(flag.checks)}"
-        for flag in read[:_INPUTS_SHOWN]
+        for flag in read[:_FLAGS_SHOWN]
     ]
-    if len(read) > _INPUTS_SHOWN:
-        lines.append(f"upstream-flagged: and {len(read) - _INPUTS_SHOWN} more")
+    if len(read) > _FLAGS_SHOWN:
+        lines.append(f"upstream-flagged: and {len(read) - _FLAGS_SHOWN} more")
     return tuple(lines)
 
 
 def _reads_flagged(services: Services, model: Model, step: Step, flag: Flag) -> bool:
-    """Whether the step reads the flagged partition."""
     if step.grid.is_whole:
         return True
     version, body = body_of(model, step.version, step.revision)

@@ -1,31 +1,33 @@
-"""Where a typed check looks: its rows, its groups, or why it is not looked at."""
+"""Where a check looks: its rows, its groups, or why it is not looked at."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from penstock.app.checking.inputs import CheckedRows, CheckInputs
-from penstock.app.checking.results import reason_of, refused, skip
-from penstock.core.check_results import WHOLE_GROUP, CheckResult
-from penstock.core.checks import (
-    GROUP_PARAMETERS,
-    Check,
-    CheckScope,
-    Phase,
-    Relationships,
-    RowCountChange,
-    SqlCheck,
-    Unique,
+from penstock.app.checking.results import (
+    CheckedRows,
+    CheckInputs,
+    is_of_the_job,
+    reason_of,
+    refused,
+    skip,
 )
+from penstock.core import checks as rules
+from penstock.core.check_results import WHOLE_GROUP, CheckResult
+from penstock.core.checks import GROUP_PARAMETERS, Check, CheckScope, Phase
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import DataError, QueryError
 from penstock.core.names import InputKind
 from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import count, numbers
 from penstock.core.ports.engine import QuerySession
-from penstock.core.query import Query, at, bound, mentioned, parameters, with_parameters
-from penstock.strategies.checks.phase import group_of
-from penstock.strategies.checks.typed import misfit, parameters_of, with_texts
+from penstock.core.query import at, bound, mentioned, parameters, with_parameters
+from penstock.core.statement import Row
+from penstock.strategies.checks.measure import Measure, Values
+from penstock.strategies.checks.queries import group_of
+from penstock.strategies.checks.typed import measured, misfit, parameters_of, with_texts
 from penstock.strategies.checks.types.relationships import fields_of, unlike, with_partners
 from penstock.strategies.checks.types.row_count_change import NOTHING_WRITTEN
 
@@ -38,28 +40,60 @@ NO_WINDOW = "no window is on record"
 class Group:
     """What one value is about; `number` is its partition, None where it stands for several.
 
-    Where parameters give each group SQL of its own, `check` is what the check is there and `sql`
-    the SELECT of its rows; else the check has them.
+    Where parameters give each group SQL of its own, `check` is what the check is there, `means`
+    what it measures, and `sql` the SELECT of its rows; else the check has them.
     """
 
     key: str
     number: int | None = None
     check: Check | None = None
+    means: Measure | None = None
     sql: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A typed check, its rows and its groups, which are asked for at once by the key of `rows`.
+    """A typed check, what it measures, its rows and its groups, told apart by the key of `rows`.
 
-    With `by_group` every group is asked for with SQL of its own.
+    With `by_group` every group is asked for with SQL of its own. `answers` is what was measured, by
+    group and then by the names of a phase query, None until somebody has asked; groups without rows
+    lack. `seconds` is how long it took; checks that share a query share it.
     """
 
     check: Check
+    means: Measure
     rows: CheckedRows
     groups: tuple[Group, ...]
     by_group: bool = False
     is_step: bool = False
+    answers: dict[str, Values] | None = None
+    seconds: float = 0.0
+
+    def answer(self, group: Group) -> Values:
+        """Give what was measured of a group, nothing where it has no rows."""
+        return (self.answers or {}).get(group.key, {})
+
+
+def described(
+    session: QuerySession, sql: str, check: Check, given: CheckInputs
+) -> Schema | CheckResult:
+    """Give the columns of a query, or say why Spark does not understand the check."""
+    try:
+        return session.describe(sql)
+    except (QueryError, DataError) as error:
+        return refused(check, given, reason_of(error, check))
+
+
+def fetched(
+    session: QuerySession, sql: str, check: Check, given: CheckInputs
+) -> Sequence[Row] | CheckResult:
+    """Run a query; an error of the query is said of the check, one of the job is raised."""
+    try:
+        return session.rows(sql)
+    except (QueryError, DataError) as error:
+        if is_of_the_job(error):
+            raise
+        return refused(check, given, reason_of(error, check, ran=True))
 
 
 def place(check: Check, given: CheckInputs, session: QuerySession) -> Placed | CheckResult:
@@ -67,22 +101,26 @@ def place(check: Check, given: CheckInputs, session: QuerySession) -> Placed | C
     gone = missing(check, given)
     if gone is not None:
         return gone
-    if check.query is not None:
-        return _of_query(check, check.query, given, session)
-    rows = _rows_of(check, given)
+    queries: Sequence[str] = ()
+    if check.query is None:
+        rows = _rows_of(check, given)
+    else:
+        queries = own_queries(check.query.text, own_groups(check, given), given)
+        columns = described(session, queries[0], check, given)
+        rows = CheckedRows(queries[0], columns) if isinstance(columns, Schema) else columns
     if isinstance(rows, CheckResult):
         return rows
-    return _misfit(check, rows.columns, given, session) or _grouped(check, rows, given)
+    return _misfit(check, rows.columns, given, session) or _grouped(check, rows, queries, given)
 
 
 def missing(check: Check, given: CheckInputs) -> CheckResult | None:
     """Say which table that the check reads is not there, or that its parameters have no values."""
-    query = check.rule.query if isinstance(check.rule, SqlCheck) else check.query
+    query = check.rule.query if isinstance(check.rule, rules.SqlCheck) else check.query
     names = mentioned(query.text) if query else ()
     used = parameters_of(check) | (parameters(query.text) if query else frozenset())
     if used & GROUP_PARAMETERS - given.values(_first(given)).keys():
         return skip(check, NO_WINDOW)
-    if isinstance(check.rule, Relationships):
+    if isinstance(check.rule, rules.Relationships):
         names = (*names, check.rule.to)
     for name in names:
         if name not in given.views:
@@ -91,14 +129,15 @@ def missing(check: Check, given: CheckInputs) -> CheckResult | None:
     return None
 
 
-def groups_of(given: CheckInputs) -> tuple[Group, ...]:
-    """Give the partitions as groups, those without rows as well."""
-    return tuple(Group(given.grid.key(each), each) for each in numbers(given.partitions))
-
-
 def own_groups(check: Check, given: CheckInputs) -> tuple[Group, ...]:
     """Give the groups of a check with SQL of its own: one, unless parameters tell them apart."""
-    return groups_of(given) if check.differs_by_group else (whole_group(given),)
+    return _partitions(given) if check.differs_by_group else (whole_group(given),)
+
+
+def own_queries(text: str, groups: Sequence[Group], given: CheckInputs) -> list[str]:
+    """Give a check's own SQL for each group, over the views of its tables."""
+    text = bound(text, given.views)
+    return [_with_values(text, given, group) for group in groups]
 
 
 def whole_group(given: CheckInputs) -> Group:
@@ -107,9 +146,14 @@ def whole_group(given: CheckInputs) -> Group:
     return Group(WHOLE_GROUP, None if given.grid.grain is Grain.WHOLE else only)
 
 
-def bound_text(text: str, given: CheckInputs, number: int | None) -> str:
+def _partitions(given: CheckInputs) -> tuple[Group, ...]:
+    """Give the partitions as groups, those without rows as well."""
+    return tuple(Group(given.grid.key(each), each) for each in numbers(given.partitions))
+
+
+def _with_values(text: str, given: CheckInputs, group: Group) -> str:
     """Put the parameters of a partition into SQL."""
-    values = given.values(_first(given) if number is None else number)
+    values = given.values(_first(given) if group.number is None else group.number)
     return at(with_parameters(text, values), given.run_timestamp)
 
 
@@ -118,18 +162,14 @@ def _first(given: CheckInputs) -> int:
 
 
 def _rows_of(check: Check, given: CheckInputs) -> CheckedRows | CheckResult:
-    if check.phase is Phase.BEFORE:
-        return _input_rows(check, given)
-    if check.scope is CheckScope.STEP:
+    if check.phase is Phase.AFTER and check.scope is CheckScope.STEP:
         # How the rows of a step changed cannot be told from a table that stands in for them.
-        if given.step and given.step.stands_in and isinstance(check.rule, RowCountChange):
+        if given.step and given.step.stands_in and isinstance(check.rule, rules.RowCountChange):
             return skip(check, NO_STEP_ROWS)
         return given.step or skip(check, NOTHING_WRITTEN)
-    is_current = isinstance(check.rule, Unique) and not check.rule.all_versions
-    return (given.current if is_current else None) or given.table or skip(check, NO_TABLE)
-
-
-def _input_rows(check: Check, given: CheckInputs) -> CheckedRows | CheckResult:
+    if check.phase is Phase.AFTER:
+        is_current = isinstance(check.rule, rules.Unique) and not check.rule.all_versions
+        return (given.current if is_current else None) or given.table or skip(check, NO_TABLE)
     name, inputs = check.input, given.inputs
     if name is None and len(inputs) == 1:
         return next(iter(inputs.values()))
@@ -137,75 +177,50 @@ def _input_rows(check: Check, given: CheckInputs) -> CheckedRows | CheckResult:
         return refused(check, given, "several inputs, and none is named")
     if name in inputs:
         return inputs[name]
-    if name.kind is InputKind.THIS:
-        return skip(check, NO_TABLE)
-    return refused(check, given, f"no input {name}")
+    is_target = name.kind is InputKind.THIS
+    return skip(check, NO_TABLE) if is_target else refused(check, given, f"no input {name}")
 
 
 def _misfit(
     check: Check, columns: Schema, given: CheckInputs, session: QuerySession
 ) -> CheckResult | None:
-    """Say why the check cannot be measured of rows with these columns."""
-    rule = check.rule
-    why = misfit(check, columns)
-    if not why and isinstance(rule, Relationships):
-        try:
-            fields = session.describe(fields_of(rule, given.views[rule.to]))
-        except (QueryError, DataError) as error:
-            return refused(check, given, reason_of(error, check))
+    why, rule = misfit(check, columns), check.rule
+    if not why and isinstance(rule, rules.Relationships):
+        fields = described(session, fields_of(rule, given.views[rule.to]), check, given)
+        if isinstance(fields, CheckResult):
+            return fields
         why = unlike(rule, columns, fields)
     return refused(check, given, why) if why else None
 
 
-def _joined(check: Check, sql: str, given: CheckInputs) -> str:
-    """Give the rows of a `relationships` check with their partners, other rows as they are."""
-    rule = check.rule
-    return (
-        with_partners(sql, rule, given.views[rule.to]) if isinstance(rule, Relationships) else sql
-    )
-
-
-def _grouped(check: Check, rows: CheckedRows, given: CheckInputs) -> Placed:
-    """Cut rows into the groups that the check tells apart."""
+def _grouped(check: Check, rows: CheckedRows, queries: Sequence[str], given: CheckInputs) -> Placed:
+    """Cut rows into the groups that the check tells apart; `queries` are its own, by group."""
     is_after = check.phase is Phase.AFTER
     if is_after and check.scope is CheckScope.TABLE:
         rows = replace(rows, key="")
     differs = bool(parameters_of(check) & GROUP_PARAMETERS) and count(given.partitions) > 1
-    groups = groups_of(given) if rows.key or differs else (whole_group(given),)
+    if queries:
+        groups, differs = own_groups(check, given), len(queries) > 1
+    else:
+        groups = _partitions(given) if rows.key or differs else (whole_group(given),)
     rows = replace(rows, sql=_joined(check, rows.sql, given))
-    is_step = is_after and check.scope is CheckScope.STEP
+    is_step = is_after and check.scope is CheckScope.STEP and not queries
+    own = [
+        with_texts(check, partial(_with_values, given=given, group=each))
+        for each in (groups if differs else groups[:1])
+    ]
+    means = [measured(each, rows.columns) for each in own]
     if not differs:
-        return Placed(_bound(check, given, groups[0]), rows, groups, is_step=is_step)
-    own = tuple(
-        replace(each, check=_bound(check, given, each), sql=group_of(rows.sql, rows.key, each.key))
-        for each in groups
-    )
-    return Placed(check, rows, own, by_group=True, is_step=is_step)
+        return Placed(own[0], means[0], rows, groups, is_step=is_step)
+    texts = [_joined(check, each, given) for each in queries]
+    texts = texts or [group_of(rows.sql, rows.key, each.key) for each in groups]
+    found = zip(groups, own, means, texts, strict=True)
+    groups = tuple(replace(g, check=each, means=its, sql=sql) for g, each, its, sql in found)
+    return Placed(check, means[0], rows, groups, by_group=True, is_step=is_step)
 
 
-def _of_query(
-    check: Check, query: Query, given: CheckInputs, session: QuerySession
-) -> Placed | CheckResult:
-    """Give the rows of the check's own query: one group, unless parameters tell groups apart."""
-    groups = own_groups(check, given)
-    text = bound(query.text, given.views)
-    queries = [bound_text(text, given, group.number) for group in groups]
-    try:
-        columns = session.describe(queries[0])
-    except (QueryError, DataError) as error:
-        return refused(check, given, reason_of(error, check))
-    wrong = _misfit(check, columns, given, session)
-    if wrong is not None:
-        return wrong
-    rows = CheckedRows(_joined(check, queries[0], given), columns)
-    if len(groups) == 1:
-        return Placed(_bound(check, given, groups[0]), rows, groups)
-    own = tuple(
-        replace(each, check=_bound(check, given, each), sql=_joined(check, sql, given))
-        for each, sql in zip(groups, queries, strict=True)
-    )
-    return Placed(check, rows, own, by_group=True)
-
-
-def _bound(check: Check, given: CheckInputs, group: Group) -> Check:
-    return with_texts(check, lambda text: bound_text(text, given, group.number))
+def _joined(check: Check, sql: str, given: CheckInputs) -> str:
+    """Give the rows of a `relationships` check with their partners, other rows as they are."""
+    if not isinstance(check.rule, rules.Relationships):
+        return sql
+    return with_partners(sql, check.rule, given.views[check.rule.to])

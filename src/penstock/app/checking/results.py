@@ -1,35 +1,239 @@
-"""One result of what was found of all groups of a check (spec/checks.md §7.1)."""
+"""What checks are evaluated on, and what they said: of all groups, as errors, as documents."""
 
 from __future__ import annotations
 
+import datetime as dt
+import json
 import re
-from collections.abc import Container, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TypeAlias
 
-from penstock.app.checking.inputs import CheckInputs
 from penstock.core.check_results import (
     WHOLE_GROUP,
     Checked,
     CheckResult,
     CheckStatus,
+    Flag,
     GroupValue,
     InvariantReport,
+    Quarantine,
+    RowsBefore,
     Sample,
 )
 from penstock.core.checks import Check, OnFailure, Phase
+from penstock.core.columns.schema import Schema
 from penstock.core.errors import CheckFailedError, PenstockError
-from penstock.core.findings import some
+from penstock.core.findings import Severity, some
+from penstock.core.masking import mask
+from penstock.core.names import InputName, quoted
 from penstock.core.partitions.partition import Grid, shown_ranges
 from penstock.core.partitions.ranges import Ranges, merged, numbers
+from penstock.core.statement import Row
 from penstock.core.steps.step import LONGEST, Intent, StepFailure
-from penstock.strategies.checks.written import DETAILS, MESSAGE, shortened
+from penstock.strategies.checks.literals import DETAILS, MESSAGE, shortened
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+
+
+def invariants_document(report: InvariantReport) -> dict[str, Json]:
+    """Give the results of both phases."""
+    return {
+        "before": [check_document(result) for result in report.before],
+        "after": [check_document(result) for result in report.after],
+    }
+
+
+def check_document(result: CheckResult) -> dict[str, Json]:
+    """Give all that one check said; cells of rows are there only where it may keep them."""
+    sample = result.sample
+    rows = [list(map(_masked, row)) for row in sample.rows] if sample else []
+    said = _fields(result)
+    del said["definition"]
+    return {
+        **said,
+        "values": [_value(value) for value in result.values],
+        "sample": {"columns": sample.columns, "rows": rows} if sample else None,
+        "where": str(result.where) if result.where is not None else None,
+    }
+
+
+def _fields(said: CheckResult | GroupValue) -> dict[str, Json]:
+    """Give the fields of what was said by name, without secrets."""
+    found = {each.name: getattr(said, each.name) for each in fields(said)}
+    return found | {"message": mask(said.message), "details": _masked(said.details)}
+
+
+def _value(value: GroupValue) -> Json:
+    said = _fields(value)
+    return said | {"values": dict(value.values), "message": said["message"] or None}
+
+
+def _masked(text: str | None) -> str | None:
+    return None if text is None else mask(text)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChecked:
+    """What the checks of one model, or of some of its partitions, say of the rows of today.
+
+    `partitions` are ranges of keys as first and last, `version` the Delta version that was read.
+    """
+
+    model: str
+    partitions: tuple[tuple[str, str], ...]
+    count: int
+    version: int | None
+    report: InvariantReport
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChecked:
+    """How old a source's newest row is; a severity only where it is too old."""
+
+    source: str
+    result: CheckResult
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """Everything that one `penstock check` evaluated."""
+
+    models: tuple[ModelChecked, ...] = ()
+    sources: tuple[SourceChecked, ...] = ()
+    strict: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def reports(self) -> Mapping[str, InvariantReport]:
+        """The reports by model; those of several ranges of one model are put together."""
+        found: dict[str, InvariantReport] = {}
+        for each in self.models:
+            known, more = found.get(each.model, InvariantReport()), each.report
+            before, after = (*known.before, *more.before), (*known.after, *more.after)
+            found[each.model] = InvariantReport(before, after)
+        return found
+
+    @property
+    def results(self) -> tuple[CheckResult, ...]:
+        """Every result, sources last."""
+        of_models = [result for each in self.models for result in each.report.all]
+        return (*of_models, *(each.result for each in self.sources))
+
+    @property
+    def evaluated_nothing(self) -> bool:
+        """Whether no check was looked at: silence is no success."""
+        return all(result.status is CheckStatus.SKIPPED for result in self.results)
+
+    @property
+    def ok(self) -> bool:
+        """Whether something was evaluated and no gate failed, nor with `strict` anything."""
+        failed = [result for result in self.results if result.failed]
+        bad = failed if self.strict else [r for r in failed if r.severity is Severity.ERROR]
+        return not bad and not self.evaluated_nothing
+
+    def document(self) -> dict[str, Json]:
+        """Give all of it as JSON values, as `penstock check --json` prints it."""
+        found = Counter(result.status for result in self.results)
+        return {
+            "command": "check",
+            "ok": self.ok,
+            "strict": self.strict,
+            "checks": {
+                "total": len(self.results),
+                **{str(status): found[status] for status in CheckStatus},
+                "errors": sum(1 for result in self.results if result.failed_gate),
+            },
+            "models": [
+                {
+                    "model": each.model,
+                    "partitions": each.partitions,
+                    "count": each.count,
+                    "version": each.version,
+                    **invariants_document(each.report),
+                    "lines": [mask(line) for line in each.lines],
+                }
+                for each in self.models
+            ],
+            "sources": [
+                {"source": each.source, **check_document(each.result)} for each in self.sources
+            ],
+            "notes": [mask(note) for note in self.notes],
+        }
+
+    def to_json(self) -> str:
+        """Give the document as text."""
+        return json.dumps(self.document(), indent=2, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptReport:
+    """The flags that a person closed, or the quarantines that were dropped."""
+
+    flags: tuple[Flag, ...] = ()
+    quarantines: tuple[Quarantine, ...] = ()
+
+
+ONE_GROUP: Ranges = ((0, 0),)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRows:
+    """Rows that typed checks look at: a SELECT over views of the session, and its columns.
+
+    `key` is SQL on a row that gives the key of its group (`2024-12-01`), "" where all rows are the
+    one group `*`. `stands_in` is whether this is the whole table because the rows of the step are
+    no longer known.
+    """
+
+    sql: str
+    columns: Schema
+    key: str = ""
+    stands_in: bool = False
+
+    @classmethod
+    def of_view(cls, view: str, columns: Schema, key: str = "") -> CheckedRows:
+        """Give every row of a view."""
+        return cls(f"SELECT * FROM {quoted(view)}", columns, key)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckInputs:
+    """What the checks of one phase are evaluated on.
+
+    `step` are the rows of scope `step`, None where nothing was written. `table` is the whole table
+    after the step, None where there is none; `before` it has no say. `current` are its rows that
+    `unique` counts: of a history table the current versions, else the same. `inputs` are what typed
+    `before` checks see, by input. `views` are the views under which SQL reads tables; the target
+    is there under its input name of kind THIS, unless it does not exist. `partitions` are the
+    groups as numbers of `grid`. `values` gives the parameters of a partition as typed literals by
+    name, without `@`. `observed` are aggregates that were seen while the rows were written, by the
+    names that `observables` gave. `bases` are rows of earlier successes. `adds` is whether the
+    step puts rows to those that stay.
+    """
+
+    run_timestamp: dt.datetime
+    step: CheckedRows | None = None
+    table: CheckedRows | None = None
+    current: CheckedRows | None = None
+    inputs: Mapping[InputName, CheckedRows] = field(default_factory=dict)
+    views: Mapping[InputName, str] = field(default_factory=dict)
+    grid: Grid = Grid()
+    partitions: Ranges = ONE_GROUP
+    values: Callable[[int], Mapping[str, str]] = (
+        lambda _: {}
+    )  # without partitions there are no parameters
+    observed: Row | None = None
+    bases: RowsBefore = RowsBefore()
+    adds: bool = False
+
 
 CHECK_ERROR = "check-error"
 
-_NAMED = 3
-_UNRESOLVED = "spark-unresolved-column"
+_NAMED, _SHOWN = 3, 5
 _COLUMN = re.compile(r"name (`(?:[^`]|``)*`(?:\.`(?:[^`]|``)*`)*)")
-_UNNAMED = "spark-error"
 _LONG = 200
 
 
@@ -41,14 +245,14 @@ def reason_of(error: PenstockError, check: Check, *, ran: bool = False) -> str:
     """
     if ran and not check.sample:
         return error.code.removeprefix("spark-").replace("-", " ")
-    if error.code == _UNRESOLVED and (named := _COLUMN.search(error.sentence)):
+    if error.code == "spark-unresolved-column" and (named := _COLUMN.search(error.sentence)):
         return f'unknown column "{named[1].replace("`", "")}"'
     return shortened(error.sentence.rstrip("."), _LONG)
 
 
 def is_of_the_job(error: PenstockError) -> bool:
     """Whether an error has no name of Spark's own: an executor was lost, not a value wrong."""
-    return error.code == _UNNAMED
+    return error.code == "spark-error"
 
 
 def skip(check: Check, why: str) -> CheckResult:
@@ -104,57 +308,35 @@ def within(result: CheckResult, groups: Container[str]) -> CheckResult:
 
 def _of_groups(result: CheckResult, values: Sequence[GroupValue]) -> CheckResult:
     failed = [value for value in values if value.status is CheckStatus.FAILED]
+    statuses = {value.status for value in values}
+    order = (CheckStatus.FAILED, CheckStatus.PASSED, CheckStatus.SKIPPED)
+    said = [(value.group, value.details) for value in failed if value.details]
+    details = "; ".join(each if len(values) == 1 else f"{group}: {each}" for group, each in said)
+    counts = [value.failures for value in failed or values]
+    known = [each for each in counts if each is not None]
     return replace(
         result,
-        status=_status(values),
+        status=next((each for each in order if each in statuses), CheckStatus.SKIPPED),
         message=_message(values, failed),
-        details=_details(failed, len(values)),
+        details=shortened(details, DETAILS) if said else None,
         partitions=tuple(value.group for value in failed),
         values=tuple(values),
-        failures=_failures(failed or values),
+        failures=sum(known) if known and len(known) == len(counts) else None,
     )
-
-
-def _status(values: Sequence[GroupValue]) -> CheckStatus:
-    found = {value.status for value in values}
-    for status in (CheckStatus.FAILED, CheckStatus.PASSED):
-        if status in found:
-            return status
-    return CheckStatus.SKIPPED
 
 
 def _message(values: Sequence[GroupValue], failed: Sequence[GroupValue]) -> str:
     if len(values) == 1:
         return values[0].message
-    if not failed:
-        messages = {value.message for value in values}
-        return messages.pop() if len(messages) == 1 else _counts(values)
-    first = some([f"{value.group}: {value.message}" for value in failed], _NAMED, "; ")
-    return shortened(f"{len(failed)} of {len(values)} partitions failed: {first}", MESSAGE)
-
-
-def _counts(values: Sequence[GroupValue]) -> str:
+    if failed:
+        first = some([f"{value.group}: {value.message}" for value in failed], _NAMED, "; ")
+        return shortened(f"{len(failed)} of {len(values)} partitions failed: {first}", MESSAGE)
+    messages = {value.message for value in values}
+    if len(messages) == 1:
+        return messages.pop()
     passed = sum(value.status is CheckStatus.PASSED for value in values)
     left = len(values) - passed
     return f"{passed} partitions passed" + (f", {left} skipped" if left else "")
-
-
-def _details(failed: Sequence[GroupValue], groups: int) -> str | None:
-    found = [(value.group, value.details) for value in failed if value.details]
-    if not found:
-        return None
-    if groups == 1:
-        return shortened(str(found[0][1]), DETAILS)
-    return shortened("; ".join(f"{group}: {details}" for group, details in found), DETAILS)
-
-
-def _failures(values: Sequence[GroupValue]) -> int | None:
-    counts = [value.failures for value in values]
-    known = [each for each in counts if each is not None]
-    return sum(known) if known and len(known) == len(counts) else None
-
-
-_SHOWN = 5
 
 
 def decided(
@@ -181,18 +363,14 @@ def refusal(
     gates = [result for result in results if result.failed_gate]
     if not gates:
         return None
-    keys = shown_ranges(grid, failed)
+    keys, flags = shown_ranges(grid, failed), ""
+    if failed and grid != Grid():
+        low, high = grid.key(failed[0][0]), grid.key(failed[-1][1])
+        flags = f" --date {low}" if low == high else f" --from {low} --to {high}"
     first = some([f"{gate.name}: {gate.message}" for gate in gates], _SHOWN, "; ")
     return CheckFailedError(
         f"{phase}-check-failed",
         f"{model}{f' {keys}' if keys else ''}: {first}"[:LONGEST],
         where=gates[0].where,
-        hint=f"penstock check --query {model}{_flags(grid, failed)} --{phase}",
+        hint=f"penstock check --query {model}{flags} --{phase}",
     )
-
-
-def _flags(grid: Grid, failed: Ranges) -> str:
-    if not failed or grid == Grid():
-        return ""
-    first, last = grid.key(failed[0][0]), grid.key(failed[-1][1])
-    return f" --date {first}" if first == last else f" --from {first} --to {last}"

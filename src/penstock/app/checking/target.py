@@ -7,15 +7,19 @@ from dataclasses import dataclass, replace
 
 from penstock.app.checking.chosen import SKIPPED, StepChecks, skipped
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.inputs import ONE_GROUP, CheckedRows, CheckInputs
-from penstock.app.checking.results import refused
-from penstock.app.observation.inputs import Inputs, source_read, table_pin, tombstones_of
+from penstock.app.checking.results import ONE_GROUP, CheckedRows, CheckInputs, refused
 from penstock.app.observation.observe import ObservedTables, pin_source
-from penstock.app.preparing.run_context import Context
+from penstock.app.preparing.run_context import (
+    Context,
+    Inputs,
+    source_read,
+    table_pin,
+    tombstones_of,
+)
 from penstock.app.preparing.statements import Values, of_partitions, of_windows
 from penstock.app.services.services import Services
 from penstock.core.check_results import CheckResult, RowsBefore
-from penstock.core.checks import Check, RowCountChange, SqlCheck
+from penstock.core.checks import Check, RowCountChange
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import TableError
 from penstock.core.model import Body, InputMapping, Model
@@ -31,20 +35,8 @@ from penstock.core.steps.window import InputWindow
 from penstock.core.strategy import Writing
 from penstock.plan.cascade import grid_of
 from penstock.plan.changes import column_of
-from penstock.strategies.checks.partitions import KEY, ranged
+from penstock.strategies.checks.queries import KEY, ranged
 from penstock.strategies.relations import bind_query, bind_tables, leaves_of
-
-
-def tables_of(checks: Sequence[Check]) -> tuple[InputName, ...]:
-    """Give every table that checks name, but for the target."""
-    found: dict[InputName, None] = {}
-    for check in checks:
-        queries = [check.query] if check.query else []
-        queries += [check.rule.query] if isinstance(check.rule, SqlCheck) else []
-        for names in (check.reads, *(query.inputs for query in queries)):
-            found |= dict.fromkeys(names)
-    return tuple(name for name in found if name.kind is not InputKind.THIS)
-
 
 BEFORE_VIEW = "check_before_target"
 AFTER_VIEW = "check_after_target"
@@ -89,10 +81,11 @@ class CheckTarget:
         views = self._bound_tables(checks)
         if self._bind_target(BEFORE_VIEW, None) is not None:
             views[self.this] = BEFORE_VIEW
-        inputs = {**self._other_rows(views), **self._input_rows()}
-        given = replace(self._given(), inputs=inputs, views=views)
+        query = self.body.query if self.body else self.model.query
+        read = tuple(name for name in query.inputs if name.kind is not InputKind.THIS)
+        given = replace(self._given(), inputs=self._input_rows(read, views), views=views)
         # Without a word a check looks at the only input.
-        only = self._read[0] if len(self._read) == 1 else None
+        only = read[0] if len(read) == 1 else None
         named = [replace(check, input=check.input or only) for check in checks]
         return evaluate(self.session, named, given, sampling=self.sampling)
 
@@ -111,11 +104,15 @@ class CheckTarget:
         views = self._bound_tables(checks)
         if table is not None:
             views[self.this] = AFTER_VIEW
+        current, history = table, self.model.history
+        if table is not None and history is not None:
+            sql = f"{table.sql} WHERE {quoted(history.columns.is_current)}"
+            current = replace(table, sql=sql)
         given = replace(
             self._given(),
             step=step,
             table=table,
-            current=self._current(table),
+            current=current,
             views=views,
             observed=observed,
             bases=self._bases(step_seq),
@@ -158,20 +155,11 @@ class CheckTarget:
             adds=self._adds,
         )
 
-    def _current(self, table: CheckedRows | None) -> CheckedRows | None:
-        """Give the current versions of a history table."""
-        history = self.model.history
-        if table is None or history is None:
-            return table
-        column = quoted(history.columns.is_current)
-        return replace(table, sql=f"{table.sql} WHERE {column}")
-
     def _bases(self, step_seq: int) -> RowsBefore:
         rules = [c.rule for c in self.checks.after if isinstance(c.rule, RowCountChange)]
         if not rules:
             return RowsBefore()
-        last = max(rule.last or 1 for rule in rules)
-        reading = self.services.reading.checks
+        last, reading = max(rule.last or 1 for rule in rules), self.services.reading.checks
         name, adds = self.model.name, self._adds
         return reading.rows_before(name, self.partitions, last, step_seq, with_rows=adds)
 
@@ -193,7 +181,8 @@ class CheckTarget:
         What is an input of the step is read at its pinned version, other tables as they are now.
         One that does not exist has no view.
         """
-        names, project = tables_of(checks), self.services.project
+        project, read = self.services.project, (name for check in checks for name in check.reads)
+        names = tuple(dict.fromkeys(name for name in read if name.kind is not InputKind.THIS))
         if not names:
             return {}
         found = {
@@ -230,44 +219,30 @@ class CheckTarget:
         """Whether a step puts rows to those that stay, so that a quiet one writes none."""
         return self.model.writing in (Writing.ADDED, Writing.MERGED)
 
-    @property
-    def _asked(self) -> frozenset[InputName]:
-        """The inputs that checks before the step name."""
-        return frozenset(check.input for check in self.checks.before if check.input is not None)
+    def _input_rows(
+        self, read: tuple[InputName, ...], views: Mapping[InputName, str]
+    ) -> dict[InputName, CheckedRows]:
+        """Give what typed checks see: of an input its window, or what the groups will read.
 
-    @property
-    def _read(self) -> tuple[InputName, ...]:
-        """What the step reads, but for its own target."""
-        query = self.body.query if self.body else self.model.query
-        return tuple(name for name in query.inputs if name.kind is not InputKind.THIS)
-
-    def _other_rows(self, views: Mapping[InputName, str]) -> dict[InputName, CheckedRows]:
-        """Give all rows of the tables that checks name as input and the step does not read."""
-        found = {}
-        for name in sorted(self._asked - set(self._read)):
-            if name in views:
-                sql = f"SELECT * FROM {quoted(views[name])}"
-                found[name] = CheckedRows(sql, self.session.describe(sql))
-        return found
-
-    def _input_rows(self) -> dict[InputName, CheckedRows]:
-        """Give what typed checks see of each input: its window, or what the groups will read."""
-        names = self._read
-        if all(check.input is not None for check in self.checks.before):
-            names = tuple(name for name in names if name in self._asked)
+        Of a table that they name and the step does not read they see all rows.
+        """
+        found: dict[InputName, CheckedRows] = {}
+        asked = {check.input for check in self.checks.before}
+        for name in sorted(name for name in asked if name and name not in read and name in views):
+            sql = f"SELECT * FROM {quoted(views[name])}"
+            found[name] = CheckedRows(sql, self.session.describe(sql))
+        names = read if None in asked else tuple(name for name in read if name in asked)
         project, at = self.services.project, self.context.run_timestamp
-        relations, views = bind_tables(project, names, self.inputs.reads, at, "check_input")
+        relations, inputs = bind_tables(project, names, self.inputs.reads, at, "check_input")
         schemas = self.session.bind(relations)
-        return {name: self._read_of(name, view, schemas[view]) for name, view in views.items()}
-
-    def _read_of(self, name: InputName, view: str, columns: Schema) -> CheckedRows:
-        sql = f"SELECT * FROM {quoted(view)}"
-        if self.body is not None:
-            return self._mapped(name, view, columns)
-        for each in self.windows:
-            if each.input == name.name:
-                return CheckedRows(f"{sql} WHERE {each.window.condition}", columns)
-        return CheckedRows(sql, columns)
+        for name, view in inputs.items():
+            if self.body is not None:
+                found[name] = self._mapped(name, view, schemas[view])
+                continue
+            windows = [each.window for each in self.windows if each.input == name.name]
+            where = f" WHERE {windows[0].condition}" if windows else ""
+            found[name] = CheckedRows(f"SELECT * FROM {quoted(view)}{where}", schemas[view])
+        return found
 
     def _mapped(self, name: InputName, view: str, columns: Schema) -> CheckedRows:
         """Give the rows that each partition reads, once for each that reads them."""

@@ -1,30 +1,58 @@
-"""Watching one step: what its checks say of its rows, before they are published or after."""
+"""Watching one step: its rows as checks get to see them, before they are published or after."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.app.checking.chosen import SKIPPED, all_skipped
-from penstock.app.checking.output import StepOutput, whole
-from penstock.app.checking.results import decided, is_of_the_job
-from penstock.app.checking.staging import drop_staged, keeps_rows, quarantine_of, staging_folder
-from penstock.app.checking.target import CheckTarget
+from penstock.app.checking.chosen import SKIPPED, skipped
+from penstock.app.checking.flags import drop_staged, keeps_rows, quarantine_of, staging_folder
+from penstock.app.checking.results import CheckedRows, decided, is_of_the_job
+from penstock.app.checking.target import AFTER_VIEW, CheckTarget
+from penstock.app.preparing.outcomes import flag_if_overwritten
 from penstock.app.preparing.statements import DecidedStatement, build_of
 from penstock.app.preparing.step_inputs import StepInputs
-from penstock.app.preparing.undo import flag_if_overwritten
 from penstock.core.check_results import Checked, CheckResult, InvariantReport
 from penstock.core.checks import CheckScope, OnFailure
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import DataError, QueryError
+from penstock.core.model import Model
 from penstock.core.names import quoted
-from penstock.core.partitions.ranges import difference
-from penstock.core.ports.engine import QuerySession
-from penstock.core.statement import OBSERVED_ROWS, TARGET_VIEW, Commit, Row, Work
+from penstock.core.partitions.ranges import Ranges, count, difference
+from penstock.core.ports.engine import QuerySession, StepSession
+from penstock.core.statement import OBSERVED_ROWS, QUERY_VIEW, TARGET_VIEW, Commit, Feed, Row, Work
+from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.step import Intent, Outcome
-from penstock.strategies.build import fed, feed_of, stored
-from penstock.strategies.checks.observe import observables
-from penstock.strategies.checks.shared import Shared, described, shared
+from penstock.strategies.build import ROWS_VIEW, fed, feed_of, stored, with_rows
+from penstock.strategies.checks.queries import key_sql
+from penstock.strategies.checks.typed import Shared, described, observables, shared
+from penstock.strategies.partition import PartitionTable, inside, inside_spans, publish, replace_fed
+
+_ADDED = "check_added_rows"
+_STAYS = "check_rows_that_stay"
+
+
+def replaced_rows(target: CheckTarget, version: int | None) -> CheckedRows | None:
+    """Give the rows of a step's partitions at a version of the target, by partition."""
+    model, rows = target.model, target.at_version(version)
+    if rows is None or model.partition is None:
+        return rows
+    grid = model.grid
+    spans = tuple((grid.lower(low), grid.upper(high)) for low, high in target.partitions)
+    within = inside_spans(quoted(model.partition.field), model.partition.type, spans)
+    return CheckedRows(f"{rows.sql} WHERE {within}", rows.columns, _key_of(model))
+
+
+def added_rows(session: StepSession, uri: str, version: int, folder: str) -> CheckedRows:
+    """Give the rows of the files that one commit added; `folder` is the step's own."""
+    columns = session.beside.added(uri, version, f"{folder}/added", _ADDED)
+    return CheckedRows.of_view(_ADDED, columns)
+
+
+def _key_of(model: Model) -> str:
+    """Give SQL for the key of a row's partition, "" for the one partition `*`."""
+    settings = model.partition
+    return key_sql(settings.grid, settings.field, settings.type) if settings else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,58 +82,31 @@ class Observation:
         return {**row, OBSERVED_ROWS: seen[OBSERVED_ROWS]}
 
 
-def observation(output: StepOutput) -> Observation:
-    """Choose what is observed of the rows of a step: nothing that Spark would refuse.
-
-    A check never fails the write, so what cannot be described is left to the scan, which says why.
-    """
-    target = output.target
-    step = [check for check in target.checks.after if check.scope is CheckScope.STEP]
-    looks = target.checks.looks_after and any(check.is_observable for check in step)
-    if not looks or not output.is_one_group:
-        return Observation()
-    wanted = observables(step, output.columns, target.values(target.partitions[0][0]))
-    if not wanted or _types(output, wanted) is None:
-        return Observation()
-    split = shared(wanted)
-    types = _types(output, split.calls) if split else None
-    if split is None or types is None or not split.is_exact(types):
-        return Observation(wanted)
-    return Observation(split.counts, split, types)
-
-
-def _types(output: StepOutput, aggregates: Mapping[str, str]) -> Schema | None:
-    """Give the types of aggregates, None if Spark refuses one."""
-    try:
-        return output.target.session.describe(described(aggregates, output.columns))
-    except (QueryError, DataError):
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class HeldRows:
-    """What may be published, None for nothing, and what the checks said."""
-
-    statement: Commit | None
-    checked: Checked
-
-
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """The checks of one step that is being done; `before` is what was said ahead of it.
+    """The checks of one step that is being done, and what it writes once its stages have run.
 
-    `prepare` makes what must come before rows that were held back, and gives the version after.
+    `said` is what was said ahead of it. A whole table is the one partition `*`: nothing is cut out
+    of it. `feed` are the rows where they pass through its view, and `columns` those under which
+    they are stored; without one they are those of the query or of a MERGE. `version` is that of the
+    table before the step, None without one; `stays` SQL for the rows that it holds, over the view
+    `penstock_target`, "" where none stays. `cut` are the partitions that the step replaces.
+    `inserts` is whether its commit adds the files of its rows. `work_on` gives its work with
+    another table as target. `prepare` makes what must come before rows that were held back, and
+    gives the version after.
     """
 
-    output: StepOutput
+    target: CheckTarget
     mode: OnFailure
-    before: tuple[CheckResult, ...] = ()
+    said: tuple[CheckResult, ...]
+    columns: Schema
+    feed: Feed | None
+    version: int | None
+    stays: str
+    cut: PartitionTable | None = None
+    inserts: bool = False
+    work_on: Callable[[str], Work] | None = None
     prepare: Callable[[], int | None] | None = None
-
-    @property
-    def target(self) -> CheckTarget:
-        """What is checked."""
-        return self.output.target
 
     @property
     def blocks(self) -> bool:
@@ -117,97 +118,207 @@ class Watch:
         looks = self.target.checks.looks_after
         return replace(intent, on_failure=str(self.mode) if looks else "")
 
-    def hold(self, intent: Intent, decided: DecidedStatement) -> HeldRows:
-        """Look at the rows before anybody else can; give what may be published.
+    def hold(self, intent: Intent, decided: DecidedStatement) -> tuple[Commit | None, Checked]:
+        """Look at the rows before anybody else can; give what may be published, None for nothing.
 
         Raises what keeps the checks from being evaluated; nothing was published then.
         """
-        target, output = self.target, self.output
+        target, session, services = self.target, self.target.session, self.target.services
         if decided.statement is None and not target.model.is_view:
-            return HeldRows(None, self._checked(intent, self._unchanged(intent), None))
-        folder = self._folder(intent)
-        observed = observation(output)
-        kept = output.keep(folder, decided, observed.counts)
-        step = output.rows(decided)
-        table = output.would_be(folder, decided) if target.checks.needs_table else None
-        answers = observed.answers(target.session, kept.counts if kept else None)
-        results = target.look_after(step, table, answers, intent.step_seq)
+            return None, replace(self.unchanged(intent), version=None)
+        folder = staging_folder(services, intent.table, intent.step)
+        observed = self._observation()
+        seen = self._kept(folder, decided, observed.counts)
+        rows = self._rows(decided)
+        table = self._would_be(folder, decided, rows) if target.checks.needs_table else None
+        answers = observed.answers(session, seen)
+        results = target.look_after(rows, table, answers, intent.step_seq)
         checked = self._checked(intent, results, None)
         passed = difference(target.partitions, checked.failed)
-        if checked.failed and keeps_rows(target.services, target.model):
-            checked = self._quarantined(intent, checked, decided)
-        return HeldRows(output.commit(passed, decided) if passed else None, checked)
+        if checked.failed and keeps_rows(services, target.model):
+            quarantine = quarantine_of(services, intent, checked.failed)
+            where = f" WHERE {inside(self._within(checked.failed))}" if self.cut else ""
+            number = session.beside.write_table(rows.sql + where, quarantine.uri)
+            if number:
+                checked = replace(checked, quarantine=replace(quarantine, rows=number))
+            else:
+                services.folders.drop(quarantine.uri)
+        if not passed:
+            return None, checked
+        if self.cut is not None:
+            return publish(self._within(passed)), checked
+        # All of the one group passed, and its rows lie in files. Views over path tables need none.
+        statement = decided.statement
+        return (replace(statement, feed=None) if statement else None), checked
 
     def passing(self, decided: DecidedStatement) -> tuple[DecidedStatement, Observation]:
         """Give the statement with its rows observed where that is possible, and what is."""
-        if decided.statement is None or not self.target.checks.looks_after:
+        statement = decided.statement
+        if statement is None or not self.target.checks.looks_after:
             return decided, Observation()
-        observed = observation(self.output)
-        statement = self.output.passing(decided.statement, observed.counts)
+        observed = self._observation()
+        if self.feed is not None and self.cut is None:
+            # Spark tells what it observed of an INSERT, of no CREATE.
+            counts = observed.counts if self.inserts else {}
+            statement = replace(statement, feed=replace(self.feed, counts=counts))
+        elif self.feed is not None and self.cut is not None and observed.counts:
+            statement = replace_fed(self.cut, replace(self.feed, counts=observed.counts))
         return replace(decided, statement=statement), observed
 
     def look(
         self, intent: Intent, outcome: Outcome, decided: DecidedStatement, observed: Observation
     ) -> Checked:
         """Look at what the commit wrote, and at the table as of that commit."""
-        target = self.target
+        target, answers = self.target, None
         if not target.checks.looks_after:
             return self._unchecked()
-        answers = self._answers(outcome, observed)
-        step = self.output.written(self._folder(intent), decided, outcome)
-        table = whole(target, outcome) if target.checks.needs_table else None
+        if outcome.version is not None and observed.counts:
+            written = outcome.metrics.get("numOutputRows", 0)
+            rows = written - outcome.metrics.get("numCopiedRows", 0)
+            answers = observed.answers(target.session, target.session.observed(rows))
+        step = self._written(intent, decided, outcome)
+        table = self._whole(outcome) if target.checks.needs_table else None
         results = target.look_after(step, table, answers, intent.step_seq)
         target.services.fault("after-evaluating")
         checked = self._checked(intent, results, outcome.stands_at)
         return flag_if_overwritten(target.services, intent, checked)
 
     def unchanged(self, intent: Intent) -> Checked:
-        """Look at the table of a step whose windows are empty."""
-        if not self.target.checks.looks_after:
+        """Look at the table of a step that has nothing to write."""
+        target, version = self.target, intent.base_version
+        if not target.checks.looks_after:
             return self._unchecked()
-        return self._checked(intent, self._unchanged(intent), intent.base_version)
+        table = target.at_version(version) if target.checks.needs_table else None
+        results = target.look_after(None, table, None, intent.step_seq)
+        return self._checked(intent, results, version)
 
     def clean(self, intent: Intent) -> None:
         """Remove what was staged."""
         drop_staged(self.target.services, intent.table, intent.step)
 
-    def _folder(self, intent: Intent) -> str:
-        """Give the folder in which rows of the step may be staged."""
-        return staging_folder(self.target.services, intent.table, intent.step)
-
     def _unchecked(self) -> Checked:
         checks = self.target.checks
-        after = all_skipped(checks, SKIPPED).after if checks.skips else ()
-        return Checked(self.mode, InvariantReport(self.before, after))
-
-    def _unchanged(self, intent: Intent) -> tuple[CheckResult, ...]:
-        """Look at the table of a step that has nothing to write."""
-        needs_table = self.target.checks.needs_table
-        table = self.target.at_version(intent.base_version) if needs_table else None
-        return self.target.look_after(None, table, None, intent.step_seq)
-
-    def _answers(self, outcome: Outcome, observed: Observation) -> Row | None:
-        """Give what was seen while the commit wrote its rows."""
-        if outcome.version is None or not observed.counts:
-            return None
-        metrics, session = outcome.metrics, self.target.session
-        rows = metrics.get("numOutputRows", 0) - metrics.get("numCopiedRows", 0)
-        return observed.answers(session, session.observed(rows))
+        after = skipped(checks.after, SKIPPED) if checks.skips else ()
+        return Checked(self.mode, InvariantReport(self.said, after))
 
     def _checked(
         self, intent: Intent, results: tuple[CheckResult, ...], version: int | None
     ) -> Checked:
-        return decided(intent, self.mode, InvariantReport(self.before, results), version)
+        return decided(intent, self.mode, InvariantReport(self.said, results), version)
 
-    def _quarantined(self, intent: Intent, checked: Checked, made: DecidedStatement) -> Checked:
-        """Keep the rows of the groups that failed in a table of their own."""
-        session, services = self.target.session, self.target.services
-        quarantine = quarantine_of(services, intent, checked.failed)
-        rows = session.beside.write_table(self.output.failing(checked.failed, made), quarantine.uri)
-        if not rows:
-            services.folders.drop(quarantine.uri)
-            return checked
-        return replace(checked, quarantine=replace(quarantine, rows=rows))
+    def _observation(self) -> Observation:
+        """Choose what is observed of the rows: nothing that Spark would refuse.
+
+        A check never fails the write, so what cannot be described is left to the scan, which says
+        why. Rows of a MERGE are counted staged.
+        """
+        checks, partitions = self.target.checks, self.target.partitions
+        step = [check for check in checks.after if check.scope is CheckScope.STEP]
+        looks = checks.looks_after and any(check.is_observable for check in step)
+        if not looks or self.feed is None or count(partitions) != 1:
+            return Observation()
+        wanted = observables(step, self.columns, self.target.values(partitions[0][0]))
+        if not wanted or self._types(wanted) is None:
+            return Observation()
+        split = shared(wanted)
+        types = self._types(split.calls) if split else None
+        if split is None or types is None or not split.is_exact(types):
+            return Observation(wanted)
+        return Observation(split.counts, split, types)
+
+    def _types(self, aggregates: Mapping[str, str]) -> Schema | None:
+        """Give the types of aggregates, None if Spark refuses one."""
+        try:
+            return self.target.session.describe(described(aggregates, self.columns))
+        except (QueryError, DataError):
+            return None
+
+    def _kept(
+        self, folder: str, decided: DecidedStatement, counts: Mapping[str, str]
+    ) -> Row | None:
+        """Write the rows to files, once, if they are not known without; give what was counted."""
+        beside, fed_by = self.target.session.beside, decided.work.fed_by
+        if self.feed is not None:
+            return beside.keep(replace(self.feed, counts=counts), f"{folder}/rows").counts
+        if fed_by:  # what a MERGE is fed, unless it is cut off from its query already
+            beside.keep(Feed(fed_by, f"SELECT * FROM {quoted(fed_by)}"), f"{folder}/rows")
+        return None
+
+    def _rows(self, decided: DecidedStatement) -> CheckedRows:
+        """Give the rows that are known before the commit: of the feed, the MERGE, or the query."""
+        if self.feed is not None:
+            return CheckedRows.of_view(ROWS_VIEW, self.columns, _key_of(self.target.model))
+        if decided.work.rows is not None:
+            sql = decided.work.rows(decided.seen)
+            return CheckedRows(sql, self.target.session.describe(sql))
+        return CheckedRows.of_view(QUERY_VIEW, self.columns)
+
+    def _would_be(self, folder: str, decided: DecidedStatement, rows: CheckedRows) -> CheckedRows:
+        """Make the table as it will be readable as `check_after_target`.
+
+        Its rows are put to those that stay; a MERGE is tried on a shallow clone.
+        """
+        target, session = self.target, self.target.session
+        model = target.model
+        if not self.stays:
+            return target.as_table(rows.sql)
+        if self.feed is None:
+            clone = f"{folder}/clone"
+            table = session.beside.clone(self._uri, self.version or 0, clone)
+            statement = self.work_on(table).decide(decided.seen) if self.work_on else None
+            if statement is not None:
+                session.trial(statement)
+            columns = self._bind(AFTER_VIEW, DeltaRead(clone))
+            return CheckedRows.of_view(AFTER_VIEW, columns)
+        if self.cut is not None:  # a table's own step has bound the view that a partition's has not
+            self._bind(TARGET_VIEW, DeltaRead(self._uri, self.version))
+            stays = f"NOT coalesce({inside(self.cut)}, false)"
+        else:
+            stays = model.strategy.staying(model.layout, ROWS_VIEW, _STAYS)
+        columns = session.define(_STAYS, self.stays)
+        return target.as_table(with_rows(_STAYS, columns, ROWS_VIEW, self.columns, stays))
+
+    def _written(
+        self, intent: Intent, decided: DecidedStatement, outcome: Outcome
+    ) -> CheckedRows | None:
+        """Give the rows that the commit wrote; None where it wrote nothing.
+
+        Of partitions they are those that lie there, even if there was nothing to do; else the files
+        that an INSERT added, what a MERGE was fed, or the whole table.
+        """
+        target, version = self.target, outcome.version
+        if self.cut is not None:
+            return replaced_rows(target, outcome.stands_at)
+        if target.model.is_view:
+            return self._rows(decided)
+        if version is None:
+            return None
+        if self.stays and decided.work.rows is not None:
+            return self._rows(decided)
+        if self.inserts:
+            folder = staging_folder(target.services, intent.table, intent.step)
+            return added_rows(target.session, self._uri, version, folder)
+        return self._whole(outcome)
+
+    def _whole(self, outcome: Outcome) -> CheckedRows | None:
+        """Give every row of the target as the step left it."""
+        if self.target.model.is_view:
+            return self.target.as_table(f"SELECT * FROM {quoted(QUERY_VIEW)}")
+        return self.target.at_version(outcome.stands_at)
+
+    @property
+    def _uri(self) -> str:
+        return self.target.services.project.uri_of(self.target.model.table)
+
+    def _bind(self, view: str, read: DeltaRead) -> Schema:
+        return self.target.session.bind([Relation(self.target.this, view, read)])[view]
+
+    def _within(self, ranges: Ranges) -> PartitionTable:
+        """Give some of the partitions that the step replaces."""
+        assert self.cut is not None  # noqa: S101  asked where there are any
+        grid = self.target.model.grid
+        spans = tuple((grid.lower(low), grid.upper(high)) for low, high in ranges)
+        return replace(self.cut, spans=spans)
 
 
 def watched(
@@ -225,13 +336,16 @@ def watched(
     if looks and build.takes_feed:
         build = fed(build)
     build = replace(build, staged=mode is OnFailure.BLOCK and looks)
-    output = StepOutput(
+    facts = step_inputs.facts
+    watch = Watch(
         target,
+        mode,
+        before,
         stored(build) if build.takes_feed else build.query,
         feed_of(build) if build.takes_feed else None,
-        step_inputs.facts.version if step_inputs.facts else None,
-        before=f"SELECT * FROM {quoted(TARGET_VIEW)}" if build.table is not None else "",
+        facts.version if facts else None,
+        f"SELECT * FROM {quoted(TARGET_VIEW)}" if build.table is not None else "",
         inserts=build.inserts,
         work_on=lambda table: model.strategy.work(replace(build, target=table)),
     )
-    return Watch(output, mode, before), model.strategy.work(build)
+    return watch, model.strategy.work(build)

@@ -12,7 +12,7 @@ from penstock.core.model import Fingerprint, Model, Version
 from penstock.core.partitions.ranges import Range, Ranges, count, intersection, merged
 from penstock.plan.changes import differences
 from penstock.plan.resolve import Segment, resolve
-from penstock.plan.schema.table_columns import version_schema_diff
+from penstock.plan.table_columns import version_schema_diff
 from penstock.plan.values import State
 from penstock.project.versioned.schema import read_schema_text
 

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field, replace
 from penstock.app.commands.verify import Held, claims_on, facts_of, history_model, hold_laws
 from penstock.app.execution.commit import Committer, make
 from penstock.app.execution.recover import recover
-from penstock.app.execution.remember import remembered
-from penstock.app.observation.inputs import pin_inputs
 from penstock.app.observation.observe import observe
-from penstock.app.preparing.run_context import Context
+from penstock.app.preparing.run_context import Context, pin_inputs
 from penstock.app.preparing.statements import build_of, staged
 from penstock.app.preparing.step_inputs import Looking
 from penstock.app.services.services import Services
@@ -251,7 +249,7 @@ class _Migration:
         else:
             ended = committer.alter(intent, Commit(sql, exclusive=True, once=of_rows))
         if record is not None:
-            records[model.name] = remembered(record, ended, self.services.clock.now())
+            records[model.name] = ended.record_after(record, self.services.clock.now())
         else:
             records.update(self.services.writing.records.models())
         self.version = ended.outcome.settled_version or self.version

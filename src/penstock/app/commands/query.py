@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 from penstock.app.observation.inputs import source_read, tombstones_of
 from penstock.app.observation.observe import ObservedTables, pin_source
+=======
+from penstock.app.preparing.run_context import tombstones_of
+>>>>>>> in
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError, UsageError
 from penstock.core.names import InputKind, InputName

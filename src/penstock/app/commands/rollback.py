@@ -13,8 +13,8 @@ from penstock.app.observation.log_reader import LogReader
 from penstock.app.observation.observe import last_writer, others
 from penstock.app.observation.project_state import ProjectState, look
 from penstock.app.planning.make_plan import run_timestamp_of
+from penstock.app.preparing.outcomes import features_left
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.undo import features_left
 from penstock.app.reports import Keys, Overwrite
 from penstock.app.request import RollbackRequest
 from penstock.app.services.services import Services, named_model
@@ -27,7 +27,7 @@ from penstock.core.partitions.ranges import Ranges, count, difference, merged
 from penstock.core.records import StepRecord
 from penstock.core.steps.step import Intent, StepKind
 from penstock.plan.cascade import parents_of
-from penstock.plan.refusals import table_of_another_store
+from penstock.plan.obstacles import table_of_another_store
 from penstock.strategies.reshape import restore
 
 _MADE = (StepKind.BUILD, StepKind.REWRITE, StepKind.ROLLBACK)

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from penstock.app.artifacts.write import write_artifacts
+from penstock.app.checking.flags import drop_repeated
 from penstock.app.checking.gates import Ahead, TakenOut, flagged_above
-from penstock.app.checking.staging import drop_repeated
 from penstock.app.commands.plan import context_of, report_of
 from penstock.app.execution.commit import Ended
 from penstock.app.execution.recover import recover
-from penstock.app.execution.remember import remembered
 from penstock.app.execution.results import (
     failed_by,
     gave_up,
@@ -298,8 +297,8 @@ class Runner:
         if ended.undone is not None:
             self._context.records.update(self.services.reading.records.models())
         elif not ended.held_back:
-            self._context.records[intent.model] = remembered(
-                before, ended, self.services.clock.now()
+            self._context.records[intent.model] = ended.record_after(
+                before, self.services.clock.now()
             )
         made = outcome.version is not None or (not intent.uri and not ended.held_back)
         if made:

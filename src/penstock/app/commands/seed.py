@@ -10,10 +10,8 @@ from functools import partial
 
 from penstock.app.artifacts.write import write_artifacts
 from penstock.app.execution.recover import recover
-from penstock.app.execution.remember import remembered
-from penstock.app.execution.seed_step import STRATEGY, load_seed
+from penstock.app.execution.seed_step import STRATEGY, load_seed, seed_reason
 from penstock.app.observation.observe import ObservedTables
-from penstock.app.observation.seeds import seed_reason
 from penstock.app.preparing.run_context import Context
 from penstock.app.reports import ModelResult, RunReport
 from penstock.app.services.services import Services
@@ -101,7 +99,7 @@ def _do(services: Services, context: Context, seed: Seed, reason: Reason) -> Mod
     try:
         ended = load_seed(services, context, seed, reason)
         before = context.records.get(seed.name)
-        context.records[seed.name] = remembered(before, ended, services.clock.now())
+        context.records[seed.name] = ended.record_after(before, services.clock.now())
         result = replace(
             result,
             version=ended.outcome.settled_version,

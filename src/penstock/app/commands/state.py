@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
+import json
 from pathlib import Path
 
 from penstock.app.services.services import Services
 from penstock.core.errors import StateError, UsageError
+from penstock.core.ports.ports import Records
+from penstock.core.records import ModelRecord
+
+Entry = dict[str, str | dict[str, dict[str, str]]]
 
 
 def export_state(services: Services, *, models: bool = False) -> str:
@@ -17,8 +24,6 @@ def export_state(services: Services, *, models: bool = False) -> str:
             hint="the first penstock run makes it",
         )
     if models:
-        from penstock.state.people import export_models
-
         return export_models(services.reading.records)
     return services.reading.archive.export()
 
@@ -35,6 +40,36 @@ def import_state(services: Services, file: Path) -> None:
 
 def restore_state(services: Services) -> Path:
     """Put the last good copy of a damaged SQLite file in its place; give where the old one is."""
-    from penstock.state.restore import restore
+    from penstock.state.sql.sqlite import restore
 
     return restore(services.project.target.state, services.clock.now())
+
+
+def export_models(records: Records) -> str:
+    """Give the small readable file (spec/python.md §9): an object per model that ever succeeded.
+
+    It says the last run (UTC), the watermarks and the greatest of them, which is left out when
+    they do not compare. Keys are sorted.
+    """
+    document = {
+        name: _entry(record, record.executed_at)
+        for name, record in records.models().items()
+        if record.executed_at is not None
+    }
+    return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _entry(record: ModelRecord, ran: dt.datetime) -> Entry:
+    entry: Entry = {"last_run": ran.replace(tzinfo=None).isoformat(timespec="microseconds")}
+    if not record.watermarks:
+        return entry
+    with contextlib.suppress(TypeError):  # they do not compare
+        greatest = max(watermark.value for watermark in record.watermarks)
+        # A time as `2025-11-05 23:00:00`, with a fraction only if there is one.
+        is_time = isinstance(greatest.key, dt.datetime)
+        entry["last_max_value"] = str(greatest.key) if is_time else greatest.text
+    entry["watermarks"] = {
+        watermark.key: {"type": watermark.value.type, "value": watermark.value.text}
+        for watermark in record.watermarks
+    }
+    return entry

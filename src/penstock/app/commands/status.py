@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from penstock.app.checking.status import Lines, check_lines, with_lines
+from penstock.app.checking.flags import Lines, check_lines, with_lines
+from penstock.app.execution.seed_step import seeds_to_load
 from penstock.app.observation.project_state import DriftReport, ProjectState, detect_drift, look
-from penstock.app.observation.seeds import seeds_to_load
 from penstock.app.planning.selection import narrowed, selected_models
 from penstock.app.reports import Keys, ModelStatus, StateCount, StatusReport
 from penstock.app.request import StatusRequest
@@ -19,8 +19,8 @@ from penstock.core.partitions.partition import Grid, write_grid
 from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, count, intersection, merged
 from penstock.plan.cascade import parents_of
-from penstock.plan.drift.verdict import Piece, Verdict
 from penstock.plan.values import State
+from penstock.plan.verdict import Piece, Verdict
 from penstock.project.files.values import did_you_mean
 
 

@@ -40,12 +40,12 @@ from penstock.core.partitions.ranges import (
 )
 from penstock.core.project import Project
 from penstock.plan.cascade import cascaded, parents_of
-from penstock.plan.drift.verdict import Verdict
 from penstock.plan.obstacles import migration_of
 from penstock.plan.planner import plan
-from penstock.plan.question import Scope
 from penstock.plan.resolve import due
+from penstock.plan.steps import Scope
 from penstock.plan.values import State, Step
+from penstock.plan.verdict import Verdict
 
 
 @in_one_state

@@ -6,24 +6,21 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
 
-from penstock.app.artifacts.results import UnitTested
-from penstock.app.artifacts.write import write_unit_test_artifacts
+from penstock.app.artifacts.write import UnitTested, write_unit_test_artifacts
 from penstock.app.commands.run import run as run_models
 from penstock.app.request import AnyRun, RunRequest, SnapshotRequest, UnitTestRequest
 from penstock.app.services.services import Services
 from penstock.app.services.wire import apart, elsewhere
+from penstock.app.unit_testing.differences import Difference, UnitResult, UnitTestReport
 from penstock.app.unit_testing.loading import Variants, load_tests
-from penstock.app.unit_testing.outcome import TestOutcome
 from penstock.app.unit_testing.preparing import Preparing
-from penstock.app.unit_testing.reports import Difference, UnitResult, UnitTestReport
-from penstock.app.unit_testing.verdict import ExpectationCheck, judge_error
+from penstock.app.unit_testing.verdict import ExpectationCheck, TestOutcome, judge_error
 from penstock.app.unit_testing.world import TestClock, is_seed, wanted_inputs, world_of
 from penstock.core.errors import (
     InterruptedRunError,
@@ -32,14 +29,14 @@ from penstock.core.errors import (
     SelectorError,
     SparkDiedError,
 )
-from penstock.core.model import Seed
 from penstock.core.names import InputName
 from penstock.core.project import Project
-from penstock.core.unit_tests import UnitRun, UnitTest
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.selectors import Known, select
+from penstock.project.unit_tests.definition import UnitRun, UnitTest
 
 _ALL_TAGS = "tags of all unit tests"
+Listener = Callable[[UnitResult], None]
 
 
 def chosen(
@@ -77,11 +74,9 @@ def _selected(
         models = {**project.models, name: tagged, _ALL_TAGS: tagging}
         known = replace(project, models=models)
         try:
-            names = select(known, request.select, request.exclude, Known())
+            answers[name, tags] = name in select(known, request.select, request.exclude, Known())
         except SelectorError as error:
             refusal = error
-            continue
-        answers[name, tags] = name in names
     found = tuple(test for test in tests if answers.get((test.model, test.tags)))
     if found:
         return found
@@ -104,11 +99,14 @@ def run_test(services: Services, project: Project, test: UnitTest, folder: Path)
 
     An interruption is raised. All tests share the Spark of `services`, which is not the project's.
     """
+    model = project.models[test.model]
     given: dict[InputName, tuple[str, ...]] = {}
     for each in test.runs:
         for name, table in each.given.inputs.items():
             given[name] = (*given.get(name, ()), *table.names, *table.known)
-    seeds = _seeds(project, test, given)
+    read = (name for each in test.runs for name in wanted_inputs(model, test, each))
+    lacking = [name for name in read if name not in given and is_seed(project, name)]
+    seeds = {name: project.seeds[name.name] for name in lacking}
     given |= dict.fromkeys(seeds, ())
     clock = TestClock(test.runs[0].as_of)
     services = apart(services, world_of(project, test, given, folder), clock)
@@ -123,14 +121,6 @@ def run_test(services: Services, project: Project, test: UnitTest, folder: Path)
             failed = at if len(test.runs) > 1 else 0
             break
     return UnitResult(test, found, failed, round(time.monotonic() - started, 3))
-
-
-def _seeds(project: Project, test: UnitTest, given: Collection[InputName]) -> dict[InputName, Seed]:
-    """Give the seeds that the model reads and the test gives no rows for."""
-    model = project.models[test.model]
-    read = (name for run in test.runs for name in wanted_inputs(model, test, run))
-    lacking = (name for name in read if name not in given and is_seed(project, name))
-    return {name: project.seeds[name.name] for name in lacking}
 
 
 def _differences(preparing: Preparing, test: UnitTest, each: UnitRun) -> Iterator[Difference]:
@@ -179,15 +169,8 @@ def _run(services: Services, test: UnitTest, each: UnitRun) -> TestOutcome:
     return TestOutcome(services, model, before, results)
 
 
-Listener = Callable[[UnitResult], None]
-
-
-def silent(_: UnitResult) -> None:
-    """Hear nothing."""
-
-
 def run_tests(
-    services: Services, request: UnitTestRequest, listener: Listener = silent
+    services: Services, request: UnitTestRequest, listener: Listener = lambda _: None
 ) -> UnitTestReport:
     """Run the chosen tests; `listener` gets each when it ends, in any order.
 
@@ -203,22 +186,23 @@ def run_tests(
         return UnitTestReport()
     services.engine.require()
     folder = Path(tempfile.mkdtemp(prefix="penstock-test-"))
-    apart = elsewhere(services, str(folder / "warehouse"))
+    moved = elsewhere(services, str(folder / "warehouse"))
+
+    def run_one(number: int, test: UnitTest) -> UnitResult:
+        return run_test(moved, variants.of(test.vars), test, folder / f"t{number}")
+
     try:
-        run_one = partial(_run_one, apart, variants, folder)
-        results = _results(apart, run_one, tests, request, listener)
-        log_path = apart.written_log
+        results = _results(moved, run_one, tests, request, listener)
+        log_path = moved.written_log
     finally:
-        apart.engine.stop()
+        moved.engine.stop()
         shutil.rmtree(folder, ignore_errors=True)
-    write_unit_test_artifacts(services, [_tested(result) for result in results])
+    tested = []
+    for each in results:
+        said = (each.status, "; ".join(each.lines), each.seconds, each.test.where.path)
+        tested.append(UnitTested(each.test.model, each.test.name, *said))
+    write_unit_test_artifacts(services, tested)
     return UnitTestReport(tuple(results), log_path)
-
-
-def _run_one(
-    services: Services, variants: Variants, folder: Path, number: int, test: UnitTest
-) -> UnitResult:
-    return run_test(services, variants.of(test.vars), test, folder / f"t{number}")
 
 
 def _results(  # the sides of one command
@@ -249,10 +233,3 @@ def _results(  # the sides of one command
             stopped.set()
             services.engine.cancel()
             raise
-
-
-def _tested(result: UnitResult) -> UnitTested:
-    test, message = result.test, "; ".join(result.lines)
-    return UnitTested(
-        test.model, test.name, result.status, message, result.seconds, test.where.path
-    )

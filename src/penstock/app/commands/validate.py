@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from penstock.app.services.wire import Where, open_project
 from penstock.core.errors import ProjectError
 from penstock.core.findings import Finding
-from penstock.project.unit_tests.naming import files_with_tests
+from penstock.project.unit_tests.definition import files_with_tests
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from penstock.app.execution.leases import fence, may_write, patiently, waiting
-from penstock.app.execution.outcomes import outcome_of, with_partitions
+from penstock.app.preparing.outcomes import (
+    base_of,
+    can_be_tried_again,
+    features_left,
+    outcome_of,
+    own_commit,
+    way_back,
+)
 from penstock.app.preparing.statements import DecidedStatement, decide, staged
-from penstock.app.preparing.undo import taken_back
+from penstock.app.services.workers import fence, may_write, patiently, waiting
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
 from penstock.core.errors import (
@@ -28,11 +35,13 @@ from penstock.core.facts import LogCommit
 from penstock.core.findings import Location
 from penstock.core.ports.engine import StepSession
 from penstock.core.project import Project
-from penstock.core.records import Lease
+from penstock.core.records import Lease, ModelRecord
 from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.steps.step import LONGEST, Intent, Outcome, RowCounts, StepFailure, StepKind
 from penstock.core.strategy import Writing
+from penstock.state.transitions.transition import record_after
 from penstock.strategies.history.counts import IdentityError
+from penstock.strategies.reshape import restore
 
 if TYPE_CHECKING:
     from penstock.app.preparing.run_context import Context
@@ -61,6 +70,10 @@ class Ended:
         if checked is None or checked.failure is None or checked.mode is not OnFailure.BLOCK:
             return False
         return self.outcome.version is None
+
+    def record_after(self, before: ModelRecord | None, at: dt.datetime) -> ModelRecord:
+        """Give the record that the store now holds of the model: the one transition says it."""
+        return record_after(before, self.intent, self.outcome, self.checked, at)
 
 
 class Committer:
@@ -115,6 +128,7 @@ class Committer:
         own = replace(
             intent,
             step=self._services.clock.new_id(),
+            run=self._context.run,
             kind=kind,
             lane=str(kind),
             watermarks=(),
@@ -123,40 +137,50 @@ class Committer:
         )
         begun = self.begin(own)
         self.fault(f"begun-{kind}")
-        self._commit(begun, statement)
-        return self.finish(begun, self._outcome(begun, None))
+        return self.finish(begun, self._outcome(begun, self._commit(begun, statement), None))
 
     def undo(self, ended: Ended) -> Ended:
-        """Take back a step whose failure asks for it, as a step of its own; see `taken_back`."""
+        """Take back a step whose failure asks for it, as a step of its own.
+
+        One that cannot be undone is flagged. What keeps it from being undone now is told, and the
+        next command tries again. Nobody may write in between: their rows would be undone too.
+        """
         checked, version, intent = ended.checked, ended.outcome.version, ended.intent
         if checked is None or checked.failure is None or version is None:
             return ended
         if intent.on_failure != OnFailure.ROLLBACK:
             return ended
-
-        def restore(intent: Intent, statement: Commit) -> Outcome:
-            own = replace(intent, run=self._context.run)
-            return self.alter(own, statement, StepKind.ROLLBACK).outcome
-
-        found = taken_back(self._services, intent, checked, version, restore)
-        notes = (*ended.notes, found.note) if found.note else ended.notes
-        return replace(
-            ended,
-            checked=found.checked,
-            undone=found.undone,
-            restored=found.version,
-            notes=notes,
-        )
+        services, mode = self._services, checked.mode
+        try:
+            found = way_back(services, intent, version)
+            if isinstance(found, str):
+                if mode is not OnFailure.FLAG:
+                    checked = replace(checked, mode=OnFailure.FLAG)
+                    services.writing.journal.settle_checks(intent.step, checked)
+                return replace(ended, checked=checked, notes=(*ended.notes, found))
+            if mode is not OnFailure.ROLLBACK:
+                return ended
+            undoing, before = found
+            statement = restore(services.project.sql_of(intent.table), before)
+            statement = replace(statement, exclusive=True)
+            undone = self.alter(undoing, statement, StepKind.ROLLBACK).outcome
+        except PenstockError as error:
+            if not can_be_tried_again(error):
+                raise
+            note = f"not rolled back yet: {error.sentence}"
+            return replace(ended, notes=(*ended.notes, note))
+        left = features_left(services, intent, before)
+        notes = (*ended.notes, left) if left else ended.notes
+        return replace(ended, undone=undone, restored=before, notes=notes)
 
     def made(self, begun: Intent, decided: DecidedStatement, late: int | None) -> Outcome:
         """Commit what was decided, and give what the commit did."""
         work, statement = decided.work, decided.statement
-        if statement is not None:
-            self._commit(begun, statement, work.again)
-        outcome = self._outcome(begun, late)
+        commit = self._commit(begun, statement, work.again) if statement is not None else None
+        outcome = self._outcome(begun, commit, late)
         outcome = replace(outcome, metrics={**outcome.metrics, **work.counts(decided.seen)})
-        if statement is not None:
-            self._hold_promises(begun, statement)
+        if statement is not None and commit is not None:
+            self._hold_promises(begun, statement, commit)
             self._notes = self._strangers(begun, outcome)
         return outcome
 
@@ -164,12 +188,11 @@ class Committer:
         """Say who else wrote the table since the step looked; an append conflicts with nobody."""
         if outcome.version is None or intent.writing is not Writing.ADDED:
             return ()
-        after = -1 if intent.base_version is None else intent.base_version
         store = self._services.reading.archive.store_id()
         return tuple(
             f"unrecorded-commit: version {each.version} ({each.operation}) of {intent.table} is of "
             "somebody else and came between; penstock status"
-            for each in self._services.log.commits(intent.uri, after, partial=True)
+            for each in self._services.log.commits(intent.uri, base_of(intent), partial=True)
             if each.version < outcome.version and each.changes_data and each.store != store
         )
 
@@ -182,7 +205,10 @@ class Committer:
         contents = _contents(self._context.project, intent)
 
         def begin() -> Intent:
-            above = self._last_number(intent)
+            above = 0  # the number of the last step that Delta knows of the target
+            if intent.uri:
+                application = replace(intent, epoch=self._store.archive.epoch()).transaction
+                above = self._services.log.transaction(intent.uri, application)
             begun = self._journal.begin(intent, contents, self._holder, self._planned_on, above)
             return replace(intent, step_seq=begun.step_seq, epoch=begun.epoch)
 
@@ -208,16 +234,10 @@ class Committer:
                 return lease
         return None
 
-    def _last_number(self, intent: Intent) -> int:
-        """Give the number of the last step that Delta knows of the target."""
-        if not intent.uri:
-            return 0
-        epoch = self._store.archive.epoch()
-        application = replace(intent, epoch=epoch).transaction
-        return self._services.log.transaction(intent.uri, application)
-
-    def _commit(self, intent: Intent, statement: Commit, again: Work | None = None) -> None:
-        """Commit; an error that came after the commit was in the log is no failure.
+    def _commit(
+        self, intent: Intent, statement: Commit, again: Work | None = None
+    ) -> LogCommit | None:
+        """Commit, and give what the log says of it; an error that came after that is no failure.
 
         A step whose log cannot be read then stays RUNNING, and `recover` finds out. `again` tells
         more about rows for which the statement was refused. A statement that Delta skipped without
@@ -234,22 +254,33 @@ class Committer:
         except Exception as error:
             if isinstance(error, SparkDiedError):  # nobody said how the statement ended
                 fence(self._services, intent)
-            if self._commit_of(intent) is None:
+            if own_commit(self._services, intent) is None:
                 with self.failing(intent):
                     self._require_lease(intent)
                     if again is not None and isinstance(error, DataError):
                         staged(self.session, again, self.where)
                     raise
-        if statement.once and intent.uri and self._commit_of(intent) is None:
+        commit = own_commit(self._services, intent)
+        if statement.once and intent.uri and commit is None:
             with self.failing(intent):
                 self._require_lease(intent)
-                raise _skipped(intent)
+                raise TableError(
+                    "commit-skipped",
+                    f"Delta skipped the statement of step {intent.step} of {intent.model} as one "
+                    f"that it had seen; nothing was written to {intent.table}",
+                    hint="run again; if it stays so: penstock state rebuild",
+                )
         self.fault("after-commit")
+        return commit
 
     def _require_lease(self, intent: Intent) -> None:
         """Raise `lease-lost` where another run has taken the target, and given this step up."""
         if not self._store.leases.holds(intent.step):
-            raise lease_lost(intent)
+            raise LeaseLostError(
+                "lease-lost",
+                f"{intent.table} was taken over by another run while this one was silent",
+                hint="nothing of this step was committed; run again",
+            )
 
     def _hold_version(self, intent: Intent) -> None:
         """Refuse to write where somebody has written since the step looked."""
@@ -262,11 +293,8 @@ class Committer:
                 hint="run again; nothing of this step was written",
             )
 
-    def _hold_promises(self, intent: Intent, statement: Commit) -> None:
+    def _hold_promises(self, intent: Intent, statement: Commit, commit: LogCommit) -> None:
         """Compare what Delta says it did with what was staged; a difference is a bug."""
-        commit = self._commit_of(intent)
-        if commit is None:
-            return
         for name, (identity, wanted) in statement.expected.items():
             found = commit.row_change if name == ROW_CHANGE else commit.metrics.get(name, 0)
             if found is not None and found != wanted:
@@ -284,32 +312,25 @@ class Committer:
         except (KeyboardInterrupt, SystemExit, LeaseLostError):
             raise  # its statement may still run: it stays RUNNING until somebody has looked
         except BaseException as error:
-            if isinstance(error, IdentityError):
-                failure = StepFailure("metrics-mismatch", str(error))
-            elif not isinstance(error, PenstockError):
-                failure = StepFailure(
-                    "internal-error", f"{type(error).__name__}: {error}"[:LONGEST]
-                )
-            else:
+            if isinstance(error, PenstockError):
                 failure = StepFailure.of(error)
+            elif isinstance(error, IdentityError):
+                failure = StepFailure("metrics-mismatch", str(error))
+            else:
+                message = f"{type(error).__name__}: {error}"[:LONGEST]
+                failure = StepFailure("internal-error", message)
             self._journal.fail(intent.step, failure)
             raise
 
-    def _outcome(self, intent: Intent, late: int | None) -> Outcome:
+    def _outcome(self, intent: Intent, commit: LogCommit | None, late: int | None) -> Outcome:
+        """Find out what the step has done."""
         if not intent.uri:
             return Outcome(None)
-        commit = self._commit_of(intent)
         if commit is None:
             return self.unchanged(intent, late)
-        outcome = outcome_of(commit, self._table_id(intent, commit), intent, late)
-        return with_partitions(self._services, intent, outcome)
-
-    def _commit_of(self, intent: Intent) -> LogCommit | None:
-        if not intent.uri:
-            return None
-        after = -1 if intent.base_version is None else intent.base_version
-        commits = self._services.log.commits(intent.uri, after)
-        return next((commit for commit in commits if commit.step == intent.step), None)
+        record = self._context.records.get(intent.model)
+        known = record.table_id if record else ""
+        return outcome_of(self._services, intent, commit, late, known)
 
     def unchanged(self, intent: Intent, late: int | None) -> Outcome:
         """Give what came of a step that made no commit."""
@@ -317,15 +338,6 @@ class Committer:
         table_id = record.table_id if record else ""
         rows = RowCounts(late=late)
         return Outcome(None, table_id, intent.base_version, rows)
-
-    def _table_id(self, intent: Intent, commit: LogCommit) -> str:
-        if commit.table_id:
-            return commit.table_id
-        record = self._context.records.get(intent.model)
-        if record is not None and record.table_id:
-            return record.table_id
-        facts = self._services.log.facts(intent.uri)
-        return facts.table_id if facts else ""
 
     def finish(self, intent: Intent, outcome: Outcome, checked: Checked | None = None) -> Ended:
         """Write down what the step did; raises `commit-not-recorded` if nobody can be told."""
@@ -336,9 +348,28 @@ class Committer:
         except StateError as error:
             if error.code != "state-unreachable":
                 raise
-            raise not_recorded(intent, outcome) from error
+            where = (
+                "without a commit" if outcome.version is None else f"as version {outcome.version}"
+            )
+            raise StateError(
+                "commit-not-recorded",
+                f"step {intent.step} of {intent.model} is in the table {where}, but the state "
+                "store cannot be reached to record it",
+                hint="the data is safe; penstock recover records it once the store is back",
+            ) from error
         self.fault("after-finish")
         return Ended(intent, outcome, checked=checked, notes=self._notes)
+
+
+def alter_each(
+    committer: Committer, intent: Intent, statements: Iterable[str]
+) -> tuple[Intent, Ended | None]:
+    """Make some changes, a step each; give the intent that follows them, and the last one."""
+    ended = None
+    for sql in statements:
+        ended = committer.alter(intent, Commit(sql, once=False))
+        intent = replace(intent, base_version=ended.outcome.settled_version)
+    return intent, ended
 
 
 def make(committer: Committer, intent: Intent, work: Work) -> Ended:
@@ -363,32 +394,3 @@ def _contents(project: Project, intent: Intent) -> Mapping[str, str]:
     if made.sql != model.fingerprint.sql:
         return {}
     return {made.sql: project.shown_sql(model), made.canonical: model.query.canonical}
-
-
-def _skipped(intent: Intent) -> TableError:
-    return TableError(
-        "commit-skipped",
-        f"Delta skipped the statement of step {intent.step} of {intent.model} as one that it had "
-        f"seen; nothing was written to {intent.table}",
-        hint="run again; if it stays so: penstock state rebuild",
-    )
-
-
-def lease_lost(intent: Intent) -> LeaseLostError:
-    """Give the error of a step that another run has taken the target from."""
-    return LeaseLostError(
-        "lease-lost",
-        f"{intent.table} was taken over by another run while this one was silent",
-        hint="nothing of this step was committed; run again",
-    )
-
-
-def not_recorded(intent: Intent, outcome: Outcome) -> StateError:
-    """Give the error of a step that is in the table and not yet in the records."""
-    version = "without a commit" if outcome.version is None else f"as version {outcome.version}"
-    return StateError(
-        "commit-not-recorded",
-        f"step {intent.step} of {intent.model} is in the table {version}, but the state store "
-        "cannot be reached to record it",
-        hint="the data is safe; penstock recover records it once the store is back",
-    )

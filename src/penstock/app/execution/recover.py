@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from penstock.app.checking.staging import sweep
-from penstock.app.execution.leases import fence, lives
-from penstock.app.execution.outcomes import outcome_of, with_partitions
+from penstock.app.checking.flags import sweep
 from penstock.app.observation.observe import unrecorded_commits
+from penstock.app.preparing.outcomes import base_of, outcome_of
 from penstock.app.services.services import Services
+from penstock.app.services.workers import fence, lives
 from penstock.core.errors import PenstockError, StateError, TableError, UsageError
 from penstock.core.facts import LogCommit
 from penstock.core.names import TableName
@@ -38,9 +38,7 @@ def rebuild(services: Services) -> RebuildReport:
     """
     found: list[RebuiltStep] = []
     untold = []
-    tables = {m.name: m.table for m in services.project.models.values() if not m.is_view}
-    tables |= {seed.name: seed.table for seed in services.project.seeds.values()}
-    for name, table in tables.items():
+    for name, table in _tables(services):
         uri, steps = services.project.uri_of(table), list[RebuiltStep]()
         with suppress(TableError):  # one log that cannot be read hides no other
             if services.log.head(uri) is None:
@@ -57,6 +55,12 @@ def rebuild(services: Services) -> RebuildReport:
     return RebuildReport(len(found), models, tuple(untold))
 
 
+def _tables(services: Services) -> Iterator[tuple[str, TableName]]:
+    """Give the models and seeds whose tables have logs."""
+    yield from ((m.name, m.table) for m in services.project.models.values() if not m.is_view)
+    yield from ((seed.name, seed.table) for seed in services.project.seeds.values())
+
+
 def steps_in_log(
     services: Services, name: str, uri: str, commits: Iterable[LogCommit]
 ) -> Iterator[RebuiltStep]:
@@ -65,24 +69,18 @@ def steps_in_log(
     table_id = ""
     for commit in commits:
         table_id = commit.table_id or table_id
-        intent = _intent_of(commit, uri)
-        if intent is None or intent.model != name:
+        if not commit.step:
+            continue
+        try:
+            intent = replace(read_intent(commit.token), uri=uri)
+        except (KeyError, ValueError):  # the token was cut
+            continue
+        if intent.model != name:
             continue
         if project_of(commit.token) not in ("", services.project.name):
             continue  # another project's, of a model of the same name
-        outcome = outcome_of(commit, table_id or (facts.table_id if facts else ""), intent)
-        outcome = with_partitions(services, intent, outcome)
-        yield RebuiltStep(intent, outcome, commit.time)
-
-
-def _intent_of(commit: LogCommit, uri: str) -> Intent | None:
-    """Read the intent in a commit's token; None for others' commits and for cut tokens."""
-    if not commit.step:
-        return None
-    try:
-        return replace(read_intent(commit.token), uri=uri)
-    except (KeyError, ValueError):
-        return None
+        known = table_id or (facts.table_id if facts else "")
+        yield RebuiltStep(intent, outcome_of(services, intent, commit, known=known), commit.time)
 
 
 _CRASHED = StepFailure("crashed", "the process died before the step committed")
@@ -149,7 +147,12 @@ def recover(services: Services, give_up: Collection[str] = ()) -> Recovery:
         except PenstockError as error:
             stuck[intent.model] = error
         except OSError as error:
-            stuck[intent.model] = _unreadable(intent, error)
+            stuck[intent.model] = TableError(
+                "target-unreadable",
+                f"{intent.table} cannot be read, so nobody can tell what became of step "
+                f"{intent.step}: {error}",
+                hint="restore what is missing or damaged; nothing was written",
+            )
     found.extend(_adopt(services))
     sweep(services)
     return Recovery(tuple(found), stuck)
@@ -178,9 +181,7 @@ def settle_as(services: Services, step: str, *, committed: bool) -> Recovered:
         return _give_up(services, intent)
     facts = services.log.facts(intent.uri) if intent.uri else None
     version = facts.version if facts else None
-    outcome = Outcome(version, facts.table_id if facts else "", version)
-    services.writing.journal.finish(intent.step, outcome, recovered=True)
-    return Recovered(intent.step, intent.model, version)
+    return _finished(services, intent, Outcome(version, facts.table_id if facts else "", version))
 
 
 def _left_open(services: Services) -> Iterator[StepRecord]:
@@ -206,7 +207,12 @@ def _settle(services: Services, intent: Intent, *, give_up: bool) -> Recovered:
         raise _undecidable(intent)
     if commit is None:
         return _give_up(services, intent)
-    return _record(services, intent, commit)
+    return _finished(services, intent, outcome_of(services, intent, commit))
+
+
+def _finished(services: Services, intent: Intent, outcome: Outcome) -> Recovered:
+    services.writing.journal.finish(intent.step, outcome, recovered=True)
+    return Recovered(intent.step, intent.model, outcome.settled_version)
 
 
 def _give_up(services: Services, intent: Intent) -> Recovered:
@@ -214,17 +220,10 @@ def _give_up(services: Services, intent: Intent) -> Recovered:
     fence(services, intent)
     commit, _ = _commit_of(services, intent)
     if commit is not None:
-        return _record(services, intent, commit)
+        return _finished(services, intent, outcome_of(services, intent, commit))
     services.writing.journal.fail(intent.step, _CRASHED, recovered=True)
     services.writing.journal.forget_quarantine(intent.step)
     return Recovered(intent.step, intent.model, None)
-
-
-def _record(services: Services, intent: Intent, commit: LogCommit) -> Recovered:
-    outcome = outcome_of(commit, _table_id(services, intent, commit), intent)
-    outcome = with_partitions(services, intent, outcome)
-    services.writing.journal.finish(intent.step, outcome, recovered=True)
-    return Recovered(intent.step, intent.model, commit.version)
 
 
 def _commit_of(services: Services, intent: Intent) -> tuple[LogCommit | None, bool]:
@@ -236,43 +235,19 @@ def _commit_of(services: Services, intent: Intent) -> tuple[LogCommit | None, bo
         return None, True
     is_build = intent.kind is StepKind.BUILD
     is_safe = strategy_named(intent.strategy).rerun_is_safe or not is_build
-    if services.log.head(intent.uri) is None:
+    head, after = services.log.head(intent.uri), base_of(intent)
+    if head is None:
         return None, is_safe or intent.base_version is None
-    after = -1 if intent.base_version is None else intent.base_version
     commits = services.log.commits(intent.uri, after, partial=True)
     found = next((commit for commit in commits if commit.step == intent.step), None)
     if found is not None or is_safe:
         return found, True
-    first = commits[0].version if commits else _head(services, intent) + 1
-    return None, first == after + 1 or _never_reached(services, intent)
-
-
-def _head(services: Services, intent: Intent) -> int:
-    head = services.log.head(intent.uri)
-    return head.version if head else -1
-
-
-def _never_reached(services: Services, intent: Intent) -> bool:
-    """Whether the table holds an older number of the step's application: it outlives the log."""
-    if not intent.epoch:
-        return False
-    return services.log.transaction(intent.uri, intent.transaction) < intent.step_seq
-
-
-def _table_id(services: Services, intent: Intent, commit: LogCommit) -> str:
-    if commit.table_id:
-        return commit.table_id
-    facts = services.log.facts(intent.uri)
-    return facts.table_id if facts else ""
-
-
-def _unreadable(intent: Intent, error: OSError) -> TableError:
-    return TableError(
-        "target-unreadable",
-        f"{intent.table} cannot be read, so nobody can tell what became of step {intent.step}: "
-        f"{error}",
-        hint="restore what is missing or damaged; nothing was written",
+    first = commits[0].version if commits else head.version + 1
+    # the table holds a number of the step's application: it outlives the log
+    reached = not intent.epoch or (
+        services.log.transaction(intent.uri, intent.transaction) >= intent.step_seq
     )
+    return None, first == after + 1 or not reached
 
 
 def _undecidable(intent: Intent) -> TableError:
@@ -293,10 +268,8 @@ def _adopt(services: Services) -> Iterator[Recovered]:
     An older copy of the store was put back, or a step landed after it had been given up.
     """
     records = services.writing.records.models()
-    project, found = services.project, list[RebuiltStep]()
-    tables = {m.name: m.table for m in project.models.values() if not m.is_view}
-    tables |= {seed.name: seed.table for seed in project.seeds.values()}
-    for name, table in tables.items():
+    found: list[RebuiltStep] = []
+    for name, table in _tables(services):
         found += _unknown_steps(services, name, table, records.get(name))
     if not found:
         return

@@ -32,7 +32,11 @@ def with_checks(result: ModelResult, ended: Ended) -> ModelResult:
     failure = checked.failure
     where = gates[0].where if gates else None
     error = CheckFailedError(failure.code, failure.message, where=where, hint=failure.hint)
-    notes = (*result.notes, *_undone(ended, checked))
+    notes, intent = result.notes, ended.intent
+    others = difference(intent.ords, checked.failed)
+    if ended.undone is not None and others:  # a RESTORE took them back with those that failed
+        gone, bad = (shown_ranges(intent.grid, ranges) for ranges in (others, checked.failed))
+        notes = (*notes, f"rolled-back: {intent.model} {gone}: undone with {bad}")
     messages = consequence(ended, checked)
     return replace(result, status="failed", error=error, consequence=messages, notes=notes)
 
@@ -65,27 +69,13 @@ def consequence(ended: Ended, checked: Checked) -> str:
     if ended.undone is not None:
         return f"restored to version {ended.restored}"
     if checked.mode is not OnFailure.BLOCK:
-        return f"{_written(ended)} flagged"
+        nothing = ended.outcome.version is None
+        written = "nothing was written;" if nothing else "rows written and"
+        return f"{written if ended.intent.uri else 'view made and'} flagged"
     kept = checked.quarantine
     if kept is None:
         return "nothing published"
     return f"rows kept in {kept.table} until {kept.expires.date().isoformat()}"
-
-
-def _written(ended: Ended) -> str:
-    if not ended.intent.uri:
-        return "view made and"
-    return "nothing was written;" if ended.outcome.version is None else "rows written and"
-
-
-def _undone(ended: Ended, checked: Checked) -> tuple[str, ...]:
-    """Name the partitions that a RESTORE took back with those that failed."""
-    intent = ended.intent
-    others = difference(intent.ords, checked.failed)
-    if ended.undone is None or not others:
-        return ()
-    gone, bad = (shown_ranges(intent.grid, ranges) for ranges in (others, checked.failed))
-    return (f"rolled-back: {intent.model} {gone}: undone with {bad}",)
 
 
 _NAMED = 20

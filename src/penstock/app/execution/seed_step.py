@@ -2,27 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import datetime as dt
+import hashlib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from penstock.app.execution.commit import Committer, Ended, make
-from penstock.app.observation.seeds import look_at_seed, model_of
+from penstock.app.observation.observe import not_read, observe_target
 from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Column, Schema
-from penstock.core.errors import PenstockError, TableError
-from penstock.core.model import Seed
+from penstock.core.errors import TableError
+from penstock.core.model import Fingerprint, Model, Seed
 from penstock.core.names import quoted
 from penstock.core.ports.engine import StepSession
+from penstock.core.project import Project
+from penstock.core.query import Query
 from penstock.core.records import ModelRecord
 from penstock.core.statement import QUERY_VIEW, Work
 from penstock.core.steps.inputs import FilesRead, Relation
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.strategy import Build
-from penstock.plan.refusals import table_of_another_store
-from penstock.plan.schema.evolution import check_query, refuse
-from penstock.plan.values import Reason, State
+from penstock.plan.cascade import parents_of
+from penstock.plan.detect_drift import detect_table_drift
+from penstock.plan.evolution import check_query, refuse
+from penstock.plan.obstacles import table_of_another_store
+from penstock.plan.values import Now, Observed, Reason, State, error_line
 from penstock.strategies.build import create_from
+from penstock.strategies.table import Table
+
+
+def model_of(seed: Seed) -> Model:
+    """Give the seed as a model without inputs: what drift and statements know how to treat."""
+    declared = "\n".join(f"{column.name} {column.type}" for column in seed.columns)
+    settings = hashlib.sha256(f"{seed.table}\n{declared}".encode()).hexdigest()
+    return Model(
+        name=seed.name,
+        table=seed.table,
+        where=seed.where,
+        strategy=Table(),
+        query=Query("", "", "", ()),
+        fingerprint=Fingerprint(seed.digest, seed.digest, settings),
+        columns=seed.columns,
+    )
+
+
+def seed_reason(
+    services: Services, seed: Seed, records: Mapping[str, ModelRecord], run_timestamp: dt.datetime
+) -> Reason:
+    """Say whether the table still is what the file holds: `current`, or what differs.
+
+    It is `unreadable` if that cannot be told.
+    """
+    model = model_of(seed)
+    try:
+        seen = look_at_seed(services, model, records.get(seed.name))
+    except TableError as error:
+        return Reason(State.UNREADABLE, error_line(error))
+    now = Now(run_timestamp, {seed.name: seen}, {})
+    reason = detect_table_drift(services.project, model, records, now).reason
+    if reason.state is State.SQL_CHANGED:
+        what = reason.detail or f"{Path(seed.path).name} changed"
+        return Reason(State.SOURCE_CHANGED, what, reason.also)
+    return reason
+
+
+def look_at_seed(services: Services, model: Model, record: ModelRecord | None) -> Observed:
+    """Look at the table of a seed; what cannot be read is an error of the seed."""
+    try:
+        return observe_target(services, model, record)
+    except (TableError, OSError) as error:
+        raise not_read(model, error) from error
+
+
+def seeds_to_load(
+    services: Services,
+    project: Project,
+    names: Iterable[str],
+    records: Mapping[str, ModelRecord],
+    run_timestamp: dt.datetime,
+) -> dict[str, tuple[str, ...]]:
+    """Say of each model which seeds it reads, through views too, that `seed` would load again.
+
+    What reads a seed drifts when the seed is loaded, not before: until then its table is as it was.
+    """
+    messages: dict[str, str] = {}
+    found = {}
+    for name in names:
+        above = [up for up in parents_of(project, project.models[name]) if up in project.seeds]
+        for seed in above:
+            if seed not in messages:
+                reason = seed_reason(services, project.seeds[seed], records, run_timestamp)
+                # of what was never loaded or cannot be read its readers say more
+                silent = reason.state in (State.CURRENT, State.NEVER_RUN, State.UNREADABLE)
+                messages[seed] = "" if silent else f"{seed}: {reason}; penstock seed loads it"
+        lines = tuple(messages[seed] for seed in above if messages[seed])
+        if lines:
+            found[name] = lines
+    return found
+
 
 STRATEGY = "seed"
 _RAW_VIEW, _TYPED_VIEW = "penstock_seed_raw", "penstock_seed_typed"
@@ -102,13 +180,11 @@ def define_seed(session: StepSession, seed: Seed) -> Schema:
     typed = _relation(seed, _TYPED_VIEW, {"header": "true", "inferSchema": "true"})
     inferred = _known(seed, session.bind([raw, typed])[_TYPED_VIEW])
     declared = {column.name.lower(): column.type for column in _typed(seed)}
-    casts = [_cast(column, declared.get(column.name.lower())) for column in inferred.columns]
+    casts = [
+        f"CAST({name} AS {declared.get(column.name.lower()) or column.type}) AS {name}"
+        for column, name in ((each, quoted(each.name)) for each in inferred.columns)
+    ]
     return session.define(QUERY_VIEW, f"SELECT {', '.join(casts)} FROM {quoted(_RAW_VIEW)}")
-
-
-def _cast(column: Column, declared: str | None) -> str:
-    name = quoted(column.name)
-    return f"CAST({name} AS {declared or column.type}) AS {name}"
 
 
 def _typed(seed: Seed) -> tuple[Column, ...]:
@@ -117,18 +193,17 @@ def _typed(seed: Seed) -> tuple[Column, ...]:
 
 def _known(seed: Seed, found: Schema) -> Schema:
     """Refuse a file without columns, and declared columns that the file does not have."""
-    name = Path(seed.path).name
-    if not found.columns:
-        raise _bad(seed, f"{name} has no columns", "write its header into the first line")
     missing = [column.name for column in seed.columns if found.find(column.name) is None]
-    if missing:
-        known = ", ".join(found.names[:20])
-        raise _bad(seed, f"{name} has no column {missing[0]!r}", f"its columns are: {known}")
-    return found
-
-
-def _bad(seed: Seed, sentence: str, hint: str) -> PenstockError:
-    return TableError("bad-seed", sentence, where=seed.where, hint=hint)
+    if found.columns and not missing:
+        return found
+    what = f"column {missing[0]!r}" if found.columns else "columns"
+    known = f"its columns are: {', '.join(found.names[:20])}"
+    raise TableError(
+        "bad-seed",
+        f"{Path(seed.path).name} has no {what}",
+        where=seed.where,
+        hint=known if found.columns else "write its header into the first line",
+    )
 
 
 def _relation(

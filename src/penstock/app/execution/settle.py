@@ -11,27 +11,25 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from penstock.app.checking.chosen import checks_of_step
-from penstock.app.checking.inputs import CheckedRows, CheckInputs
-from penstock.app.checking.output import added_rows, replaced_rows
-from penstock.app.checking.results import decided, refused
-from penstock.app.checking.staging import drop_staged, staging_folder
+from penstock.app.checking.flags import drop_staged, staging_folder
+from penstock.app.checking.results import CheckedRows, CheckInputs, decided, refused
 from penstock.app.checking.target import CheckTarget
+from penstock.app.checking.watch import added_rows, replaced_rows
 from penstock.app.execution.commit import Committer, Ended
 from penstock.app.execution.results import failed_by, with_checks
-from penstock.app.observation.inputs import Inputs
 from penstock.app.observation.observe import ObservedTables
-from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.undo import can_be_tried_again, flag_if_overwritten
+from penstock.app.preparing.outcomes import can_be_tried_again, flag_if_overwritten
+from penstock.app.preparing.run_context import Context, Inputs
 from penstock.app.reports import ModelResult
 from penstock.app.services.services import Services
 from penstock.app.services.workers import on_record, on_worker
 from penstock.core.check_results import Checked, InvariantReport
 from penstock.core.checks import OnFailure
 from penstock.core.errors import PenstockError, TableError
-from penstock.core.model import InputMapping, Model
+from penstock.core.model import Model
 from penstock.core.names import InputName
 from penstock.core.partitions.mapping import downstream
-from penstock.core.partitions.partition import Grid, Span, key_pairs
+from penstock.core.partitions.partition import Grid, key_pairs
 from penstock.core.partitions.ranges import Ranges, count, difference, intersection, union
 from penstock.core.ports.checks import Unsettled
 from penstock.core.ports.engine import StepSession
@@ -41,7 +39,7 @@ from penstock.core.strategy import Writing
 from penstock.plan.cascade import mapped_to
 from penstock.plan.changes import column_of, touched_since
 from penstock.plan.resolve import Segment, body_of
-from penstock.plan.values import Options, Step
+from penstock.plan.values import Step
 from penstock.strategies.relations import leaves
 
 EVERYTHING: Ranges = ((-(2**62), 2**62),)
@@ -86,21 +84,17 @@ def _moved(services: Services, context: Context, model: Model, here: tuple[Segme
     found = mapped_to(context.project, model, here, cut)
     for segment in here:
         for mapping in segment.body.inputs:
-            if mapping.input.name in bases:
-                spans = _touched(services, context, mapping)
+            name, column = mapping.input.name, column_of(mapping)
+            if name in bases:
+                uri = services.project.uri_of(services.project.table_of(mapping.input))
+                facts = services.log.facts(uri)
+                known = facts.schema.find(column) if facts is not None and column else None
+                kinds = {column: known.type} if known is not None else {}
+                commits = services.places.touched(uri, bases[name], kinds)
+                spans = touched_since(commits, bases[name], column)
                 below = downstream(mapping.mapping, model.grid, (segment.range,), spans, Grid())
                 found = union(found, below)
     return found
-
-
-def _touched(services: Services, context: Context, mapping: InputMapping) -> tuple[Span, ...]:
-    name, column = mapping.input.name, column_of(mapping)
-    uri = services.project.uri_of(services.project.table_of(mapping.input))
-    facts = services.log.facts(uri)
-    known = facts.schema.find(column) if facts is not None and column else None
-    kinds = {column: known.type} if known is not None else {}
-    commits = services.places.touched(uri, context.bases[name], kinds)
-    return touched_since(commits, context.bases[name], column)
 
 
 def _cut(step: Step, ranges: Ranges) -> tuple[Step, ...]:
@@ -187,11 +181,14 @@ def _settled(services: Services, run: str, what: Unsettled, *, writes: bool) -> 
             raise
         error.hint = error.hint or _WAY_OUT.format(intent)
         stuck = replace(result, status="failed", error=error)
-        failed = _within(model, intent, intent.ords, due=what.rollback_due)
+        regridded = model.grid != intent.grid
+        failed = EVERYTHING if what.rollback_due or regridded else intent.ords
         unlooked = frozenset() if what.rollback_due else frozenset({model.name})
         return Settled((stuck,), {model.name: failed}, unlooked)
     result = with_checks(replace(result, version=ended.outcome.settled_version), ended)
-    failed = _within(model, intent, failed_by(ended), due=_is_due(ended))
+    failed = failed_by(ended)
+    if failed and (_is_due(ended) or model.grid != intent.grid):
+        failed = EVERYTHING  # nothing may be built on, or its partitions are others now
     return Settled((result,), {model.name: failed} if failed else {})
 
 
@@ -216,11 +213,6 @@ def _is_due(ended: Ended) -> bool:
     if checked is None or checked.failure is None or ended.undone is not None:
         return False
     return checked.mode is OnFailure.ROLLBACK and ended.outcome.version is not None
-
-
-def _within(model: Model, intent: Intent, failed: Ranges, *, due: bool) -> Ranges:
-    """Give what may not be built on: all where a rollback is due, or partitions are others now."""
-    return EVERYTHING if failed and (due or model.grid != intent.grid) else failed
 
 
 def _result(model: Model, what: Unsettled, intent: Intent) -> ModelResult:
@@ -248,7 +240,13 @@ class _Settling:
     def settle(self) -> Ended:
         """Evaluate what is pending, undo what must be undone."""
         services, intent, model = self.services, self.what.step.intent, self.model
-        context = self._context(intent)
+        context = Context(
+            run=self.run,
+            run_timestamp=intent.run_timestamp,
+            project=services.project,
+            view=ObservedTables.empty(intent.run_timestamp),
+            records=dict(services.reading.records.models()),
+        )
         with services.engine.session(model.name, model.where) as session:
             checked = self.what.checked
             if checked is None:
@@ -263,21 +261,28 @@ class _Settling:
 
     def _checked(self, context: Context, session: StepSession) -> Checked:
         """Look at the rows; those of a step that the model would not make so now fail unlooked."""
-        intent, model = self.what.step.intent, self.model
+        intent, model, project = self.what.step.intent, self.model, self.services.project
+        checks = checks_of_step(project, model, intent.fingerprint.version, context.options)
         if model.grid == intent.grid and model.strategy_name == intent.strategy:
-            return self._evaluate(context, session)
+            target = CheckTarget(
+                services=self.services,
+                context=context,
+                session=session,
+                model=model,
+                checks=checks,
+                inputs=Inputs(self._reads(model), intent.inputs),
+                windows=intent.windows,
+                partitions=intent.ords,
+            )
+            return self._evaluate(target)
         check_inputs = CheckInputs(intent.run_timestamp, grid=intent.grid, partitions=intent.ords)
         why = f"{model.name} is built otherwise now than by step {intent.step}"
-        checks = checks_of_step(
-            self.services.project, model, intent.fingerprint.version, context.options
-        ).after
-        results = tuple(refused(check, check_inputs, why) for check in checks)
+        results = tuple(refused(check, check_inputs, why) for check in checks.after)
         version = self.outcome.stands_at
         return decided(intent, OnFailure.FLAG, InvariantReport((), results), version)
 
-    def _evaluate(self, context: Context, session: StepSession) -> Checked:
+    def _evaluate(self, check_target: CheckTarget) -> Checked:
         services, intent, outcome = self.services, self.what.step.intent, self.outcome
-        check_target = self._check_target(context, session)
         folder = staging_folder(services, intent.table, intent.step)
         version = outcome.stands_at
         if version is not None and services.places.missing_files(intent.uri, version):
@@ -305,21 +310,6 @@ class _Settling:
             return added_rows(check_target.session, intent.uri, made, folder)
         return check_target.left_of_step(version)
 
-    def _check_target(self, context: Context, session: StepSession) -> CheckTarget:
-        intent, model = self.what.step.intent, self.model
-        return CheckTarget(
-            services=self.services,
-            context=context,
-            session=session,
-            model=model,
-            checks=checks_of_step(
-                self.services.project, model, intent.fingerprint.version, context.options
-            ),
-            inputs=Inputs(self._reads(model), intent.inputs),
-            windows=intent.windows,
-            partitions=intent.ords,
-        )
-
     def _reads(self, model: Model) -> dict[InputName, Read]:
         """Give how inputs are read at the versions that the step pinned."""
         project, intent = self.services.project, self.what.step.intent
@@ -332,14 +322,3 @@ class _Settling:
                 uri = source.path if source else project.uri_of(project.table_of(name))
                 found[name] = DeltaRead(uri, pin.version)
         return found
-
-    def _context(self, intent: Intent) -> Context:
-        services = self.services
-        return Context(
-            run=self.run,
-            run_timestamp=intent.run_timestamp,
-            project=services.project,
-            view=ObservedTables.empty(intent.run_timestamp),
-            records=dict(services.reading.records.models()),
-            options=Options(),
-        )

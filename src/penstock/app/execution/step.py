@@ -6,24 +6,127 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
+from penstock.app.checking.chosen import checks_of_step
 from penstock.app.checking.gates import Ahead, look_ahead, look_at_views, version_of
-from penstock.app.execution.commit import Committer, Ended
+from penstock.app.checking.target import CheckTarget
+from penstock.app.checking.watch import watched
+from penstock.app.execution.commit import Committer, Ended, alter_each
 from penstock.app.execution.partitions import look as look_at_partitions
 from penstock.app.execution.partitions import read_by, ready_partitions
 from penstock.app.execution.step_state import StepState, known
-from penstock.app.execution.tables import bring_properties, ready_table
-from penstock.app.execution.tables import look as look_at_table
-from penstock.app.observation.inputs import Inputs, pin_names
-from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import decide
+from penstock.app.preparing.run_context import Context, pin_names
+from penstock.app.preparing.statements import build_of, decide
+from penstock.app.preparing.step_inputs import Looking, StepInputs, table_gone
 from penstock.app.services.services import Services
 from penstock.core.model import Body, Model
 from penstock.core.partitions.partition import write_ranges
+from penstock.core.ports.engine import StepSession
 from penstock.core.steps.inputs import ViewPin
 from penstock.core.steps.step import Intent, StepKind
+from penstock.core.strategy import Writing
+from penstock.plan.evolution import layout_change
 from penstock.plan.resolve import body_of
 from penstock.plan.values import Step
 from penstock.strategies.relations import leaves
+from penstock.strategies.reshape import allow_widening, alter_properties
+
+
+def look_at_table(state: StepState, session: StepSession) -> StepState:
+    """Open windows, define the query as `penstock_query`, compare it with the table."""
+    services, context, step, model = state.services, state.context, state.step, state.model
+    found = Looking(services, context, step, model, state.inputs).look(session)
+    opened = found.opened
+    intent = replace(
+        state.intent,
+        windows=opened.windows if opened else (),
+        watermarks=opened.watermarks if opened else (),
+        lowers_watermarks=step.initial,
+        cut_at=context.as_of if opened and opened.is_cut else None,
+        passed_by=found.passed_by,
+        base_version=found.facts.version if found.facts else None,
+    )
+    version, options = model.fingerprint.version, context.options
+    checks, target = checks_of_step(services.project, model, version, options), None
+    if not checks.is_empty:
+        target = CheckTarget(
+            services=services,
+            context=context,
+            session=session,
+            model=model,
+            checks=checks,
+            inputs=state.inputs,
+            windows=intent.windows,
+        )
+    is_idle = found.has_nothing_to_read and not step.initial
+    return replace(
+        state,
+        intent=intent,
+        step_inputs=found,
+        check_target=target,
+        late=found.late,
+        is_idle=is_idle,
+        changes=() if is_idle else found.schema_changes,
+    )
+
+
+def ready_table(state: StepState) -> StepState:
+    """Choose the step's work; make the metadata commits that must come before it.
+
+    Where a gate may hold rows back they come once these have passed; a step that has nothing to
+    read makes none.
+    """
+    target, found, model = state.check_target, state.step_inputs, state.model
+    if target is None:
+        build = build_of(state.services, state.context, model, found)
+        state = replace(state, work=model.strategy.work(build))
+    else:
+        watching, work = watched(target, found, state.said)
+        state = replace(state, watch=watching, work=work)
+    watch = state.watch
+    if state.is_idle:
+        return state
+    if watch is not None and watch.blocks:
+        later = replace(watch, prepare=lambda: _altered(state, found).base_version)
+        return replace(state, watch=later)
+    return replace(state, intent=_altered(state, found))
+
+
+def _altered(state: StepState, found: StepInputs) -> Intent:
+    """Make the metadata commits; give the intent that follows them."""
+    intent, model = state.intent, state.model
+    facts, services = found.facts, state.services
+    if facts is None or found.table is None or intent.writing is Writing.WHOLE:
+        return intent
+    target = services.project.sql_of(model.table)
+    statements = alter_properties(target, model, facts)
+    if found.evolution.widened:
+        statements = (*allow_widening(target, facts.properties), *statements)
+    record = state.context.records.get(intent.model)
+    kept = record.fingerprint if record and record.fingerprint else intent.fingerprint
+    altering = replace(intent, base_version=facts.version, fingerprint=kept)
+    altered, _ = alter_each(state.committer, altering, statements)
+    return replace(intent, base_version=altered.base_version)
+
+
+def bring_properties(state: StepState) -> StepState:
+    """Bring properties and comments up to date; rows, inputs and watermarks stay on record."""
+    services, model, intent = state.services, state.model, state.intent
+    record = state.context.records[intent.model]
+    session = state.closing.enter_context(services.engine.session(model.name, model.where))
+    state.committer.open(session)
+    facts = services.log.facts(intent.uri)
+    if facts is None or record.fingerprint is None:
+        raise table_gone(model)
+    # a layout that only a full refresh brings is still to be told of by the next plan
+    moved = layout_change(model, facts).moved
+    layout = record.fingerprint.layout if moved else model.fingerprint.layout
+    made = replace(record.fingerprint, layout=layout)
+    intent = replace(intent, base_version=facts.version, fingerprint=made)
+    statements = alter_properties(services.project.sql_of(model.table), model, facts)
+    _, ended = alter_each(state.committer, intent, statements)
+    if ended is None:
+        raise table_gone(model)
+    return replace(state, ended=ended)
 
 
 def pin(state: StepState) -> StepState:
@@ -35,19 +138,17 @@ def pin(state: StepState) -> StepState:
     # the wait comes first, or the pins would be older than what the other run has written meanwhile
     state.committer.await_target(intent)
     with state.committer.rejecting(intent):
-        inputs = state.held.inputs if state.held else _pinned(state)
+        if state.held:
+            inputs = state.held.inputs
+        else:  # the own table of partitions later, as it may not be there yet
+            model, body = state.model, state.body
+            names = read_by(state, body, own=False) if body else leaves(services.project, model)
+            inputs = pin_names(services, model, names, context.records, context.view)
         intent = replace(intent, inputs=inputs.pins)
         reads_views = any(isinstance(each.pin, ViewPin) for each in inputs.pins)
         if reads_views and not (state.held or step.only_alters):
             look_at_views(services, context, step.key, intent, inputs, step.partitions)
     return replace(state, intent=intent, inputs=inputs)
-
-
-def _pinned(state: StepState) -> Inputs:
-    """Pin what the step reads; the own table of partitions later, as it may not be there yet."""
-    services, context, model, body = state.services, state.context, state.model, state.body
-    names = leaves(services.project, model) if body is None else read_by(state, body, own=False)
-    return pin_names(services, model, names, context.records, context.view)
 
 
 def look(state: StepState) -> StepState:
@@ -94,13 +195,13 @@ def stage(state: StepState) -> StepState:
         if not watch.blocks:
             decided, observed = watch.passing(decided)
             return replace(state, decided=decided, observed=observed)
-        held = watch.hold(begun, decided)
+        statement, checked = watch.hold(begun, decided)
         committer.fault("after-evaluating")
-    committer.record(begun, held.checked)
+    committer.record(begun, checked)
     committer.fault("after-checks")
-    published, failed = replace(decided, statement=held.statement), held.checked.failure is not None
-    kept_back = failed and held.statement is None
-    return replace(state, decided=published, checked=held.checked, is_kept_back=kept_back)
+    kept_back = checked.failure is not None and statement is None
+    published = replace(decided, statement=statement)
+    return replace(state, decided=published, checked=checked, is_kept_back=kept_back)
 
 
 def write(state: StepState) -> StepState:

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.app.observation.log_reader import Lazy, LogReader, is_newer, newest_change, record_pin
+from penstock.app.observation.log_reader import Lazy, LogReader, is_newer
 from penstock.app.observation.observe import (
     is_as_left,
     last_writer,
@@ -23,12 +23,11 @@ from penstock.core.partitions.ranges import Ranges, count, intersection, merged,
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionRun, PartitionsRecord, Status
 from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
-from penstock.plan.changes import Changes, PartitionsNow, TableNow, TargetNow, differences
-from penstock.plan.drift.detect import Evidence, PartitionCode, detect_drift
-from penstock.plan.drift.inputs import sources_below
-from penstock.plan.drift.verdict import Verdict, all_current, unreadable
+from penstock.plan.changes import Changes, PartitionsNow, TableNow, differences, sources_below
+from penstock.plan.detect_drift import Evidence, detect_drift
 from penstock.plan.resolve import due, resolve
-from penstock.plan.values import Owner, error_line
+from penstock.plan.values import Observed, error_line
+from penstock.plan.verdict import Verdict, all_current, unreadable
 
 
 @dataclass(slots=True)
@@ -74,7 +73,11 @@ class DriftDetection:
     def changes(self) -> Changes:
         """What changed in inputs since anybody read them."""
         if self._changes is None:
-            self._changes = self._open_changes()
+            tables = {*self.sources, *self.project.models, *self.project.seeds} - set(self.parts)
+            self._changes = Changes(
+                Lazy(self.parts, self._partitions_now),
+                Lazy(sorted(tables), self._table_now),
+            )
         return self._changes
 
     def meaning(self, fingerprint: Fingerprint) -> str:
@@ -99,7 +102,7 @@ class DriftDetection:
         evidence = self._evidence(model, parts, same=not relaid)
         known = union(wanted, merged((run.low, run.high) for run in evidence.runs))
         segments = resolve(model, run_date, known)
-        found = detect_drift(model, PartitionCode(known, segments), evidence, self.changes)
+        found = detect_drift(model, known, segments, evidence, self.changes)
         return _relaid(found, relaid) if relaid else found
 
     def _relaid(self, model: Model, parts: PartitionsRecord) -> str:
@@ -169,7 +172,8 @@ class DriftDetection:
         pin = parts.pins.get(name)
         above = self.parts.get(name)
         if above is not None:
-            return is_newer(pin, parts.steps, above.table_id, newest_change(above))
+            versions = (g.commit_high for g in above.groups if g.commit_high is not None)
+            return is_newer(pin, parts.steps, above.table_id, max(versions, default=None))
         model = self.project.models.get(name)
         record = self.records.get(name)
         if model is not None or name in self.project.seeds:
@@ -202,18 +206,18 @@ class DriftDetection:
         lost = (self.broken[name] for name in below if name in self.broken)
         return "; ".join(error_line(error) for error in lost)
 
-    def _target(self, model: Model, parts: PartitionsRecord | None) -> TargetNow:
+    def _target(self, model: Model, parts: PartitionsRecord | None) -> Observed:
         uri = self.project.uri_of(model.table)
         head = self.log_reader.head(uri, str(model.table))
         if head is None:
-            return TargetNow()
+            return Observed()
         if parts is None or not parts.table_id:
-            writer = self._last_writer(uri)
+            writer = last_writer(self.services.log.commits(uri, -1, partial=True))
             if of_this_project(self.services, writer):
-                return TargetNow(there=True, ever_ours=True)
-            return TargetNow(there=True, owner=others(self.services, writer))
+                return Observed(there=True, ever_ours=True)
+            return Observed(there=True, owner=others(self.services, writer))
         if self._untouched(model, parts):
-            return TargetNow(there=True, table_id=parts.table_id, ever_ours=True)
+            return Observed(there=True, table_id=parts.table_id, ever_ours=True)
         partition = model.partition
         settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
         after = min(settled, default=-1)
@@ -225,13 +229,16 @@ class DriftDetection:
         lying = None
         if foreign and partition is not None and table_id == parts.table_id:
             lying = self.services.places.lying(uri, partition.field, partition.type)
-        same = table_id == parts.table_id
-        written = not same or any(commit.step for commit in foreign)
-        owner = others(self.services, self._last_writer(uri)) if written else None
-        return TargetNow(
+        same, owner = table_id == parts.table_id, None
+        ever_ours = same
+        if not same or any(commit.step for commit in foreign):
+            commits = self.services.log.commits(uri, -1, partial=True)
+            owner = others(self.services, last_writer(commits))
+            ever_ours = same or any(c.step and c.store == self.log_reader.store for c in commits)
+        return Observed(
             there=True,
             table_id=table_id,
-            ever_ours=same or self._is_ever_ours(uri),
+            ever_ours=ever_ours,
             foreign=foreign,
             lying=lying,
             gap=tail.gap,
@@ -239,16 +246,8 @@ class DriftDetection:
             owner=owner,
         )
 
-    def _open_changes(self) -> Changes:
-        tables = {*self.sources, *self.project.models, *self.project.seeds} - set(self.parts)
-        return Changes(
-            Lazy(self.parts, self._partitions_now),
-            Lazy(sorted(tables), self._table_now),
-        )
-
     def _partitions_now(self, name: str) -> PartitionsNow:
-        parts = self.parts[name]
-        return PartitionsNow(parts.table_id, parts.grid, self._runs_of(name))
+        return PartitionsNow(self.parts[name].table_id, self.parts[name].grid, self._runs_of(name))
 
     def _runs_of(self, name: str) -> tuple[PartitionRun, ...]:
         """Read the records of a model once, for its own verdict and for those below it."""
@@ -269,21 +268,13 @@ class DriftDetection:
         model, record = self.project.models.get(name), self.records.get(name)
         if model is not None and model.is_view:
             return TableNow(ViewPin(record.step_seq if record else 0))
-        now = record_pin(record) if record else None
-        if now is None or record is None:
+        if record is None or record.commit_version is None:
             return TableNow(NoPin())
-        if isinstance(now, DeltaPin) and now.version <= least:
+        now = DeltaPin(record.table_id, record.commit_version)
+        if now.version <= least:
             return TableNow(now)
         table = model.table if model is not None else self.project.seeds[name].table
         return TableNow(now, self._news(str(table), self.project.uri_of(table), least))
-
-    def _is_ever_ours(self, uri: str) -> bool:
-        """Whether the log of a table holds a commit of this store."""
-        commits = self.services.log.commits(uri, -1, partial=True)
-        return any(commit.step and commit.store == self.log_reader.store for commit in commits)
-
-    def _last_writer(self, uri: str) -> Owner | None:
-        return last_writer(self.services.log.commits(uri, -1, partial=True))
 
     def _news(self, name: str, uri: str, least: int) -> tuple[Touched, ...]:
         """Give the commits that changed a table; one that nobody can tell of may change all."""

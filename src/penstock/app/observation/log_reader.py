@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -10,14 +12,13 @@ from typing import Generic, TypeVar
 
 from penstock.app.observation.observe import gap_of
 from penstock.app.services.services import Services
-from penstock.core.columns.schema import Schema
 from penstock.core.errors import StateError, TableError
 from penstock.core.facts import Head, Seen, Touched
 from penstock.core.names import InputKind
 from penstock.core.partitions.partition import Grain, has_positions, position
 from penstock.core.project import Project
-from penstock.core.records import LeastPin, ModelRecord, PartitionsRecord
-from penstock.core.steps.inputs import DeltaPin, Pin, ViewPin
+from penstock.core.records import LeastPin, ModelRecord
+from penstock.core.steps.inputs import DeltaPin, ViewPin
 from penstock.core.steps.window import Bound, Watermark
 from penstock.core.strategy import WindowSettings
 from penstock.plan.changes import column_of
@@ -62,8 +63,8 @@ class Needs:
     """
 
     floors: Mapping[str, int]
-    columns: Mapping[str, frozenset[str]]
-    grains: Mapping[tuple[str, str], frozenset[Grain]]
+    columns: Mapping[str, AbstractSet[str]]
+    grains: Mapping[tuple[str, str], AbstractSet[Grain]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +152,7 @@ class LogReader:
         if read is not None and reaches and read.columns.issuperset(columns):
             return read
         needs = self.needs()
-        wanted = needs.columns.get(name, frozenset()).union(columns)
-        wanted = wanted | (read.columns if read is not None else frozenset())
+        wanted = frozenset(columns).union(needs.columns.get(name, ()), read.columns if read else ())
         start = known.version if known else min(after, needs.floors.get(name, after))
         found = self._above(name, uri, start, wanted)
         if found.seen.table_id:
@@ -167,11 +167,11 @@ class LogReader:
         if known is not None and known.table_id not in ("", facts.table_id):
             start = -1  # another table: what was noted is not about it
         grains = self.needs().grains
-        kinds = {
-            column: kind
-            for column, kind in _kinds(facts.schema, columns).items()
-            if all(has_positions(kind, grain) for grain in grains.get((name, column), ()))
-        }
+        kinds = {}
+        for column in sorted(columns):
+            kind = known_column.type if (known_column := facts.schema.find(column)) else ""
+            if kind and all(has_positions(kind, each) for each in grains.get((name, column), ())):
+                kinds[column] = kind
         gap = None
         try:
             commits = self.services.places.touched(uri, start, kinds)
@@ -183,11 +183,6 @@ class LogReader:
             gap = gap_of(start, head.version, left)
         seen = Seen(name, facts.table_id, head.version)
         return _Reading(start, columns, seen, Tail(commits, gap))
-
-
-def _kinds(schema: Schema, columns: Iterable[str]) -> dict[str, str]:
-    found = {name: schema.find(name) for name in sorted(columns)}
-    return {name: column.type for name, column in found.items() if column is not None}
 
 
 def open_log_reader(services: Services) -> LogReader:
@@ -203,18 +198,18 @@ def _needs(services: Services) -> Needs:
     tables = {name: str(model.table) for name, model in project.models.items()}
     tables |= {name: str(seed.table) for name, seed in project.seeds.items()}
     floors: dict[str, int] = {}
-    columns: dict[str, set[str]] = {}
-    grains: dict[tuple[str, str], set[Grain]] = {}
+    columns: dict[str, set[str]] = defaultdict(set)
+    grains: dict[tuple[str, str], set[Grain]] = defaultdict(set)
 
     def ask(name: str, version: int | None, *asked: str) -> None:
         key = tables.get(name, name)
-        columns.setdefault(key, set()).update(asked)
+        columns[key].update(asked)
         if version is not None:
             floors[key] = min(version, floors.get(key, version))
 
-    for name, column, grain in columns_in_use(services):
+    for name, column, grain in _columns_in_use(project):
         ask(name, None, column)
-        grains.setdefault((tables.get(name, name), column), set()).add(grain)
+        grains[tables.get(name, name), column].add(grain)
     for record in records.models().values():
         for name, pin in record.pins.items():
             ask(name, pin.version if isinstance(pin, DeltaPin) else None)
@@ -228,11 +223,17 @@ def _needs(services: Services) -> Needs:
         )
         for name, least in parts.pins.items():
             ask(name, least.version if least.kind == "delta" else None)
-    return Needs(
-        floors,
-        {key: frozenset(asked) for key, asked in columns.items()},
-        {key: frozenset(asked) for key, asked in grains.items()},
-    )
+    return Needs(floors, columns, grains)
+
+
+def _columns_in_use(project: Project) -> Iterator[tuple[str, str, Grain]]:
+    """Give inputs, a column by which somebody asks where each changed, and whose grain asks."""
+    for model in project.models.values():
+        if model.partition is not None:
+            yield model.name, model.partition.field, model.grid.grain
+        for mapping in (m for v in model.versions for body in v.bodies for m in body.inputs):
+            if column := column_of(mapping):
+                yield mapping.input.name, column, model.grid.grain
 
 
 def tables_below(project: Project, name: str) -> Iterator[str]:
@@ -245,19 +246,6 @@ def tables_below(project: Project, name: str) -> Iterator[str]:
                 yield each.name
 
 
-def columns_in_use(services: Services) -> Iterator[tuple[str, str, Grain]]:
-    """Give inputs, a column by which somebody asks where each changed, and whose grain asks."""
-    for model in services.project.models.values():
-        if model.partition is not None:
-            yield model.name, model.partition.field, model.grid.grain
-        for version in model.versions:
-            for body in version.bodies:
-                for mapping in body.inputs:
-                    column = column_of(mapping)
-                    if column:
-                        yield mapping.input.name, column, model.grid.grain
-
-
 def is_newer(pin: LeastPin | None, steps: int, table_id: str, changed: int | None) -> bool:
     """Whether an input changed after some step read it; None has never changed."""
     if pin is None or pin.steps != steps:
@@ -265,19 +253,6 @@ def is_newer(pin: LeastPin | None, steps: int, table_id: str, changed: int | Non
     if pin.kind == "delta" and pin.table_ids - {table_id}:
         return True
     return changed is not None and changed > pin.version
-
-
-def record_pin(record: ModelRecord) -> Pin | None:
-    """Give the pin of a model's newest data change."""
-    if record.commit_version is None:
-        return None
-    return DeltaPin(record.table_id, record.commit_version)
-
-
-def newest_change(parts: PartitionsRecord) -> int | None:
-    """Give the version of the newest data change of any partition of a model."""
-    found = [group.commit_high for group in parts.groups if group.commit_high is not None]
-    return max(found, default=None)
 
 
 def note_written(services: Services, names: Iterable[str]) -> None:

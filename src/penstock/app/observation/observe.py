@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from penstock.app.services.services import Services
 from penstock.core.errors import PenstockError, TableError
-from penstock.core.facts import Head, Listing, LogCommit
+from penstock.core.facts import Head, Listing, LogCommit, Touched
 from penstock.core.model import Model, Source
-from penstock.core.names import InputKind
 from penstock.core.records import ModelRecord
 from penstock.core.steps.inputs import NoPin, Pin
 from penstock.core.steps.step import StepKind
 from penstock.core.steps.token import project_of, read_intent
-from penstock.plan.drift.target import is_replaced
+from penstock.plan.changes import sources_below
 from penstock.plan.values import Now, Observed, Owner, Versions
+from penstock.plan.verdict import is_replaced
 
 
 def last_writer(commits: Iterable[LogCommit]) -> Owner | None:
-    """Give the store whose step wrote rows last; None without any. It may be this one."""
-    writers = [commit for commit in commits if writes_rows(commit)]
-    if not writers:
-        return None
-    return Owner(project_of(writers[-1].token), writers[-1].store)
+    """Give the store whose step wrote rows last; None without any. It may be this one.
+
+    A property that it set on a foreign table does not count, nor a commit that holds nothing.
+    """
+    for commit in reversed([*commits]):
+        if commit.step and (commit.changes_data or commit.table_id):
+            with suppress(KeyError, ValueError):  # the token was cut
+                if read_intent(commit.token).kind is StepKind.ALTER:
+                    continue
+            return Owner(project_of(commit.token), commit.store)
+    return None
 
 
 def others(services: Services, writer: Owner | None) -> Owner | None:
@@ -43,19 +50,6 @@ def of_this_project(services: Services, writer: Owner | None) -> bool:
     if writer is None:
         return False
     return others(services, writer) is None or writer.project in ("", services.project.name)
-
-
-def writes_rows(commit: LogCommit) -> bool:
-    """Whether a step of penstock wrote rows or made the table.
-
-    A property that it set on a foreign table does not count, nor a commit that holds nothing.
-    """
-    if not commit.step or not (commit.changes_data or commit.table_id):
-        return False
-    try:
-        return read_intent(commit.token).kind is not StepKind.ALTER
-    except (KeyError, ValueError):  # the token was cut
-        return True
 
 
 def unrecorded_commits(services: Services, commits: Collection[LogCommit]) -> tuple[LogCommit, ...]:
@@ -131,34 +125,22 @@ def observe(
     pins: dict[str, Pin] = {}
     broken: dict[str, PenstockError] = {}
     listings: dict[str, Listing] = {}
-    for name in source_names(services, wanted):
+    for name in sources_below(project, *wanted):
         source = project.sources[name]
         try:
             pins[name] = pin_source(services, source, listings)
         except PenstockError as error:
             broken[name] = error
         except OSError as error:
-            broken[name] = _source_not_read(source, error)
+            broken[name] = TableError(
+                "source-unreadable",
+                f"source {source.table} cannot be read: {error}",
+                where=source.where,
+                hint="correct `path`, or make it readable",
+            )
     return ObservedTables(
         Now(run_timestamp, targets, pins, broken, unreadable=unreadable), listings
     )
-
-
-def source_names(services: Services, models: Iterable[Model]) -> list[str]:
-    """Give the sources that the models read, themselves or through views, sorted."""
-    found: set[str] = set()
-    waiting = [name for model in models for name in model.inputs]
-    seen = set(waiting)
-    while waiting:
-        name = waiting.pop()
-        if name.kind is InputKind.SOURCE:
-            found.add(name.name)
-        inner = services.project.models.get(name.name) if name.kind is InputKind.MODEL else None
-        if inner is not None and inner.is_view:
-            more = [each for each in inner.inputs if each not in seen]
-            seen.update(more)
-            waiting.extend(more)
-    return sorted(found)
 
 
 def observe_target(services: Services, model: Model, record: ModelRecord | None) -> Observed:
@@ -211,13 +193,14 @@ def _observe_there(
     if record is None or not record.succeeded_once or record.settled_version is None:
         writer = last_writer(services.log.commits(uri, -1, partial=True))
         if of_this_project(services, writer):
-            return Observed(head, ever_ours=True)
-        return Observed(head, owner=others(services, writer))
+            return Observed(there=True, ever_ours=True)
+        return Observed(there=True, owner=others(services, writer))
     relaid = record.fingerprint is None or record.fingerprint.layout != model.fingerprint.layout
     if is_as_left(head, record) and not relaid:
-        return Observed(head)
+        return Observed(there=True)
     facts = services.log.facts(uri)
-    seen = Observed(head, table_id=facts.table_id if facts else "", facts=facts if relaid else None)
+    table_id = facts.table_id if facts else ""
+    seen = Observed(there=True, table_id=table_id, facts=facts if relaid else None)
     if is_replaced(record, seen):
         commits = services.log.commits(uri, -1, partial=True)
         ever_ours = any(commit.store == services.reading.archive.store_id() for commit in commits)
@@ -226,18 +209,22 @@ def _observe_there(
             seen,
             ever_ours=ever_ours,
             owner=others(services, last_writer(commits)),
-            unrecorded=unrecorded_commits(services, since),
+            unrecorded=_as_touched(unrecorded_commits(services, since)),
         )
     commits, gap = _commits_above(services, uri, record.settled_version, head)
     store = services.reading.archive.store_id()
     foreign = tuple(c for c in commits if c.changes_data and c.store != store)
     return replace(
         seen,
-        foreign=foreign,
+        foreign=_as_touched(foreign),
         owner=others(services, last_writer(foreign)),
         gap=gap,
-        unrecorded=unrecorded_commits(services, commits),
+        unrecorded=_as_touched(unrecorded_commits(services, commits)),
     )
+
+
+def _as_touched(commits: Iterable[LogCommit]) -> tuple[Touched, ...]:
+    return tuple(Touched(c.version, c.time, c.operation, c.step, c.store, c.user) for c in commits)
 
 
 def is_as_left(head: Head, record: ModelRecord) -> bool:
@@ -280,24 +267,10 @@ def pin_source(services: Services, source: Source, listings: dict[str, Listing])
         return listings[str(source.table)].pin
     facts = services.log.facts(source.path)
     if facts is None:
-        raise no_source_table(source)
+        raise TableError(
+            "source-missing",
+            f"source {source.table} has no Delta table: {source.path}",
+            where=source.where,
+            hint="correct `path` or `format`, or create the table",
+        )
     return facts.pin
-
-
-def _source_not_read(source: Source, error: OSError) -> TableError:
-    return TableError(
-        "source-unreadable",
-        f"source {source.table} cannot be read: {error}",
-        where=source.where,
-        hint="correct `path`, or make it readable",
-    )
-
-
-def no_source_table(source: Source) -> PenstockError:
-    """Give the error of a Delta source that is not there (case J17)."""
-    return TableError(
-        "source-missing",
-        f"source {source.table} has no Delta table: {source.path}",
-        where=source.where,
-        hint="correct `path` or `format`, or create the table",
-    )

@@ -17,10 +17,10 @@ from penstock.core.partitions.ranges import Ranges, difference
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import cascaded, parents_of
-from penstock.plan.drift.detect import detect_table_drift
-from penstock.plan.drift.verdict import Verdict
+from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.resolve import dated
 from penstock.plan.values import State, Versions
+from penstock.plan.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)

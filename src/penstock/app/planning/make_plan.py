@@ -6,11 +6,11 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from penstock.app.execution.seed_step import seeds_to_load
 from penstock.app.execution.settle import Settled, pending_notes
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe
 from penstock.app.observation.project_state import ProjectState, dated_project, look
-from penstock.app.observation.seeds import seeds_to_load
 from penstock.app.planning.selection import check_named, divided, narrowed
 from penstock.app.preparing.run_context import Context
 from penstock.app.request import AnyRun
@@ -18,14 +18,14 @@ from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.facts import TableFacts
 from penstock.core.partitions.partition import Grain
-from penstock.core.partitions.ranges import Ranges, difference, intersection
-from penstock.plan.drift.detect import detect_table_drift
-from penstock.plan.drift.verdict import Verdict, gap_line
+from penstock.core.partitions.ranges import difference, intersection
+from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.history import check_prune
 from penstock.plan.planner import plan
-from penstock.plan.question import Scope
 from penstock.plan.resolve import due
+from penstock.plan.steps import Scope
 from penstock.plan.values import Blocked, Options, Plan, State, Step
+from penstock.plan.verdict import Verdict, gap_line
 
 _AHEAD = dt.timedelta(seconds=60)  # clocks of machines differ; a slip of that much is no mistake
 
@@ -51,12 +51,13 @@ class Planned:
 
         An undisturbed run would have failed there too; the next plan makes it anew.
         """
-        steps = tuple(
-            replace(step, partitions=left)
-            for step in self.plan.steps
-            if (left := _left_of(step, settled)) is not None
-        )
-        return replace(self, plan=replace(self.plan, steps=steps), settled=settled)
+        steps = []
+        for step in self.plan.steps:
+            stays = step.model in settled.unlooked
+            failed = () if stays else settled.failed.get(step.model, ())
+            if left := difference(step.partitions, failed):
+                steps.append(replace(step, partitions=left))
+        return replace(self, plan=replace(self.plan, steps=tuple(steps)), settled=settled)
 
     def without(self, stuck: Mapping[str, PenstockError]) -> Planned:
         """Give the plan in which models whose open step cannot be settled fail with the reason."""
@@ -74,20 +75,18 @@ class Planned:
         return replace(self, plan=made)
 
 
-def _left_of(step: Step, settled: Settled) -> Ranges | None:
-    failed = settled.failed.get(step.model)
-    if failed is None or step.model in settled.unlooked:
-        return step.partitions
-    return difference(step.partitions, failed) or None
-
-
 @in_one_state
 def make_plan(services: Services, request: AnyRun) -> Planned:
     """Select, look at tables and inputs, decide."""
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
     names, not_run, note = divided(services, request, run_timestamp)
-    _check_adopt(names, request.options)
+    if request.options.adopt and len(names) != 1:  # spec/project.md §6
+        raise UsageError(
+            "adopt-one-model",
+            f"--adopt takes over one table at a time; {len(names)} models are selected",
+            hint="name it: --select MODEL --adopt",
+        )
     check_prune([services.project.models[name] for name in names], request.options)
     project_state = look(services, names, run_timestamp)
     scope = _scope(project_state, request)
@@ -97,18 +96,9 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
     )
     pending = pending_notes(services)
     messages = (*made.notes, *gap_notes(project_state, names), *((note,) if note else ()), *pending)
-    notes = (*_warnings(services), *messages, *seed_notes(services, project_state, names))
+    warnings = (finding.render() for finding in services.project.findings)
+    notes = (*warnings, *messages, *seed_notes(services, project_state, names))
     return Planned(made, names, project_state, scope, notes, not_run)
-
-
-def _check_adopt(selected: Sequence[str], options: Options) -> None:
-    """Refuse `--adopt` for more than one model (spec/project.md §6)."""
-    if options.adopt and len(selected) != 1:
-        raise UsageError(
-            "adopt-one-model",
-            f"--adopt takes over one table at a time; {len(selected)} models are selected",
-            hint="name it: --select MODEL --adopt",
-        )
 
 
 def _scope(project_state: ProjectState, request: AnyRun) -> Scope:
@@ -189,27 +179,23 @@ def replan(services: Services, context: Context, step: Step, options: Options) -
     context.view.renew(observe(services, [name], context.records, context.run_timestamp))
     if not step.grid.is_whole:
         forced = step.trigger == "backfill" or options.full_refresh
-        if not forced and not _still_drift(services, step, context.run_timestamp):
-            return None
+        if not forced:
+            now = look(services, (name,), context.run_timestamp).detection.verdict(name)
+            if not intersection(now.drifted, step.partitions):
+                return None
         record = context.records.get(name)
         return replace(step, planned_on=record.last_step_seq if record else 0)
     made = plan(services.project, [name], context.records, context.view.now, options)
     if made.blocked:
         raise made.blocked[0].error
-    return _as_asked(made.steps[0], step) if made.steps else None
-
-
-def _as_asked(made: Step, planned: Step) -> Step:
-    """Keep what only a sync decides: a table that was to be made anew still is."""
-    if planned.trigger == "run" or made.only_alters:
-        return made
-    initial = made.initial or planned.initial
-    return replace(made, initial=initial, trigger=planned.trigger, notes=planned.notes)
-
-
-def _still_drift(services: Services, step: Step, run_timestamp: dt.datetime) -> bool:
-    verdict = look(services, (step.model,), run_timestamp).detection.verdict(step.model)
-    return bool(intersection(verdict.drifted, step.partitions))
+    if not made.steps:
+        return None
+    found = made.steps[0]
+    if step.trigger == "run" or found.only_alters:
+        return found
+    # what only a sync decides stays: a table that was to be made anew still is
+    initial = found.initial or step.initial
+    return replace(found, initial=initial, trigger=step.trigger, notes=step.notes)
 
 
 @in_one_state
@@ -240,7 +226,3 @@ def seed_notes(
         services, project_state.project, names, project_state.records, project_state.run_timestamp
     )
     return tuple(dict.fromkeys(line for lines in found.values() for line in lines))
-
-
-def _warnings(services: Services) -> tuple[str, ...]:
-    return tuple(finding.render() for finding in services.project.findings)

@@ -15,7 +15,7 @@ from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, intersection, merged
 from penstock.core.project import Project
-from penstock.plan.drift.verdict import Verdict
+from penstock.plan.verdict import Verdict
 from penstock.project.selectors import Known, exact_names, select
 
 
@@ -27,15 +27,13 @@ def selected_models(
     Drift and results are read only when a selector asks for them.
     """
     asked = " ".join((*include, *exclude))
-    states = _states(services, run_timestamp) if "state:" in asked else {}
+    states = {}
+    if "state:" in asked:
+        found = detect_drift(look(services, services.project.models, run_timestamp))
+        states = {name: found.states(name) for name in found.project_state.names}
     results = services.reading.records.last_results() if "result:" in asked else {}
     known = Known(states, {name: str(status).lower() for name, status in results.items()})
     return select(services.project, include, exclude, known)
-
-
-def _states(services: Services, run_timestamp: dt.datetime) -> dict[str, frozenset[str]]:
-    drift_report = detect_drift(look(services, services.project.models, run_timestamp))
-    return {name: drift_report.states(name) for name in drift_report.project_state.names}
 
 
 Divided = tuple[tuple[str, ...], tuple[str, ...], str]
@@ -57,7 +55,9 @@ def divided(services: Services, request: AnyRun, run_timestamp: dt.datetime) -> 
     names = selected_models(services, request.select, request.exclude, run_timestamp)
     snapshots = _snapshots(project, names)
     others = tuple(name for name in names if name not in snapshots)
-    named = _named(project, request.select)
+    known = {str(model.table).lower(): name for name, model in project.models.items()}
+    known |= {name.lower(): name for name in project.models}
+    named = [known[n] for name in exact_names(request.select) if (n := name.lower()) in known]
     if isinstance(request, SnapshotRequest):
         refused = [name for name in named if not project.models[name].keeps_history]
         if not refused and not snapshots and not request.select:
@@ -84,12 +84,6 @@ def _snapshots(project: Project, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if project.models[name].keeps_history)
 
 
-def _named(project: Project, include: Sequence[str]) -> list[str]:
-    known = {str(model.table).lower(): name for name, model in project.models.items()}
-    known |= {name.lower(): name for name in project.models}
-    return [known[name.lower()] for name in exact_names(include) if name.lower() in known]
-
-
 def _not_a_snapshot(project: Project, names: list[str]) -> SelectorError:
     first = project.models[names[0]]
     more = f" (and {len(names) - 1} more are none)" if len(names) > 1 else ""
@@ -114,15 +108,23 @@ def narrowed(model: Model, given: Range, run_timestamp: dt.datetime, known: Rang
             return known
         today = run_timestamp.date()
         return intersection(known, (grid.holding(today - dt.timedelta(given.days - 1), today),))
-    low = grid.bound(given.first, last=False) if given.first is not None else known[0][0]
-    high = grid.bound(given.last, last=True) if given.last is not None else known[-1][1]
-    if low > high and given.first is not None and given.last is not None:
+    low, high = _ends(model, given)
+    least = low if given.first is not None else known[0][0]
+    most = high if given.last is not None else known[-1][1]
+    return intersection(known, merged([(least, most)]))
+
+
+def _ends(model: Model, given: Range) -> Numbers:
+    """Give the partitions that a range names; one end stands for both."""
+    low = model.grid.bound(given.first or given.last or "", last=False)
+    high = model.grid.bound(given.last or given.first or "", last=True)
+    if low > high:
         raise UsageError(
             "bad-value",
             f"--from {given.first} lies after --to {given.last}",
             hint="turn them round",
         )
-    return intersection(known, merged([(low, high)]))
+    return low, high
 
 
 def check_named(model: Model, given: Range, verdict: Verdict, there: Ranges) -> None:
@@ -130,11 +132,10 @@ def check_named(model: Model, given: Range, verdict: Verdict, there: Ranges) -> 
 
     Inside a range such partitions are passed over.
     """
-    asked = named_range(model, given)
-    if asked is None:
-        return
-    low, high = asked
     grid = model.grid
+    if grid.is_whole or (given.first is None and given.last is None):
+        return
+    low, high = _ends(model, given)
     if there and low > there[-1][1]:
         raise UsageError(
             "partition-not-due",
@@ -150,19 +151,3 @@ def check_named(model: Model, given: Range, verdict: Verdict, there: Ranges) -> 
             f"no version of {model.name} is for {grid.key(low)}{since}",
             hint="give a version an earlier effective_from",
         )
-
-
-def named_range(model: Model, given: Range) -> Numbers | None:
-    """Give the partitions that a range names; None where it names none."""
-    grid = model.grid
-    if grid.is_whole or (given.first is None and given.last is None):
-        return None
-    low = grid.bound(given.first or given.last or "", last=False)
-    high = grid.bound(given.last or given.first or "", last=True)
-    if low > high:
-        raise UsageError(
-            "bad-value",
-            f"--from {given.first} lies after --to {given.last}",
-            hint="turn them round",
-        )
-    return low, high

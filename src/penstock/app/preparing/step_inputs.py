@@ -6,10 +6,9 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from penstock.app.observation.inputs import Inputs
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe_target
-from penstock.app.preparing.run_context import Context
+from penstock.app.preparing.run_context import Context, Inputs
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue, read_typed
@@ -23,7 +22,7 @@ from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
 from penstock.core.steps.inputs import DeltaPin, DeltaRead, Pin, Relation
 from penstock.core.steps.window import Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
-from penstock.plan.schema.evolution import Evolution, evolve
+from penstock.plan.evolution import Evolution, evolve
 from penstock.plan.values import Step
 from penstock.plan.windows import (
     Measured,
@@ -99,11 +98,6 @@ class Measuring:
     arrived: Mapping[str, Arrived] = field(default_factory=dict)
     read_before: frozenset[str] = frozenset()
     was_cut: bool = False
-
-
-def views_of(bound: BoundQuery) -> dict[str, str]:
-    """Give the view of each input in a session that was bound without windows."""
-    return {relation.input.name: relation.view for relation in bound.relations}
 
 
 def measure(session: StepSession, what: Measuring) -> Opened:
@@ -204,7 +198,8 @@ def _late_in(session: StepSession, each: WindowedInput, what: Measuring) -> int 
     low = low_bound(what.settings, _known(what.watermarks, each.input))
     if arrived is None or low is None:
         return None
-    if all(_is_above(f.minimum.get(each.column), each, low.value) for f in arrived.files):
+    bounds = (_value(each, file.minimum.get(each.column)) for file in arrived.files)
+    if all(bound is not None and bound > low.value for bound in bounds):
         return 0
     before = f"{what.views[each.input]}_before"
     read = DeltaRead(arrived.uri, arrived.after)
@@ -215,10 +210,6 @@ def _late_in(session: StepSession, each: WindowedInput, what: Measuring) -> int 
         f"(SELECT count(*) FROM {quoted(before)} {below}) AS late"
     )
     return int(seen["late"] or 0)
-
-
-def _is_above(minimum: str | None, each: WindowedInput, low: TypedValue) -> bool:
-    return minimum is not None and TypedValue.parse(each.type, minimum) > low
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +229,12 @@ class StepInputs:
     late: int | None
     passed_by: tuple[str, ...] = ()
     has_nothing_to_read: bool = False
+
+    @property
+    def schema_changes(self) -> tuple[str, ...]:
+        """How the query's columns change the table, in words."""
+        added = (f"added {name}" for name in self.evolution.added)
+        return (*added, *(f"widened {name}" for name in self.evolution.widened))
 
 
 NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)
@@ -263,7 +260,11 @@ class Looking:
         bound = self._bind(windows)
         session.bind(bound.relations)
         query = session.define(QUERY_VIEW, bound.sql)
-        facts = self._facts()
+        facts = None
+        if not self.model.is_view:
+            facts = self.services.log.facts(self.services.project.uri_of(self.model.table))
+            if facts is None and not self.step.initial:
+                raise table_gone(self.model)
         table = facts.schema if facts and not self.step.initial else None
         properties = facts.properties if facts else None
         evolution = evolve(self.model, query, table, properties)
@@ -293,7 +294,7 @@ class Looking:
     def _windows(self, session: StepSession, settings: WindowSettings) -> tuple[Opened, int | None]:
         whole = self._bind({})
         schemas = session.bind(whole.relations)
-        views = views_of(whole)
+        views = {relation.input.name: relation.view for relation in whole.relations}
         direct = {
             name.name: schemas[views[name.name]]
             for name in self.model.query.inputs
@@ -319,7 +320,13 @@ class Looking:
         record = self.context.records.get(self.model.name)
         if self.step.initial:
             return ()
-        watermarks = record.watermarks if record else self._set_by_hand()
+        watermarks = record.watermarks if record else ()
+        if record is None:  # what somebody set for a model that never had a step
+            found: dict[tuple[str, str], Watermark | None] = {}
+            for each in self.services.reading.records.watermark_history(self.model.name):
+                set_to = each.value and Watermark(each.input, each.column, read_typed(each.value))
+                found.setdefault((each.input, each.column), set_to or None)
+            watermarks = tuple(each for each in found.values() if each is not None)
         built = record is not None and record.succeeded_once
         if not built and not watermarks and self.model.strategy.adds_again:
             raise TableError(
@@ -331,16 +338,6 @@ class Looking:
             )
         return watermarks
 
-    def _set_by_hand(self) -> tuple[Watermark, ...]:
-        """Give the watermarks that somebody set for a model that never had a step."""
-        found: dict[tuple[str, str], Watermark | None] = {}
-        for change in self.services.reading.records.watermark_history(self.model.name):
-            watermark = change.value and Watermark(
-                change.input, change.column, read_typed(change.value)
-            )
-            found.setdefault((change.input, change.column), watermark or None)
-        return tuple(watermark for watermark in found.values() if watermark is not None)
-
     def _bind(self, windows: dict[str, Window]) -> BoundQuery:
         return bind(
             self.services.project,
@@ -350,14 +347,6 @@ class Looking:
             incremental=not self.step.initial,
             moment=self.context.run_timestamp,
         )
-
-    def _facts(self) -> TableFacts | None:
-        if self.model.is_view:
-            return None
-        facts = self.services.log.facts(self.services.project.uri_of(self.model.table))
-        if facts is None and not self.step.initial:
-            raise table_gone(self.model)
-        return facts
 
 
 def table_gone(model: Model) -> TableError:

@@ -167,7 +167,7 @@ def elsewhere(services: Services, warehouse: str) -> Services:
 
 def apart(services: Services, project: Project, clock: Clock) -> Services:
     """Wire another project on the same Spark, with a store in memory that nobody else sees."""
-    from penstock.state.memory.store import MemoryStore
+    from penstock.state.memory import MemoryStore
 
     store = MemoryStore(clock, project.lease)
     engine = services.engine
@@ -204,7 +204,7 @@ class Stores:
 
     def open_reading(self) -> Store:
         """Open the database, or an empty memory if there is none."""
-        from penstock.state.memory.store import MemoryStore
+        from penstock.state.memory import MemoryStore
 
         if self.exists():
             return self.open_writing()

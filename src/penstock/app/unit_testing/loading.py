@@ -2,98 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.app.services.wire import Where, open_project
-from penstock.app.unit_testing.outcome import COUNTS, is_called
-from penstock.app.unit_testing.watermarks import carriers, no_watermark, watermark_of
-from penstock.app.unit_testing.world import is_seed, wanted_inputs
+from penstock.app.unit_testing.verdict import COUNTS, is_called
+from penstock.app.unit_testing.world import (
+    carriers,
+    is_seed,
+    model_on,
+    no_watermark,
+    wanted_inputs,
+    watermark_of,
+)
 from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.types import ColumnType
 from penstock.core.errors import PenstockError, UsageError
-from penstock.core.history import HistorySettings
 from penstock.core.model import Model
 from penstock.core.names import InputName
 from penstock.core.project import Project
-from penstock.core.unit_tests import CellKind, Expectation, GivenTable, GivenWatermark, UnitTest
-from penstock.plan.resolve import dated
-from penstock.project.files.values import did_you_mean, some_of
+from penstock.project.files.values import did_you_mean, shown_type, some_of
+from penstock.project.unit_tests.casting import CellError, model_types, type_in, typed
+from penstock.project.unit_tests.definition import Expectation, GivenTable, GivenWatermark, UnitTest
 from penstock.project.unit_tests.load import LoadedTests, load_unit_tests
-from penstock.project.unit_tests.naming import shown
 from penstock.project.unit_tests.nodes import FileNotes
-from penstock.project.unit_tests.types import column_of, inferred
 
 _WORDS = ("valid_from", "valid_to", "is_current", "is_deleted", "row_hash")
-
-
-def judge_names(model: Model, test: UnitTest, notes: FileNotes) -> None:
-    """Note every name under which a run could find nothing."""
-    for run in test.runs:
-        if run.expect is not None:
-            _judge_checks(model, run.expect, notes)
-            _judge_counts(model, run.expect, notes)
-        if run.given.target is not None and model.history:
-            _judge_history(model.history, run.given.target, notes)
-    _judge_key(test, notes)
-
-
-def _judge_checks(model: Model, expected: Expectation, notes: FileNotes) -> None:
-    checks = (*model.checks.all, *(each for v in model.versions for each in v.checks.all))
-    for written in expected.checks:
-        found = [check for check in checks if is_called(written, check)]
-        if not found:
-            known = sorted({check.name for check in checks})
-            hint = did_you_mean(written, known) or f"there are: {some_of(known) or 'none'}"
-            sentence = f"{model.name} has no check {written!r}"
-            notes.say(expected.where, "bad-value", sentence, hint)
-        elif len({check.phase for check in found}) > 1:
-            sentence = f"{model.name} has a check {written!r} before and after its step"
-            hint = f"name before.{written} or after.{written}"
-            notes.say(expected.where, "bad-value", sentence, hint)
-
-
-def _judge_counts(model: Model, expected: Expectation, notes: FileNotes) -> None:
-    known = dict.fromkeys((*COUNTS, *model.strategy.counts({})))
-    for name in expected.metrics:
-        if name not in known:
-            hint = did_you_mean(name, known) or f"there are: {', '.join(known)}"
-            sentence = f"{model.name} has no count {name!r}"
-            notes.say(expected.where, "bad-value", sentence, hint)
-
-
-def _judge_history(history: HistorySettings, target: GivenTable, notes: FileNotes) -> None:
-    """Find versions without their beginning; only Spark knows those of a query."""
-    start = history.columns.valid_from.lower()
-    plain = dict(zip(_WORDS, history.columns.names, strict=True))
-    known = {name.lower() for name in target.known}
-    called = [f"{n} is {plain[n]} here" for n in plain if n in target.valued and n not in known]
-    hint = "; ".join([f"give {history.columns.valid_from} in every row", *called])
-    for row in target.rows:
-        cells = {name.lower(): cell for name, cell in row.items()}
-        if start not in cells or cells[start].kind is CellKind.NULL:
-            where = next(iter(cells.values())).where if cells else target.where
-            sentence = f"a version needs {history.columns.valid_from}"
-            notes.say(where, "bad-test-value", sentence, hint)
-
-
-def _judge_key(test: UnitTest, notes: FileNotes) -> None:
-    """Find columns of `key` that no expected row names: they would pair nothing."""
-    tables = list(_expected(test))
-    named = {name for table in tables for name in table.valued}
-    unknown = [name for name in test.key if name.lower() not in named]
-    if unknown and not any(table.query for table in tables):
-        sentence = f"key: no expected row names {', '.join(unknown)}"
-        notes.say(test.where, "bad-value", sentence, f"they name: {some_of(named) or 'nothing'}")
-
-
-def _expected(test: UnitTest) -> Iterator[GivenTable]:
-    for run in test.runs:
-        if run.expect is not None:
-            yield from filter(None, (run.expect.rows, run.expect.quarantine))
-
-
-_Vars = tuple[tuple[str, str], ...]
 
 
 @dataclass(slots=True)
@@ -101,7 +36,7 @@ class Variants:
     """A project as the variables of tests make it; each set of them is loaded once."""
 
     project: Project
-    _found: dict[_Vars, Project] = field(default_factory=dict)
+    _found: dict[tuple[tuple[str, str], ...], Project] = field(default_factory=dict)
 
     def of(self, variables: Mapping[str, str]) -> Project:
         """Give the project with these variables beside its own; raises `ProjectError`."""
@@ -125,8 +60,18 @@ def load_tests(variants: Variants) -> LoadedTests:
     for test in loaded.tests:
         project = variants.of(test.vars)
         model = project.models[test.model]
+        expected = [run.expect for run in test.runs if run.expect is not None]
+        tables = [each for e in expected for each in (e.rows, e.quarantine) if each is not None]
         _judge_inputs(project, test, notes)
-        judge_names(model, test, notes)
+        _judge_targets(model, test, tables, notes)
+        for each in expected:
+            _judge_names(model, each, notes)
+        named = {name for table in tables for name in table.valued}
+        unknown = [name for name in test.key if name.lower() not in named]
+        if unknown and not any(table.query for table in tables):  # they would pair nothing
+            sentence = f"key: no expected row names {', '.join(unknown)}"
+            hint = f"they name: {some_of(named) or 'nothing'}"
+            notes.say(test.where, "bad-value", sentence, hint)
         _judge_watermarks(model, test, notes)
     findings = sorted(dict.fromkeys((*loaded.findings, *notes.findings)))
     return LoadedTests(loaded.tests, tuple(findings))
@@ -138,16 +83,95 @@ def _judge_inputs(project: Project, test: UnitTest, notes: FileNotes) -> None:
     given: set[InputName] = set()
     lacking: dict[InputName, None] = {}
     for run in test.runs:
+        for table in run.given.inputs.values():
+            _judge_input(table, notes)
         given |= run.given.inputs.keys()
         wanted = wanted_inputs(model, test, run)
         lacking |= dict.fromkeys(
             name for name in wanted if name not in given and not is_seed(project, name)
         )
-    missing = ", ".join(shown(project, model, name) for name in lacking)
+    missing = ", ".join(str(project.table_of(name, model)) for name in lacking)
     if missing:
         sentence = f"{test.name!r} does not give {missing}, which {model.name} reads"
         hint = f"add them under given.inputs: {missing}"
         notes.say(test.where, "missing-input", sentence, hint)
+
+
+def _judge_input(table: GivenTable, notes: FileNotes) -> None:
+    """Find columns of an input without a type, and values that do not fit."""
+    if not table.query and not table.names and not table.known:
+        hint = "give columns: {name: TYPE}"
+        notes.say(table.where, "test-type-unknown", "a table without rows has no columns", hint)
+    for name in table.names if not table.query else ():
+        kind = type_in(table, name)
+        if kind is not None:
+            _judge_column(table, name, kind, notes)
+            continue
+        cells = table.column(name)
+        sentence = f"column {name!r} holds only NULL, and nothing says its type"
+        hint = f"give columns: {{{name}: TYPE}}"
+        where = cells[0].where if cells else table.where
+        notes.say(where, "test-type-unknown", sentence, hint)
+
+
+def _judge_targets(
+    model: Model, test: UnitTest, expected: Iterable[GivenTable], notes: FileNotes
+) -> None:
+    """Find values that do not fit the types of the model that are known before anything runs."""
+    known = {name.lower(): kind for name, kind in model_types(model).items()}
+    targets = [run.given.target for run in test.runs if run.given.target is not None]
+    for table in (*targets, *expected):
+        for name in table.names if not table.query else ():
+            kind = table.type_of(name) or known.get(name.lower())
+            if kind is not None:
+                _judge_column(table, name, kind, notes)
+    if model.history is None:
+        return
+    columns = model.history.columns
+    plain = dict(zip(_WORDS, columns.names, strict=True))
+    for target in targets:  # versions without their beginning; only Spark knows those of a query
+        named = target.valued - {name.lower() for name in target.known}
+        called = [f"{name} is {plain[name]} here" for name in plain if name in named]
+        hint = "; ".join([f"give {columns.valid_from} in every row", *called])
+        for row in target.rows:
+            cells = {name.lower(): cell for name, cell in row.items()}
+            start = cells.get(columns.valid_from.lower())
+            if start is None or start.is_null:
+                where = next(iter(cells.values())).where if cells else target.where
+                sentence = f"a version needs {columns.valid_from}"
+                notes.say(where, "bad-test-value", sentence, hint)
+
+
+def _judge_column(table: GivenTable, name: str, kind: ColumnType, notes: FileNotes) -> None:
+    for cell in table.column(name):
+        try:
+            typed(cell, kind)
+        except CellError as error:
+            sentence = f"column {name!r} is {shown_type(kind)}: {error}"
+            notes.say(cell.where, "bad-test-value", sentence)
+
+
+def _judge_names(model: Model, expected: Expectation, notes: FileNotes) -> None:
+    """Find checks and counts that the model does not have."""
+    checks = (*model.checks.all, *(each for v in model.versions for each in v.checks.all))
+    for written in expected.checks:
+        found = [check for check in checks if is_called(written, check)]
+        if not found:
+            names = sorted({check.name for check in checks})
+            hint = did_you_mean(written, names) or f"there are: {some_of(names) or 'none'}"
+            sentence = f"{model.name} has no check {written!r}"
+            notes.say(expected.where, "bad-value", sentence, hint)
+        elif len({check.phase for check in found}) > 1:
+            sentence = f"{model.name} has a check {written!r} before and after its step"
+            hint = f"name before.{written} or after.{written}"
+            notes.say(expected.where, "bad-value", sentence, hint)
+
+    known = dict.fromkeys((*COUNTS, *model.strategy.counts({})))
+    for name in expected.metrics:
+        if name not in known:
+            hint = did_you_mean(name, known) or f"there are: {', '.join(known)}"
+            sentence = f"{model.name} has no count {name!r}"
+            notes.say(expected.where, "bad-value", sentence, hint)
 
 
 def _judge_watermarks(model: Model, test: UnitTest, notes: FileNotes) -> None:
@@ -155,9 +179,8 @@ def _judge_watermarks(model: Model, test: UnitTest, notes: FileNotes) -> None:
     given: dict[InputName, GivenTable] = {}
     for run in test.runs:
         given |= run.given.inputs
-        watermarks = (*run.given.watermarks, *(run.expect.watermarks if run.expect else ()))
-        counted = dated({model.name: model}, run.as_of.date())[model.name]
-        for watermark in watermarks:
+        counted = model_on(model, run.as_of)
+        for watermark in (*run.given.watermarks, *(run.expect.watermark if run.expect else ())):
             try:
                 _judge_watermark(counted, given, watermark)
             except UsageError as error:
@@ -170,17 +193,19 @@ def _judge_watermark(
     """Raise `UsageError`; where columns are known to Spark alone its step does."""
     if model.strategy.window is None:
         raise no_watermark(model, watermark)
-    read = {n.name: given[n] for n in model.query.inputs if n in given}
-    if any(table.query for table in read.values()):
-        return
+    schemas = {}
+    for name in model.query.inputs:
+        table = given.get(name)
+        if table is None:
+            continue
+        if table.query:
+            return
+        names = {each.lower(): each for each in (*table.known, *table.names)}
+        kinds = {each: type_in(table, each) for each in names.values()}
+        columns = (Column(each, str(kind)) for each, kind in kinds.items() if kind)
+        schemas[name.name] = Schema(tuple(columns))
     try:
-        known = carriers(model, {name: _schema(table) for name, table in read.items()})
+        known = carriers(model, schemas)
     except PenstockError:
         return
     watermark_of(watermark, known or {})
-
-
-def _schema(table: GivenTable) -> Schema:
-    names = {name.lower(): name for name in (*table.known, *table.names)}
-    kinds = {n: table.type_of(n) or inferred(column_of(table, n)) for n in names.values()}
-    return Schema(tuple(Column(name, str(kind)) for name, kind in kinds.items() if kind))

@@ -3,33 +3,132 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from penstock.app.execution.outcomes import outcome_of, with_partitions
 from penstock.app.execution.seed_step import define_seed
+from penstock.app.preparing.outcomes import outcome_of
+from penstock.app.preparing.statements import of_range
 from penstock.app.services.services import Services
 from penstock.app.unit_testing.tables import Typed, columns_of, placed, typed_table, with_rows
-from penstock.app.unit_testing.targets import target_sql, target_types
-from penstock.app.unit_testing.watermarks import carriers, no_watermark, watermark_of
-from penstock.app.unit_testing.world import TestClock
+from penstock.app.unit_testing.world import (
+    TestClock,
+    carriers,
+    model_on,
+    no_watermark,
+    watermark_of,
+)
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue
-from penstock.core.columns.types import ScalarType
-from penstock.core.model import Fingerprint, Model, Seed
-from penstock.core.names import InputName
+from penstock.core.columns.types import ColumnType, ScalarType
+from penstock.core.errors import QueryError, UsageError
+from penstock.core.findings import Location
+from penstock.core.history import HardDeletes, HashDiffers
+from penstock.core.model import Body, Model, Seed
+from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.ports.engine import StepSession
+from penstock.core.project import Project
+from penstock.core.query import at, bound, with_parameters
 from penstock.core.records import Run, Status, WatermarkChange
 from penstock.core.statement import QUERY_VIEW, Commit
-from penstock.core.steps.inputs import DeltaPin, InputPin
+from penstock.core.steps.inputs import DeltaPin, DeltaRead, InputPin, Relation
 from penstock.core.steps.step import Intent, Outcome, RowCounts, StepKind
 from penstock.core.steps.window import Watermark
-from penstock.core.unit_tests import Earlier, Given, GivenTable, UnitRun
-from penstock.plan.resolve import dated
+from penstock.core.strategy import Build
+from penstock.plan.history import PROPERTY, property_of
+from penstock.plan.resolve import resolve
+from penstock.project.unit_tests.definition import Given, GivenTable, UnitRun
+from penstock.strategies.build import create
+from penstock.strategies.reshape import physical
+from penstock.strategies.values import row_hash
 
+_VIEW = "penstock_test_output"
 _BEFORE = dt.timedelta(seconds=1)
 _ELSEWHERE = DeltaPin("given", 0)
+
+
+def target_types(
+    services: Services, session: StepSession, model: Model, run: UnitRun, table: GivenTable
+) -> Mapping[str, ColumnType]:
+    """Give the columns of the target by their types: declared ones, else those of the query.
+
+    A query that Spark refuses gives none; its step then says why.
+    """
+    ours = {name.lower() for name in model.history.columns.names} if model.history else set()
+    declared = {name: kind for name, kind in table.known.items() if name.lower() not in ours}
+    folded = {name.lower(): kind for name, kind in declared.items()}
+    found = declared
+    complete = bool(model.versions) and all(v.schema.columns for v in model.versions)
+    if not complete or any(name.lower() not in folded for name in table.names):
+        with suppress(QueryError):
+            described = columns_of(_describe(services, session, model, run))
+            found = {name: folded.get(name.lower(), kind) for name, kind in described}
+    if model.history is None:
+        return found
+    columns = model.history.columns  # those that penstock adds, in their order
+    added: dict[str, ColumnType] = {
+        columns.valid_from: ScalarType("timestamp"),
+        columns.valid_to: ScalarType("timestamp"),
+        columns.is_current: ScalarType("boolean"),
+    }
+    if model.history.hard_deletes is HardDeletes.NEW_RECORD:
+        added[columns.is_deleted] = ScalarType("boolean")
+    change = model.history.change
+    if isinstance(change, HashDiffers) and change.hashed is not None:
+        added[change.column] = ScalarType("string")
+    return found | added
+
+
+def _describe(services: Services, session: StepSession, model: Model, run: UnitRun) -> Schema:
+    """Give the columns of the model's query over the given inputs; nothing is run."""
+    query, values = model_on(model, run.as_of).query, dict[str, str]()
+    if model.partition is not None and run.first:
+        first, last = model.grid.parse(run.first), model.grid.parse(run.last)
+        segments = resolve(model, run.as_of.date(), ((first, first),))
+        body: Body | None = segments[0].body if segments else None
+        query = body.query if body else model.query
+        values = of_range(model.partition, run.as_of, first, last)
+    views = {}
+    for number, name in enumerate(query.inputs):
+        if name.kind is InputKind.THIS:
+            continue
+        views[name] = f"penstock_test_{number}"
+        read = DeltaRead(services.project.sources[name.name].path)
+        session.bind([Relation(name, views[name], read)])
+    return session.define(_VIEW, with_parameters(at(bound(query.text, views), run.as_of), values))
+
+
+def target_sql(project: Project, model: Model, table: Typed, where: Location) -> Commit:
+    """Give the statement that makes the target as its strategy would have left it.
+
+    `where` is the place of its rows. Versions have `is_current` as `valid_to` tells it, and hashes
+    where none are given. Raises `bad-test-value` for a version without its beginning.
+    """
+    laid = replace(model, layout=physical(model.layout)) if model.partition else model
+    build = Build(laid, project.sql_of(model.table), Schema(), None)
+    if model.history is None:
+        return create(build, table.sql)
+    properties = {PROPERTY: property_of(model)}
+    start = model.history.columns.valid_from
+    if len(table.values(start)) < len(table.rows or ()):
+        sentence = f"a version of {model.name} needs {start}"
+        hint = "give it in every row of target"
+        raise UsageError("bad-test-value", sentence, where=where, hint=hint)
+    history, columns = model.history, model.history.columns
+    made = {columns.is_current.lower(): f"{quoted(columns.valid_to)} IS NULL"}
+    if history.hard_deletes is HardDeletes.NEW_RECORD:
+        made[columns.is_deleted.lower()] = f"coalesce({quoted(columns.is_deleted)}, false)"
+    change = history.change
+    if isinstance(change, HashDiffers) and change.hashed:
+        hashed = {name.lower() for name in change.hashed}
+        kinds = [Column(n, str(k)) for n, k in table.columns if n.lower() in hashed]
+        made[change.column.lower()] = f"coalesce({quoted(change.column)}, {row_hash(kinds)})"
+    chosen = ", ".join(
+        f"{made[name.lower()]} AS {quoted(name)}" if name.lower() in made else quoted(name)
+        for name in table.names
+    )
+    return create(build, f"SELECT {chosen} FROM ({table.sql})", properties)
 
 
 @dataclass(slots=True)
@@ -50,118 +149,95 @@ class Preparing:
         """Write what a run gives; only the first run of a test gives a target."""
         given = run.given
         self.clock.run_timestamp = run.as_of
-        self._write_seeds(session)
-        for name, table in given.inputs.items():
-            self._write_input(session, name, table)
-        self._write_later(session)
-        if given.target is not None:
-            self._write_target(session, run, given.target)
-            return
-        if given.history:
-            self._record(run, Outcome(None), given.history, watermarks=())
-        for watermark in self._watermarks(given, None):
-            self._set_by_hand(watermark)
-
-    def _write_seeds(self, session: StepSession) -> None:
-        """Load the files of seeds once, as `penstock seed` would."""
         for name, seed in self.seeds.items():
-            if name.name not in self.inputs:
+            if name.name not in self.inputs:  # loaded once, as `penstock seed` would
                 columns = columns_of(define_seed(session, seed))
                 self._write(session, name, Typed(columns, None, f"SELECT * FROM {QUERY_VIEW}"))
-
-    def _write_input(self, session: StepSession, name: InputName, table: GivenTable) -> None:
-        with placed(table):
-            self._write(session, name, typed_table(session, table, table.known))
-
-    def _write_later(self, session: StepSession) -> None:
-        """Make what no run has given yet, without rows: every input is there from the start."""
+        for name, table in given.inputs.items():
+            with placed(table):
+                self._write(session, name, typed_table(session, table, table.known))
         for name, table in self.later.items():
-            if name.name not in self.inputs:
+            if name.name not in self.inputs:  # every input is there from the start, without rows
                 with placed(table):
                     made = typed_table(session, table, table.known)
                     sql = f"SELECT * FROM ({made.sql}) WHERE false"
                     self._write(session, name, Typed(made.columns, (), sql))
+        intent = self._intent(self._uri, run.as_of - _BEFORE)
+        if given.target is not None:
+            types = target_types(self.services, session, self.model, run, given.target)
+            made = with_rows(session, given.target, typed_table(session, given.target, types))
+            written = target_sql(self.services.project, self.model, made, given.target.where)
+            session.commit(written, intent)
+            commit = self.services.log.commits(self._uri, -1)[-1]
+            outcome = outcome_of(self.services, intent, commit)
+            self._record(run, outcome, self._watermarks(given, made), intent)
+            return
+        if given.history:
+            self._record(run, Outcome(None), (), intent)
+        for each in self._watermarks(given, None):
+            change = WatermarkChange(
+                self.model.name, each.input, each.column, str(each.value), run.as_of
+            )
+            self.services.writing.records.change_watermark(change)
+
+    @property
+    def _uri(self) -> str:
+        return self.services.project.uri_of(self.model.table)
 
     def _write(self, session: StepSession, name: InputName, made: Typed) -> None:
         self.inputs[name.name] = made
         uri = self.services.project.sources[name.name].path
         sql = f"CREATE OR REPLACE TABLE delta.`{uri}` USING delta AS {made.sql}"
-        session.commit(Commit(sql), self._intent(uri=uri, at=self.clock.run_timestamp))
+        session.commit(Commit(sql), self._intent(uri, self.clock.run_timestamp))
 
-    def _write_target(self, session: StepSession, run: UnitRun, table: GivenTable) -> None:
-        services, model = self.services, self.model
-        types = target_types(services, session, model, run, table)
-        made = with_rows(session, table, typed_table(session, table, types))
-        uri = services.project.uri_of(model.table)
-        intent = self._intent(uri=uri, at=run.as_of - _BEFORE)
-        session.commit(target_sql(services.project, model, made, table.where), intent)
-        commit = services.log.commits(uri, -1)[-1]
-        outcome = outcome_of(commit, commit.table_id, intent)
-        outcome = with_partitions(services, intent, outcome)
-        watermarks = self._watermarks(run.given, made)
-        self._record(run, outcome, run.given.history, watermarks, intent)
-
-    def _record(  # the sides of what is recorded
-        self,
-        run: UnitRun,
-        outcome: Outcome,
-        history: Sequence[Earlier],
-        watermarks: Sequence[Watermark],
-        intent: Intent | None = None,
+    def _record(
+        self, run: UnitRun, outcome: Outcome, watermarks: Sequence[Watermark], intent: Intent
     ) -> None:
         """Record the target's rows as a step that succeeded, and earlier successes without rows."""
-        intent = intent or self._intent(
-            uri=self.services.project.uri_of(self.model.table), at=run.as_of - _BEFORE
-        )
-        intent = replace(intent, inputs=self._pins(), watermarks=tuple(watermarks))
-        with self._running(intent) as holder:
-            journal = self.services.writing.journal
-            steps: list[tuple[Intent, Outcome, dt.datetime]] = []
-            if outcome.version is not None:
-                named = self._of_partitions(intent, outcome, run.first)
-                steps.append((named, outcome, run.as_of - _BEFORE))
-            for each in sorted(history, key=lambda one: one.executed_at or run.as_of):
-                at = each.executed_at or run.as_of - _BEFORE
-                key = self._key(each)
-                earlier = replace(
-                    intent, step=self.clock.new_id(), run_timestamp=at, partitions=(key,)
-                )
-                rows = replace(outcome, rows=RowCounts(each.rows), partitions=())
-                steps.append((earlier, rows, at))
-            for earlier, done, at in steps:
-                self.clock.run_timestamp = at
-                journal.begin(earlier, {}, self.services.holder(holder), None)
-                journal.finish(earlier.step, done)
-        self.clock.run_timestamp = run.as_of
-
-    @contextmanager
-    def _running(self, intent: Intent) -> Iterator[str]:
-        journal, now = self.services.writing.journal, self.clock.run_timestamp
+        # other tables were read, so that all rows of the inputs are new
+        others = [InputPin(name, _ELSEWHERE) for name in self.services.project.sources]
+        intent = replace(intent, inputs=tuple(others), watermarks=tuple(watermarks))
+        journal, now = self.services.writing.journal, run.as_of
         holder = self.services.holder(intent.run)
         journal.start_run(Run(intent.run, "run", "", "test", now, holder, now))
-        yield intent.run
+        steps: list[tuple[Intent, Outcome, dt.datetime]] = []
+        if outcome.version is not None:
+            named = self._of_partitions(intent, outcome, run.first)
+            steps.append((named, outcome, run.as_of - _BEFORE))
+        grid = self.model.grid
+        for each in sorted(run.given.history, key=lambda one: one.executed_at or run.as_of):
+            at = each.executed_at or run.as_of - _BEFORE
+            keys = (grid.key(grid.parse(each.partition)) if self.model.partition else "*",)
+            step = self.clock.new_id()
+            earlier = replace(intent, step=step, run_timestamp=at, partitions=keys)
+            steps.append((earlier, replace(outcome, rows=RowCounts(each.rows), partitions=()), at))
+        for earlier, done, at in steps:
+            self.clock.run_timestamp = at
+            journal.begin(earlier, {}, holder, None)
+            journal.finish(earlier.step, done)
         journal.end_run(intent.run, Status.SUCCESS)
+        self.clock.run_timestamp = run.as_of
 
     def _of_partitions(self, intent: Intent, outcome: Outcome, tested: str) -> Intent:
         """Name the partitions that rows of the target lie in; without rows it is the tested one."""
         if self.model.partition is None:
             return intent
-        keys = tuple(self.model.grid.key(each.ord) for each in outcome.partitions)
+        grid, settings = self.model.grid, self.model.partition
+        keys = [grid.key(each.ord) for each in outcome.partitions]
         if not keys and outcome.rows.written:
-            settings = self.model.partition
-            uri = intent.uri
-            spans = self.services.places.lying(uri, settings.field, settings.type)
-            keys = tuple(
-                dict.fromkeys(self.model.grid.key(self.model.grid.at(low)) for low, _ in spans)
-            )
-        return replace(intent, partitions=keys or (tested,))
+            spans = self.services.places.lying(intent.uri, settings.field, settings.type)
+            keys = [grid.key(grid.at(low)) for low, _ in spans]
+        return replace(intent, partitions=tuple(dict.fromkeys(keys)) or (tested,))
 
-    def _key(self, earlier: Earlier) -> str:
-        if self.model.partition is None:
-            return "*"
-        return self.model.grid.key(self.model.grid.parse(earlier.partition))
+    def _intent(self, uri: str, at: dt.datetime) -> Intent:
+        """Give a step by other code than the model's where only that makes a step due.
 
-    def _intent(self, *, uri: str, at: dt.datetime) -> Intent:
+        New inputs make it due where there are any; partitions do not all see them.
+        """
+        model = model_on(self.model, self.clock.run_timestamp)
+        fingerprint = model.fingerprint
+        if model.partition is not None or not model.query.inputs:
+            fingerprint = replace(fingerprint, sql="given", canonical="given", parser="")
         return Intent(
             step=self.clock.new_id(),
             run=self.clock.new_id(),
@@ -173,33 +249,19 @@ class Preparing:
             reason="given by a unit test",
             triggered_by="run",
             run_timestamp=at,
-            fingerprint=self._fingerprint(),
+            fingerprint=fingerprint,
             grid=self.model.grid,
         )
 
-    def _fingerprint(self) -> Fingerprint:
-        """Give the code that made the target: another one where only that makes a step due.
-
-        New inputs make it due where there are any; partitions do not all see them.
-        """
-        model = dated({self.model.name: self.model}, self.clock.run_timestamp.date())[
-            self.model.name
-        ]
-        if model.partition is None and model.query.inputs:
-            return model.fingerprint
-        return replace(model.fingerprint, sql="given", canonical="given", parser="")
-
-    def _pins(self) -> tuple[InputPin, ...]:
-        """Say that other tables were read, so that all rows of the inputs are new."""
-        return tuple(InputPin(name, _ELSEWHERE) for name in self.services.project.sources)
-
     def _watermarks(self, given: Given, target: Typed | None) -> tuple[Watermark, ...]:
         """Give the watermarks that are given, else the greatest time in the target's rows."""
-        model = dated({self.model.name: self.model}, self.clock.run_timestamp.date())[
-            self.model.name
-        ]
+        model = model_on(self.model, self.clock.run_timestamp)
         read = {name.name for name in model.query.inputs}
-        schemas = {name: _schema(table) for name, table in self.inputs.items() if name in read}
+        schemas = {
+            name: Schema(tuple(Column(each, str(kind)) for each, kind in table.columns))
+            for name, table in self.inputs.items()
+            if name in read
+        }
         columns = carriers(model, schemas)
         if columns is None:
             if given.watermarks:
@@ -208,33 +270,10 @@ class Preparing:
         if given.watermarks:
             return tuple(watermark_of(each, columns) for each in given.watermarks)
         settings = model.strategy.window
-        newest = _greatest(target, settings.time_column) if target and settings else ""
+        times = target.values(settings.time_column) if target and settings else ()
+        newest = str(max(times, default=""))  # type: ignore[type-var]  # of one type
         return tuple(
             Watermark(name, column, TypedValue.parse(kind, newest))
             for (name, column), kind in columns.items()
             if newest
         )
-
-    def _set_by_hand(self, watermark: Watermark) -> None:
-        change = WatermarkChange(
-            self.model.name,
-            watermark.input,
-            watermark.column,
-            str(watermark.value),
-            self.clock.run_timestamp,
-        )
-        self.services.writing.records.change_watermark(change)
-
-
-def _schema(table: Typed) -> Schema:
-    return Schema(tuple(Column(name, str(kind)) for name, kind in table.columns))
-
-
-def _greatest(target: Typed, column: str) -> str:
-    """Give the greatest value of a column as text, "" where there is none."""
-    values = target.values(column)
-    if not values:
-        return ""
-    kind = target.type_of(column)
-    greatest = max(values, key=str) if kind == ScalarType("string") else max(values)  # type: ignore[type-var]  # of one type
-    return str(greatest)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.types import (
@@ -24,12 +21,23 @@ from penstock.core.errors import QueryError, UsageError
 from penstock.core.findings import Location
 from penstock.core.names import literal, quoted
 from penstock.core.ports.engine import StepSession
-from penstock.core.unit_tests import Cell, CellKind, GivenTable
 from penstock.project.files.values import shown_type
-from penstock.project.unit_tests.casting import CellError, Value, scalar, typed
-from penstock.project.unit_tests.types import column_of, inferred
+from penstock.project.unit_tests.casting import (
+    CellError,
+    Column,
+    Row,
+    Value,
+    inferred,
+    scalar,
+    text_of,
+    typed,
+)
+from penstock.project.unit_tests.definition import Cell, CellKind, GivenTable
 
-Column = tuple[str, ColumnType]
+_KEEP_NULLS = "map('ignoreNullFields', 'false')"
+Json = object  # what json gives; it does not leave this file
+_QUERY_VIEW = "penstock_test_query"
+Types = Mapping[str, ColumnType]
 
 
 def select_of(columns: Sequence[Column], rows: Sequence[Sequence[Value]]) -> str:
@@ -46,10 +54,15 @@ def select_of(columns: Sequence[Column], rows: Sequence[Sequence[Value]]) -> str
         f"{_cast(place, kind)} AS {quoted(name)}"
         for place, (name, kind) in zip(places, columns, strict=True)
     )
-    kinds = [kind for _, kind in columns]
-    lines = (
-        f"({', '.join(_cell(v, kind) for v, kind in zip(row, kinds, strict=True))})" for row in rows
-    )
+    lines = []
+    for row in rows:
+        cells = []
+        for value, (_, kind) in zip(row, columns, strict=True):
+            if value is not None and isinstance(kind, ScalarType):
+                cells.append(literal(text_of(value, kind)))  # its column casts it
+            else:
+                cells.append("NULL" if value is None else literal_of(value, kind))
+        lines.append(f"({', '.join(cells)})")
     return f"SELECT {chosen} FROM VALUES {', '.join(lines)} AS t({', '.join(places)})"
 
 
@@ -57,15 +70,6 @@ def _cast(place: str, kind: ColumnType) -> str:
     if kind == ScalarType("binary"):
         return f"unhex({place})"
     return f"CAST({place} AS {sql_type(kind)})"
-
-
-def _cell(value: Value, kind: ColumnType) -> str:
-    """Give a scalar as text that its column casts, anything else with its type."""
-    if value is None:
-        return "NULL"
-    return (
-        literal(text_of(value, kind)) if isinstance(kind, ScalarType) else literal_of(value, kind)
-    )
 
 
 def literal_of(value: Value, kind: ColumnType) -> str:
@@ -88,38 +92,6 @@ def literal_of(value: Value, kind: ColumnType) -> str:
     return _cast(literal(text_of(value, kind)), kind)
 
 
-def text_of(value: Value, kind: ColumnType) -> str:
-    """Give a scalar as text that Spark casts back to the same value."""
-    match value:
-        case bool():
-            return str(value).lower()
-        case float():
-            return _float(value)
-        case Decimal():
-            return f"{value:f}"
-        case bytes():
-            return value.hex().upper()
-        case dt.datetime():
-            zone = "Z" if kind == ScalarType("timestamp") else ""
-            return value.isoformat(timespec="microseconds") + zone
-        case dt.date():
-            return value.isoformat()
-    return str(value)
-
-
-def _float(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    return repr(value)
-
-
-_KEEP_NULLS = "map('ignoreNullFields', 'false')"
-Row = tuple[Value, ...]
-Json = object  # what json gives; it does not leave this file
-
-
 def row_query(columns: Sequence[Column], source: str) -> str:
     """Give a query of one text column: every row of a source as a JSON list.
 
@@ -133,12 +105,6 @@ def row_query(columns: Sequence[Column], source: str) -> str:
     if not parts:
         return f"SELECT '{{}}' FROM {source}"
     return f"SELECT to_json(named_struct({parts}), {_KEEP_NULLS}) FROM {source}"
-
-
-def decoded(text: str, columns: Sequence[Column]) -> Row:
-    """Give a row of `row_query` as values; a text that is no such value stays a text."""
-    found = json.loads(text)
-    return tuple(_value(found.get(f"c{number}"), kind) for number, (_, kind) in enumerate(columns))
 
 
 def _leaves(value: str, kind: ColumnType, depth: int) -> str:
@@ -184,10 +150,6 @@ def _value(found: Json, kind: ColumnType) -> Value:
     return str(found)
 
 
-_QUERY_VIEW = "penstock_test_query"
-Types = Mapping[str, ColumnType]
-
-
 @dataclass(frozen=True, slots=True)
 class Typed:
     """A table whose columns have types. `rows` are None until a query's are read."""
@@ -228,7 +190,7 @@ def typed_table(session: StepSession, table: GivenTable, types: Types, add: bool
     columns = []
     for key, name in wanted.items():
         kind = table.columns.get(name) or folded.get(key) or table.type_of(name)
-        kind = kind or inferred(column_of(table, name))
+        kind = kind or inferred(table.column(name))
         if kind is None:
             sentence = f"nothing says the type of column {name!r}"
             hint = f"give columns: {{{name}: TYPE}}"
@@ -241,10 +203,9 @@ def typed_table(session: StepSession, table: GivenTable, types: Types, add: bool
 def values_of(row: Mapping[str, Cell], columns: Sequence[Column], where: Location) -> Row:
     """Give the values of one row in the order of columns; raises `bad-test-value`."""
     given = {name.lower(): cell for name, cell in row.items()}
-    null = Cell("", CellKind.NULL, where)
     found = []
     for name, kind in columns:
-        cell = given.get(name.lower(), null)
+        cell = given.get(name.lower(), Cell("", CellKind.NULL, where))
         try:
             found.append(typed(cell, kind))
         except CellError as error:
@@ -282,32 +243,26 @@ def _refuse_inexact(
     session: StepSession, table: GivenTable, changed: Sequence[tuple[str, ColumnType, ColumnType]]
 ) -> None:
     """Raise `bad-test-value` for a value that its new type does not give back."""
-    changed_columns = [
-        each for each in changed if "void" not in str(each[1])
-    ]  # NULL fits everywhere
-    found = (
-        f"max(IF({_differs(quoted(name), kind, to)}, CAST({quoted(name)} AS STRING), NULL)) AS c{n}"
-        for n, (name, kind, to) in enumerate(changed_columns)
-    )
-    if not changed_columns:
+    cast = [each for each in changed if "void" not in str(each[1])]  # NULL fits everywhere
+    if not cast:
         return
+    found = []
+    for n, (name, kind, to) in enumerate(cast):
+        value = quoted(name)
+        back = f"CAST(try_cast({value} AS {sql_type(to)}) AS {sql_type(kind)})"
+        if any(word in str(kind) for word in ("map<", "variant")):  # these do not compare
+            back, value = f"to_json(struct({back} AS v))", f"to_json(struct({value} AS v))"
+        differs = f"NOT ({back} <=> {value})"
+        found.append(f"max(IF({differs}, CAST({quoted(name)} AS STRING), NULL)) AS c{n}")
     with placed(table):
         seen = session.look(f"SELECT {', '.join(found)} FROM ({table.query}\n)")
-    for number, (name, _, to) in enumerate(changed_columns):
+    for number, (name, _, to) in enumerate(cast):
         text = seen[f"c{number}"]
         if text is not None:
             shown = shown_type(to)
             sentence = f"column {name!r} is {shown}: {text!r} is no value of {shown}"
             hint = "cast it in the query"
             raise UsageError("bad-test-value", sentence, where=table.where, hint=hint)
-
-
-def _differs(value: str, kind: ColumnType, to: ColumnType) -> str:
-    """Give the condition that a value is another one after it was cast and cast back."""
-    back = f"CAST(try_cast({value} AS {sql_type(to)}) AS {sql_type(kind)})"
-    if any(word in str(kind) for word in ("map<", "variant")):  # these do not compare
-        back, value = f"to_json(struct({back} AS v))", f"to_json(struct({value} AS v))"
-    return f"NOT ({back} <=> {value})"
 
 
 def with_rows(session: StepSession, table: GivenTable, made: Typed) -> Typed:
@@ -319,13 +274,14 @@ def with_rows(session: StepSession, table: GivenTable, made: Typed) -> Typed:
 
 
 def read_rows(session: StepSession, columns: Sequence[Column], source: str) -> tuple[Row, ...]:
-    """Read rows with one query."""
-    texts = session.sample(row_query(columns, source))
-    return tuple(decoded(text, columns) for text in texts)
+    """Read rows with one query; a text that is no value of its column stays a text."""
+    rows = []
+    for text in session.sample(row_query(columns, source)):
+        found = json.loads(text)
+        rows.append(tuple(_value(found.get(f"c{n}"), kind) for n, (_, kind) in enumerate(columns)))
+    return tuple(rows)
 
 
-def columns_of(
-    schema: Schema, chosen: Callable[[str], bool] = lambda _: True
-) -> tuple[Column, ...]:
+def columns_of(schema: Schema) -> tuple[Column, ...]:
     """Give the columns of a schema with their types."""
-    return tuple((c.name, parse_type(c.type)) for c in schema.columns if chosen(c.name))
+    return tuple((column.name, parse_type(column.type)) for column in schema.columns)

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from penstock.app.unit_testing.comparing import Comparison
-from penstock.app.unit_testing.outcome import TestOutcome, is_called
-from penstock.app.unit_testing.reports import Difference
-from penstock.app.unit_testing.tables import (
-    Column,
-    columns_of,
-    placed,
-    read_rows,
-    typed_table,
-    with_rows,
-)
-from penstock.core.check_results import CheckStatus
+from penstock.app.reports import ModelResult
+from penstock.app.services.services import Services
+from penstock.app.unit_testing.differences import Comparison, Difference
+from penstock.app.unit_testing.tables import columns_of, placed, read_rows, typed_table, with_rows
+from penstock.app.unit_testing.world import is_meant
+from penstock.core.check_results import CheckResult, CheckStatus
+from penstock.core.checks import Check
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.columns.types import ColumnType
@@ -25,12 +20,119 @@ from penstock.core.model import Model
 from penstock.core.names import quoted
 from penstock.core.ports.engine import StepSession
 from penstock.core.steps.inputs import DeltaRead
-from penstock.core.unit_tests import Expectation, ExpectedError, GivenTable, GivenWatermark
+from penstock.core.steps.step import StepKind
+from penstock.core.steps.token import read_intent
+from penstock.core.steps.window import Watermark
 from penstock.project.files.values import shown_type
-from penstock.project.unit_tests.types import system_names
+from penstock.project.unit_tests.casting import Column
+from penstock.project.unit_tests.definition import (
+    Expectation,
+    ExpectedError,
+    GivenTable,
+    GivenWatermark,
+)
 from penstock.strategies.relations import bind_query
 
+_COUNTED = (StepKind.BUILD, StepKind.ROLLBACK)
+COUNTS = ("inserted", "updated", "deleted", "written", "late")
+"""The counts of every strategy; `late` is missing where the input's log cannot tell."""
 _VIEW = "penstock_test_view"
+
+
+@dataclass(frozen=True, slots=True)
+class TestOutcome:
+    """A run of a test after it ended. `before` is the target's version before it, None: no table.
+
+    `refused` is the error that kept anything from being planned.
+    """
+
+    services: Services
+    model: Model
+    before: int | None
+    results: tuple[ModelResult, ...] = ()
+    refused: PenstockError | None = None
+
+    @property
+    def uri(self) -> str:
+        """The folder of the target."""
+        return self.services.project.uri_of(self.model.table)
+
+    @property
+    def after(self) -> int | None:
+        """The target's version now, None without a table."""
+        if self.model.is_view:
+            return None
+        head = self.services.log.head(self.uri)
+        return head.version if head else None
+
+    @property
+    def is_taken_back(self) -> bool:
+        """Whether the target holds again what it held: each build was followed by its RESTORE."""
+        if self.before is None or self.after is None:
+            return False
+        commits = self.services.log.commits(self.uri, self.before)
+        kinds = [_kind(commit.token) for commit in commits]
+        return bool(kinds) and kinds == [*_COUNTED] * (len(kinds) // 2)
+
+    @property
+    def error(self) -> PenstockError | None:
+        """The first error of the step, None where it succeeded."""
+        errors = (result.error for result in self.results if result.error is not None)
+        return self.refused or next(errors, None)
+
+    @property
+    def status(self) -> str:
+        """The worst of what became of its steps: failed, skipped, success or unchanged."""
+        if self.refused is not None:
+            return "failed"
+        found = {result.status for result in self.results}
+        return next((s for s in ("failed", "skipped", "success") if s in found), "unchanged")
+
+    @property
+    def checks(self) -> tuple[CheckResult, ...]:
+        """What checks said, of all steps."""
+        reports = (result.invariant_report for result in self.results)
+        return tuple(check for report in reports if report is not None for check in report.all)
+
+    @property
+    def metrics(self) -> Mapping[str, int]:
+        """The counts of all steps together: rows, and what the strategy tells beside them."""
+        found: dict[str, int] = {}
+        for result in self.results:
+            rows = result.rows
+            counts = {name: getattr(rows, name) for name in COUNTS} | dict(result.metrics)
+            for name, count in counts.items():
+                if count is not None:
+                    found[name] = found.get(name, 0) + count
+        return found
+
+    @property
+    def commits(self) -> int:
+        """How many commits on the target wrote or took back rows."""
+        if self.after is None:
+            return 0
+        base = -1 if self.before is None else self.before
+        commits = self.services.log.commits(self.uri, base)
+        counted = (*_COUNTED, None)
+        return sum(1 for commit in commits if commit.step and _kind(commit.token) in counted)
+
+    @property
+    def watermarks(self) -> tuple[Watermark, ...]:
+        """The watermarks that are on record now."""
+        record = self.services.reading.records.models().get(self.model.name)
+        return record.watermarks if record else ()
+
+
+def is_called(written: str, check: Check | CheckResult) -> bool:
+    """Whether a test means a check: by its name, or `before.NAME` and `after.NAME`."""
+    return written in (check.name, f"{check.phase}.{check.name}")
+
+
+def _kind(token: str) -> StepKind | None:
+    try:
+        return read_intent(token).kind
+    except (KeyError, ValueError):  # a token that was cut
+        return None
 
 
 def source_of(session: StepSession, outcome: TestOutcome) -> tuple[Schema, str] | None:
@@ -55,9 +157,9 @@ def judge_error(expected: ExpectedError, outcome: TestOutcome) -> Iterator[Diffe
         return
     if error.code != expected.code:
         yield f"expected {expected.code}, it failed with {_message(error)}"
-    elif expected.contains not in _text(error):
+    elif expected.contains not in f"{_message(error)}\n{error.hint}":
         yield f"expected {expected.contains!r} in the error: {_message(error)}"
-    if not outcome.is_unchanged and not outcome.is_taken_back:
+    if outcome.after != outcome.before and not outcome.is_taken_back:
         yield f"the target changed: {_version(outcome.before)} -> {_version(outcome.after)}"
 
 
@@ -73,43 +175,52 @@ class ExpectationCheck:
     def differences(self) -> Iterator[Difference]:
         """Give everything that is not as expected: rows first."""
         expected, outcome = self.expected, self.outcome
-        status = list(self._status())
-        if not status or outcome.after is not None or outcome.model.is_view:
-            yield from self._of_tables()
-        yield from status
-        if expected.unchanged and not outcome.is_unchanged:
+        found, asked = outcome.status, expected.status
+        wrong = f": {_message(outcome.error)}" if outcome.error is not None else ""
+        is_wrong = asked != found if asked else found not in ("success", "unchanged")
+        if not is_wrong or outcome.after is not None or outcome.model.is_view:
+            shape = expected.columns or expected.columns_exact
+            if expected.rows is not None or expected.row_count is not None or shape:
+                yield from self._of_target()
+            if expected.quarantine is not None:
+                yield from self._quarantine(expected.quarantine)
+        if is_wrong:
+            yield f"status: {asked or 'success'} expected, {found} found{wrong}"
+        if expected.unchanged and outcome.after != outcome.before:
             yield f"unchanged: {_version(outcome.before)} -> {_version(outcome.after)}"
         if expected.commits is not None and expected.commits != outcome.commits:
             yield f"commits: {expected.commits} expected, {outcome.commits} found"
-        yield from self._metrics()
-        yield from self._watermarks()
+        counted = outcome.metrics
+        counts = [
+            f"{name} {wanted} expected, "
+            + (f"{counted[name]} found" if name in counted else "the step has no such count")
+            for name, wanted in expected.metrics.items()
+            if counted.get(name) != wanted
+        ]
+        if counts:
+            yield f"metrics: {'; '.join(counts)}"
+        recorded = {watermark.key: watermark.value for watermark in outcome.watermarks}
+        for watermark in expected.watermark:
+            said = _watermark(watermark, recorded)
+            if said:
+                yield f"watermark: {said}"
         yield from self._checks()
-
-    def _status(self) -> Iterator[str]:
-        found, wanted = self.outcome.status, self.expected.status
-        error = self.outcome.error
-        wrong = f": {_message(error)}" if error is not None else ""
-        if wanted and wanted != found:
-            yield f"status: {wanted} expected, {found} found{wrong}"
-        elif not wanted and found not in ("success", "unchanged"):
-            yield f"status: success expected, {found} found{wrong}"
-
-    def _of_tables(self) -> Iterator[Difference]:
-        expected = self.expected
-        shape = expected.columns or expected.columns_exact
-        if expected.rows is not None or expected.row_count is not None or shape:
-            yield from self._of_target()
-        if expected.quarantine is not None:
-            yield from self._quarantine(expected.quarantine)
 
     def _of_target(self) -> Iterator[Difference]:
         found = source_of(self.session, self.outcome)
         if found is None:
-            yield from self._without_table()
+            rows, wanted = self.expected.rows, self.expected.row_count
+            if rows is not None and (rows.rows or rows.query):
+                yield "rows: the table does not exist"
+            elif wanted:
+                yield f"row_count: {wanted} expected, the table does not exist"
+            elif self.expected.columns:
+                yield "columns: the table does not exist"
             return
         schema, source = found
         yield from _types("columns", self.expected.columns, schema)
-        yield from self._others(schema)
+        if self.expected.columns_exact:
+            yield from self._others(schema)
         if self.expected.rows is not None:
             yield from self._rows("rows", self.expected.rows, schema, source)
         if self.expected.row_count is not None:
@@ -117,25 +228,15 @@ class ExpectationCheck:
             if count != self.expected.row_count:
                 yield f"row_count: {self.expected.row_count} expected, {count} found"
 
-    def _without_table(self) -> Iterator[str]:
-        expected = self.expected
-        rows = expected.rows
-        if rows is not None and (rows.rows or rows.query):
-            yield "rows: the table does not exist"
-        elif expected.row_count:
-            yield f"row_count: {expected.row_count} expected, the table does not exist"
-        elif expected.columns:
-            yield "columns: the table does not exist"
-
     def _others(self, schema: Schema) -> Iterator[str]:
-        if not self.expected.columns_exact:
-            return
+        """Name the columns that neither rows nor `columns` do, where they are all to be named."""
         try:
             named = {name.lower() for name in self._named()}
         except UsageError:
             return  # the rows of that query say why
-        system = {name.lower() for name in system_names(self.outcome.model)}
-        extra = [name for name in schema.names if name.lower() not in named | system]
+        if self.outcome.model.history is not None:
+            named |= {name.lower() for name in self.outcome.model.history.columns.names}
+        extra = [name for name in schema.names if name.lower() not in named]
         if extra:
             yield f"columns: {', '.join(extra)} not expected"
 
@@ -179,7 +280,12 @@ class ExpectationCheck:
             yield differ
 
     def _key(self) -> tuple[str, ...]:
-        return self.key or key_of(self.outcome.model, self._named())
+        """Give the columns that tell rows apart, if any."""
+        keys, history = self.outcome.model.strategy.keys, self.outcome.model.history
+        if self.key or history is None:
+            return self.key or keys
+        start = history.columns.valid_from
+        return (*keys, start) if start.lower() in map(str.lower, self._named()) else keys
 
     def _quarantine(self, table: GivenTable) -> Iterator[Difference]:
         outcome = self.outcome
@@ -197,24 +303,6 @@ class ExpectationCheck:
         tables = " UNION ALL BY NAME ".join(f"SELECT * FROM delta.`{each.uri}`" for each in mine)
         yield from _types("quarantine: columns", table.columns, facts.schema)
         yield from self._rows("quarantine", table, facts.schema, f"({tables})")
-
-    def _metrics(self) -> Iterator[str]:
-        wrong = []
-        found = self.outcome.metrics
-        for name, wanted in self.expected.metrics.items():
-            if name not in found:
-                wrong.append(f"{name} {wanted} expected, the step has no such count")
-            elif found[name] != wanted:
-                wrong.append(f"{name} {wanted} expected, {found[name]} found")
-        if wrong:
-            yield f"metrics: {'; '.join(wrong)}"
-
-    def _watermarks(self) -> Iterator[str]:
-        found = {watermark.key: watermark.value for watermark in self.outcome.watermarks}
-        for watermark in self.expected.watermarks:
-            wrong = _watermark(watermark, found)
-            if wrong:
-                yield f"watermark: {wrong}"
 
     def _checks(self) -> Iterator[str]:
         """Compare those that are named; no other gate may fail where any is, or a success is."""
@@ -244,18 +332,8 @@ def _types(what: str, wanted: Mapping[str, ColumnType], schema: Schema) -> Itera
             yield f"{what}: {name} is {shown_type(found)}, {shown_type(kind)} expected"
 
 
-def key_of(model: Model, named: tuple[str, ...]) -> tuple[str, ...]:
-    """Give the columns that tell a model's rows apart, if any."""
-    keys, history = model.strategy.keys, model.history
-    if history is None:
-        return keys
-    start = history.columns.valid_from
-    return (*keys, start) if start.lower() in {name.lower() for name in named} else keys
-
-
 def _watermark(watermark: GivenWatermark, found: dict[str, TypedValue]) -> str:
-    asked = watermark.column.lower()
-    keys = [key for key in found if not asked or f".{key}".lower().endswith(f".{asked}")]
+    keys = [key for key in found if is_meant(watermark, key)]
     if len(keys) != 1:
         there = ", ".join(f"{key} {found[key].text}" for key in found) or "none"
         return f"{watermark.column or watermark.text} expected, {there} found"
@@ -269,10 +347,6 @@ def _watermark(watermark: GivenWatermark, found: dict[str, TypedValue]) -> str:
 
 def _message(error: PenstockError) -> str:
     return f"{error.code}: {error.sentence}"
-
-
-def _text(error: PenstockError) -> str:
-    return f"{error.code}: {error.sentence}\n{error.hint}"
 
 
 def _version(version: int | None) -> str:

@@ -4,27 +4,49 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.app.services.wire import SystemClock
 from penstock.core.checks import Check, Checks, Relationships, SqlCheck
+from penstock.core.columns.schema import Schema
+from penstock.core.columns.typed import TypedValue
+from penstock.core.errors import UsageError
 from penstock.core.model import Body, Model, Source, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project, Target
 from penstock.core.query import Query, live, mention, present, substitute
-from penstock.core.unit_tests import UnitRun, UnitTest
-from penstock.plan.resolve import resolve
-from penstock.project.unit_tests.naming import inputs_of
+from penstock.core.steps.window import Watermark
+from penstock.plan.resolve import dated, resolve
+from penstock.plan.windows import windowed_inputs
+from penstock.project.unit_tests.definition import GivenWatermark, UnitRun, UnitTest, inputs_of
+
+Carriers = Mapping[tuple[str, str], str]
+"""The type of every column that carries a watermark, by input and column."""
 
 
 def asked(model: Model, test: UnitTest) -> Model:
     """Give the model with the version alone that the test asks for, from its first day on."""
     if test.version is None:
         return model
-    first = min((_day(model, run.first, run.as_of) for run in test.runs), default=dt.date.max)
-    found = [_since(v, first) for v in model.versions if v.number == test.version]
+    first = min((_day(model, run) for run in test.runs), default=dt.date.max)
+    found = [_since(each, first) for each in model.versions if each.number == test.version]
     return replace(model, versions=tuple(found))
+
+
+def _since(version: Version, first: dt.date) -> Version:
+    body: Body = version.body
+    begins = body.fingerprint.effective_from
+    if begins is None or begins <= first:
+        return version
+    fingerprint = replace(body.fingerprint, effective_from=first)
+    return replace(version, body=replace(body, fingerprint=fingerprint))
+
+
+def model_on(model: Model, run_timestamp: dt.datetime) -> Model:
+    """Give a model with what its version of a day declares."""
+    return dated({model.name: model}, run_timestamp.date())[model.name]
 
 
 def used(model: Model, test: UnitTest, run: UnitRun) -> tuple[Version, ...]:
@@ -43,8 +65,8 @@ def wanted_inputs(model: Model, test: UnitTest, run: UnitRun) -> tuple[InputName
     """Give every table but its own that a run reads."""
     if not model.versions:
         return inputs_of(model)
-    numbers = [version.number for version in used(model, test, run)]
-    return tuple(dict.fromkeys(name for each in numbers for name in inputs_of(model, each)))
+    read = (name for version in used(model, test, run) for name in _read_by(version))
+    return tuple(name for name in dict.fromkeys(read) if name.kind is not InputKind.THIS)
 
 
 def is_seed(project: Project, name: InputName) -> bool:
@@ -52,23 +74,11 @@ def is_seed(project: Project, name: InputName) -> bool:
     return name.name not in project.models and name.name in project.seeds
 
 
-def _since(version: Version, first: dt.date) -> Version:
-    body: Body = version.body
-    begins = body.fingerprint.effective_from
-    if begins is None or begins <= first:
-        return version
-    fingerprint = replace(body.fingerprint, effective_from=first)
-    return replace(version, body=replace(body, fingerprint=fingerprint))
-
-
-def _day(model: Model, key: str, as_of: dt.datetime) -> dt.date:
-    """Give the date that chooses the version."""
-    if key:
-        try:
-            return model.grid.date(model.grid.parse(key))
-        except ValueError:  # numbers have no date
-            pass
-    return as_of.date()
+def _day(model: Model, run: UnitRun) -> dt.date:
+    """Give the date that chooses the version; numbers have none."""
+    with suppress(ValueError):
+        return model.grid.date(model.grid.parse(run.first)) if run.first else run.as_of.date()
+    return run.as_of.date()
 
 
 class TestClock(SystemClock):
@@ -120,22 +130,28 @@ def world_of(
     )
 
 
+@dataclass(frozen=True, slots=True)
 class _Rewriting:
     """Lets everything that a model reads be a source."""
 
-    def __init__(self, given: Mapping[InputName, Collection[str]], own: str) -> None:
-        self._given = given
-        self._own = own
+    given: Mapping[InputName, Collection[str]]
+    own: str
 
     def moved(self, name: InputName) -> InputName:
         """Give an input as a source of its own name, so that watermarks keep theirs."""
         return name if self._is_own(name) else InputName(InputKind.SOURCE, name.name)
 
     def _is_own(self, name: InputName) -> bool:
-        return name.kind is InputKind.THIS or name == InputName(InputKind.MODEL, self._own)
+        return name.kind is InputKind.THIS or name == InputName(InputKind.MODEL, self.own)
 
     def model(self, model: Model, test: UnitTest) -> Model:
-        versions = self._versions(model, test)
+        needed = {v.number for run in test.runs for v in used(model, test, run)}
+        # those that runs are about, and others whose inputs are given too
+        versions = tuple(
+            each
+            for each in asked(model, test).versions
+            if each.number in needed or all(map(self._has, _read_by(each)))
+        )
         if versions and versions != model.versions:
             newest = max(versions, key=lambda each: each.number)
             query, fingerprint = newest.body.query, newest.body.fingerprint
@@ -146,7 +162,15 @@ class _Rewriting:
             depends_on=(),
             order_after=(),
             immutable=False,
-            versions=tuple(map(self._version, versions)),
+            versions=tuple(
+                replace(
+                    each,
+                    body=self._body(each.body),
+                    revisions=tuple(map(self._body, each.revisions)),
+                    checks=self._checks(each.checks),
+                )
+                for each in versions
+            ),
             checks=self._checks(model.checks),
         )
 
@@ -162,49 +186,35 @@ class _Rewriting:
     def _text(self, text: str, query: Query) -> str:
         """Let tokens name sources, and decide which histories have tombstones."""
         for name, column in query.deleted_flags:
-            known = {each.lower() for each in self._given.get(name, ())}
+            known = {each.lower() for each in self.given.get(name, ())}
             condition = live(column) if column.lower() in known else "true"
             text = text.replace(present(name), condition)
         return substitute(text, lambda name, alias: mention(self.moved(name), alias))
 
-    def _versions(self, model: Model, test: UnitTest) -> tuple[Version, ...]:
-        """Give the versions that runs are about, and others whose inputs are given too."""
-        known = asked(model, test).versions
-        needed = {v.number for run in test.runs for v in used(model, test, run)}
-        return tuple(v for v in known if v.number in needed or all(map(self._has, _read_by(v))))
-
     def _has(self, name: InputName) -> bool:
-        return self._is_own(name) or name in self._given
-
-    def _version(self, version: Version) -> Version:
-        return replace(
-            version,
-            body=self._body(version.body),
-            revisions=tuple(map(self._body, version.revisions)),
-            checks=self._checks(version.checks),
-        )
+        return self._is_own(name) or name in self.given
 
     def _body(self, body: Body) -> Body:
-        own = tuple(each for each in body.inputs if each.input.name == self._own)
+        own = tuple(each for each in body.inputs if each.input.name == self.own)
         return replace(body, query=self.query(body.query), inputs=own)
 
     def _checks(self, checks: Checks) -> Checks:
         return replace(
             checks,
-            before=tuple(self._check(each) for each in checks.before if self._can_read(each)),
-            after=tuple(self._check(each) for each in checks.after if self._can_read(each)),
+            before=tuple(
+                self._check(each) for each in checks.before if all(map(self._has, each.reads))
+            ),
+            after=tuple(
+                self._check(each) for each in checks.after if all(map(self._has, each.reads))
+            ),
         )
-
-    def _can_read(self, check: Check) -> bool:
-        return all(map(self._has, check.reads))
 
     def _check(self, check: Check) -> Check:
         rule = check.rule
-        match rule:
-            case SqlCheck(query):
-                rule = replace(rule, query=self.query(query))
-            case Relationships(to=to):
-                rule = replace(rule, to=self.moved(to))
+        if isinstance(rule, SqlCheck):
+            rule = replace(rule, query=self.query(rule.query))
+        elif isinstance(rule, Relationships):
+            rule = replace(rule, to=self.moved(rule.to))
         return replace(
             check,
             rule=rule,
@@ -216,3 +226,41 @@ class _Rewriting:
 
 def _read_by(version: Version) -> tuple[InputName, ...]:
     return tuple(name for body in version.bodies for name in body.query.inputs)
+
+
+def carriers(model: Model, schemas: Mapping[str, Schema]) -> Carriers | None:
+    """Give the columns that carry watermarks of a model that reads these; None if it has none.
+
+    Raises what the step will raise where no input has such a column.
+    """
+    settings = model.strategy.window
+    if settings is None:
+        return None
+    found = windowed_inputs(model, settings, schemas)
+    return {(each.input, each.column): each.type for each in found}
+
+
+def no_watermark(model: Model, watermark: GivenWatermark) -> UsageError:
+    """Word the error of a watermark for a model that has none."""
+    sentence = f"{model.name} has no watermark"
+    return UsageError("bad-value", sentence, where=watermark.where, hint="leave it out")
+
+
+def watermark_of(watermark: GivenWatermark, known: Carriers) -> Watermark:
+    """Find the column that is meant and read the value in its type."""
+    found = [key for key in known if is_meant(watermark, ".".join(key))]
+    if len(found) != 1:
+        there = ", ".join(".".join(key) for key in known)
+        sentence = f"watermark {watermark.column!r}: the model has {there}"
+        raise UsageError("unknown-column", sentence, where=watermark.where, hint="name one of them")
+    kind = known[found[0]]
+    try:
+        return Watermark(*found[0], TypedValue.parse(kind, watermark.text))
+    except UsageError as error:
+        raise UsageError("bad-test-value", error.sentence, where=watermark.where) from error
+
+
+def is_meant(watermark: GivenWatermark, key: str) -> bool:
+    """Whether a test may mean `input.column`: by its end, or as it names none."""
+    asked = watermark.column.lower()
+    return not asked or f".{key}".lower().endswith(f".{asked}")

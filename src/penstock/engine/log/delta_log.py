@@ -1,31 +1,38 @@
-"""Facts of tables without Spark: the commit files themselves, and `deltalake` for the rest."""
+"""Facts of tables and listings of files without Spark.
+
+A table tells by its commit files, and through `deltalake` the rest. Of a source of files the
+listing is its version (spec/project.md §4).
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.model import Source
-from penstock.engine.log.commit_file import DATA_OPERATIONS, LogEntry, read_entry
+from penstock.core.steps.inputs import FilesPin
 from penstock.engine.log.files import count_hidden
 from penstock.engine.log.folder import (
+    Actions,
+    LogEntry,
     check_whole,
     commit_path,
     gap,
     is_local,
     newest,
     open_table,
+    read_entry,
     versions,
 )
-from penstock.engine.log.listing import holds_files, list_files
 
-if TYPE_CHECKING:
-    from deltalake import DeltaTable
-
-CLUSTER_PROPERTY = "penstock.clusterBy"
+_FileState = tuple[str, int, int]
 
 
 class DeltaLog:
@@ -35,7 +42,7 @@ class DeltaLog:
         """See `Log.head`. A local table costs a few looks at its folder and one small file."""
         if not is_local(uri):
             table = open_table(uri)
-            last = _remote_entry(table.history(1)[0]) if table else None
+            last = _remote_commit(table.history(1)[0]) if table else None
             return Head(table.version(), last.step) if table and last else None
         version = newest(uri, hint)
         if version is None:
@@ -52,10 +59,15 @@ class DeltaLog:
             return None
         metadata = table.metadata()
         properties = dict(metadata.configuration)
-        clustered = properties.pop(CLUSTER_PROPERTY, "")
+        clustered = properties.pop("penstock.clusterBy", "")
         if metadata.partition_columns:  # then the property tells of a layout before
             clustered = ""
-        rows, size = _counts(table) if counts else (None, None)
+        rows = size = None
+        if counts:
+            actions, hidden = table.get_add_actions(flatten=True), count_hidden(table)
+            held = sum(count or 0 for count in actions.column("num_records").to_pylist())
+            size = sum(count or 0 for count in actions.column("size_bytes").to_pylist())
+            rows = None if hidden is None else held - hidden
         return TableFacts(
             table_id=str(metadata.id),
             version=table.version(),
@@ -84,7 +96,15 @@ class DeltaLog:
 
     def is_cluttered(self, uri: str) -> bool:
         """See `Log.is_cluttered`."""
-        return open_table(uri) is None and holds_files(uri)
+        if open_table(uri) is not None:
+            return False
+        if is_local(uri):
+            return any(path.is_file() for path in Path(uri.removeprefix("file://")).rglob("*"))
+        from pyarrow import fs  # only for object stores
+
+        system, path = fs.FileSystem.from_uri(uri)
+        found = system.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True))
+        return any(info.type == fs.FileType.File for info in found)
 
     def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
         """See `Log.added`. A table that is not in a local folder gives None."""
@@ -102,8 +122,18 @@ class DeltaLog:
         return tuple(files)
 
     def listing(self, source: Source) -> Listing:
-        """See `Log.listing`."""
-        return list_files(source)
+        """See `Log.listing`.
+
+        Names that Spark leaves out are left out (`_x`, `.x`, `x._COPYING_`). A path that is not
+        there is `source-missing`, naming source, path and the file that declares it (case J17).
+        """
+        found = sorted(_remote(source) if "://" in source.path else _local(source))
+        digest = hashlib.sha256()
+        for name, size, modified in found:
+            digest.update(f"{name}\0{size}\0{modified}\n".encode())
+        root = source.path.rstrip("/")
+        paths = tuple(f"{root}/{name}" if name else root for name, _, _ in found)
+        return Listing(FilesPin(digest.hexdigest(), len(found)), paths)
 
 
 def _entry(uri: str, version: int) -> LogEntry:
@@ -116,28 +146,25 @@ def _entry(uri: str, version: int) -> LogEntry:
 def remote_commits(uri: str, after: int, *, partial: bool) -> tuple[LogCommit, ...]:
     """Give the commits of a table that is no local folder, as `Log.commits` does."""
     table = open_table(uri)
-    commits = [_remote_entry(each).commit for each in table.history()] if table else []
+    commits = [_remote_commit(each) for each in table.history()] if table else []
     found = tuple(commit for commit in reversed(commits) if commit.version > after)
     if not partial:
         check_whole(uri, after, [commit.version for commit in found])
     return found
 
 
-def _counts(table: DeltaTable) -> tuple[int | None, int]:
-    actions = table.get_add_actions(flatten=True)
-    rows = sum(count or 0 for count in actions.column("num_records").to_pylist())
-    size = sum(count or 0 for count in actions.column("size_bytes").to_pylist())
-    hidden = count_hidden(table)
-    return None if hidden is None else rows - hidden, size
+# Operations that change rows, for logs whose files cannot be read one by one.
+_DATA_OPERATIONS = frozenset(
+    {"WRITE", "MERGE", "UPDATE", "DELETE", "STREAMING UPDATE", "RESTORE", "TRUNCATE", "COPY INTO"}
+    | {f"{how} TABLE AS SELECT" for how in ("CREATE", "REPLACE", "CREATE OR REPLACE")}
+)
 
 
-def _remote_entry(info: dict[str, object]) -> LogEntry:
-    """Give an entry as deltalake tells it; the operation's name stands for `dataChange`."""
-    line = json.dumps({"commitInfo": info})
-    version = int(str(info["version"]))
-    return LogEntry.from_lines(
-        version, [line], data_by_name=str(info.get("operation")) in DATA_OPERATIONS
-    )
+def _remote_commit(info: dict[str, object]) -> LogCommit:
+    """Give a commit as deltalake tells it; the operation's name stands for `dataChange`."""
+    changes = str(info.get("operation")) in _DATA_OPERATIONS
+    commit = Actions(info).commit(int(str(info["version"])))
+    return replace(commit, changes_data=changes, row_change=None if changes else 0)
 
 
 _NAMES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
@@ -175,3 +202,60 @@ def _type(given: str | dict[str, object]) -> str:
             return f"map<{_type(key)},{_type(value)}>"  # type: ignore[arg-type]
         case _:
             return str(given)
+
+
+def _missing(source: Source) -> TableError:
+    return TableError(
+        "source-missing",
+        f"source {source.table} has no files: {source.path} does not exist",
+        where=source.where,
+        hint="correct `path`, or deliver the files",
+    )
+
+
+def _local(source: Source) -> Iterator[_FileState]:
+    root = Path(source.path)
+    if root.is_file():
+        stat = root.stat()
+        yield "", stat.st_size, stat.st_mtime_ns
+        return
+    if not root.is_dir():
+        raise _missing(source)
+    yield from _walk(str(root), "")
+
+
+def _walk(root: str, below: str) -> Iterator[_FileState]:
+    with os.scandir(os.path.join(root, below)) as entries:  # noqa: PTH118  # many files: no Path each
+        for entry in entries:
+            if _is_hidden(entry.name):
+                continue
+            name = f"{below}{entry.name}"
+            if entry.is_dir():
+                yield from _walk(root, f"{name}/")
+                continue
+            try:
+                stat = entry.stat()
+            except FileNotFoundError:  # deleted meanwhile, or a link to nothing
+                continue
+            yield name, stat.st_size, stat.st_mtime_ns
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether Spark overlooks a file or folder; `_day=1` is a partition."""
+    if name.startswith("_"):
+        return "=" not in name
+    return name.startswith(".") or name.endswith("._COPYING_")
+
+
+def _remote(source: Source) -> Iterator[_FileState]:
+    from pyarrow import fs  # only for object stores
+
+    system, path = fs.FileSystem.from_uri(source.path)
+    try:
+        found = system.get_file_info(fs.FileSelector(path, recursive=True))
+    except FileNotFoundError:
+        raise _missing(source) from None
+    for info in found:
+        name = info.path.removeprefix(path).lstrip("/")
+        if info.type == fs.FileType.File and not any(map(_is_hidden, name.split("/"))):
+            yield name, info.size, info.mtime_ns or 0

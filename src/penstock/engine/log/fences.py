@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.core.errors import TableError
-from penstock.engine.log.commit_file import read_actions
-from penstock.engine.log.folder import commit_path, is_local, newest, open_table
+from penstock.engine.log.folder import commit_path, is_local, newest, open_table, read_actions
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -46,7 +45,14 @@ class DeltaFences:
             if not is_local(uri):
                 _write_remote(table, application, number, token)
                 return True
-            _refuse_catalogs(table, uri)
+            if not _BY_CATALOG.isdisjoint(table.protocol().writer_features or ()):
+                raise TableError(
+                    "cannot-fence",
+                    f"only its catalog may write the log of {uri}, "
+                    "so a step of it cannot be given up safely",
+                    hint="stop its writer for good, then: "
+                    "penstock recover --step STEP --as committed",
+                )
             self._write(table, uri, application, number, token)
         return False
 
@@ -96,14 +102,4 @@ def _write_remote(table: DeltaTable, application: str, number: int, token: str) 
             app_transactions=[Transaction(application, number)],
             custom_metadata={"userMetadata": token},
         ),
-    )
-
-
-def _refuse_catalogs(table: DeltaTable, uri: str) -> None:
-    if _BY_CATALOG.isdisjoint(table.protocol().writer_features or ()):
-        return
-    raise TableError(
-        "cannot-fence",
-        f"only its catalog may write the log of {uri}, so a step of it cannot be given up safely",
-        hint="stop its writer for good, then: penstock recover --step STEP --as committed",
     )

@@ -21,6 +21,7 @@ NOWHERE: Span = (0, 0)
 """No position at all: an empty file, or one that has only NULLs in the column."""
 
 _DAY = 86_400_000_000
+_ENDS = ("minValues", "maxValues")
 CUT = 1_000
 """How far above its written value an instant can lie: statistics are cut to milliseconds."""
 
@@ -42,18 +43,22 @@ class LogColumn:
             self._read[text] = over(position(text, self.kind), kind=self.kind)
         return self._read[text]
 
-    def between(self, statistics: Mapping[str, Any]) -> Span | None:
+    def of_statistics(self, statistics: Mapping[str, Any]) -> Span | None:
         """Give the span of a file's statistics; None if they do not tell."""
-        records = statistics.get("numRecords")
+        found = [(statistics.get(key) or {}).get(self.physical) for key in _ENDS]
+        low, high = (None if end is None else position(str(end), self.kind) for end in found)
         nulls = (statistics.get("nullCount") or {}).get(self.physical)
-        if records == 0 or (records is not None and nulls == records):
+        return self.between(statistics.get("numRecords"), nulls, low, high)
+
+    def between(
+        self, rows: int | None, nulls: int | None, low: int | None, high: int | None
+    ) -> Span | None:
+        """Give the span of a file with so many rows, and NULLs, between two positions."""
+        if rows == 0 or (rows is not None and nulls == rows):
             return NOWHERE
-        low = (statistics.get("minValues") or {}).get(self.physical)
-        high = (statistics.get("maxValues") or {}).get(self.physical)
         if low is None or high is None:
             return None
-        first, last = position(str(low), self.kind), position(str(high), self.kind)
-        return over(first, last, kind=self.kind, cut=CUT)
+        return over(low, high, kind=self.kind, cut=CUT)
 
 
 def over(low: int | None, high: int | None = None, *, kind: str, cut: int = 1) -> Span | None:
@@ -81,7 +86,7 @@ def spans_of(action: Mapping[str, Any], fields: Sequence[LogColumn]) -> tuple[Sp
         return tuple(each.at(parts[each.physical]) for each in fields)
     statistics = json.loads(action.get("stats") or "{}")
     return tuple(
-        each.at(parts[each.physical]) if each.physical in parts else each.between(statistics)
+        each.at(parts[each.physical]) if each.physical in parts else each.of_statistics(statistics)
         for each in fields
     )
 
@@ -149,8 +154,14 @@ def count_missing(table: DeltaTable) -> int:
         names = (unquote(path) for path in table.get_add_actions().column("path").to_pylist())
         paths = (os.path.join(root, path.removeprefix("file://")) for path in names)  # noqa: PTH118  # 10,000 files
         gone = sum(not os.path.exists(path) for path in paths)  # noqa: PTH110  # as above
+    elif uris := table.file_uris():
+        from pyarrow import fs  # only for object stores
+
+        system, _ = fs.FileSystem.from_uri(uris[0])
+        infos = system.get_file_info([fs.FileSystem.from_uri(uri)[1] for uri in uris])
+        gone = sum(info.type == fs.FileType.NotFound for info in infos)
     else:
-        gone = _count_missing_objects(table.file_uris())
+        gone = 0
     return gone or int(_has_lost_vectors(table))
 
 
@@ -191,16 +202,6 @@ def _checksum(table: DeltaTable) -> Mapping[str, Any]:
     return checksum(uri, table.version()) if is_local(uri) else {}
 
 
-def _count_missing_objects(uris: Sequence[str]) -> int:
-    if not uris:
-        return 0
-    from pyarrow import fs  # only for object stores
-
-    system, _ = fs.FileSystem.from_uri(uris[0])
-    infos = system.get_file_info([fs.FileSystem.from_uri(uri)[1] for uri in uris])
-    return sum(info.type == fs.FileType.NotFound for info in infos)
-
-
 def _spans(actions: Table, field: LogColumn, length: int) -> list[Span | None]:
     names = set(actions.column_names)
 
@@ -218,18 +219,9 @@ def _spans(actions: Table, field: LogColumn, length: int) -> list[Span | None]:
     nulls = values(f"null_count.{field.physical}")
     rows = values("num_records")
     return [
-        NOWHERE
-        if count == 0 or (count is not None and none == count)
-        else _between(low, high, field.kind)
+        field.between(count, none, _place(low), _place(high))
         for count, none, low, high in zip(rows, nulls, lows, highs, strict=True)
     ]
-
-
-def _between(low: object, high: object, kind: str) -> Span | None:
-    if low is None or high is None:
-        return None
-    first, last = _place(low), _place(high)
-    return None if first is None or last is None else over(first, last, kind=kind, cut=CUT)
 
 
 def _place(value: object) -> int | None:

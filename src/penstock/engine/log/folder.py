@@ -1,22 +1,25 @@
-"""The `_delta_log` folder of a table: which versions are there, and how a table is opened."""
+"""The `_delta_log` folder of a table: its versions, what each says, and how a table is opened."""
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.core.errors import TableError
-from penstock.engine.log.commit_file import UNREADABLE
+from penstock.core.facts import AddedFile, LogCommit
+from penstock.core.steps.token import signed_by
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-_NAME_LENGTH = len("00000000000000000000.json")
+_COMMIT = re.compile(r"[0-9]{20}\.json")
 _CHECKPOINTED = re.compile(r'"version"\s*:\s*(\d+)')
 
 
@@ -32,12 +35,16 @@ def log_folder(uri: str) -> str:
 
 def commit_path(uri: str, version: int) -> Path:
     """Give the file of a version; it need not be there."""
-    return Path(_commit_name(log_folder(uri), version))
+    return Path(log_folder(uri), f"{version:020d}.json")
 
 
 def versions(uri: str) -> list[int]:
     """Give the versions whose commit files are there, rising; none where no table is."""
-    return sorted(int(name[:20]) for name in _commit_names(log_folder(uri)))
+    try:
+        names = os.listdir(log_folder(uri))  # noqa: PTH208  # names, not a Path for each of 10,000
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(int(name[:20]) for name in names if _COMMIT.fullmatch(name))
 
 
 def newest(uri: str, hint: int | None = None) -> int | None:
@@ -52,8 +59,7 @@ def newest(uri: str, hint: int | None = None) -> int | None:
     floor = checkpointed(uri)
     if floor is not None and _is_there(folder, floor):
         return _climb(folder, floor)
-    name = max(_commit_names(folder), default=None)
-    return int(name[:20]) if name else None
+    return max(versions(uri), default=None)
 
 
 def checkpointed(uri: str) -> int | None:
@@ -112,24 +118,8 @@ def open_version(uri: str, version: int) -> DeltaTable | None:
         return None
 
 
-def _commit_names(folder: str) -> list[str]:
-    try:
-        names = os.listdir(folder)  # noqa: PTH208  # names, not a Path for each of 10,000
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return [
-        name
-        for name in names
-        if len(name) == _NAME_LENGTH and name.endswith(".json") and name[:20].isdecimal()
-    ]
-
-
-def _commit_name(folder: str, version: int) -> str:
-    return f"{folder}/{version:020d}.json"
-
-
 def _is_there(folder: str, version: int) -> bool:
-    return os.path.exists(_commit_name(folder, version))  # noqa: PTH110  # 1,000 tables: no Path each
+    return os.path.exists(f"{folder}/{version:020d}.json")  # noqa: PTH110  # 1,000 tables: no Path each
 
 
 def _climb(folder: str, low: int) -> int:
@@ -142,6 +132,150 @@ def _climb(folder: str, low: int) -> int:
         if _is_there(folder, low + step):
             low += step
     return low
+
+
+T = TypeVar("T")
+# What a damaged file raises while it is read.
+UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """What a commit file says of rows: who changed them, and by which files."""
+
+    info: Mapping[str, Any] = field(default_factory=dict)
+    adds: tuple[Mapping[str, Any], ...] = ()
+    removes: tuple[Mapping[str, Any], ...] = ()
+    metadata: Mapping[str, Any] | None = None
+
+    @classmethod
+    def from_lines(cls, lines: Iterable[str]) -> Actions:
+        """Read the actions of one commit; Delta writes one JSON object a line.
+
+        Files that were only moved about, `dataChange` being false, are left out.
+        """
+        info: Mapping[str, Any] = {}
+        metadata: Mapping[str, Any] | None = None
+        adds, removes = [], []
+        for line in lines:
+            action = json.loads(line)
+            if (add := action.get("add")) and add.get("dataChange"):
+                adds.append(add)
+            elif (remove := action.get("remove")) and remove.get("dataChange"):
+                removes.append(remove)
+            elif "commitInfo" in action:
+                info = action["commitInfo"]
+            elif "metaData" in action:
+                metadata = action["metaData"]
+        return cls(info, tuple(adds), tuple(removes), metadata)
+
+    def commit(self, version: int) -> LogCommit:
+        """Tell the commit, but for how many rows more there are."""
+        info = self.info
+        token = str(info.get("userMetadata") or "")
+        stamp = info.get("inCommitTimestamp") or info.get("timestamp") or 0
+        step, store = signed_by(token)
+        metrics = info.get("operationMetrics") or {}
+        commit = LogCommit(
+            version=version,
+            time=dt.datetime.fromtimestamp(int(stamp) / 1000, tz=dt.UTC),
+            operation=str(info.get("operation", "")),
+            changes_data=bool(self.adds or self.removes),
+            step=step,
+            store=store,
+            user=str(info.get("userName") or ""),
+            metrics={k: int(v) for k, v in metrics.items() if str(v).lstrip("-").isdigit()},
+            token=token,
+        )
+        if self.metadata is None:
+            return commit
+        return replace(commit, table_id=str(self.metadata["id"]))
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """A commit with the files it added; `rewrites` is whether it removed or masked any row."""
+
+    commit: LogCommit
+    added: tuple[AddedFile, ...] = ()
+    rewrites: bool = False
+
+    @property
+    def step(self) -> str:
+        """The penstock step that made it, or ""."""
+        return self.commit.step
+
+    @classmethod
+    def from_lines(cls, version: int, lines: Iterable[str]) -> LogEntry:
+        """Read one commit."""
+        actions = Actions.from_lines(lines)
+        rows = [live_rows(add) for add in actions.adds]
+        rows += [None if (gone := live_rows(each)) is None else -gone for each in actions.removes]
+        known = [count for count in rows if count is not None]
+        change = sum(known) if len(known) == len(rows) else None
+        added = tuple(_added(add["path"], add.get("stats")) for add in actions.adds)
+        masks = any(add.get("deletionVector") is not None for add in actions.adds)
+        commit = replace(actions.commit(version), row_change=change)
+        return cls(commit, added, masks or bool(actions.removes))
+
+
+def read_entry(path: Path, *, head_only: bool = False) -> LogEntry:
+    """Read a commit file; `head_only` stops after the line that says who made it."""
+    return _read(path, partial(LogEntry.from_lines, int(path.stem)), head_only=head_only)
+
+
+def read_actions(path: Path) -> Actions:
+    """Read what a commit file says of rows; `log-unreadable` if it is damaged."""
+    return _read(path, Actions.from_lines)
+
+
+def _read(path: Path, reader: Callable[[Sequence[str]], T], *, head_only: bool = False) -> T:
+    lines: list[str] = []
+    try:
+        with path.open(encoding="utf-8") as file:
+            for line in file:
+                lines.append(line)
+                if head_only and line.startswith('{"commitInfo"'):
+                    break
+        found = reader(lines)
+    except FileNotFoundError:  # it may have gone, or never have been there: the caller knows
+        raise
+    except (OSError, *UNREADABLE) as error:
+        raise damaged(path) from error
+    if not lines:
+        raise damaged(path)
+    return found
+
+
+def damaged(path: Path) -> TableError:
+    """Give the error of a commit file that cannot be read."""
+    return TableError(
+        "log-unreadable",
+        f"version {int(path.stem)} of the Delta log in {path.parent} is damaged",
+        hint="restore the file from a backup; nothing was written",
+    )
+
+
+def _added(path: str, stats: str | None) -> AddedFile:
+    statistics = json.loads(stats) if stats else {}
+    low, high = (
+        {k: str(v) for k, v in ends.items() if not isinstance(v, dict | list)}
+        for ends in (statistics.get("minValues") or {}, statistics.get("maxValues") or {})
+    )
+    nulls = statistics.get("nullCount") or {}
+    return AddedFile(path, low, high, {k: v for k, v in nulls.items() if isinstance(v, int)})
+
+
+def live_rows(action: Mapping[str, Any]) -> int | None:
+    """Give the rows of a file, without those that its deletion vector hides.
+
+    None if its statistics do not tell.
+    """
+    records = json.loads(action.get("stats") or "{}").get("numRecords")
+    if records is None:
+        return None
+    hidden = (action.get("deletionVector") or {}).get("cardinality", 0)
+    return int(records) - int(hidden)
 
 
 _LOOKS_BACK = 100  # commits read for a `metaData` before a checkpoint is opened
@@ -179,7 +313,10 @@ def metadata_at(uri: str, version: int) -> Metadata | None:
     Spark's checksum file has it, else the newest `metaData` below; a checkpoint comes last,
     because opening one costs the most.
     """
-    found = _of_checksum(uri, version) or _of_commits(uri, version)
+    try:
+        return Metadata.read(checksum(uri, version)["metadata"])
+    except UNREADABLE:
+        found = _of_commits(uri, version)
     if found is not None:
         return found
     table = open_version(uri, version)
@@ -213,13 +350,6 @@ def checksum(uri: str, version: int) -> Mapping[str, Any]:
     except (OSError, ValueError):
         return {}
     return document if isinstance(document, dict) else {}
-
-
-def _of_checksum(uri: str, version: int) -> Metadata | None:
-    try:
-        return Metadata.read(checksum(uri, version)["metadata"])
-    except UNREADABLE:
-        return None
 
 
 def _of_commits(uri: str, version: int) -> Metadata | None:

@@ -11,7 +11,6 @@ from urllib.parse import unquote
 from penstock.core.facts import LogCommit, Touched
 from penstock.core.partitions.partition import FIRST, LAST, Span
 from penstock.core.steps.step import PartitionRows
-from penstock.engine.log.commit_file import UNREADABLE, Actions, damaged, live_rows, read_actions
 from penstock.engine.log.delta_log import remote_commits
 from penstock.engine.log.files import (
     NOWHERE,
@@ -23,14 +22,19 @@ from penstock.engine.log.files import (
     spans_of,
 )
 from penstock.engine.log.folder import (
+    UNREADABLE,
+    Actions,
     check_whole,
     commit_path,
+    damaged,
     gap,
     is_local,
+    live_rows,
     metadata_at,
     metadata_of,
     open_table,
     open_version,
+    read_actions,
     versions,
 )
 
@@ -40,10 +44,13 @@ Places = tuple[Span | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A commit on its way to a `Touched`; `unplaced` are removed files only placed by their add."""
+    """A commit on its way to a `Touched`; of one that brings another table no place is told.
+
+    `unplaced` are removed files only placed by their add.
+    """
 
     commit: LogCommit
-    spans: tuple[set[Span | None], ...] = ()
+    places: set[Places] = field(default_factory=set)
     unplaced: dict[str, Places] = field(default_factory=dict)
 
 
@@ -61,7 +68,8 @@ def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tu
     for version in versions:
         actions = actions_of(uri, version)
         if actions.metadata is not None:
-            before = table_id or _table_id(uri, version - 1)
+            known = metadata_at(uri, version - 1) if version and not table_id else None
+            before = known.table_id if known else table_id
             table_id = str(actions.metadata["id"])
             if before is not None and table_id != before:
                 drafts.append(_Draft(actions.commit(version)))
@@ -92,13 +100,8 @@ def _fields(uri: str, version: int, columns: Mapping[str, str]) -> tuple[LogColu
     )
 
 
-def _table_id(uri: str, version: int) -> str | None:
-    metadata = metadata_at(uri, version) if version >= 0 else None
-    return metadata.table_id if metadata else None
-
-
 def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[LogColumn]) -> _Draft:
-    draft = _Draft(actions.commit(version), tuple(set() for _ in fields))
+    draft = _Draft(actions.commit(version))
     here: dict[str, Places] = {}
     try:
         for add in actions.adds:
@@ -112,8 +115,7 @@ def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[LogColum
                 here[path] = places
     except UNREADABLE as error:
         raise damaged(commit_path(uri, version)) from error
-    for places in here.values():
-        _gather(draft, places)
+    draft.places.update(here.values())
     return draft
 
 
@@ -123,11 +125,6 @@ def _filled(places: Places, placed: Places | None) -> Places:
     return tuple(
         other if mine is None else mine for mine, other in zip(places, placed, strict=True)
     )
-
-
-def _gather(draft: _Draft, places: Places) -> None:
-    for spans, one in zip(draft.spans, places, strict=True):
-        spans.add(one)
 
 
 def _places_of(
@@ -153,26 +150,19 @@ def _places_of(
 def _finished(
     draft: _Draft, fields: Sequence[LogColumn], placed: Mapping[str, Places], names: Iterable[str]
 ) -> Touched:
-    for path, places in draft.unplaced.items():
-        _gather(draft, _filled(places, placed.get(path)))
+    unplaced = (_filled(each, placed.get(path)) for path, each in draft.unplaced.items())
     spans: dict[str, tuple[Span, ...] | None] = dict.fromkeys(names)
-    for each, found in zip(fields, draft.spans, strict=False):  # of another table: nothing found
-        known = [span for span in found if span is not None]
-        spans[each.name] = joined(known) if len(known) == len(found) else None
+    found = zip(*draft.places, *unplaced, strict=True)
+    for each, places in zip(fields, found, strict=False):  # of another table: nothing found
+        known = [span for span in places if span is not None]
+        spans[each.name] = joined(known) if len(known) == len(places) else None
     return touched_by(draft.commit, spans)
 
 
 def touched_by(commit: LogCommit, spans: Mapping[str, tuple[Span, ...] | None]) -> Touched:
     """Give what a commit touched, with what the commit says of itself."""
-    return Touched(
-        version=commit.version,
-        time=commit.time,
-        operation=commit.operation,
-        step=commit.step,
-        store=commit.store,
-        user=commit.user,
-        spans=spans,
-    )
+    who = (commit.step, commit.store, commit.user)
+    return Touched(commit.version, commit.time, commit.operation, *who, spans)
 
 
 class DeltaPlaces:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.core.checks import Check, Checks, OnFailure, Phase, SqlCheck
@@ -18,19 +18,14 @@ from penstock.project.checks.scene import (
     KnownColumns,
     Scene,
     Stand,
-    Tables,
-    World,
     WrittenChecks,
-    allowed_in,
 )
 from penstock.project.files.cache import ParseCache
-from penstock.project.files.nodes import Member, YamlNode, shown
+from penstock.project.files.nodes import YamlNode, mapping_node, shown
 from penstock.project.files.parsed import place_key
 from penstock.project.files.references import Files
 from penstock.project.files.values import digest
 from penstock.project.sql.names import NameResolver
-
-_MODES = tuple(each.value for each in OnFailure)
 
 
 @dataclass(slots=True)
@@ -43,39 +38,44 @@ class Attacher:
     resolver: NameResolver
     files: Files
     cache: ParseCache
-    tables: Tables
+    columns_of: Callable[[InputName], KnownColumns]
     sources: Mapping[InputName, WrittenChecks]
     sample: bool = True
     digests: dict[str, str] = field(default_factory=dict)
 
     def read(self, checked: CheckedModel) -> Result | None:
         """Give the checks of a model; None where nothing is said of any."""
-        stands = [self._with_sources(each) for each in checked.stands]
-        if not any(each.written or shared for each, shared in stands):
+        shared = [
+            {
+                each: self.sources[each]
+                for each in sorted(set(stand.inputs or ()) & set(self.sources))
+            }
+            for stand in checked.stands
+        ]
+        if not any(shared) and not any(stand.written for stand in checked.stands):
             return None
-        name = place_key(("", "checks", checked.model.input.kind, checked.model.input.name))
-        context = self._context(checked)
-        known = recall(self.cache, name, context, checked.model.input.name, self.now)
+        model = checked.model.input
+        name = place_key(("", "checks", model.kind, model.name))
+        context = self._context(checked, shared)
+        known = recall(self.cache, name, context, model.name, self.now)
         if known is not None:
             return known
         reading = _CheckReading(self, checked)
-        for stand, shared in stands:
-            reading.stand(stand, shared)
+        for stand, of_sources in zip(checked.stands, shared, strict=True):
+            reading.stand(stand, of_sources)
         return reading.finished(name, context)
 
-    def _with_sources(self, stand: Stand) -> tuple[Stand, dict[InputName, WrittenChecks]]:
-        inputs = sorted(set(stand.inputs or ()))
-        return stand, {each: self.sources[each] for each in inputs if each in self.sources}
-
-    def _context(self, checked: CheckedModel) -> str:
+    def _context(
+        self, checked: CheckedModel, shared: Sequence[Mapping[InputName, WrittenChecks]]
+    ) -> str:
         model = checked.model
         parts = [self.now("names"), str(self.sample), model.input.name, str(model.table)]
         parts.append(repr(checked.strategy))
-        for stand, shared in map(self._with_sources, checked.stands):
+        for stand, of_sources in zip(checked.stands, shared, strict=True):
             columns, inputs = stand.columns, stand.inputs
             parts += (str(stand.number), repr(columns.names), repr(columns.types))
             parts += ("?",) if inputs is None else (f"{i.kind} {i.name}" for i in inputs)
-            parts += (each.fingerprint for each in (*stand.written, *shared.values()))
+            parts += (each.fingerprint for each in (*stand.written, *of_sources.values()))
         return digest("\0".join(parts))
 
     def now(self, need: str) -> str:
@@ -88,7 +88,7 @@ class Attacher:
                 found = self.files.data(name) if self.files.has(name) else b"\0"
             else:
                 of, _, name = name.partition("\n")
-                found = repr(self.tables.columns_of(InputName(InputKind(of), name))).encode()
+                found = repr(self.columns_of(InputName(InputKind(of), name))).encode()
             self.digests[need] = hashlib.sha256(found).hexdigest()
         return self.digests[need]
 
@@ -113,8 +113,19 @@ class _CheckReading:
         phases = joined([each.read(findings) for each in stand.written], findings)
         for name, written in shared.items():
             phases = _with_input(phases, name, written.read(findings))
-        self.is_open = self.is_open or any(map(self._is_filled, _paths(phases)))
-        scene = self._scene(stand)
+        self.is_open |= any(self._is_filled(each) for each in (*phases.before, *phases.after))
+        of, checked = self.of, self.checked
+        scene = Scene(
+            checked.model,
+            checked.strategy,
+            of.resolver,
+            files=self,
+            cache=self.texts,
+            known=self.columns_of,
+            sample=of.sample,
+            columns=stand.columns,
+            inputs=stand.inputs,
+        )
         before, after = (self._checks(phases, each, scene, findings) for each in Phase)
         mode = self._on_failure(phases, findings)
         self.result.checks[stand.number] = Checks(before, after, mode)
@@ -136,7 +147,7 @@ class _CheckReading:
         """Give the columns of a table, and note that they were asked for."""
         need = f"columns\n{name.kind}\n{name.name}"
         self.result.needs[need] = self.of.now(need)
-        return self.of.tables.columns_of(name)
+        return self.of.columns_of(name)
 
     def has(self, path: str) -> bool:
         """Whether there is such a file."""
@@ -151,20 +162,11 @@ class _CheckReading:
         self.result.needs[f"file\n{path}"] = self.of.now(f"file\n{path}")
         return self.of.files.text(path)
 
-    def _scene(self, stand: Stand) -> Scene:
-        of, strategy = self.of, self.checked.strategy
-        world = World(of.resolver, self, self.texts, self.columns_of, of.sample)
-        allowed = allowed_in(strategy)
-        return Scene(self.checked.model, strategy, world, allowed, stand.columns, stand.inputs)
-
-    def _is_filled(self, path: str) -> bool:
-        return path.endswith((".yml", ".yaml")) and bool(self.of.files.yaml_file(path).reads)
-
     def _checks(
         self, phases: Phases, phase: Phase, scene: Scene, findings: list[Finding]
     ) -> tuple[Check, ...]:
-        seen: dict[str, Location] = {}
-        found: list[Check] = []
+        own, seen = self.checked.model.input, dict[str, Location]()
+        partitioned, found = self.checked.strategy.partitioning is not None, list[Check]()
         for node in phases.of(phase):
             before = len(findings)
             check = read_check(node, phase, scene, findings)
@@ -178,35 +180,35 @@ class _CheckReading:
                 findings.append(Finding(node.where, "duplicate-check", sentence, hint))
             elif check is not None:
                 found.append(check)
-                findings += self._of_whole(check)
-                self._note_reads(check)
+                is_whole = partitioned and not check.differs_by_group
+                if is_whole and isinstance(check.rule, SqlCheck):
+                    sentence = f'check "{name}": its SQL has no parameter of partitions'
+                    hint = (
+                        "filter by @partition_date, or every partition of a step shares its result"
+                    )
+                    code, warning = "check-not-partitioned", Severity.WARNING
+                    findings.append(Finding(node.where, code, sentence, hint, warning))
+                self.result.edges += (
+                    Edge(own.name, each.name, check.name, check.where)
+                    for each in check.reads
+                    if each.kind is InputKind.MODEL and each != own
+                )
         return tuple(found)
 
-    def _note_reads(self, check: Check) -> None:
-        own = self.checked.model.input
-        for each in check.reads:
-            if each.kind is InputKind.MODEL and each != own:
-                self.result.edges.append(Edge(own.name, each.name, check.name, check.where))
-
-    def _of_whole(self, check: Check) -> list[Finding]:
-        """Warn of SQL whose result every partition of a step shares."""
-        is_sql = isinstance(check.rule, SqlCheck)
-        if self.checked.strategy.partitioning is None or not is_sql or check.differs_by_group:
-            return []
-        sentence = f'check "{check.name}": its SQL has no parameter of partitions'
-        hint = "filter by @partition_date, or every partition of a step shares its result"
-        code, warning = "check-not-partitioned", Severity.WARNING
-        return [Finding(check.where, code, sentence, hint, warning)]
+    def _is_filled(self, node: YamlNode) -> bool:
+        """Whether a check stands in a file that holds values of the environment."""
+        paths = {member.node.where.path for member in node.members.values()}
+        yaml = (path for path in paths if path.endswith((".yml", ".yaml")))
+        return any(self.of.files.yaml_file(path).reads for path in yaml)
 
     def _on_failure(self, phases: Phases, findings: list[Finding]) -> OnFailure | None:
         node = phases.on_failure
         if node is None:
             return None
-        word = str(node.value).lower()
-        if word not in _MODES:
-            written = shown("on_failure", node.value)
-            sentence = f"on_failure is {written}; it must be one of {', '.join(_MODES)}"
-            findings.append(Finding(node.where, "bad-value", sentence, ", ".join(_MODES)))
+        word, modes = str(node.value).lower(), ", ".join(OnFailure)
+        if word not in tuple(OnFailure):
+            sentence = f"on_failure is {shown('on_failure', node.value)}; it must be one of {modes}"
+            findings.append(Finding(node.where, "bad-value", sentence, modes))
             return None
         if word == OnFailure.ROLLBACK and self.checked.strategy.is_view:
             sentence = "on_failure: rollback on a view, which has no version to go back to"
@@ -221,31 +223,20 @@ def _with_input(phases: Phases, name: InputName, more: Phases) -> Phases:
     taken = {name_of(each) for each in phases.before}
     found: list[YamlNode] = []
     for node in more.before:
-        own = name_of(node)
-        members = dict(node.members)
+        own, more_keys = name_of(node), dict[str, YamlNode | str]()
         if own in taken:
-            members["name"] = _member(node, f"{name.name}.{own}")
-        if members.keys().isdisjoint(("input", "query", "source", "sql")):
+            more_keys["name"] = f"{name.name}.{own}"
+        if node.members.keys().isdisjoint(("input", "query", "source", "sql")):
             schema, _, table = name.name.rpartition(".")
-            members["input"] = _member(node, f"source('{schema}', '{table}')")
-        found.append(replace(node, value=members))
+            more_keys["input"] = f"source('{schema}', '{table}')"
+        added = mapping_node(node.where, more_keys).members
+        found.append(replace(node, value={**node.members, **added}))
     return replace(phases, before=(*phases.before, *found))
-
-
-def _member(node: YamlNode, text: str) -> Member:
-    return Member(node.where, YamlNode(text, node.where))
-
-
-def _paths(phases: Phases) -> set[str]:
-    nodes: Sequence[YamlNode] = (*phases.before, *phases.after)
-    return {member.node.where.path for each in nodes for member in each.members.values()}
 
 
 def _names_in(resolver: NameResolver) -> str:
     """Write what a resolver knows as text that is the same in every process."""
-    named = {**resolver.models, **resolver.sources, **resolver.tables}
-    means = (
-        f"{name} {each.input.kind} {each.input.name} {each.table}" for name, each in named.items()
-    )
+    named = {**resolver.models, **resolver.sources, **resolver.tables}.items()
+    means = (f"{name} {it.input.kind} {it.input.name} {it.table}" for name, it in named)
     parts = [*means, *sorted(resolver.schemas), *sorted(resolver.built), resolver.catalog]
     return "\n".join((*parts, repr(resolver.hidden), repr(resolver.history)))

@@ -1,35 +1,28 @@
-"""One check, from its keys to its value (spec/checks.md §1.2, §1.7)."""
+"""One check, from its keys to its value (spec/checks.md §1.2, §1.3, §1.7)."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from decimal import Decimal
 
-from penstock.core.checks import (
-    Check,
-    CheckScope,
-    Empty,
-    Phase,
-    Relationships,
-    Rule,
-    SqlCheck,
-    Unique,
-)
+from penstock.core import checks as core
+from penstock.core.checks import Check, CheckScope, Empty, Phase, Rule
 from penstock.core.findings import Finding, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
 from penstock.core.strategy import Writing
-from penstock.project.checks.form import Form
+from penstock.project.checks.form import TIMES, Form, Place, Scalar, compared, place_of
 from penstock.project.checks.kept import definition_of
 from penstock.project.checks.phases import LONGEST, name_of
-from penstock.project.checks.rules import rule_of
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
 from penstock.project.files.nodes import Section, YamlNode, open_section, shown
-from penstock.project.files.values import Plain, did_you_mean, some_of
+from penstock.project.files.values import Plain, did_you_mean, parse_duration, some_of
 from penstock.project.settings.check_keys import KEYS, TYPE_NAMES
 
+_TRAILING = 7
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _SEVERITIES = {"error": Severity.ERROR, "warning": Severity.WARNING, "warn": Severity.WARNING}
 _WITHOUT_EMPTY = {
@@ -44,29 +37,25 @@ def read_check(node: YamlNode, phase: Phase, scene: Scene, findings: list[Findin
 
     Everything that is wrong with it is found at once.
     """
-    if _is_off(node):
+    member = node.members.get("enabled")
+    if member is not None and str(member.node.value).lower() == "false":
         return None
     name = name_of(node)
     mine: list[Finding] = []
-    found = _read(node, name, phase, scene, mine)
+    kind = _kind(node, mine)
+    found = _read(Form(_opened(node, kind, mine), phase, scene), kind, name) if kind else None
     label = f'check "{name}"' if name else "check"
     findings += [replace(each, sentence=f"{label}: {each.sentence}") for each in mine]
     return None if any(each.is_error for each in mine) else found
 
 
-def _read(
-    node: YamlNode, name: str, phase: Phase, scene: Scene, findings: list[Finding]
-) -> Check | None:
-    kind = _kind(node, findings)
-    if not kind:
-        return None
-    section = _opened(node, kind, findings)
-    form = Form(section, phase, scene)
+def _read(form: Form, kind: str, name: str) -> Check | None:
+    section, scene = form.section, form.scene
     _check_name(form, name)
     _ = section.flag("enabled")
-    input_name, query = _rows(form, kind)
+    input_name, query = (None, None) if kind == "sql" else _rows(form, kind)
     form.columns = _columns(form, input_name)
-    rule = rule_of(kind, form)
+    rule = _RULES[kind](form)
     empty = "" if kind in _WITHOUT_EMPTY else section.word("empty", [each.value for each in Empty])
     if section.find("empty") is not None and kind in _WITHOUT_EMPTY:
         section.bad("empty", f"left out: {_WITHOUT_EMPTY[kind]}")
@@ -78,9 +67,9 @@ def _read(
         return None
     check = Check(
         name=name,
-        phase=phase,
+        phase=form.phase,
         rule=rule,
-        where=node.where,
+        where=section.node.where,
         severity=_severity(form),
         description=section.text("description").strip(),
         tags=tuple(str(each.value) for each in section.texts("tags")),
@@ -90,15 +79,10 @@ def _read(
         query=query,
         scope=scope,
         empty=Empty(empty) if empty else None,
-        sample=scene.world.sample if sample is None else sample,
+        sample=scene.sample if sample is None else sample,
         reads=_reads(rule, input_name, query),
     )
     return replace(check, definition=definition_of(check))
-
-
-def _is_off(node: YamlNode) -> bool:
-    member = node.members.get("enabled")
-    return member is not None and str(member.node.value).lower() == "false"
 
 
 def _kind(node: YamlNode, findings: list[Finding]) -> str:
@@ -150,49 +134,33 @@ def _severity(form: Form) -> Severity:
 
 
 def _rows(form: Form, kind: str) -> tuple[InputName | None, Query | None]:
-    """Read which rows a typed check looks at."""
-    section = form.section
-    if kind == "sql":
-        return None, None
-    text = form.sql_text("query")
-    query = form.query("query", text) if text else None
+    section, is_before = form.section, form.phase is Phase.BEFORE
+    query, _ = form.query("query")
     found = form.table("input")
     has_query, has_input = section.find("query") is not None, section.find("input") is not None
     for key in ("input", "scope"):
         if has_query and section.find(key) is not None:
             sentence = f"query says which rows are looked at, and so does {key}"
             form.report(key, "option-conflict", sentence, "keep one of them")
-    if form.phase is Phase.AFTER and has_input:
+    if has_input and not is_before:
         sentence = "input is for checks under before: after a step its own rows are looked at"
         form.report("input", "check-phase", sentence, "take it out, or put it under before")
-    if form.phase is Phase.BEFORE and section.find("scope") is not None:
+    if is_before and section.find("scope") is not None:
         sentence = "scope is for checks under after: before a step its input is looked at"
         form.report("scope", "check-phase", sentence, "take it out")
-    if (
-        form.phase is Phase.BEFORE
-        and not has_query
-        and not has_input
-        and kind != "row_count_change"
-    ):
-        _check_only_input(form)
+    inputs, needs_input = form.scene.inputs, kind != "row_count_change"
+    is_open = is_before and needs_input and not (has_query or has_input)
+    if inputs == () and is_open:
+        sentence = "the model reads no table, so no rows are there before it"
+        form.report("type", "check-needs-input", sentence, "write query: with the rows to look at")
+    elif inputs and len(inputs) > 1 and is_open:
+        names = [form.scene.shown(each) for each in inputs]
+        sentence = f"the model reads {some_of(names)}; which of them is looked at?"
+        form.report("type", "check-needs-input", sentence, f"input: {min(names)}")
     return found, query
 
 
-def _check_only_input(form: Form) -> None:
-    inputs = form.scene.inputs
-    if inputs is None or len(inputs) == 1:
-        return
-    if not inputs:
-        sentence = "the model reads no table, so no rows are there before it"
-        form.report("type", "check-needs-input", sentence, "write query: with the rows to look at")
-        return
-    names = [form.scene.shown(each) for each in inputs]
-    sentence = f"the model reads {some_of(names)}; which of them is looked at?"
-    form.report("type", "check-needs-input", sentence, f"input: {min(names)}")
-
-
 def _columns(form: Form, named: InputName | None) -> KnownColumns:
-    """Give the columns of the rows that a check looks at."""
     scene = form.scene
     if form.section.find("query") is not None:
         return UNKNOWN
@@ -206,13 +174,13 @@ def _columns(form: Form, named: InputName | None) -> KnownColumns:
 
 def _scope(form: Form, rule: Rule | None) -> CheckScope:
     word = form.section.word("scope", [each.value for each in CheckScope])
-    strategy = form.scene.strategy
-    is_whole = strategy.writing is Writing.WHOLE
-    if form.phase is Phase.BEFORE or is_whole or form.section.find("query") is not None:
+    writing = form.scene.strategy.writing
+    has_query = form.section.find("query") is not None
+    if form.phase is Phase.BEFORE or writing is Writing.WHOLE or has_query:
         return CheckScope.STEP
     if word:
         return CheckScope(word)
-    whole = isinstance(rule, Unique) and strategy.writing is Writing.MERGED
+    whole = isinstance(rule, core.Unique) and writing is Writing.MERGED
     return CheckScope.TABLE if whole else CheckScope.STEP
 
 
@@ -222,12 +190,11 @@ def _meta(form: Form) -> Mapping[str, str]:
         return {}
     if not isinstance(node.value, Mapping):
         form.section.bad("meta", "a mapping")
-    return {key: _text(member.node) for key, member in node.members.items()}
-
-
-def _text(node: YamlNode) -> str:
-    tree = _plain(node)
-    return tree if isinstance(tree, str) else json.dumps(tree, ensure_ascii=False)
+    trees = {key: _plain(member.node) for key, member in node.members.items()}
+    return {
+        key: tree if isinstance(tree, str) else json.dumps(tree, ensure_ascii=False)
+        for key, tree in trees.items()
+    }
 
 
 def _plain(node: YamlNode) -> Plain:
@@ -240,8 +207,174 @@ def _plain(node: YamlNode) -> Plain:
 
 def _reads(rule: Rule, named: InputName | None, query: Query | None) -> tuple[InputName, ...]:
     found: list[InputName] = [named] if named else []
-    for each in (query, rule.query if isinstance(rule, SqlCheck) else None):
+    for each in (query, rule.query if isinstance(rule, core.SqlCheck) else None):
         found += each.inputs if each else ()
-    if isinstance(rule, Relationships):
+    if isinstance(rule, core.Relationships):
         found.append(rule.to)
     return tuple(each for each in dict.fromkeys(found) if each.kind is not InputKind.THIS)
+
+
+def _sql(form: Form) -> Rule | None:
+    query, file = form.query("sql")
+    return core.SqlCheck(query, file) if query else None
+
+
+def _row_count(form: Form) -> Rule | None:
+    return core.RowCount(*_counts(form))
+
+
+def _column_check(form: Form) -> Rule | None:
+    column = form.column()
+    condition = form.condition("check", ConditionKind.CHECK, column)
+    return core.ColumnCheck(column, condition) if column and condition else None
+
+
+def _null_percentage(form: Form) -> Rule | None:
+    column, most = form.column(), form.percent("max_percentage")
+    return core.NullPercentage(column, most) if column and most is not None else None
+
+
+def _distinct_count(form: Form) -> Rule | None:
+    columns = form.column_names()
+    least, most = _counts(form)
+    return core.DistinctCount(columns, least, most) if columns else None
+
+
+def _value_range(form: Form) -> Rule | None:
+    column, strict = form.column(), bool(form.section.flag("strict"))
+    kind = form.columns.type_of(column)
+    nodes = [form.section.find(key) for key in ("min", "max")]
+    least, most = (form.value(n, k, kind) for n, k in zip(nodes, ("min", "max"), strict=True))
+    values = [node.value if node else None for node in nodes]
+    places = [place_of(each, kind) if isinstance(each, Scalar) else None for each in values]
+    _check_bounds(form, places[0], places[1], strict=strict)
+    return core.ValueRange(column, least, most, strict) if column else None
+
+
+def _unique(form: Form) -> Rule | None:
+    columns = form.column_names()
+    nulls = form.section.word("nulls", ("distinct", "equal"))
+    versions = form.section.word("versions", ("current", "all"))
+    return core.Unique(columns, nulls == "equal", versions == "all") if columns else None
+
+
+def _not_null(form: Form) -> Rule | None:
+    columns = form.column_names()
+    return core.NotNull(columns) if columns else None
+
+
+def _accepted_values(form: Form) -> Rule | None:
+    column, node = form.column(), form.section.find("values")
+    if node is None:
+        return None
+    if not isinstance(node.value, tuple):
+        form.section.bad("values", "a list of values")
+        return None
+    if not node.items:
+        sentence = "values is an empty list, which no value is in"
+        form.report("values", "empty-values", sentence, "list the values")
+    kind = form.columns.type_of(column)
+    texts = [form.value(item, "values", kind) for item in node.items]
+    known = tuple(dict.fromkeys(text for text in texts if text is not None))
+    return core.AcceptedValues(column, known) if column and known else None
+
+
+def _relationships(form: Form) -> Rule | None:
+    columns, to = form.column_names(), form.table("to")
+    there = form.scene.columns_of(to) if to else UNKNOWN
+    fields = form.column_names("fields", there)
+    if columns and fields and len(columns) != len(fields):
+        form.section.bad("fields", f"as many columns as columns, which are {len(columns)}")
+        return None
+    if not columns or to is None or not fields:
+        return None
+    return core.Relationships(columns, to, fields, form.scene.shown(to))
+
+
+def _freshness(form: Form) -> Rule | None:
+    column, written = form.column(), form.section.text("max_age").strip()
+    kind = form.columns.type_of(column)
+    if kind and kind not in TIMES:
+        sentence = f"freshness needs DATE, TIMESTAMP or TIMESTAMP_NTZ; {column!r} is {kind.upper()}"
+        form.report("column", "wrong-column-type", sentence, "name the column of a time")
+    try:
+        age = parse_duration(written) if written else None
+    except ValueError:
+        form.section.bad("max_age", "a duration such as 90m, 36h or 2 days")
+        return None
+    return core.Freshness(column, age, written) if column and age is not None else None
+
+
+def _row_count_change(form: Form) -> Rule | None:
+    section = form.section
+    if form.phase is Phase.BEFORE:
+        sentence = "row_count_change compares rows that were written: it stands under after"
+        form.report("type", "check-phase", sentence, "put it under after")
+    both = form.percent("max_percent", most=None)
+    more = form.percent("max_increase_percent", most=None)
+    less = form.percent("max_decrease_percent")
+    if section.find("max_percent") is not None:
+        for key in ("max_increase_percent", "max_decrease_percent"):
+            if section.find(key) is not None:
+                form.report(key, "option-conflict", f"max_percent says {key} too", "keep one")
+    _check_given(
+        form,
+        ("max_increase_percent", "max_decrease_percent", "max_percent"),
+        "give max_increase_percent, max_decrease_percent or both",
+    )
+    if both is not None:
+        more, less = both, min(both, Decimal(100))
+    trailing = section.word("compare", ("previous", "trailing")) == "trailing"
+    last = section.number("last", 1)
+    if last is not None and not trailing:
+        sentence = "last counts what compare: trailing compares with"
+        form.report("last", "option-conflict", sentence, "write compare: trailing, or take it out")
+    # Other rows than all of a step were not counted in earlier steps.
+    for key in ("where", "query", "scope"):
+        node = section.find(key)
+        if node is not None and (key != "scope" or node.value == CheckScope.TABLE):
+            sentence = f"row_count_change counts all rows of a step, as earlier ones did; {key}"
+            form.report(key, "option-conflict", f"{sentence} says other rows", "take it out")
+    return core.RowCountChange(more, less, (last or _TRAILING) if trailing else None)
+
+
+def _counts(form: Form) -> tuple[int | None, int | None]:
+    least, most = form.section.number("min", 0), form.section.number("max", 0)
+    low, high = (None if each is None else Decimal(each) for each in (least, most))
+    _check_bounds(form, low, high, strict=False)
+    return least, most
+
+
+def _check_given(form: Form, keys: tuple[str, ...], hint: str) -> None:
+    if all(form.section.find(key) is None for key in keys):
+        form.report("type", "missing-bounds", f"none of {', '.join(keys)} is given", hint)
+
+
+def _check_bounds(form: Form, low: Place | None, high: Place | None, *, strict: bool) -> None:
+    _check_given(form, ("min", "max"), "give min, max or both")
+    if low is None or high is None:
+        return
+    order = compared(low, high)
+    said = [str(getattr(form.section.find(key), "value", "")) for key in ("min", "max")]
+    if order > 0:
+        sentence = f"min {said[0]} is above max {said[1]}"
+        form.report("min", "min-above-max", sentence, "exchange them")
+    elif strict and order == 0:
+        sentence = f"min and max are both {said[0]}, and strict leaves both out"
+        form.report("min", "min-above-max", sentence, "take strict out, or widen the bounds")
+
+
+_RULES: Mapping[str, Callable[[Form], Rule | None]] = {
+    "sql": _sql,
+    "row_count": _row_count,
+    "column_check": _column_check,
+    "null_percentage": _null_percentage,
+    "distinct_count": _distinct_count,
+    "value_range": _value_range,
+    "unique": _unique,
+    "not_null": _not_null,
+    "accepted_values": _accepted_values,
+    "relationships": _relationships,
+    "freshness": _freshness,
+    "row_count_change": _row_count_change,
+}

@@ -20,16 +20,9 @@ from penstock.core.query import parameter
 from penstock.project.checks.scene import ConditionKind, Understood
 from penstock.project.files.parsed import Problem, has_error
 from penstock.project.files.values import some_of
+from penstock.project.sql import parameters
 from penstock.project.sql.canonical import PARSER_BUGS, tokens_of
 from penstock.project.sql.outputs import VOLATILE
-from penstock.project.sql.parameters import (
-    COLUMN,
-    parameter_problems,
-    parameters_of,
-    placeholders_of,
-    replaced,
-    unknown_placeholders,
-)
 
 _NAMES = """
 any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate
@@ -54,18 +47,12 @@ UNOBSERVED = frozenset({"measure"})
 """Those of them that fail a job that observes them; all others can be computed while it writes."""
 
 
-_RANDOM = {"random", "shuffle", "randstr", "uniform"}
-_TIMES = {"curdate", "localtimestamp", "current_time"}
-_FILES = {"input_file_block_start", "input_file_block_length"}
-_CHANGING = _RANDOM | _TIMES | _FILES | set(VOLATILE)
+_CHANGING = {"random", "shuffle", "randstr", "uniform", "curdate", "localtimestamp", "current_time"}
+_CHANGING |= {"input_file_block_start", "input_file_block_length", *VOLATILE}
 _WITHOUT_BRACKETS = {"current_timestamp", "current_date", "localtimestamp", "current_time"}
-_OF_NOW = "unix_timestamp"  # without an argument
 _PATTERNS = (TokenType.LIKE, TokenType.ILIKE)  # like any (…) is no aggregate
 _SHIFT = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
 _CODE = "bad-check-expression"
-_HINT = "use a sql check"
-_ONE = "write one condition, such as amount >= 0"
-_EMPTY = ("the condition is empty", "write what must hold: {column} >= 0")
 _PARAMETER = "penstock:param:"
 _SAID = 120
 _SESSION = "current_user session_user user current_catalog current_database current_schema"
@@ -84,13 +71,7 @@ class AggregateCall:
 
 
 def aggregates_of(text: str, tokens: Sequence[Token]) -> Iterator[AggregateCall]:
-    """Give the aggregate calls that stand in no other, with what belongs to each behind it.
-
-    >>> from penstock.project.sql.canonical import tokens_of
-    >>> text = "max(abs(a)) > 1 and count(*) filter (where b) = 0"
-    >>> [call.text for call in aggregates_of(text, tokens_of(text))]
-    ['max(abs(a))', 'count(*) filter (where b)']
-    """
+    """Give the aggregate calls that stand in no other, with what belongs to each behind it."""
     number = 0
     while number < len(tokens):
         if not _is_call(tokens, number) or _name(tokens[number]) not in AGGREGATES:
@@ -106,17 +87,12 @@ def aggregates_of(text: str, tokens: Sequence[Token]) -> Iterator[AggregateCall]
 
 
 def volatile_of(tokens: Sequence[Token]) -> list[str]:
-    """Name the functions that give another value each time they are asked.
-
-    >>> from penstock.project.sql.canonical import tokens_of
-    >>> volatile_of(tokens_of("a < now() and b < current_date and c < unix_timestamp(d)"))
-    ['now', 'current_date']
-    """
+    """Name the functions that give another value each time they are asked."""
     found = []
     for number, token in enumerate(tokens):
         name = _name(token)
         if _is_call(tokens, number):
-            is_of_now = name == _OF_NOW and _type(tokens, number + 2) is TokenType.R_PAREN
+            is_of_now = name == "unix_timestamp" and _type(tokens, number + 2) is TokenType.R_PAREN
             found += [name] * (name in _CHANGING or is_of_now)
         elif name in _WITHOUT_BRACKETS and token.end - token.start + 1 == len(name):  # no quotes
             around = (_type(tokens, number - 1), _type(tokens, number + 1))
@@ -173,16 +149,18 @@ def understood(text: str, kind: ConditionKind, column: str) -> Understood:
     except SqlglotError as error:
         return Understood(Condition(text), problems=(_unread(error),))
     if not tokens:
-        return Understood(Condition(text), problems=(_problem(*_EMPTY),))
-    known = COLUMN if column and kind is ConditionKind.CHECK else ""
-    found = list(placeholders_of(text, tokens))
-    cuts = list(parameters_of(text, tokens))
-    problems = unknown_placeholders(text, found, known)
-    problems += parameter_problems(text, tokens)
+        hint = "write what must hold: {column} >= 0"
+        problem = Problem(_CODE, "the condition is empty", hint)
+        return Understood(Condition(text), problems=(problem,))
+    known = parameters.COLUMN if column and kind is ConditionKind.CHECK else ""
+    found = list(parameters.placeholders_of(text, tokens))
+    cuts = list(parameters.parameters_of(text, tokens))
+    problems = parameters.unknown_placeholders(text, found, known)
+    problems += parameters.parameter_problems(text, tokens)
     spots = [(start, end, quoted(column)) for start, end, word in found if word == known]
     spots += [(start, end, parameter(ref.names[0])) for start, end, ref in cuts]
     # Comments at the end go: the condition will stand inside brackets.
-    written = replaced(text[: tokens[-1].end + 1], spots)
+    written = parameters.replaced(text[: tokens[-1].end + 1], spots)
     found_in = Understood(Condition(written.strip()))
     if not has_error(problems):
         found_in = _analysed(written, kind)
@@ -205,8 +183,13 @@ def _analysed(text: str, kind: ConditionKind) -> Understood:
         observable=not volatile and all(call.observable for call in aggregates),
     )
     said = _fault(tree, kind, aggregates, volatile)
-    problems = (_problem(said, _HINT),) if said else ()
-    return Understood(condition, problems=problems, columns=tuple(_columns(tree, text)))
+    problems = (Problem(_CODE, said, "use a sql check"),) if said else ()
+    columns = tuple(  # of a field of a struct the struct
+        (column.parts[0].name, text.count("\n", 0, start))
+        for column, start in _columns(tree)
+        if not _is_word(column.parts[0])
+    )
+    return Understood(condition, problems=problems, columns=columns)
 
 
 def _parsed(tokens: Sequence[Token], text: str) -> exp.Expr:
@@ -232,36 +215,30 @@ def _fault(
     if tree.find(exp.Window) is not None:
         return "the condition holds a window function"
     if kind is ConditionKind.WHERE:
-        first = next(iter(aggregates), None)
-        return f"where looks at one row, {first.text} at many" if first else ""
+        return f"where looks at one row, {aggregates[0].text} at many" if aggregates else ""
     if volatile:
         return f"the condition calls {volatile[0]}, which gives another value each time"
-    bare = _bare(tree, aggregates) if aggregates else []
+    bare = {
+        ".".join(part.name for part in column.parts): None
+        for column, start in _columns(tree)
+        if aggregates and not any(call.start <= start < call.end for call in aggregates)
+    }
     mixed = f"the condition mixes {aggregates[0].text} with bare columns: " if bare else ""
-    return mixed + some_of(bare)
+    return mixed + some_of([*bare])
 
 
-def _bare(tree: exp.Expr, aggregates: Sequence[AggregateCall]) -> list[str]:
-    """Name the columns that stand outside of every aggregate."""
-    names: dict[str, None] = {}
+def _columns(tree: exp.Expr) -> Iterator[tuple[exp.Column, int]]:
+    """Give every column that is named, with its place in the text."""
     for column in tree.find_all(exp.Column):
-        first = column.parts[0]
-        start = first.meta.get("start")
-        is_inside = any(call.start <= start < call.end for call in aggregates if start is not None)
-        if start is not None and not is_inside and not first.name.startswith(_PARAMETER):
-            names.setdefault(".".join(part.name for part in column.parts))
-    return list(names)
+        start = column.parts[0].meta.get("start")
+        if start is not None and not column.parts[0].name.startswith(_PARAMETER):
+            yield column, start
 
 
-def _columns(tree: exp.Expr, text: str) -> Iterator[tuple[str, int]]:
-    """Give every column that is named, with its line; of a field of a struct the struct."""
-    for column in tree.find_all(exp.Column):
-        first = column.parts[0]
-        start = first.meta.get("start")
-        is_word = not isinstance(first, exp.Identifier) or not first.quoted
-        is_other = is_word and first.name.lower() in _NO_COLUMNS
-        if start is not None and not is_other and not first.name.startswith(_PARAMETER):
-            yield first.name, text.count("\n", 0, start)
+def _is_word(first: exp.Expr) -> bool:
+    """Whether Spark may take a name for something else than a column."""
+    is_quoted = isinstance(first, exp.Identifier) and first.quoted
+    return not is_quoted and first.name.lower() in _NO_COLUMNS
 
 
 def _unread(error: SqlglotError) -> Problem:
@@ -272,9 +249,6 @@ def _unread(error: SqlglotError) -> Problem:
         said = str(first.get("description") or "").rstrip(".") or said
         near = str(first.get("highlight") or "")
         said = f"{said.partition(' missing for ')[0]}, near {near!r}" if near else said
-    problem = _problem(f"the condition cannot be read: {said[:_SAID]}", _ONE)
-    return replace(problem, line_offset=line - 1)
-
-
-def _problem(sentence: str, hint: str) -> Problem:
-    return Problem(_CODE, sentence, hint)
+    sentence = f"the condition cannot be read: {said[:_SAID]}"
+    hint = "write one condition, such as amount >= 0"
+    return Problem(_CODE, sentence, hint, line_offset=line - 1)

@@ -2,30 +2,149 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
+from functools import partial
 from itertools import takewhile
+from typing import TypeVar
 
 from penstock.core.checks import Condition, Phase
 from penstock.core.findings import Finding, Location
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
-from penstock.project.checks.bounds import bound_text, is_text, number_of
+from penstock.project.checks.kept import condition_of, query_of
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
-from penstock.project.checks.texts import condition_of, query_of
 from penstock.project.files.nodes import Section, YamlNode
-from penstock.project.files.parsed import Problem, ReadText
+from penstock.project.files.parsed import ReadText
 from penstock.project.files.references import SqlText, TextFiles, file_text, is_path
 from penstock.project.files.values import text_of
 from penstock.project.sql.names import QueryOwner, input_named
 
+T = TypeVar("T")
+Scalar = str | int | float | bool
+Place = Decimal | dt.date | dt.datetime | str
+"""What bounds are compared by."""
+
+_INTEGERS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
+_FLOATS = {"float": (2 - 2**-24) * 2.0**127, "double": math.inf}
+"""What is from here on too great for a number of each type, rounding included."""
+TIMES = ("date", "timestamp", "timestamp_ntz")
+_DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+TIMESTAMP = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?))?\s*(Z|[+-]\d\d:?\d\d)?"
+)
 _FOLDED = re.compile(r"[^#]*:\s+>[-+0-9]*\s*(#.*)?")
 _HUNDRED = Decimal(100)
 
 
-def as_written(text: SqlText, files: TextFiles) -> str:
+def bound_text(value: Scalar, kind: str) -> str | None:
+    """Give the text of a value of a column, None if its type cannot hold it exactly.
+
+    `kind` is the column's Spark type, "" where it is not known. What YAML takes for a number or a
+    truth value is no text: `007` has become 7 before anybody could ask.
+
+    >>> bound_text(1.5, "bigint"), bound_text(5.0, "bigint"), bound_text(0.1, "decimal(3,1)")
+    (None, '5', '0.1')
+    >>> bound_text(7, "string"), bound_text("007", "string"), bound_text(1e20, "")
+    (None, '007', '100000000000000000000')
+    """
+    text, number, decimal = text_of(value), number_of(value), _DECIMAL.fullmatch(kind)
+    if is_text(kind):
+        return value if isinstance(value, str) else None
+    if kind == "boolean":
+        return text.lower() if text.lower() in ("true", "false") else None
+    if kind in TIMES:
+        return text if place_of(value, kind) else None
+    if not (kind in _INTEGERS or kind in _FLOATS or decimal or isinstance(value, float)):
+        return text
+    if number is None:
+        return None
+    if kind in _INTEGERS:
+        is_far = number.adjusted() > 20  # noqa: PLR2004  wider than any
+        if is_far or number != number.to_integral_value():
+            return None
+        limit = 2 ** _INTEGERS[kind]
+        return str(int(number)) if -limit <= number < limit else None
+    if kind in _FLOATS and abs(float(number)) >= _FLOATS[kind]:
+        return None
+    is_held = not decimal or _holds(number, int(decimal[1]), int(decimal[2]))
+    return format(number, "f") if is_held else None
+
+
+def is_text(kind: str) -> bool:
+    """Whether a Spark type is one of texts."""
+    return kind.partition("(")[0] in ("string", "char", "varchar")
+
+
+def place_of(value: Scalar, kind: str) -> Place | None:
+    """Give what a bound is compared by; None where that is not known.
+
+    >>> place_of("2024-12-02", "date") < place_of("2024-12-10", "date")
+    True
+    """
+    text = text_of(value)
+    if kind in _INTEGERS or kind in _FLOATS or _DECIMAL.fullmatch(kind):
+        return number_of(value)
+    if kind and kind not in TIMES:
+        return text if is_text(kind) else None
+    if not kind and isinstance(value, int | float):
+        return number_of(value)
+    try:
+        if kind == "date":
+            return dt.date.fromisoformat(text) if _DATE.fullmatch(text) else None
+        found = TIMESTAMP.fullmatch(text)
+        if found is None or (found[3] and kind == "timestamp_ntz"):
+            return None
+        # without an offset it is UTC
+        return dt.datetime.fromisoformat(f"{found[1]}T{found[2] or '00:00'}{found[3] or 'Z'}")
+    except ValueError:
+        return None
+
+
+def compared(low: Place, high: Place) -> int:
+    """Give 1 if the first is above the second, 0 if they are equal, else -1.
+
+    What cannot be compared counts as in order.
+
+    >>> compared(Decimal(10), Decimal(5)), compared("a", "b"), compared("a", Decimal(1))
+    (1, -1, -1)
+    """
+    if type(low) is not type(high):
+        return -1
+    return (low > high) - (low < high)  # type: ignore[operator]
+
+
+def number_of(value: Scalar) -> Decimal | None:
+    """Give a finite number exactly as it is written.
+
+    >>> number_of(33.33), number_of("abc")
+    (Decimal('33.33'), None)
+    """
+    if isinstance(value, bool):
+        return None
+    try:
+        found = Decimal(str(value).strip())
+    except InvalidOperation:
+        return None
+    return found if found.is_finite() else None
+
+
+def _holds(number: Decimal, precision: int, scale: int) -> bool:
+    """Whether a decimal type has all digits of a number."""
+    _, digits, exponent = number.as_tuple()  # not normalized: that rounds to 28 digits
+    written = "".join(map(str, digits)).lstrip("0")
+    kept = written.rstrip("0")
+    places = max(0, -int(exponent) - (len(written) - len(kept))) if kept else 0
+    whole = max(0, len(written) + int(exponent))
+    return places <= scale and whole <= precision - scale
+
+
+def _as_written(text: SqlText, files: TextFiles) -> str:
     """Give a folded text with the line breaks that its file has, "" for any other text."""
     if text.file or not text.path.endswith((".yml", ".yaml")):
         return ""
@@ -36,30 +155,6 @@ def as_written(text: SqlText, files: TextFiles) -> str:
     first = next((line for line in block if line.strip()), "")
     indent = first[: len(first) - len(first.lstrip())]
     return "\n".join(takewhile(lambda line: not line.strip() or line.startswith(indent), block))
-
-
-def placed(
-    problems: Sequence[Problem],
-    text: SqlText,
-    files: TextFiles,
-    read: Callable[[str], Sequence[Problem]],
-) -> Sequence[Problem]:
-    """Give the problems of a text at the lines of its file.
-
-    A folded text is read again as it is written; where that means something else, its first line is
-    all that is known.
-    """
-    written = as_written(text, files) if problems else ""
-    if not written:
-        return problems
-    again = read(written)
-    if [_said(each) for each in again] == [_said(each) for each in problems]:
-        return again
-    return [replace(each, line_offset=0) for each in problems]
-
-
-def _said(problem: Problem) -> tuple[str, str]:
-    return problem.code, problem.sentence
 
 
 @dataclass(slots=True)
@@ -113,13 +208,10 @@ class Form:
             number = None
         return number
 
-    def bound(self, key: str, kind: str) -> str | None:
-        """Give a bound as text in the type of its column."""
-        node = self.section.find(key)
-        return None if node is None else self.value(node, key, kind)
-
-    def value(self, node: YamlNode, key: str, kind: str) -> str | None:
-        """Give a value as text in the type of its column; None beside a finding."""
+    def value(self, node: YamlNode | None, key: str, kind: str) -> str | None:
+        """Give a value as text in the type of its column; None without one, or beside a finding."""
+        if node is None:
+            return None
         value = node.value
         if not isinstance(value, str | int | float):
             self._note(node.where, "bad-value", f"{key} must be a number, a date or a text")
@@ -127,27 +219,27 @@ class Form:
         text = bound_text(value, kind)
         if text is None:
             word = f"value of {kind.upper()}" if kind else "finite number"
-            sentence = f"{key} {text_of(value)} is no {word}"
             hint = f"the column is {kind.upper()}" if kind else ""
             hint = "quote it" if is_text(kind) else hint
-            self._note(node.where, "bad-bound", sentence, hint)
+            self._note(node.where, "bad-bound", f"{key} {text_of(value)} is no {word}", hint)
         return text
 
-    def query(self, key: str, text: SqlText) -> Query | None:
-        """Read the query that a key gave as text."""
-        world = self.scene.world
-        reader = QueryOwner(text.path, self.scene.model)
+    def query(self, key: str) -> tuple[Query | None, str]:
+        """Give the query of a key, and its file, "" for SQL that stands inline."""
+        text, scene = self._sql_text(key), self.scene
+        if text is None:
+            return None, ""
+        read = partial(
+            query_of,
+            reader=QueryOwner(text.path, scene.model),
+            resolver=scene.resolver,
+            allowed=scene.allowed,
+            cache=scene.cache,
+        )
+        column = 0 if text.file else self.section.place(key).column
+        return self._understood(text, column, read), text.file
 
-        def read(sql: str) -> ReadText[Query]:
-            return query_of(sql, reader, world.resolver, self.scene.allowed, world.cache)
-
-        found = read(text.text)
-        problems = placed(found.problems, text, world.files, lambda sql: read(sql).problems)
-        self._note_all(problems, text, 0 if text.file else self.section.place(key).column)
-        return found.value
-
-    def sql_text(self, key: str) -> SqlText | None:
-        """Give the text of a query; None beside a finding."""
+    def _sql_text(self, key: str) -> SqlText | None:
         node = self.section.find(key)
         if node is None:
             return None
@@ -158,7 +250,7 @@ class Form:
             self.report(key, "empty-file", f"{key} is empty", "write a query")
             return None
         if not node.file and is_path(node.value):
-            return file_text(node.value, node.where, self.scene.world.files, self.section.findings)
+            return file_text(node.value, node.where, self.scene.files, self.section.findings)
         return SqlText(node.value, node.where.path, node.where.line, node.file)
 
     def condition(self, key: str, kind: ConditionKind, column: str = "") -> Condition | None:
@@ -169,42 +261,57 @@ class Form:
         if not isinstance(node.value, str) or not node.value.strip():
             self.section.bad(key, "a condition, such as amount >= 0")
             return None
-        world, where = self.scene.world, node.where
-
-        def read(sql: str) -> ReadText[Condition]:
-            allowed, known = self.scene.allowed, self.columns
-            return condition_of(
-                sql, kind, column=column, allowed=allowed, known=known, cache=world.cache
-            )
-
-        found, text = read(node.value), SqlText(node.value, where.path, where.line)
-        problems = placed(found.problems, text, world.files, lambda sql: read(sql).problems)
-        self._note_all(problems, text, where.column)
-        return found.value
+        read = partial(
+            condition_of,
+            kind=kind,
+            column=column,
+            allowed=self.scene.allowed,
+            known=self.columns,
+            cache=self.scene.cache,
+        )
+        where = node.where
+        return self._understood(SqlText(node.value, where.path, where.line), where.column, read)
 
     def table(self, key: str) -> InputName | None:
         """Give the model or source that a key names."""
         written = self.section.text(key)
         if not written:
             return None
-        found, hint = input_named(written, self.scene.world.resolver, self.scene.inputs or ())
+        found, hint = input_named(written, self.scene.resolver, self.scene.inputs or ())
         if found is None:
             sentence = f"{key}: {written!r} is no model or source"
             self.report(key, "unknown-reference", sentence, hint)
             return None
         is_own = found.kind is InputKind.MODEL and found == self.scene.model.input
-        return self.scene.this if is_own else found
+        return InputName(InputKind.THIS, found.name) if is_own else found
 
     def _check_column(self, name: str, where: Location, of: KnownColumns) -> None:
         if of.lacks(name):
             self._note(where, "unknown-column", *of.without(name))
 
-    def _note_all(self, problems: Sequence[Problem], text: SqlText, column: int = 0) -> None:
+    def _understood(
+        self, text: SqlText, column: int, read: Callable[[str], ReadText[T]]
+    ) -> T | None:
+        """Read SQL, and note its problems at the lines of its file.
+
+        A folded text is read again as it is written; where that means something else, its first
+        line is all that is known.
+        """
+        found = read(text.text)
+        problems = found.problems
+        if problems and (written := _as_written(text, self.scene.files)):
+            again = read(written).problems
+            is_same = [(p.code, p.sentence) for p in again] == [
+                (p.code, p.sentence) for p in problems
+            ]
+            problems = again if is_same else tuple(replace(p, line_offset=0) for p in problems)
         for each in problems:
-            line = text.line + each.line_offset
-            where = Location(text.path, line, 0 if each.line_offset else column)
-            found = Finding(where, each.code, each.sentence, each.hint, each.severity)
-            self.section.findings.append(found)
+            where = Location(
+                text.path, text.line + each.line_offset, 0 if each.line_offset else column
+            )
+            finding = Finding(where, each.code, each.sentence, each.hint, each.severity)
+            self.section.findings.append(finding)
+        return found.value
 
     def _note(self, where: Location, code: str, sentence: str, hint: str = "") -> None:
         self.section.findings.append(Finding(where, code, sentence, hint))

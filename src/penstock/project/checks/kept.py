@@ -1,16 +1,19 @@
-"""Checks that an earlier load read, kept in the parse cache while nothing they go by changed.
+"""What an earlier load read, kept in the parse cache: the SQL of checks, and whole checks.
 
-A warm load of thousands of checks opens none of them: each model's stay text until somebody asks.
+Thousands of checks share few parsers' seconds: a text that an earlier load understood costs one
+look-up and starts no parser, and each model's checks stay text until somebody asks. What depends on
+other files is decided afterwards, on every load.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from penstock.core.checks import (
     TYPES,
@@ -22,24 +25,161 @@ from penstock.core.checks import (
     OnFailure,
     Phase,
     Relationships,
-    Rule,
 )
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
+from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Understood
+from penstock.project.files import parsed
 from penstock.project.files.cache import (
     CacheEntry,
     ParseCache,
     packed,
     read_findings,
+    read_sql,
     sound,
     unpacked,
     write_findings,
+    write_sql,
 )
+from penstock.project.files.parsed import Problem, ReadText, SqlFile
 from penstock.project.files.values import digest
+from penstock.project.sql.bodies import parameter_findings
+from penstock.project.sql.names import NameResolver, QueryOwner, link
+
+T = TypeVar("T")
+_MODELS_ARE = "a model is one query"
+_OWN_TABLE = "PENSTOCK:THIS"
+_HINTS = {
+    "not-a-query": "a check reads the rows of a SELECT",
+    "unparsed-sql": "penstock then knows only {destination} and the parameters in it",
+}
+
+
+# Any: results are the JSON of our own cache, as in `parsed.py`; what does not fit is thrown away.
+def _remembered(
+    cache: ParseCache | None,
+    key: Sequence[str],
+    read: Callable[[Sequence[Any]], T],
+    make: Callable[[], tuple[T, Sequence[Any] | None]],
+) -> T:
+    """Give what this load or an earlier one kept of a text, which is a part of the key.
+
+    Else make it, and keep the form that `make` gives beside it, None for what is not kept.
+    """
+    name = parsed.place_key(("", "check", *key))
+    found = cache.recall(name, "", lambda entry: read(entry.result)) if cache is not None else None
+    if found is not None:
+        return found
+    found, form = make()
+    if cache is not None and form is not None:
+        cache.keep(name, CacheEntry("", (), form))
+    return found
+
+
+def query_of(
+    text: str,
+    reader: QueryOwner,
+    resolver: NameResolver,
+    allowed: frozenset[str],
+    cache: ParseCache | None = None,
+) -> ReadText[Query]:
+    """Read a query and say which tables it reads; beside an error there is no value.
+
+    `{destination}` and the own table of `reader.model` are the input of kind THIS. `allowed` names
+    the parameters that have a value here.
+    """
+    file = _remembered(
+        cache, ("query", text), lambda entry: read_sql("", (), entry), partial(_parsed, text)
+    )
+    problems = list(parsed.problems_of(file.findings))
+    if not file.branches:
+        return ReadText(None, tuple(problems))
+    linked = link(file.branches, resolver, reader)
+    refs = [ref for branch in file.branches for ref in branch.refs]
+    problems += [*parsed.problems_of(linked.findings), *not_allowed(refs, allowed)]
+    return ReadText(None if parsed.has_error(problems) else linked.query, tuple(problems))
+
+
+def not_allowed(refs: Iterable[parsed.TableRef], allowed: frozenset[str]) -> list[Problem]:
+    """Report parameters that have no value where a text stands."""
+    others = tuple(h for h in refs if h.kind is parsed.RefKind.PARAM and h.names[0] not in allowed)
+    if not others:
+        return []
+    found = parameter_findings([parsed.Branch("", None, others)], "", has_partition=False)
+    return list(parsed.problems_of(found))
+
+
+def _parsed(text: str) -> tuple[SqlFile, Sequence[Any] | None]:
+    from penstock.project.sql import parameters, sql_file  # costs 0.2 s that a warm load saves
+
+    written, unknown = parameters.with_destination(text)
+    file = sql_file.parse_plain_sql("", written)
+    found = (*map(_worded, file.findings), *parsed.located(unknown, ""))
+    file = replace(file, findings=found)
+    return file, None if any(finding.is_error for finding in found) else write_sql(file)
+
+
+def _worded(finding: Finding) -> Finding:
+    sentence = finding.sentence.replace(_MODELS_ARE, "one query is expected")
+    sentence = sentence.replace(_OWN_TABLE, "{destination}")
+    return replace(finding, sentence=sentence, hint=_HINTS.get(finding.code, finding.hint))
+
+
+def condition_of(
+    text: str,
+    kind: ConditionKind,
+    *,
+    column: str = "",
+    allowed: frozenset[str],
+    known: KnownColumns = UNKNOWN,
+    cache: ParseCache | None = None,
+) -> ReadText[Condition]:
+    """Read a condition; beside an error there is no value.
+
+    `column` is what `{column}` means, "" where it means nothing. `allowed` names the parameters
+    that have a value here, `known` the columns that there are; `column` is not looked up.
+    """
+    make = partial(_understood, text, kind, column)
+    found = _remembered(cache, (kind, column, text), _read_understood, make)
+    # Columns that there are not, each once.
+    first = dict(reversed(found.columns))
+    unknown = [
+        Problem("unknown-column", *known.without(name), line_offset=first[name])
+        for name in dict.fromkeys(name for name, _ in found.columns)
+        if known.lacks(name) and name.lower() != column.lower()
+    ]
+    problems = (*found.problems, *not_allowed(found.parameters, allowed), *unknown)
+    return ReadText(None if parsed.has_error(problems) else found.condition, problems)
+
+
+def _understood(
+    text: str, kind: ConditionKind, column: str
+) -> tuple[Understood, Sequence[Any] | None]:
+    from penstock.project.checks import expressions  # costs 0.2 s that a warm load saves
+
+    found = expressions.understood(text, kind, column)
+    condition, used = found.condition, [[ref.names[0], ref.line] for ref in found.parameters]
+    said = write_findings(parsed.located(found.problems, ""))
+    texts = [condition.text, list(condition.aggregates), condition.observable]
+    is_kept = not parsed.has_error(found.problems)
+    return found, [*texts, used, said, found.columns] if is_kept else None
+
+
+def _read_understood(entry: Sequence[Any]) -> Understood:
+    text, aggregates, observable, used, problems, named = entry
+    condition = Condition(text, tuple(aggregates), observable)
+    refs = tuple(
+        parsed.TableRef(parsed.RefKind.PARAM, (name,), line, qualifies=True) for name, line in used
+    )
+    columns = tuple((name, line) for name, line in named)
+    return Understood(condition, refs, tuple(parsed.problems_of(read_findings(problems))), columns)
+
 
 _RULES = {word: rule for rule, word in TYPES.items()}
 _WORDS = {"phase": Phase, "severity": Severity, "scope": CheckScope, "empty": Empty}
+_TAGGED = {"i": InputName, "c": Condition, "q": Query, "l": Location}
+_TAGS = {kind: tag for tag, kind in _TAGGED.items()}
 _MICRO = dt.timedelta(microseconds=1)
 
 
@@ -49,10 +189,13 @@ def definition_of(check: Check) -> str:
     Its name, severity and words, and where it stands, are not in it.
     """
     rule = check.rule
+    shown = {"shown"} if isinstance(rule, Relationships) else {"shown", "source"}
     parts = {
         "type": check.type,
         "phase": check.phase,
-        "rule": [_write(getattr(rule, name)) for name in _deciding(rule)],
+        "rule": [
+            _write(getattr(rule, each.name)) for each in fields(rule) if each.name not in shown
+        ],
         "where": _write(check.condition),
         "input": _write(check.input),
         "query": _write(check.query),
@@ -66,9 +209,9 @@ def definition_of(check: Check) -> str:
 # Any: JSON of our own cache; whatever does not fit is thrown away as a whole.
 def write_check(check: Check) -> list[Any]:
     """Give a JSON form that `read_check_json` reads back equal."""
-    rule = [check.type, *(_write(getattr(check.rule, each.name)) for each in fields(check.rule))]
-    values = {each.name: getattr(check, each.name) for each in fields(check)}
-    return [rule if name == "rule" else _write(value) for name, value in values.items()]
+    rule = [check.type, *_write_fields(check.rule)]
+    values = zip(fields(check), _write_fields(check), strict=True)
+    return [rule if each.name == "rule" else value for each, value in values]
 
 
 def read_check_json(entry: Sequence[Any]) -> Check:
@@ -80,25 +223,14 @@ def read_check_json(entry: Sequence[Any]) -> Check:
     return Check(**{**values, **words, "rule": _RULES[kind](*rule)})
 
 
-def _deciding(rule: Rule) -> list[str]:
-    shown = {"shown", "source"} if not isinstance(rule, Relationships) else {"shown"}
-    return [each.name for each in fields(rule) if each.name not in shown]
-
-
 def _write(value: object) -> Any:  # noqa: ANN401  JSON
     match value:
         case Decimal():
             return {"d": str(value)}
         case dt.timedelta():
             return {"t": value // _MICRO}
-        case InputName():
-            return {"i": [value.kind, value.name]}
-        case Condition():
-            return {"c": [value.text, list(value.aggregates), value.observable]}
-        case Query():
-            return {"q": _write_query(value)}
-        case Location():
-            return {"l": [value.path, value.line, value.column]}
+        case InputName() | Condition() | Query() | Location():
+            return {_TAGS[type(value)]: _write_fields(value)}
         case Mapping():
             return {"m": dict(value)}
         case tuple():
@@ -106,47 +238,26 @@ def _write(value: object) -> Any:  # noqa: ANN401  JSON
     return value
 
 
+def _write_fields(value: Any) -> list[Any]:  # noqa: ANN401  any frozen value of ours
+    return [_write(getattr(value, each.name)) for each in fields(value)]
+
+
 def _read(value: Any) -> Any:  # noqa: ANN401  JSON
     if isinstance(value, list):
         return tuple(map(_read, value))
     if not isinstance(value, Mapping):
         return value
-    ((kind, inner),) = value.items()
-    match kind:
+    ((tag, inner),) = value.items()
+    match tag:
         case "d":
             return Decimal(inner)
         case "t":
             return dt.timedelta(microseconds=inner)
         case "i":
             return InputName(InputKind(inner[0]), inner[1])
-        case "c":
-            return Condition(inner[0], tuple(inner[1]), inner[2])
-        case "q":
-            return _read_query(*inner)
-        case "l":
-            return Location(*inner)
         case "m":
             return dict(inner)
-    raise ValueError(kind)
-
-
-def _write_query(query: Query) -> list[Any]:
-    inputs = [_write(each) for each in query.inputs]
-    flags = [[_write(name), column] for name, column in query.deleted_flags]
-    return [query.text, query.incremental, query.canonical, inputs, query.parsed, flags]
-
-
-def _read_query(
-    text: str,
-    incremental: str,
-    canonical: str,
-    inputs: Sequence[Any],
-    *rest: Any,  # noqa: ANN401  JSON
-) -> Query:
-    parsed, flags = rest
-    pairs = tuple((_read(name), column) for name, column in flags)
-    names = tuple(map(_read, inputs))
-    return Query(text, incremental, canonical, names, parsed=parsed, deleted_flags=pairs)
+    return _TAGGED[tag](*map(_read, inner))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -187,7 +298,7 @@ class KeptChecks(Checks):
 
     @classmethod
     def of(cls, text: str, on_failure: OnFailure | None) -> Checks:
-        """Take the text of both lists, as `written` gives it."""
+        """Take the text of both lists, as `keep` packs it."""
         found = object.__new__(cls)
         object.__setattr__(found, "_text", text)
         object.__setattr__(found, "_read", None)
@@ -206,38 +317,25 @@ class KeptChecks(Checks):
 
     @property
     def _opened(self) -> Checks:
-        if self._read is not None:
-            return self._read
-        before, after = (
-            tuple(map(read_check_json, each)) for each in json.loads(unpacked(self._text))
-        )
-        read = Checks(before, after, self.on_failure)
-        object.__setattr__(self, "_read", read)
+        read = self._read
+        if read is None:
+            lists = json.loads(unpacked(self._text))
+            before, after = (tuple(map(read_check_json, each)) for each in lists)
+            read = Checks(before, after, self.on_failure)
+            object.__setattr__(self, "_read", read)
         return read
 
     def __eq__(self, other: object) -> bool:
         """Equal what says the same, read or not."""
-        if isinstance(other, KeptChecks):
-            return self._opened == other._opened
-        return self._opened == other
+        return self._opened == (other._opened if isinstance(other, KeptChecks) else other)
 
     def __hash__(self) -> int:
         """Hash as the ordinary value does."""
         return hash(self._opened)
 
-    def __repr__(self) -> str:
-        """Show the ordinary value."""
-        return repr(self._opened)
-
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as the ordinary value."""
         return (Checks, (self.before, self.after, self.on_failure))
-
-
-def written(checks: Checks) -> str:
-    """Give both lists as one text."""
-    lists = [[write_check(each) for each in listed] for listed in (checks.before, checks.after)]
-    return packed(json.dumps(lists, separators=(",", ":"), ensure_ascii=False))
 
 
 # Any: JSON of our own cache; whatever does not fit is thrown away as a whole.
@@ -245,12 +343,13 @@ def keep(cache: ParseCache, name: str, context: str, result: Result) -> None:
     """Keep what was read of a model; of a result with errors nothing is kept."""
     if any(finding.is_error for finding in result.findings):
         return
-    versions = [
-        [number, checks.on_failure, written(checks)] for number, checks in result.checks.items()
-    ]
+    versions = []
+    for number, checks in result.checks.items():
+        lists = [[write_check(each) for each in listed] for listed in (checks.before, checks.after)]
+        text = packed(json.dumps(lists, separators=(",", ":"), ensure_ascii=False))
+        versions.append([number, checks.on_failure, text])
     edges = [[e.reads, e.check, e.where.path, e.where.line, e.where.column] for e in result.edges]
-    findings = write_findings(result.findings)
-    kept = [versions, edges, findings, result.needs, result.texts]
+    kept = [versions, edges, write_findings(result.findings), result.needs, result.texts]
     cache.keep(name, CacheEntry(context, (), kept))
 
 

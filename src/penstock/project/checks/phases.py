@@ -86,14 +86,16 @@ def read_phases(node: YamlNode, above: str, findings: list[Finding]) -> Phases:
 
 def phases_in(section: Section) -> Phases:
     """Read the two lists of an opened mapping, and `on_failure`."""
-    found: dict[str, tuple[YamlNode, ...]] = {}
-    for phase in PHASES:
+
+    def listed(phase: str) -> tuple[YamlNode, ...]:
         part = section.find(phase)
-        if part is not None and not isinstance(part.value, tuple):
-            section.bad(phase, "a list of checks")
-        elif part is not None:
-            found[phase] = _checks(part, f"{section.above}.{phase}", section.findings)
-    return Phases(found.get("before", ()), found.get("after", ()), section.find("on_failure"))
+        if part is None or isinstance(part.value, tuple):
+            return _checks(part, f"{section.above}.{phase}", section.findings) if part else ()
+        section.bad(phase, "a list of checks")
+        return ()
+
+    before, after = map(listed, PHASES)
+    return Phases(before, after, section.find("on_failure"))
 
 
 def word_in(node: YamlNode) -> str:
@@ -200,16 +202,14 @@ def column_tests(
 
 def _check(test: YamlNode, column: YamlNode, findings: list[Finding]) -> Iterator[YamlNode]:
     """Give the check of one test, or nothing beside a finding."""
-    body: Mapping[str, Member] = {}
-    if isinstance(test.value, str):
-        word = test.value
-    else:
-        names = [key for key in test.members if key not in _BESIDE]
-        word = names[0] if len(names) == 1 else ""
-        if len(names) != 1:
-            sentence = f'a test of column "{column.value}" is one name, with or without arguments'
-            findings.append(Finding(test.where, "bad-value", sentence, "- not_null"))
-            return
+    is_word, body = isinstance(test.value, str), dict[str, Member]()
+    names = [str(test.value)] if is_word else [key for key in test.members if key not in _BESIDE]
+    if len(names) != 1:
+        sentence = f'a test of column "{column.value}" is one name, with or without arguments'
+        findings.append(Finding(test.where, "bad-value", sentence, "- not_null"))
+        return
+    [word] = names
+    if not is_word:
         beside = {key: member for key, member in test.members.items() if key != word}
         inner = test.members[word].node
         body = {**beside, **inner.members}

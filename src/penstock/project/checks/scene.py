@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 
 from penstock.core.checks import Condition
-from penstock.core.columns.schema import Schema
 from penstock.core.findings import Finding, Location
 from penstock.core.model import ColumnDoc, Seed, Source, Version
 from penstock.core.names import InputKind, InputName
@@ -24,7 +24,6 @@ from penstock.project.sql.names import Named, NameResolver
 from penstock.project.sql.template_lines import line_of
 
 _OF_WINDOWS = frozenset({"start_date", "end_date", "run_date"})
-Filled = Callable[[Plain], Plain]
 _ALIAS = {"invariants": "checks"}
 _LAYER = Keys(("checks", "on_failure", "columns", "config"), (), _ALIAS)
 _OF_SOURCE = Keys(("before",))
@@ -47,8 +46,7 @@ class KnownColumns:
 
     def lacks(self, name: str) -> bool:
         """Whether there is no such column for certain."""
-        folded = name.lower()
-        return self.names is not None and all(each.lower() != folded for each in self.names)
+        return self.names is not None and name.lower() not in map(str.lower, self.names)
 
     def without(self, name: str) -> tuple[str, str]:
         """Say that there is no such column, and hint at the nearest one."""
@@ -61,89 +59,62 @@ UNKNOWN = KnownColumns()
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """What all checks of a project may ask for."""
-
-    resolver: NameResolver
-    files: TextFiles
-    cache: ParseCache
-    columns_of: Callable[[InputName], KnownColumns]
-    sample: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class Scene:
-    """One version of a model. `inputs` is None where its SQL cannot be read.
+    """One version of a model, and what its checks may ask for.
 
-    `allowed` are the parameters that have a value here.
+    `inputs` is None where its SQL cannot be read. `known` gives the columns of other tables.
     """
 
     model: Named
     strategy: Strategy
-    world: World
-    allowed: frozenset[str]
+    resolver: NameResolver
+    files: TextFiles
+    cache: ParseCache
+    known: Callable[[InputName], KnownColumns]
+    sample: bool = True
     columns: KnownColumns = UNKNOWN
     inputs: tuple[InputName, ...] | None = None
 
+    @property
+    def allowed(self) -> frozenset[str]:
+        """The parameters that checks of the model may name (spec/checks.md §1.6)."""
+        if self.strategy.partitioning is not None:
+            return frozenset(PARAMETERS)
+        return _OF_WINDOWS if self.strategy.window else frozenset({"run_date"})
+
     def columns_of(self, name: InputName) -> KnownColumns:
         """Give the columns of an input, or of the model itself."""
-        return self.columns if name.kind is InputKind.THIS else self.world.columns_of(name)
+        return self.columns if name.kind is InputKind.THIS else self.known(name)
 
     def shown(self, name: InputName) -> str:
         """Give what people call the table of an input, or of the model itself."""
         if name.kind is InputKind.THIS:
             return str(self.model.table)
-        found = self.world.resolver.model(name.name) if name.kind is InputKind.MODEL else None
+        found = self.resolver.model(name.name) if name.kind is InputKind.MODEL else None
         return str(found.table) if found else name.name
 
-    @property
-    def this(self) -> InputName:
-        """The model itself as an input of its own checks."""
-        return InputName(InputKind.THIS, self.model.input.name)
 
+def columns_of_tables(
+    models: Callable[[str], KnownColumns], sources: Mapping[str, Source], seeds: Mapping[str, Seed]
+) -> Callable[[InputName], KnownColumns]:
+    """Give what knows the columns of inputs; `models` those of a model's newest version."""
 
-def allowed_in(strategy: Strategy) -> frozenset[str]:
-    """Give the parameters that checks of a model may name (spec/checks.md §1.6).
+    @cache
+    def columns_of(name: InputName) -> KnownColumns:
+        if name.kind is InputKind.SOURCE and name.name in sources:
+            return _declared(sources[name.name].columns)
+        if name.kind is InputKind.MODEL and name.name in seeds:
+            return KnownColumns(types=_types(seeds[name.name].columns))
+        return models(name.name) if name.kind is InputKind.MODEL else UNKNOWN
 
-    >>> from penstock.strategies.view import View
-    >>> sorted(allowed_in(View()))
-    ['run_date']
-    """
-    if strategy.partitioning is not None:
-        return frozenset(PARAMETERS)
-    return _OF_WINDOWS if strategy.window else frozenset({"run_date"})
-
-
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """Sources and seeds by name; `models` gives the columns of a model's newest version."""
-
-    models: Callable[[str], KnownColumns]
-    sources: Mapping[str, Source]
-    seeds: Mapping[str, Seed]
-    known: dict[InputName, KnownColumns] = field(default_factory=dict)
-
-    def columns_of(self, name: InputName) -> KnownColumns:
-        """Give the columns of an input."""
-        if name not in self.known:
-            self.known[name] = self._columns(name)
-        return self.known[name]
-
-    def _columns(self, name: InputName) -> KnownColumns:
-        if name.kind is InputKind.SOURCE and name.name in self.sources:
-            return _declared(self.sources[name.name].columns)
-        if name.kind is InputKind.MODEL and name.name in self.seeds:
-            return KnownColumns(types=_types(self.seeds[name.name].columns))
-        return self.models(name.name) if name.kind is InputKind.MODEL else UNKNOWN
+    return columns_of
 
 
 def columns_of_version(version: Version, file: SqlFile | None) -> KnownColumns:
     """Give the columns that a version declares, else those that its query selects."""
-    return columns_in(version.schema) if version.schema.columns else selected(file, (), None)
-
-
-def columns_in(schema: Schema) -> KnownColumns:
-    """Give the columns of a schema that is whole."""
+    schema = version.schema
+    if not schema.columns:
+        return selected(file, (), None)
     return KnownColumns(schema.names, {each.name.lower(): each.type for each in schema.columns})
 
 
@@ -241,27 +212,22 @@ def files_in_header(file: SqlFile) -> tuple[str, ...]:
     return tuple(named_in(file.path, said))
 
 
-def written_in_yaml(file: YamlFile, at: Path, filled: Filled) -> WrittenChecks | None:
-    """Give the checks of an entry of `models:` or `snapshots:`, its tests of columns included."""
-    return _of_entry(file, at, filled, _layer)
-
-
-def written_of_source(file: YamlFile, at: Path, filled: Filled) -> WrittenChecks | None:
-    """Give the checks of a source table: all of them stand under before."""
-    return _of_entry(file, at, filled, _source_layer)
-
-
 def written_nodes(phases: Phases) -> WrittenChecks | None:
     """Give checks that are nodes already."""
     return WrittenChecks(repr(phases), lambda _: phases) if phases else None
 
 
-def _of_entry(
-    file: YamlFile, at: Path, filled: Filled, layer: Callable[[YamlNode, list[Finding]], Phases]
+def written_in_yaml(
+    file: YamlFile, at: Path, filled: Callable[[Plain], Plain]
 ) -> WrittenChecks | None:
+    """Give the checks of a model, snapshot or source table, its tests of columns included.
+
+    Those of a source all stand under before.
+    """
     text = file.checks.get(place_key(at))
     if text is None:
         return None
+    layer = _source_layer if at[0] == "sources" else _layer
 
     def read(findings: list[Finding]) -> Phases:
         found = checks_at(file, at, filled)
@@ -272,24 +238,21 @@ def _of_entry(
 
 def _layer(node: YamlNode, findings: list[Finding]) -> Phases:
     section = open_section(node, _LAYER, "", findings)
-    checks, columns = section.find("checks"), section.find("columns")
     config = section.find("config")
     parts = [_layer(config, findings)] if config is not None else []
-    parts += [read_phases(checks, word_in(node), findings)] if checks is not None else []
-    parts += [column_tests(columns, findings)] if columns is not None else []
+    if (checks := section.find("checks")) is not None:
+        parts.append(read_phases(checks, word_in(node), findings))
+    if (columns := section.find("columns")) is not None:
+        parts.append(column_tests(columns, findings))
     return joined([*parts, Phases(on_failure=section.find("on_failure"))], findings)
 
 
 def _source_layer(node: YamlNode, findings: list[Finding]) -> Phases:
     section = open_section(node, _LAYER, "", findings)
-    checks, columns = section.find("checks"), section.find("columns")
-    found: list[YamlNode] = []
-    above = word_in(node)
-    if checks is not None and isinstance(checks.value, Mapping):
-        inner = open_section(checks, _OF_SOURCE, above, findings)
-        listed = inner.find("before")
-        found += read_phases(listed, f"{above}.before", findings).after if listed else ()
-    elif checks is not None:
-        found += read_phases(checks, above, findings).after
+    listed, columns, above = section.find("checks"), section.find("columns"), word_in(node)
+    if listed is not None and isinstance(listed.value, Mapping):
+        listed = open_section(listed, _OF_SOURCE, above, findings).find("before")
+        above = f"{above}.before"
+    found = read_phases(listed, above, findings) if listed is not None else NONE
     tests = column_tests(columns, findings) if columns is not None else NONE
-    return Phases(before=(*found, *tests.after))
+    return Phases(before=(*found.after, *tests.after))

@@ -1,4 +1,4 @@
-"""Values of tests as values of a type: exactly, or not at all (spec/checks.md §9.2)."""
+"""Types of a test's columns, and its values as values of them: exactly, or not at all (§9.2)."""
 
 from __future__ import annotations
 
@@ -6,17 +6,44 @@ import datetime as dt
 import math
 import re
 import struct
+from collections.abc import Iterable, Mapping
 from decimal import Context, Decimal, InvalidOperation
 from typing import TypeAlias
 
-from penstock.core.columns.types import ArrayType, ColumnType, MapType, ScalarType, StructType
-from penstock.core.unit_tests import Cell, CellKind
+from penstock.core.columns.types import (
+    ArrayType,
+    ColumnType,
+    Field,
+    MapType,
+    ScalarType,
+    StructType,
+    parse_type,
+)
+from penstock.core.model import Model
+from penstock.core.names import InputKind, InputName
+from penstock.core.project import Project
+from penstock.project.files.values import documented_types
+from penstock.project.unit_tests.definition import Cell, CellKind, GivenTable
 
 Value: TypeAlias = (
     "bool | int | float | Decimal | str | bytes | dt.date | dt.datetime | tuple[Value, ...] | None"
 )
 """A timestamp is UTC without a zone; a struct is the tuple of its fields, a map one of pairs."""
+Row = tuple[Value, ...]
+Column = tuple[str, ColumnType]
 
+_TYPES = {
+    CellKind.BOOLEAN: "boolean",
+    CellKind.INTEGER: "bigint",
+    CellKind.NUMBER: "double",
+    CellKind.DATE: "date",
+    CellKind.TIMESTAMP: "timestamp",
+    CellKind.TEXT: "string",
+}
+_JOINED = {
+    frozenset({CellKind.INTEGER, CellKind.NUMBER}): "double",
+    frozenset({CellKind.DATE, CellKind.TIMESTAMP}): "timestamp",
+}
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
 _SIZED = re.compile(r"(?:varchar|char)\((\d+)\)")
@@ -24,6 +51,63 @@ _EXACT = Context(prec=400)
 _LONGEST = 350
 _FRACTION = re.compile(r"\.(\d+)")
 _FLOATS = {"nan": math.nan, "inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
+_WORDS = {"true": True, "false": False}
+_YAML_WORDS = {**_WORDS, "yes": True, "on": True, "no": False, "off": False}
+
+
+def known_types(project: Project, name: InputName) -> Mapping[str, ColumnType]:
+    """Give the declared types of a source, a model or a seed by column; none of other tables."""
+    if name.kind is InputKind.SOURCE:
+        return documented_types(project.sources[name.name].columns)
+    if name.kind is InputKind.EXTERNAL:
+        return {}
+    model = project.models.get(name.name)
+    return model_types(model) if model else documented_types(project.seeds[name.name].columns)
+
+
+def model_types(model: Model) -> Mapping[str, ColumnType]:
+    """Give the declared types of a model's own table, system columns with them.
+
+    Columns that no version declares any more stay known; the newest version counts.
+    """
+    found = documented_types(model.columns)
+    for version in sorted(model.versions, key=lambda each: each.number):
+        for column in version.schema.columns:
+            found[column.name] = parse_type(column.type)
+    if model.history is not None:
+        columns = model.history.columns
+        found |= dict.fromkeys((columns.valid_from, columns.valid_to), ScalarType("timestamp"))
+        found |= dict.fromkeys((columns.is_current, columns.is_deleted), ScalarType("boolean"))
+    return found
+
+
+def type_in(table: GivenTable, name: str) -> ColumnType | None:
+    """Give the type of a column: the declared one, else that of its values."""
+    return table.type_of(name) or inferred(table.column(name))
+
+
+def inferred(cells: Iterable[Cell]) -> ColumnType | None:
+    """Give the type of a column by its values; None where all of them are NULL.
+
+    Values of two kinds are texts, unless one kind holds the other.
+    """
+    given = [cell for cell in cells if cell.kind is not CellKind.NULL]
+    kinds = frozenset(cell.kind for cell in given)
+    if not kinds:
+        return None
+    if kinds == {CellKind.LIST}:
+        element = inferred(item for cell in given for item in cell.items)
+        return element and ArrayType(element)
+    if kinds == {CellKind.MAPPING}:
+        values: dict[str, list[Cell]] = {}
+        for name, value in (entry for cell in given for entry in cell.members.items()):
+            values.setdefault(name, []).append(value)
+        types = {name: inferred(each) for name, each in values.items()}
+        fields = tuple(Field(name, kind) for name, kind in types.items() if kind is not None)
+        return StructType(fields) if len(fields) == len(types) else None
+    if len(kinds) == 1:
+        return ScalarType(_TYPES[next(iter(kinds))])
+    return ScalarType(_JOINED.get(kinds, "string"))
 
 
 class CellError(ValueError):
@@ -31,12 +115,7 @@ class CellError(ValueError):
 
 
 def typed(cell: Cell, kind: ColumnType) -> Value:
-    """Give a value as its column holds it; raises `CellError`, whose text is for the user.
-
-    >>> from penstock.core.findings import Location
-    >>> typed(Cell("1.50", CellKind.NUMBER, Location("t.yml")), ScalarType("decimal(4,2)"))
-    Decimal('1.50')
-    """
+    """Give a value as its column holds it; raises `CellError`, whose text is for the user."""
     if cell.kind is CellKind.NULL:
         return None
     match kind:
@@ -45,9 +124,9 @@ def typed(cell: Cell, kind: ColumnType) -> Value:
             return tuple(typed(each, element) for each in cell.items)
         case StructType(fields):
             _need(cell, CellKind.MAPPING, "a mapping of its fields")
-            given = {name.lower(): value for name, value in cell.entries}
+            given = {name.lower(): value for name, value in cell.members.items()}
             known = {field.name.lower() for field in fields}
-            for name, _ in cell.entries:
+            for name in cell.members:
                 if name.lower() not in known:
                     raise CellError(f"{name!r} is no field of {kind}")
             found = ((given.get(field.name.lower()), field.type) for field in fields)
@@ -56,31 +135,40 @@ def typed(cell: Cell, kind: ColumnType) -> Value:
             _need(cell, CellKind.MAPPING, "a mapping")
             return tuple(
                 (typed(Cell(name, CellKind.TEXT, each.where), key), typed(each, value))
-                for name, each in cell.entries
+                for name, each in cell.members.items()
             )
         case ScalarType(name):
             if cell.kind in (CellKind.LIST, CellKind.MAPPING):
-                raise CellError(f"a {cell.kind} is not {_shown(name)}")
+                raise CellError(f"a {cell.kind} is not {name.upper()}")
             return scalar(cell.text, name, cell.kind)
+
+
+def _need(cell: Cell, kind: CellKind, words: str) -> None:
+    if cell.kind is not kind:
+        raise CellError(f"{cell.text!r} is not {words}")
 
 
 def scalar(text: str, name: str, kind: CellKind = CellKind.TEXT) -> Value:
     """Read a text as a value of a scalar type in Spark's short spelling; raises `CellError`."""
-    stem = name.partition("(")[0].partition(" collate ")[0]
     try:
-        return _scalar(text, name, stem, kind)
-    except (ValueError, InvalidOperation, OverflowError) as error:
-        if isinstance(error, CellError):
-            raise
-        raise _misfit(text, name) from error
+        return _scalar(text, name, kind)
+    except CellError:
+        raise
+    except (ValueError, KeyError, InvalidOperation, OverflowError) as error:
+        raise CellError(f"{text!r} is no value of {name.upper()}") from error
 
 
-def _scalar(text: str, name: str, stem: str, kind: CellKind) -> Value:
-    match stem:
+def _scalar(text: str, name: str, kind: CellKind) -> Value:
+    """Raise some `ValueError` or `KeyError` for a text that is no such value."""
+    match name.partition("(")[0].partition(" collate ")[0]:
         case "string" | "varchar" | "char":
-            return _text(text, name)
+            sized = _SIZED.fullmatch(name)
+            if sized and len(text) > int(sized[1]):
+                raise ValueError
+            return text
         case "boolean":
-            return _boolean(text, name, kind)
+            words = _YAML_WORDS if kind is CellKind.BOOLEAN else _WORDS
+            return words[text.strip().lower()]
         case "tinyint" | "smallint" | "int" | "bigint":
             return _integer(text, name)
         case "decimal":
@@ -88,58 +176,38 @@ def _scalar(text: str, name: str, stem: str, kind: CellKind) -> Value:
         case "double" | "float":
             return _float(text, name, kind)
         case "date":
-            return _date(text, name)
+            return _date(text)
         case "timestamp" | "timestamp_ntz":
             return _timestamp(text, name)
         case "binary":
             return bytes.fromhex(text)
-    raise CellError(f"{_shown(name)} cannot be given as rows; give the table as sql")
-
-
-def _text(text: str, name: str) -> str:
-    sized = _SIZED.fullmatch(name)
-    if sized and len(text) > int(sized[1]):
-        raise _misfit(text, name)
-    return text
-
-
-def _boolean(text: str, name: str, kind: CellKind) -> bool:
-    folded = text.strip().lower()
-    yes, no = ({"true"}, {"false"})
-    if kind is CellKind.BOOLEAN:  # YAML has more words for it
-        yes, no = {"true", "yes", "on"}, {"false", "no", "off"}
-    if folded in yes:
-        return True
-    if folded in no:
-        return False
-    raise _misfit(text, name)
+    raise CellError(f"{name.upper()} cannot be given as rows; give the table as sql")
 
 
 def _integer(text: str, name: str) -> int:
-    number = _number(text, name)
-    bound = 1 << (_BITS[name] - 1)
+    number, bound = _number(text), 1 << (_BITS[name] - 1)
     if number != number.to_integral_value(context=_EXACT) or not -bound <= number < bound:
-        raise _misfit(text, name)
+        raise ValueError
     return int(number)
+
+
+def _number(text: str) -> Decimal:
+    """Read a finite number that is not so long that its arithmetic would never end."""
+    number = Decimal(text.strip().replace("_", ""))
+    if not number.is_finite() or len(text) > _LONGEST or abs(number.adjusted()) > _LONGEST:
+        raise ValueError
+    return number
 
 
 def _decimal(text: str, name: str) -> Decimal:
     sizes = _DECIMAL.fullmatch(name)
     precision, scale = (int(sizes[1]), int(sizes[2])) if sizes else (10, 0)
-    number = _number(text, name)
+    number = _number(text)
     fitted = number.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
     whole = fitted.scaleb(scale, _EXACT).copy_abs()  # abs() would round to 28 digits
     if fitted != number or whole >= Decimal(1).scaleb(precision):
-        raise _misfit(text, name)
+        raise ValueError
     return fitted
-
-
-def _number(text: str, name: str) -> Decimal:
-    """Read a finite number that is not so long that its arithmetic would never end."""
-    number = Decimal(text.strip().replace("_", ""))
-    if not number.is_finite() or len(text) > _LONGEST or abs(number.adjusted()) > _LONGEST:
-        raise _misfit(text, name)
-    return number
 
 
 def _float(text: str, name: str, kind: CellKind) -> float:
@@ -148,25 +216,19 @@ def _float(text: str, name: str, kind: CellKind) -> float:
     if word in _FLOATS:
         return _FLOATS[word]
     number = float(text)
-    if name == "float":
-        number = as_single(number)
+    if name == "float":  # the one next to it; beyond the greatest there is none
+        number = struct.unpack("f", struct.pack("f", number))[0]
     if math.isinf(number) or math.isnan(number):
-        raise _misfit(text, name)
+        raise ValueError
     if kind is CellKind.INTEGER and int(number) != int(text):
-        raise CellError(f"{text} is rounded to {number!r} as {_shown(name)}")
+        raise CellError(f"{text} is rounded to {number!r} as {name.upper()}")
     return number
 
 
-def as_single(number: float) -> float:
-    """Give the FLOAT next to a number; raises `OverflowError` beyond the greatest."""
-    single: float = struct.unpack("f", struct.pack("f", number))[0]
-    return single
-
-
-def _date(text: str, name: str) -> dt.date:
+def _date(text: str) -> dt.date:
     stamp = dt.datetime.fromisoformat(text.strip())
     if stamp.tzinfo is not None or stamp.time() != dt.time():
-        raise _misfit(text, name)
+        raise ValueError
     return stamp.date()
 
 
@@ -178,19 +240,27 @@ def _timestamp(text: str, name: str) -> dt.datetime:
         raise CellError(f"{text!r} is finer than a microsecond")
     if stamp.tzinfo is not None:
         if name == "timestamp_ntz":
-            raise CellError(f"{text!r} has a zone, and {_shown(name)} has none")
+            raise CellError(f"{text!r} has a zone, and {name.upper()} has none")
         stamp = stamp.astimezone(dt.UTC).replace(tzinfo=None)
     return stamp
 
 
-def _need(cell: Cell, kind: CellKind, words: str) -> None:
-    if cell.kind is not kind:
-        raise CellError(f"{cell.text!r} is not {words}")
-
-
-def _misfit(text: str, name: str) -> CellError:
-    return CellError(f"{text!r} is no value of {_shown(name)}")
-
-
-def _shown(name: str) -> str:
-    return name.upper()
+def text_of(value: Value, kind: ColumnType) -> str:
+    """Give a scalar as text that Spark casts back to the same value."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case float() if math.isinf(value):
+            return "Infinity" if value > 0 else "-Infinity"
+        case float():
+            return "NaN" if math.isnan(value) else repr(value)
+        case Decimal():
+            return f"{value:f}"
+        case bytes():
+            return value.hex().upper()
+        case dt.datetime():
+            zone = "Z" if kind == ScalarType("timestamp") else ""
+            return value.isoformat(timespec="microseconds") + zone
+        case dt.date():
+            return value.isoformat()
+    return str(value)

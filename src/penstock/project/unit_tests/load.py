@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,86 +12,59 @@ from penstock.core.checks import OnFailure
 from penstock.core.errors import ProjectError
 from penstock.core.findings import Finding
 from penstock.core.model import Model
-from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.partitions.partition import Grain
 from penstock.core.project import Project
-from penstock.core.unit_tests import DEFAULT_AS_OF, Expectation, Given, UnitRun, UnitTest
 from penstock.project.files.references import decode, read_content
 from penstock.project.files.values import did_you_mean, some_of
-from penstock.project.unit_tests.given import GivenReader, error_of, expectation_of, listed_table
-from penstock.project.unit_tests.naming import (
+from penstock.project.unit_tests.definition import (
+    DEFAULT_AS_OF,
     FOLDER,
     KEY,
+    Cell,
+    CellKind,
+    Given,
+    UnitRun,
+    UnitTest,
     files_with_tests,
-    known_models,
     model_named,
 )
-from penstock.project.unit_tests.nodes import CellNode, FileNotes, read_nodes
-from penstock.project.unit_tests.types import judge_values_of
+from penstock.project.unit_tests.given import GivenReader, error_of, expectation_of
+from penstock.project.unit_tests.nodes import FileNotes, read_nodes
 
-OF_RUN = (
-    "as_of",
-    "partition",
-    "from",
-    "to",
-    "full_refresh",
-    "on_failure",
-    "given",
-    "expect",
-    "expect_error",
-)
-OF_TEST = (
-    "name",
-    "model",
-    "description",
-    "tags",
-    "version",
-    "vars",
-    "key",
-    "runs",
-    "overrides",
-    "config",
-    *OF_RUN,
-)
-_DAY = 86_400_000_000
-
-
-Variant = Callable[[Mapping[str, str]], Project]
-"""The project with these variables beside its own; raises `ProjectError` with its findings."""
 _RANGE = ("partition", "from", "to")
 _EXPECTED = ("expect", "expect_error")
+_SELF = ("name", "model", "description", "tags", "version", "vars", "key")
+OF_RUN = ("as_of", *_RANGE, "full_refresh", "on_failure", "given", *_EXPECTED)
+OF_TEST = (*_SELF, "runs", "overrides", "config", *OF_RUN)
+_DAY = 86_400_000_000
+Variant = Callable[[Mapping[str, str]], Project]
+"""The project with these variables beside its own; raises `ProjectError` with its findings."""
 
 
-def read_entry(node: CellNode, variant: Variant, notes: FileNotes) -> UnitTest | None:
+def read_entry(node: Cell, variant: Variant, notes: FileNotes) -> UnitTest | None:
     """Read one entry; None for one that is not enabled, and with findings for one without a model.
 
     The test's own variables decide what its model reads.
     """
     found = notes.members(node, "a unit test", OF_TEST)
-    nothing = CellNode(node.where, members={})
+    nothing = Cell("", CellKind.MAPPING, node.where)
     config = notes.members(found.get("config", nothing), "config", ("tags", "meta", "enabled"))
     if "enabled" in config and not notes.flag(config["enabled"], "enabled"):
         return None
     overrides = notes.members(found.get("overrides", nothing), "overrides", ("vars", "macros"))
-    variables = _vars(found.get("vars"), notes) | _vars(overrides.get("vars"), notes)
+    variables = {
+        name: notes.text(inner, name)
+        for each in (found, overrides)
+        for name, inner in notes.pairs(each.get("vars"), "vars", "values").items()
+    }
     try:
         project = variant(variables)
     except ProjectError as error:
         notes.findings += error.findings
         return None
     macros = notes.members(overrides.get("macros", nothing), "macros", ("is_incremental",))
-    incremental = macros.get("is_incremental")
-    return _EntryReader(project, notes, found, incremental).read(
-        node, variables, found.get("tags") or config.get("tags")
-    )
-
-
-def _vars(node: CellNode | None, notes: FileNotes) -> dict[str, str]:
-    if node is None:
-        return {}
-    if node.members is None:
-        notes.bad(node, "vars", "a mapping of names to values")
-        return {}
-    return {name: notes.text(inner, name) for name, inner in node.members.items()}
+    reader = _EntryReader(project, notes, found, macros.get("is_incremental"))
+    return reader.read(node, variables, found.get("tags") or config.get("tags"))
 
 
 @dataclass(slots=True)
@@ -100,12 +73,10 @@ class _EntryReader:
 
     project: Project
     notes: FileNotes
-    found: Mapping[str, CellNode]
-    incremental: CellNode | None
+    found: Mapping[str, Cell]
+    incremental: Cell | None
 
-    def read(
-        self, node: CellNode, variables: Mapping[str, str], tags: CellNode | None
-    ) -> UnitTest | None:
+    def read(self, node: Cell, variables: Mapping[str, str], tags: Cell | None) -> UnitTest | None:
         """Read the entry; None, with findings, where its model is not known."""
         found = self.found
         for key in ("name", "model"):
@@ -115,7 +86,8 @@ class _EntryReader:
         model = model_named(self.project, written)
         if model is None:
             if written:
-                known = list(known_models(self.project))
+                models = self.project.models.values()
+                known = [name for each in models for name in (each.name, str(each.table))]
                 hint = did_you_mean(written, known) or f"there are: {some_of(self.project.models)}"
                 sentence = f"no model is called {written!r}"
                 self.notes.say(found["model"].where, "unknown-model", sentence, hint)
@@ -133,20 +105,34 @@ class _EntryReader:
             key=self.notes.texts(found.get("key"), "key"),
         )
 
-    def _runs(self, model: Model, node: CellNode) -> tuple[UnitRun, ...]:
+    def _runs(self, model: Model, node: Cell) -> tuple[UnitRun, ...]:
         found, asked = self.found, self.incremental
         is_incremental = asked is not None and self.notes.flag(asked, "is_incremental")
         without_target = asked is not None and not is_incremental
+        reader = GivenReader(self.project, model, self.notes, without_target)
         base = {key: inner for key, inner in found.items() if key in OF_RUN}
         listed = self.notes.items(found.get("runs"), "runs")
         runs = []
         for number, item in enumerate(listed or (node,), 1):
             own = self.notes.members(item, "a run", OF_RUN) if listed else {}
-            keys = _with(base, own, last=number == max(1, len(listed)))
-            given = GivenReader(self.project, model, self.notes, without_target)
-            run = self._run(keys, model, item)
-            runs.append(replace(run, given=_given(given, base, own, first=number == 1)))
-            if number > 1 and runs[-1].given.target is not None:
+            left: set[str] = set()
+            if number < len(listed):  # what the test expects is for its last run
+                left |= {*_EXPECTED}
+            if not own.keys().isdisjoint(_RANGE):
+                left |= {*_RANGE}
+            kept = {key: inner for key, inner in base.items() if key not in left}
+            run = self._run({**kept, **own}, model, item)
+            given = reader.read(own.get("given"))
+            if number == 1:
+                under = reader.read(base.get("given"))
+                given = Given(
+                    {**under.inputs, **given.inputs},
+                    given.target or under.target,
+                    given.watermarks or under.watermarks,
+                    given.history or under.history,
+                )
+            runs.append(replace(run, given=given))
+            if number > 1 and given.target is not None:
                 sentence = "target stands in a later run, which starts from what the last one left"
                 self.notes.say(item.where, "bad-value", sentence, "give it in the first run")
         if asked is not None and is_incremental and runs[0].given.target is None:
@@ -159,11 +145,15 @@ class _EntryReader:
             self.notes.say(node.where, "test-without-expectation", sentence, hint)
         return tuple(runs)
 
-    def _run(self, found: Mapping[str, CellNode], model: Model, node: CellNode) -> UnitRun:
+    def _run(self, found: Mapping[str, Cell], model: Model, node: Cell) -> UnitRun:
         if "expect" in found and "expect_error" in found:
             sentence = "expect and expect_error exclude each other"
             self.notes.say(found["expect_error"].where, "option-conflict", sentence)
         expect, error = found.get("expect"), found.get("expect_error")
+        mode = self.notes.text(found.get("on_failure"), "on_failure")
+        if "on_failure" in found and mode not in tuple(OnFailure):
+            self.notes.bad(found["on_failure"], "on_failure", "flag, block or rollback")
+            mode = ""
         first, last = self._partitions(found, model, node)
         as_of = self.notes.timestamp(found.get("as_of"), "as_of")
         return UnitRun(
@@ -171,20 +161,12 @@ class _EntryReader:
             first=first,
             last=last,
             full_refresh=self.notes.flag(found.get("full_refresh"), "full_refresh"),
-            on_failure=self._mode(found.get("on_failure")),
-            expect=self._expectation(expect) if expect else None,
+            on_failure=OnFailure(mode) if mode else None,
+            expect=expectation_of(expect, self.notes) if expect else None,
             error=error_of(error, self.notes) if error else None,
         )
 
-    def _expectation(self, node: CellNode) -> Expectation:
-        if {"format", "fixture"}.isdisjoint(node.members or {}):
-            return expectation_of(node, self.notes)
-        found = self.notes.members(node, "expect", ("rows", "format", "fixture"))
-        return Expectation(node.where, listed_table(found, node, self.notes, "expect"))
-
-    def _partitions(
-        self, found: Mapping[str, CellNode], model: Model, node: CellNode
-    ) -> tuple[str, str]:
+    def _partitions(self, found: Mapping[str, Cell], model: Model, node: Cell) -> tuple[str, str]:
         """Give the first and the last partition as keys; they are needed, or refused."""
         one, low, high = (found.get(key) for key in _RANGE)
         grid = model.grid
@@ -195,70 +177,36 @@ class _EntryReader:
                     self.notes.say(each.where, "option-conflict", sentence, "leave it out")
             return "", ""
         if (one is None) == (low is None and high is None):
+            first_of_2024 = grid.at(19_723 * _DAY)
+            example = grid.key(0 if grid.grain is Grain.RANGE else first_of_2024)
             sentence = f"{model.name} has partitions; a test names one, or from and to"
-            self.notes.say(node.where, "missing-key", sentence, f"partition: {_example(grid)}")
+            self.notes.say(node.where, "missing-key", sentence, f"partition: {example}")
             return "", ""
-        if one is None and (low is None or high is None):
+        first, last = one or low, one or high
+        if first is None or last is None:
             sentence = "from and to are given together"
-            self.notes.say(
-                (low or high or node).where, "missing-key", sentence, "or give partition"
-            )
+            place = (first or last or node).where
+            self.notes.say(place, "missing-key", sentence, "or give partition")
             return "", ""
-        keys = [
-            self.notes.partition(end, grid) for end in (one or low, one or high) if end is not None
-        ]
+        keys = [self.notes.partition(end, grid) for end in (first, last)]
         if not all(keys):
             return "", ""
-        if high is not None and grid.parse(keys[0]) > grid.parse(keys[1]):
-            self.notes.say(high.where, "bad-value", f"from {keys[0]} lies after to {keys[1]}")
+        if grid.parse(keys[0]) > grid.parse(keys[1]):
+            self.notes.say(last.where, "bad-value", f"from {keys[0]} lies after to {keys[1]}")
             return "", ""
         return keys[0], keys[1]
 
-    def _mode(self, node: CellNode | None) -> OnFailure | None:
-        if node is None:
-            return None
-        with suppress(ValueError):
-            return OnFailure(self.notes.text(node, "on_failure"))
-        self.notes.bad(node, "on_failure", "flag, block or rollback")
-        return None
-
-    def _version(self, node: CellNode | None, model: Model) -> int | None:
+    def _version(self, node: Cell | None, model: Model) -> int | None:
         number = self.notes.number(node, "version")
         if node is None or number is None:
             return None
         known = [each.number for each in model.versions]
-        if number not in known:
-            hint = f"there are: {', '.join(map(str, known))}" if known else "leave it out"
-            sentence = f"{model.name} has no version {number}"
-            self.notes.say(node.where, "bad-value", sentence, hint)
-            return None
-        return number
-
-
-def _with(
-    base: Mapping[str, CellNode], own: Mapping[str, CellNode], *, last: bool
-) -> dict[str, CellNode]:
-    """Give a run what it leaves out from its test; what the test expects is for its last run."""
-    keys = {key: node for key, node in base.items() if last or key not in _EXPECTED}
-    if not own.keys().isdisjoint(_RANGE):
-        keys = {key: node for key, node in keys.items() if key not in _RANGE}
-    return {**keys, **own}
-
-
-def _given(
-    reader: GivenReader, base: Mapping[str, CellNode], own: Mapping[str, CellNode], *, first: bool
-) -> Given:
-    """Put what the test gives under what its first run gives."""
-    given = reader.read(own.get("given"))
-    if not first:
-        return given
-    under = reader.read(base.get("given"))
-    return Given(
-        {**under.inputs, **given.inputs},
-        given.target or under.target,
-        given.watermarks or under.watermarks,
-        given.history or under.history,
-    )
+        if number in known:
+            return number
+        hint = f"there are: {', '.join(map(str, known))}" if known else "leave it out"
+        sentence = f"{model.name} has no version {number}"
+        self.notes.say(node.where, "bad-value", sentence, hint)
+        return None
 
 
 def _run_timestamp(model: Model, last: str) -> dt.datetime:
@@ -280,10 +228,6 @@ def _run_timestamp(model: Model, last: str) -> dt.datetime:
     return max(found)
 
 
-def _example(grid: Grid) -> str:
-    return grid.key(0) if grid.grain is Grain.RANGE else grid.key(grid.at(19_723 * _DAY))
-
-
 @dataclass(frozen=True, slots=True)
 class LoadedTests:
     """The tests in the order of files and lines; with findings they are not meant to be run."""
@@ -301,38 +245,32 @@ def load_unit_tests(project: Project, variant: Variant) -> LoadedTests:
     """
     root = Path(project.root)
     notes = FileNotes(root)
-    tests: list[UnitTest] = []
+    tests: dict[tuple[str, str], UnitTest] = {}
+    found: list[UnitTest] = []
     for path in files_with_tests(project):
         for node in _entries(root, path, notes):
             test = read_entry(node, variant, notes)
-            if test is not None:
-                judge_values_of(variant(test.vars).models[test.model], test, notes)
-                tests.append(test)
-    notes.findings += _twice(tests)
-    return LoadedTests(tuple(tests), tuple(sorted(dict.fromkeys(notes.findings))))
+            if test is None:
+                continue
+            found.append(test)
+            first = tests.setdefault((test.model, test.name), test)
+            if first is not test and test.name:
+                sentence = f"{test.model} has a test {test.name!r} already, in {first.where}"
+                notes.say(test.where, "duplicate-test", sentence, "rename one of them")
+    return LoadedTests(tuple(found), tuple(sorted(dict.fromkeys(notes.findings))))
 
 
-def _entries(root: Path, path: str, notes: FileNotes) -> tuple[CellNode, ...]:
+def _entries(root: Path, path: str, notes: FileNotes) -> tuple[Cell, ...]:
     content = read_content(root, path, notes.findings)
     text = None if content is None else decode(content, notes.findings)
     if text is None:
         return ()
     node, findings = read_nodes(path, text)
-    if node is None:
-        notes.findings += findings
-        return ()
-    if node.members is None or KEY not in node.members:
+    if node is not None and KEY not in node.members:
         return ()
     notes.findings += findings
+    if node is None:
+        return ()
     if path.startswith(f"{FOLDER}/"):
         notes.members(node, "the document", (KEY, "version"))
     return notes.items(node.members[KEY], KEY)
-
-
-def _twice(tests: Iterable[UnitTest]) -> Iterator[Finding]:
-    seen: dict[tuple[str, str], UnitTest] = {}
-    for test in tests:
-        first = seen.setdefault((test.model, test.name), test)
-        if first is not test and test.name:
-            sentence = f"{test.model} has a test {test.name!r} already, in {first.where}"
-            yield Finding(test.where, "duplicate-test", sentence, "rename one of them")

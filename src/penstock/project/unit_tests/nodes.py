@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from penstock.core.columns.types import ColumnType
 from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
 from penstock.core.partitions.partition import Grid
-from penstock.core.unit_tests import Cell, CellKind
 from penstock.project.files.documents import NODES, begins_at, syntax_finding
 from penstock.project.files.values import (
     UnknownTypeError,
@@ -23,52 +23,25 @@ from penstock.project.files.values import (
     read_type,
 )
 from penstock.project.unit_tests.casting import CellError, scalar
+from penstock.project.unit_tests.definition import Cell, CellKind
 
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)")
-_NAN = re.compile(r"\.(nan|NaN|NAN)")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_TIMESTAMP = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]*)?)?"
-    r"\s*(Z|[-+][0-9]{2}(:?[0-9]{2})?)?"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class CellNode:
-    """A node and where it begins: a cell, a list of nodes, or nodes by their keys.
-
-    `keys` tells where the keys stand. `lines` is the line on which the text of a block begins.
-    """
-
-    where: Location
-    cell: Cell | None = None
-    items: tuple[CellNode, ...] | None = None
-    members: Mapping[str, CellNode] | None = None
-    keys: Mapping[str, Location] = field(default_factory=dict)
-
-    @property
-    def text(self) -> str:
-        """The scalar as text; "" for null, lists and mappings."""
-        return self.cell.text if self.cell and self.cell.kind is not CellKind.NULL else ""
-
-    @property
-    def is_null(self) -> bool:
-        """Whether it says nothing."""
-        return self.cell is not None and self.cell.kind is CellKind.NULL
-
-    def as_cell(self) -> Cell:
-        """Give the node as one value of a row."""
-        if self.items is not None:
-            cells = tuple(item.as_cell() for item in self.items)
-            return Cell("", CellKind.LIST, self.where, items=cells)
-        if self.members is not None:
-            pairs = tuple((name, node.as_cell()) for name, node in self.members.items())
-            return Cell("", CellKind.MAPPING, self.where, entries=pairs)
-        return self.cell or Cell("", CellKind.NULL, self.where)
+_PLAIN = {
+    CellKind.INTEGER: r"[-+]?[0-9]+",
+    CellKind.NUMBER: (
+        r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
+        r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+    ),
+    CellKind.DATE: r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
+    CellKind.TIMESTAMP: (
+        r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]*)?)?"
+        r"\s*(Z|[-+][0-9]{2}(:?[0-9]{2})?)?"
+    ),
+}
+_TAGS = {"null": CellKind.NULL, "bool": CellKind.BOOLEAN}
+_SHOWN = {CellKind.NULL: "null", CellKind.LIST: "a list", CellKind.MAPPING: "a mapping"}
 
 
-def read_nodes(path: str, text: str) -> tuple[CellNode | None, tuple[Finding, ...]]:
+def read_nodes(path: str, text: str) -> tuple[Cell | None, tuple[Finding, ...]]:
     """Read one YAML document; None with a finding for a text that is none, or is empty."""
     reader = _NodeReader(path)
     try:
@@ -94,7 +67,7 @@ class _NodeReader:
         self._count = 0
         self._merger = yaml.SafeLoader("")
 
-    def read(self, node: yaml.Node, above: tuple[int, ...]) -> CellNode:
+    def read(self, node: yaml.Node, above: tuple[int, ...]) -> Cell:
         self._count += 1
         if self._count > NODES or id(node) in above:
             raise _TooMuchError
@@ -102,16 +75,19 @@ class _NodeReader:
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, where, (*above, id(node)))
         if isinstance(node, yaml.SequenceNode):
-            inside = (*above, id(node))
-            return CellNode(where, items=tuple(self.read(each, inside) for each in node.value))
-        kind = _kind(node) if isinstance(node, yaml.ScalarNode) else CellKind.TEXT
-        return CellNode(where, cell=Cell(str(node.value), kind, where))
+            items = tuple(self.read(each, (*above, id(node))) for each in node.value)
+            return Cell("", CellKind.LIST, where, items)
+        kind = CellKind.TEXT
+        if isinstance(node, yaml.ScalarNode) and node.style is None:
+            tag = node.tag.rpartition(":")[2]
+            kind = _TAGS.get(tag) or plain_kind(str(node.value))
+        return Cell(str(node.value), kind, where)
 
-    def _mapping(self, node: yaml.MappingNode, where: Location, above: tuple[int, ...]) -> CellNode:
+    def _mapping(self, node: yaml.MappingNode, where: Location, above: tuple[int, ...]) -> Cell:
         own = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
         twice = {name for name in own if own.count(name) > 1 and name != "<<"}
         self._merger.flatten_mapping(node)
-        members: dict[str, CellNode] = {}
+        members: dict[str, Cell] = {}
         keys: dict[str, Location] = {}
         for key, value in node.value:
             name = str(key.value) if isinstance(key, yaml.ScalarNode) else "?"
@@ -122,36 +98,16 @@ class _NodeReader:
                 continue
             members[name] = self.read(value, above)
             keys[name] = place
-        return CellNode(where, members=members, keys=keys)
+        return Cell("", CellKind.MAPPING, where, members=members, keys=keys)
 
     def _place(self, node: yaml.Node) -> Location:
         return Location(self._path, *begins_at(node))
 
 
-def _kind(node: yaml.ScalarNode) -> CellKind:
-    if node.style is not None:
-        return CellKind.TEXT
-    match node.tag.rpartition(":")[2]:
-        case "null":
-            return CellKind.NULL
-        case "bool":
-            return CellKind.BOOLEAN
-    return plain_kind(str(node.value))
-
-
 def plain_kind(text: str) -> CellKind:
-    """Give what a text without quotes is.
-
-    >>> [str(plain_kind(text)) for text in ("1", "1.5", "2024-03-01", "10:30", "a")]
-    ['integer', 'number', 'date', 'text', 'text']
-    """
-    if _INTEGER.fullmatch(text):
-        return CellKind.INTEGER
-    if _NUMBER.fullmatch(text) or _NAN.fullmatch(text):
-        return CellKind.NUMBER
-    if _DATE.fullmatch(text):
-        return CellKind.DATE
-    return CellKind.TIMESTAMP if _TIMESTAMP.fullmatch(text) else CellKind.TEXT
+    """Give what a text without quotes is."""
+    found = (kind for kind, form in _PLAIN.items() if re.fullmatch(form, text))
+    return next(found, CellKind.TEXT)
 
 
 @dataclass(slots=True)
@@ -165,16 +121,16 @@ class FileNotes:
         """Note one finding."""
         self.findings.append(Finding(where, code, sentence, hint))
 
-    def bad(self, node: CellNode, what: str, must: str) -> None:
+    def bad(self, node: Cell, what: str, must: str) -> None:
         """Note a value that is not what it must be."""
-        shown = _shown(node)
+        shown = _SHOWN.get(node.kind) or repr(node.text[:80])
         self.say(node.where, "bad-value", f"{what} is {shown}; it must be {must}")
 
-    def members(self, node: CellNode, what: str, known: Iterable[str]) -> dict[str, CellNode]:
+    def members(self, node: Cell, what: str, known: Iterable[str]) -> dict[str, Cell]:
         """Give what stands under the known keys of a mapping; others are findings."""
         if node.is_null:
             return {}
-        if node.members is None:
+        if node.kind is not CellKind.MAPPING:
             self.bad(node, what, "a mapping")
             return {}
         allowed = tuple(known)
@@ -182,66 +138,70 @@ class FileNotes:
             if key not in allowed:
                 hint = did_you_mean(key, allowed) or f"known here: {', '.join(sorted(allowed))}"
                 self.say(where, "unknown-key", f"unknown key {key!r}", hint)
-        found = ((key, node.members[key]) for key in node.members if key in allowed)
-        return {key: inner for key, inner in found if not inner.is_null}
+        found = node.members.items()
+        return {key: inner for key, inner in found if key in allowed and not inner.is_null}
 
-    def items(self, node: CellNode | None, what: str) -> tuple[CellNode, ...]:
+    def pairs(self, node: Cell | None, what: str, of: str) -> Mapping[str, Cell]:
+        """Give the members of a mapping whose keys are free; anything else is a finding."""
+        if node is None:
+            return {}
+        if node.kind is not CellKind.MAPPING:
+            self.bad(node, what, f"a mapping of names to {of}")
+        return node.members
+
+    def items(self, node: Cell | None, what: str) -> tuple[Cell, ...]:
         """Give the items of a list; anything else is a finding."""
         if node is None or node.is_null:
             return ()
-        if node.items is None:
+        if node.kind is not CellKind.LIST:
             self.bad(node, what, "a list")
-            return ()
         return node.items
 
-    def text(self, node: CellNode | None, what: str) -> str:
+    def text(self, node: Cell | None, what: str) -> str:
         """Give a scalar as text, "" where there is none."""
         if node is None:
             return ""
-        if node.cell is None:
+        if node.kind in (CellKind.LIST, CellKind.MAPPING):
             self.bad(node, what, "a text")
-        return node.text
+        return "" if node.is_null else node.text
 
-    def texts(self, node: CellNode | None, what: str) -> tuple[str, ...]:
+    def texts(self, node: Cell | None, what: str) -> tuple[str, ...]:
         """Give one text or a list of them."""
         if node is None or node.is_null:
             return ()
-        if node.items is None:
-            return (self.text(node, what),)
-        return tuple(self.text(item, what) for item in node.items)
+        items = node.items if node.kind is CellKind.LIST else (node,)
+        return tuple(self.text(item, what) for item in items)
 
-    def flag(self, node: CellNode | None, what: str) -> bool:
+    def flag(self, node: Cell | None, what: str) -> bool:
         """Give a switch, off where it is not written."""
         if node is None:
             return False
-        if node.cell is None or node.cell.kind is not CellKind.BOOLEAN:
+        if node.kind is not CellKind.BOOLEAN:
             self.bad(node, what, "true or false")
             return False
         return node.text.lower() in ("true", "yes", "on")
 
-    def number(self, node: CellNode | None, what: str) -> int | None:
+    def number(self, node: Cell | None, what: str) -> int | None:
         """Give a whole number that is not negative."""
         if node is None:
             return None
-        if node.cell is None or node.cell.kind is not CellKind.INTEGER or node.text[0] == "-":
+        if node.kind is not CellKind.INTEGER or node.text[0] == "-":
             self.bad(node, what, "an integer >= 0")
             return None
         return int(node.text)
 
-    def timestamp(self, node: CellNode | None, what: str) -> dt.datetime | None:
+    def timestamp(self, node: Cell | None, what: str) -> dt.datetime | None:
         """Give a time, UTC where it has no offset."""
         if node is None:
             return None
-        try:
+        with suppress(CellError):
             found = scalar(self.text(node, what), "timestamp")
-        except CellError:
-            found = None
-        if not isinstance(found, dt.datetime):
-            self.bad(node, what, "a time, for example 2024-06-02T00:00:00Z")
-            return None
-        return found.replace(tzinfo=dt.UTC)
+            if isinstance(found, dt.datetime):
+                return found.replace(tzinfo=dt.UTC)
+        self.bad(node, what, "a time, for example 2024-06-02T00:00:00Z")
+        return None
 
-    def partition(self, node: CellNode, grid: Grid) -> str:
+    def partition(self, node: Cell, grid: Grid) -> str:
         """Give the key of a partition, "" beside a finding."""
         try:
             return grid.key(grid.parse(self.text(node, "partition")))
@@ -249,35 +209,16 @@ class FileNotes:
             self.say(node.where, error.code, error.sentence, error.hint)
             return ""
 
-    def types(self, node: CellNode | None, what: str) -> dict[str, ColumnType]:
+    def types(self, node: Cell | None) -> dict[str, ColumnType]:
         """Give `columns: {name: TYPE}`."""
-        if node is None:
-            return {}
-        if node.members is None:
-            self.bad(node, what, "a mapping of names to types")
-            return {}
         found = {}
-        for name, inner in node.members.items():
-            kind = self._type(name, inner)
-            if kind is not None:
-                found[name] = kind
+        for name, inner in self.pairs(node, "columns", "types").items():
+            try:
+                found[name] = read_type(self.text(inner, name))
+                continue
+            except UnsupportedTypeError as error:
+                hint, sentence = error.hint, f"column {name!r}: Delta has no type {error.word!r}"
+            except UnknownTypeError as error:
+                hint, sentence = "", f"column {name!r}: {error.word!r} names no type"
+            self.say(inner.where, "bad-value", sentence, hint)
         return found
-
-    def _type(self, name: str, node: CellNode) -> ColumnType | None:
-        text = self.text(node, name)
-        try:
-            return read_type(text)
-        except UnsupportedTypeError as error:
-            hint, sentence = error.hint, f"column {name!r}: Delta has no type {error.word!r}"
-        except UnknownTypeError as error:
-            hint, sentence = "", f"column {name!r}: {error.word!r} names no type"
-        self.say(node.where, "bad-value", sentence, hint)
-        return None
-
-
-def _shown(node: CellNode) -> str:
-    if node.items is not None:
-        return "a list"
-    if node.members is not None:
-        return "a mapping"
-    return "null" if node.is_null else repr(node.text[:80])

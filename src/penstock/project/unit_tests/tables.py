@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 import sqlglot
@@ -13,13 +15,14 @@ from sqlglot.errors import SqlglotError
 from penstock.core.columns.types import ColumnType
 from penstock.core.findings import Location
 from penstock.core.names import quoted
-from penstock.core.unit_tests import Cell, CellKind, GivenTable
-from penstock.project.unit_tests.naming import FOLDER
-from penstock.project.unit_tests.nodes import CellNode, FileNotes, plain_kind
+from penstock.project.unit_tests.definition import FOLDER, Cell, CellKind, GivenTable
+from penstock.project.unit_tests.nodes import FileNotes, plain_kind
 
 _Cells = Sequence[tuple[str, bool]]
 FORMS = ("rows", "csv", "sql", "file")
 Json = object  # what json gives; it does not leave this file
+_OPEN = re.compile(r' *"')
+_QUOTED = re.compile(r' *"((?:[^"]+|"")*+)" *')
 _FILES = (".csv", ".json", ".parquet", ".sql")
 
 
@@ -32,13 +35,9 @@ class CsvError(ValueError):
 
 
 def read_csv(text: str, where: Location) -> tuple[tuple[str, ...], tuple[dict[str, Cell], ...]]:
-    r"""Give the header and the rows; an empty cell is NULL, `""` the empty text.
+    """Give the header and the rows; an empty cell is NULL, `""` the empty text.
 
     `where` is the place of the first line. Raises `CsvError`.
-
-    >>> names, rows = read_csv('id,name\n1,\n2,""', Location("t.yml", 7))
-    >>> names, [str(row["name"].kind) for row in rows], rows[1]["id"].where.line
-    (('id', 'name'), ['null', 'text'], 9)
     """
     lines = list(_lines(text))
     if not lines:
@@ -51,19 +50,14 @@ def read_csv(text: str, where: Location) -> tuple[tuple[str, ...], tuple[dict[st
         if len(cells) != len(header):
             raise CsvError(f"{len(cells)} cells under {len(header)} names", number)
         place = Location(where.path, where.line + number - 1)
-        made = (_cell(content, place, quoted=quoted) for content, quoted in cells)
-        rows.append(dict(zip(header, made, strict=True)))
+        row = {}
+        for name, (content, is_quoted) in zip(header, cells, strict=True):
+            kind = plain_kind(content) if content else CellKind.NULL
+            if content.lower() in ("true", "false"):
+                kind = CellKind.BOOLEAN
+            row[name] = Cell(content, CellKind.TEXT if is_quoted else kind, place)
+        rows.append(row)
     return header, tuple(rows)
-
-
-def _cell(content: str, where: Location, *, quoted: bool) -> Cell:
-    if quoted:
-        return Cell(content, CellKind.TEXT, where)
-    if not content:
-        return Cell("", CellKind.NULL, where)
-    if content.lower() in ("true", "false"):
-        return Cell(content, CellKind.BOOLEAN, where)
-    return Cell(content, plain_kind(content), where)
 
 
 def _lines(text: str) -> Iterator[tuple[int, _Cells]]:
@@ -84,31 +78,16 @@ def _lines(text: str) -> Iterator[tuple[int, _Cells]]:
 
 def _next(text: str, at: int, line: int) -> tuple[str, bool, int, int]:
     """Read the cell that begins at a place; give it, whether it is quoted, its end, its line."""
-    start = at
-    while text[at : at + 1] == " ":
-        at += 1
-    if text[at : at + 1] != '"':
-        end = min(
-            (i for i in (text.find(",", start), text.find("\n", start)) if i >= 0), default=-1
-        )
-        end = len(text) if end < 0 else end
-        return text[start:end].strip(), False, end, line
-    parts, first = [], line
-    while True:
-        close = text.find('"', at + 1)
-        if close < 0:
-            raise CsvError("a quote is not closed", first)
-        parts.append(text[at + 1 : close])
-        line += text.count("\n", at, close)
-        at = close + 1
-        if text[at : at + 1] != '"':
-            break
-        parts.append('"')
-    while text[at : at + 1] == " ":
-        at += 1
-    if text[at : at + 1] not in ("", ",", "\n"):
+    if _OPEN.match(text, at) is None:
+        end = next((i for i in range(at, len(text)) if text[i] in ",\n"), len(text))
+        return text[at:end].strip(), False, end, line
+    found = _QUOTED.match(text, at)
+    if found is None:
+        raise CsvError("a quote is not closed", line)
+    line += found[1].count("\n")
+    if text[found.end() : found.end() + 1] not in ("", ",", "\n"):
         raise CsvError("text follows a closing quote", line)
-    return "".join(parts), True, at, line
+    return found[1].replace('""', '"'), True, found.end(), line
 
 
 def select_problem(text: str) -> tuple[str, str] | None:
@@ -125,30 +104,27 @@ def select_problem(text: str) -> tuple[str, str] | None:
         return None
     if len(trees) != 1 or not isinstance(trees[0], exp.Query | exp.Values):
         return "not-a-query", "it is no query"
-    tree = trees[0]
-    own = {str(cte.alias).lower() for cte in tree.find_all(exp.CTE)}
-    for table in tree.find_all(exp.Table):
+    own = {str(cte.alias).lower() for cte in trees[0].find_all(exp.CTE)}
+    for table in trees[0].find_all(exp.Table):
         is_named = isinstance(table.this, exp.Identifier)
         if is_named and (table.db or table.name.lower() not in own):
-            return (
-                "bad-value",
-                f"it reads the table {table.sql(dialect='spark')}; a test reads none",
-            )
+            name = table.sql(dialect="spark")
+            return "bad-value", f"it reads the table {name}; a test reads none"
     return None
 
 
-def table_of(node: CellNode, notes: FileNotes, what: str) -> GivenTable | None:
+def table_of(node: Cell, notes: FileNotes, what: str) -> GivenTable | None:
     """Read a table that stands under a key of its own."""
-    if node.items is not None:
-        return rows_table(node, {}, notes)
+    if node.kind is CellKind.LIST:
+        return TableReader(notes).rows(node)
     return form_of(notes.members(node, what, (*FORMS, "columns")), node.where, notes, what)
 
 
 def form_of(
-    found: Mapping[str, CellNode], where: Location, notes: FileNotes, what: str
+    found: Mapping[str, Cell], where: Location, notes: FileNotes, what: str
 ) -> GivenTable | None:
     """Read a table by the one of `FORMS` that is there, with the types of `columns`."""
-    types = notes.types(found.get("columns"), "columns")
+    reader = TableReader(notes, notes.types(found.get("columns")))
     forms = [form for form in FORMS if form in found]
     if len(forms) != 1:
         said = f"both {forms[0]} and {forms[1]}" if forms else "no rows"
@@ -156,114 +132,97 @@ def form_of(
         notes.say(where, "bad-value", f"{what} has {said}", hint)
         return None
     node = found[forms[0]]
-    match forms[0]:
-        case "rows":
-            return rows_table(node, types, notes)
-        case "csv":
-            return csv_table(notes.text(node, "csv"), node.where, types, notes)
-        case "sql":
-            return _sql_table(notes.text(node, "sql"), node.where, types, notes)
-    return file_table(notes.text(node, "file"), node.where, types, notes)
+    if forms[0] == "rows":
+        return reader.rows(node)
+    read = {"csv": reader.csv, "sql": reader.sql, "file": reader.file}[forms[0]]
+    return read(notes.text(node, forms[0]), node.where)
 
 
-def rows_table(node: CellNode, types: Mapping[str, ColumnType], notes: FileNotes) -> GivenTable:
-    """Read a list of mappings."""
-    rows = []
-    for item in notes.items(node, "rows"):
-        if item.members is None:
-            notes.bad(item, "a row", "a mapping of columns to values")
-            continue
-        row: dict[str, Cell] = {}
-        for name, inner in item.members.items():
-            if name.lower() in {known.lower() for known in row}:
-                sentence = f"column {name!r} is written twice in one row"
-                notes.say(item.keys[name], "duplicate-key", sentence)
-            row[name] = inner.as_cell()
-        rows.append(row)
-    return GivenTable(node.where, tuple(rows), types)
+@dataclass(frozen=True, slots=True)
+class TableReader:
+    """Reads a table in any form, from the place where it begins; `types` are those it declares."""
 
+    notes: FileNotes
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
 
-def csv_table(
-    text: str, where: Location, types: Mapping[str, ColumnType], notes: FileNotes
-) -> GivenTable | None:
-    """Read CSV whose first line stands at a place; a column without values needs a type."""
-    try:
-        header, rows = read_csv(text, where)
-    except CsvError as error:
-        line = Location(where.path, where.line + error.line - 1)
-        notes.say(line, "bad-value", f"csv: {error}")
-        return None
-    return GivenTable(where, rows, types, header=header)
+    def rows(self, node: Cell) -> GivenTable:
+        """Read a list of mappings."""
+        rows = []
+        for item in self.notes.items(node, "rows"):
+            if item.kind is not CellKind.MAPPING:
+                self.notes.bad(item, "a row", "a mapping of columns to values")
+                continue
+            seen: set[str] = set()
+            for name in item.members:
+                if name.lower() in seen:
+                    sentence = f"column {name!r} is written twice in one row"
+                    self.notes.say(item.keys[name], "duplicate-key", sentence)
+                seen.add(name.lower())
+            rows.append(item.members)
+        return GivenTable(node.where, tuple(rows), self.types)
 
+    def csv(self, text: str, where: Location) -> GivenTable | None:
+        """Read CSV; a column without values needs a type."""
+        try:
+            header, rows = read_csv(text, where)
+        except CsvError as error:
+            line = Location(where.path, where.line + error.line - 1)
+            self.notes.say(line, "bad-value", f"csv: {error}")
+            return None
+        return GivenTable(where, rows, self.types, header=header)
 
-def _sql_table(
-    text: str, where: Location, types: Mapping[str, ColumnType], notes: FileNotes
-) -> GivenTable | None:
-    problem = select_problem(text)
-    if problem is not None:
-        code, sentence = problem
-        notes.say(where, code, f"sql: {sentence}", "write a SELECT of constants")
-        return None
-    return GivenTable(where, (), types, query=text.strip().rstrip(";"))
+    def sql(self, text: str, where: Location) -> GivenTable | None:
+        """Read a query without tables."""
+        problem = select_problem(text)
+        if problem is not None:
+            code, sentence = problem
+            self.notes.say(where, code, f"sql: {sentence}", "write a SELECT of constants")
+            return None
+        return GivenTable(where, (), self.types, query=text.strip().rstrip(";"))
 
+    def json(self, text: str, where: Location) -> GivenTable | None:
+        """Read a JSON list of objects, or an object per line."""
+        try:
+            if text.lstrip().startswith("["):
+                items = _parsed(text)
+                found = [(where, item) for item in items] if isinstance(items, list) else []
+            else:
+                lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
+                found = [(Location(where.path, n), _parsed(line)) for n, line in lines]
+            if not all(isinstance(item, dict) for _, item in found):
+                raise ValueError("a row is no object")  # noqa: TRY301  as json says of bad files
+        except ValueError as error:
+            hint = "a list of objects, or an object per line"
+            self.notes.say(where, "bad-value", f"no JSON rows: {error}", hint)
+            return None
+        rows = tuple(_json_cell(item, at).members for at, item in found)
+        return GivenTable(where, rows, self.types)
 
-def file_table(
-    name: str, where: Location, types: Mapping[str, ColumnType], notes: FileNotes
-) -> GivenTable | None:
-    """Read a file under tests/, relative to that folder or to the project."""
-    path = PurePosixPath(name)
-    inside = PurePosixPath(*path.parts[1:]) if path.parts[:1] == (FOLDER,) else path
-    place = notes.root / FOLDER / inside
-    if path.is_absolute() or ".." in path.parts:
-        notes.say(where, "path-outside-project", f"file: {name!r} lies outside of {FOLDER}/")
-        return None
-    if path.suffix not in _FILES:
-        hint = f"one of {', '.join(_FILES)}"
-        notes.say(where, "bad-value", f"file: {name!r} is no file of rows", hint)
-        return None
-    if not place.is_file():
-        notes.say(where, "bad-value", f"file: there is no {FOLDER}/{inside}")
-        return None
-    if path.suffix == ".parquet":
-        return GivenTable(where, (), types, query=f"SELECT * FROM parquet.{quoted(str(place))}")
-    try:
-        text = place.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
-    except (OSError, UnicodeDecodeError) as error:
-        notes.say(where, "unreadable-file", f"file: {FOLDER}/{inside} cannot be read: {error}")
-        return None
-    shown = Location(f"{FOLDER}/{inside}")
-    if path.suffix == ".csv":
-        return csv_table(text, shown, types, notes)
-    if path.suffix == ".sql":
-        return _sql_table(text, shown, types, notes)
-    return _json_table(text, shown, types, notes)
-
-
-def _json_table(
-    text: str, where: Location, types: Mapping[str, ColumnType], notes: FileNotes
-) -> GivenTable | None:
-    """Read a JSON list of objects, or an object per line."""
-    try:
-        found = list(_objects(text, where))
-    except ValueError as error:
-        hint = "a list of objects, or an object per line"
-        notes.say(where, "bad-value", f"no JSON rows: {error}", hint)
-        return None
-    rows = tuple({str(k): _json_cell(v, at) for k, v in item.items()} for at, item in found)
-    return GivenTable(where, rows, types)
-
-
-def _objects(text: str, where: Location) -> Iterator[tuple[Location, dict[Json, Json]]]:
-    if text.lstrip().startswith("["):
-        items = _parsed(text)
-        found = [(where, item) for item in items] if isinstance(items, list) else []
-    else:
-        lines = enumerate(text.splitlines(), 1)
-        found = [(Location(where.path, n), _parsed(line)) for n, line in lines if line.strip()]
-    for at, item in found:
-        if not isinstance(item, dict):
-            raise ValueError("a row is no object")  # noqa: TRY004  one kind of error for bad files
-        yield at, item
+    def file(self, name: str, where: Location) -> GivenTable | None:
+        """Read a file under tests/, relative to that folder or to the project."""
+        path, notes = PurePosixPath(name), self.notes
+        inside = PurePosixPath(*path.parts[1:]) if path.parts[:1] == (FOLDER,) else path
+        place = notes.root / FOLDER / inside
+        if path.is_absolute() or ".." in path.parts:
+            notes.say(where, "path-outside-project", f"file: {name!r} lies outside of {FOLDER}/")
+            return None
+        if path.suffix not in _FILES:
+            hint = f"one of {', '.join(_FILES)}"
+            notes.say(where, "bad-value", f"file: {name!r} is no file of rows", hint)
+            return None
+        if not place.is_file():
+            notes.say(where, "bad-value", f"file: there is no {FOLDER}/{inside}")
+            return None
+        if path.suffix == ".parquet":
+            query = f"SELECT * FROM parquet.{quoted(str(place))}"
+            return GivenTable(where, (), self.types, query=query)
+        try:
+            text = place.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
+        except (OSError, UnicodeDecodeError) as error:
+            notes.say(where, "unreadable-file", f"file: {FOLDER}/{inside} cannot be read: {error}")
+            return None
+        read = {".csv": self.csv, ".sql": self.sql, ".json": self.json}[path.suffix]
+        return read(text, Location(f"{FOLDER}/{inside}"))
 
 
 class _Number(str):
@@ -289,6 +248,6 @@ def _json_cell(value: Json, where: Location) -> Cell:
         case list():
             return Cell("", CellKind.LIST, where, items=tuple(_json_cell(v, where) for v in value))
         case dict():
-            pairs = tuple((str(k), _json_cell(v, where)) for k, v in value.items())
-            return Cell("", CellKind.MAPPING, where, entries=pairs)
+            members = {str(key): _json_cell(each, where) for key, each in value.items()}
+            return Cell("", CellKind.MAPPING, where, members=members)
     return Cell(str(value), CellKind.TEXT, where)

@@ -10,29 +10,29 @@ from itertools import islice
 from sqlalchemy import Column, Connection, Date, Table, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError, StatementError
 
+from penstock.core.errors import StateError
 from penstock.core.ports.ports import RebuiltStep
-from penstock.state import journal
-from penstock.state.document import MOST, Cell, Tables, invalid, read_document, write_document
-from penstock.state.journal import StoreContext
 from penstock.state.lease import Identity
 from penstock.state.schema import REVISION, UtcTime, metadata, project
-from penstock.state.sql.damage import write_cell
-from penstock.state.sql.database import Database
-from penstock.state.sql.soundness import unsound
-from penstock.state.sql.transaction import SqlTransactions
+from penstock.state.sql.database import Database, write_cell
+from penstock.state.sql.journal import Transactions, rebuild
+from penstock.state.sql.soundness import Cell, unsound
 
+Tables = Mapping[str, list[dict[str, Cell]]]
 Value = str | int | bool | dt.date | dt.datetime | None
+
+
+_MOST = 20
+_LONGEST = 400
 
 
 class SqlArchive:
     """Exports, loads and rebuilds a whole database."""
 
-    def __init__(
-        self, database: Database, transactions: SqlTransactions, context: StoreContext
-    ) -> None:
+    def __init__(self, database: Database, transactions: Transactions) -> None:
         self._database = database
         self._transactions = transactions
-        self._context = context
+        self._context = transactions.context
 
     def store_id(self) -> str:
         """Give the id that this database was born with, or that an import gave it."""
@@ -48,7 +48,7 @@ class SqlArchive:
         """Give every table as one JSON document, rows in the order of their keys."""
         with self._database.read() as connection:
             tables = {table.name: _dump(connection, table) for table in metadata.sorted_tables}
-            return write_document(tables, self._context.identity, REVISION)
+            return _write(tables, self._context.identity)
 
     def load(self, document: str) -> None:
         """Replace everything by an exported document, in one transaction.
@@ -57,23 +57,26 @@ class SqlArchive:
         shape.
         """
         identity = self._context.identity
-        tables = _sound(read_document(document, identity, REVISION), identity)
-        rows = {table: _parse(table, tables[table.name]) for table in metadata.sorted_tables}
+        tables = _sound(_read(document, identity), identity)
+        rows = {
+            table: [{column.name: _read_cell(column, row) for column in table.c} for row in found]
+            for table in metadata.sorted_tables
+            if (found := tables[table.name])
+        }
         try:
             with self._database.write() as connection:
                 for table in reversed(metadata.sorted_tables):
                     connection.execute(delete(table))
                 for table, values in rows.items():
-                    if values:
-                        connection.execute(insert(table), values)
+                    connection.execute(insert(table), values)
                 connection.execute(update(project).values(epoch=self._context.clock.new_id()))
         except (IntegrityError, StatementError) as error:
-            raise invalid([f"its rows do not fit together: {error.orig}"]) from error
+            raise _invalid([f"its rows do not fit together: {error.orig}"]) from error
 
     def rebuild(self, steps: Sequence[RebuiltStep]) -> None:
         """Write steps that only the logs remember, oldest first; known steps are left alone."""
         with self._transactions.write() as tables:
-            journal.rebuild(tables, steps, self._context.clock.new_id())
+            rebuild(tables, steps, self._context.clock.new_id())
 
 
 def _dump(connection: Connection, table: Table) -> list[dict[str, Cell]]:
@@ -93,10 +96,10 @@ def _sound(tables: Tables, identity: Identity) -> Tables:
     found = [f"table {name!r} is missing" for name in names if name not in tables]
     found += [f"table {name!r} is none of a state's" for name in tables if name not in names]
     there = [table for table in metadata.sorted_tables if table.name in tables]
-    found += islice(unsound((table, tables[table.name]) for table in there), MOST - len(found))
+    found += islice(unsound((table, tables[table.name]) for table in there), _MOST - len(found))
     found += _of_others(tables.get("project", []), identity)
     if found:
-        raise invalid(found)
+        raise _invalid(found)
     return tables
 
 
@@ -111,13 +114,8 @@ def _of_others(owners: Sequence[Mapping[str, Cell]], identity: Identity) -> list
     ]
 
 
-def _parse(table: Table, rows: Sequence[Mapping[str, Cell]]) -> list[dict[str, Value]]:
-    return [
-        {column.name: _read_cell(column, row[column.name]) for column in table.c} for row in rows
-    ]
-
-
-def _read_cell(column: Column[object], cell: Cell) -> Value:
+def _read_cell(column: Column[object], row: Mapping[str, Cell]) -> Value:
+    cell = row[column.name]
     if cell is None:
         return None
     if column.info.get("json"):
@@ -127,3 +125,58 @@ def _read_cell(column: Column[object], cell: Cell) -> Value:
     if isinstance(column.type, Date):
         return dt.date.fromisoformat(str(cell))
     return cell  # type: ignore[return-value]  # text, numbers and flags as they are
+
+
+def _write(tables: Tables, identity: Identity) -> str:
+    """Give one JSON document: keys sorted, indented, ending in a line end."""
+    document = {
+        "penstock_state": REVISION,
+        "project": identity.project,
+        "target": identity.target,
+        "tables": tables,
+    }
+    return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _read(text: str, identity: Identity) -> Tables:
+    """Give the tables of a document; `state-import-invalid` says what is wrong with it."""
+    try:
+        document = json.loads(text)
+    except RecursionError as error:
+        raise _invalid(["it is nested too deeply"]) from error
+    except ValueError as error:
+        raise _invalid([f"it is not JSON: {error}"]) from error
+    if not isinstance(document, dict) or "penstock_state" not in document:
+        raise _invalid(["it has no 'penstock_state': it is no exported state"])
+    if document["penstock_state"] != REVISION:
+        raise _invalid(
+            [f"its schema is {document['penstock_state']!r}, this penstock reads {REVISION!r}"]
+        )
+    found = (document.get("project"), document.get("target"))
+    if found != (identity.project, identity.target):
+        theirs = f"it belongs to target {found[1]!r} of project {found[0]!r}"
+        ours = f"this is target {identity.target!r} of project {identity.project!r}"
+        raise _invalid([f"{theirs}, {ours}"])
+    tables = document.get("tables")
+    if not isinstance(tables, dict):
+        raise _invalid(["'tables' is missing"])
+    wrong = [
+        f"table {name!r} is no list of objects"
+        for name, rows in tables.items()
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows)
+    ]
+    if wrong:
+        raise _invalid(wrong)
+    return tables
+
+
+def _invalid(reasons: Sequence[str]) -> StateError:
+    """Word the refusal of a document, with every reason up to `_MOST`."""
+    shown = [reason[:_LONGEST] for reason in reasons[:_MOST]]
+    said = shown[0] if len(shown) == 1 else "".join(f"\n  {reason}" for reason in shown)
+    more = "\n  and there may be more" if len(reasons) >= _MOST else ""
+    return StateError(
+        "state-import-invalid",
+        f"the document cannot be imported: {said}{more}",
+        hint="give a document that penstock state export wrote for this target",
+    )

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
 import logging
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Table, func, select
+from sqlalchemy import Column, Connection, Engine, Table, func, inspect, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
 from penstock.core.errors import StateError, UsageError
-from penstock.state.schema import project
-from penstock.state.sql.damage import damage_of
+from penstock.state.schema import REVISION, metadata, project
+from penstock.state.sql.soundness import Cell, unsound
+from penstock.state.sql.soundness import Row as Written
 
 Translate = Callable[[SQLAlchemyError, str], StateError | None]
 
@@ -46,9 +49,8 @@ _SYMPTOMS = (
     zlib.error,
 )
 """What reading a damaged row may raise, and a bug of ours as well: the rows tell which."""
+_UNREADABLE = (LookupError, TypeError, ValueError, zlib.error)
 _AT_ONCE = 500
-
-
 Upsert = sqlite.Insert | postgresql.Insert
 
 
@@ -76,6 +78,10 @@ def batched(values: Sequence[str]) -> Iterator[Sequence[str]]:
         yield values[first : first + _AT_ONCE]
 
 
+class _Here(threading.local):
+    connection: Connection | None = None
+
+
 class Database:
     """Hands out transactions, and puts their failures into words.
 
@@ -89,7 +95,7 @@ class Database:
         self._engine = engine
         self._translate = translate
         self._damaged = damaged
-        self._here = threading.local()
+        self._here = _Here()
         self._reads = dict(_READS.get(engine.dialect.name, {}))
         self._writes = dict(_WRITES.get(engine.dialect.name, {}))
         self.place = engine.url.render_as_string(hide_password=True)
@@ -102,10 +108,10 @@ class Database:
 
         It is that of the first read. What the block itself writes is not seen before it ends.
         """
-        if self._pinned() is not None:
+        if self._here.connection is not None:
             yield
             return
-        with self._worded(_SYMPTOMS), self._begun(self._reads) as connection:
+        with self._worded(_SYMPTOMS), self._one_state() as connection:
             self._here.connection = connection
             try:
                 yield
@@ -116,9 +122,8 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """Open a transaction that only reads; it sees one state of the database throughout."""
         with self._worded((*_SYMPTOMS, UsageError)):
-            pinned = self._pinned()
-            if pinned is not None:
-                yield pinned
+            if self._here.connection is not None:
+                yield self._here.connection
                 return
             with self._begun(self._reads) as connection:
                 yield connection
@@ -154,8 +159,8 @@ class Database:
         """Close every connection."""
         self._engine.dispose()
 
-    def _pinned(self) -> Connection | None:
-        return getattr(self._here, "connection", None)
+    def _one_state(self) -> AbstractContextManager[Connection]:
+        return self._begun(self._reads)
 
     @contextmanager
     def _begun(self, options: Mapping[str, Any]) -> Iterator[Connection]:
@@ -187,3 +192,58 @@ class Database:
             worded = self._wording(error)
             return worded or self._damaged(self.place, str(getattr(error, "orig", error)))
         return None if found is None else self._damaged(self.place, found)
+
+
+def damage_of(connection: Connection) -> str | None:
+    """Say what is wrong with a database of ours, the first thing alone; None if all of it is well.
+
+    Every row is read: ask only when something could not be. Raises `DBAPIError` if the database
+    cannot be asked.
+    """
+    try:
+        return next(_damages(connection), None)
+    except _UNREADABLE as error:
+        return f"a row cannot be read: {error}"
+
+
+def write_cell(column: Column[object], value: object) -> Cell:
+    """Give a value of a row as a document has it; raises `ValueError` for JSON that is none."""
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if column.info.get("json") and isinstance(value, str):
+        read: Cell = json.loads(value)
+        return read
+    return value  # type: ignore[return-value]  # text, numbers, and what a damaged cell holds
+
+
+def lacking(connection: Connection) -> Iterator[str]:
+    """Say which tables and columns are gone, and whether the schema is another; no row is read."""
+    there = inspect(connection)
+    gone = [name for name in (*metadata.tables, "alembic_version") if not there.has_table(name)]
+    yield from (f"table {name!r} is gone" for name in gone)
+    for table in metadata.sorted_tables:
+        if table.name not in gone:
+            left = {column["name"] for column in there.get_columns(table.name)}
+            lost = [column.name for column in table.c if column.name not in left]
+            yield from (f"column {name!r} of {table.name!r} is gone" for name in lost)
+    if "alembic_version" not in gone:
+        found = connection.scalars(text("SELECT version_num FROM alembic_version")).all()
+        if found != [REVISION]:
+            said = ", ".join(map(str, found)) or "none"
+            yield f"it says that its schema is {said}, not {REVISION}"
+
+
+def _damages(connection: Connection) -> Iterator[str]:
+    if connection.dialect.name == "sqlite":
+        found = connection.scalars(text("PRAGMA integrity_check(1)")).all()
+        yield from (str(said) for said in found if said != "ok")
+    yield from lacking(connection)
+    yield from unsound((table, _rows(connection, table)) for table in metadata.sorted_tables)
+    owners = connection.scalars(text("SELECT store_id FROM project")).all()
+    if len(owners) != 1:
+        yield f"it belongs to {len(owners)} projects"
+
+
+def _rows(connection: Connection, table: Table) -> Iterator[Written]:
+    for row in connection.execute(select(table).order_by(*table.primary_key.columns)):
+        yield {column.name: write_cell(column, row[n]) for n, column in enumerate(table.c)}

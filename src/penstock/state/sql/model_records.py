@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
     FromClause,
-    Row,
     ScalarSelect,
     Select,
     and_,
     case,
     func,
+    null,
     or_,
     select,
+    union_all,
 )
 
 from penstock.core.columns.typed import read_typed
-from penstock.core.records import ModelRecord, Status
+from penstock.core.partitions.partition import read_grid
+from penstock.core.records import LeastPin, ModelRecord, PartitionGroup, PartitionsRecord, Status
 from penstock.core.steps.inputs import Pin
 from penstock.core.steps.token import pin_of, read_intent
 from penstock.core.steps.window import Watermark
@@ -34,43 +37,57 @@ from penstock.state.schema import (
     target_state,
     watermarks,
 )
-from penstock.state.sql.rows import FINGERPRINT_COLUMNS, failure_of, fingerprint_of
+from penstock.state.sql.rows import FAILURE, FINGERPRINT_COLUMNS, Found, failure_of, fingerprint_of
 from penstock.state.transitions.model_state import BUILDS
 
-Found = Row[tuple[object, ...]]
-FAILURE_COLUMNS = ("error_code", "error_message", "error_where", "error_hint")
 FAILURES = (str(Status.FAILED), str(Status.SKIPPED))
+STATE = partition_state.c
 WHOLE = models.c.grid == "*"
 _WHOLE_MODELS = select(models.c.id).where(WHOLE)
 
 
 def model_records(connection: Connection) -> dict[str, ModelRecord]:
     """Give the record of every model that ever ended a step, by name."""
-    current = _watermarks(connection)
-    pins = _pins(connection)
-    versions = _versions(connection)
-    whole = [
-        _record(row, pins.get(row.model_id, {}), current[row.model_id])
-        for row in connection.execute(_whole())
+    current, pins, versions = _watermarks(connection), _pins(connection), _versions(connection)
+    found = [
+        _one(row, _record(row, current[row.model_id]), pins.get(row.model_id, {}))
+        for row in connection.execute(_WHOLE_RECORDS)
     ]
-    summed = [
-        _sum(row, versions.get(row.model_id), current[row.model_id])
-        for row in connection.execute(heads())
+    found += [
+        _sum(row, _record(row, current[row.model_id]), versions.get(row.model_id))
+        for row in connection.execute(_HEADS)
     ]
-    return {each.model: each for each in sorted(whole + summed, key=lambda each: each.model)}
+    return {each.model: each for each in sorted(found, key=lambda each: each.model)}
+
+
+def partitions_records(connection: Connection) -> dict[str, PartitionsRecord]:
+    """Give what is known of every model that has partitions: groups, never rows."""
+    groups, (pins, counts) = _groups(connection), _pinned(connection)
+    return {
+        row.name: PartitionsRecord(
+            model=row.name,
+            table_id=row.table_id or "",
+            groups=tuple(groups[row.model_id]),
+            pins=pins.get(row.model_id, {}),
+            steps=counts.get(row.model_id, 0),
+            last_step_seq=row.last_step_seq,
+            executed_at=row.executed_at,
+            grid=read_grid(row.grid),
+        )
+        for row in connection.execute(_HEADS.order_by(models.c.name))
+    }
 
 
 def _whole() -> Select[Any]:
-    state = partition_state.c
     done, last, tried = steps.alias("done"), steps.alias("last"), steps.alias("tried")
     latest = steps.alias("latest")  # names the table that the model writes now
     newest = (  # not always the last step: a change of properties may come after it
         select(func.max(tried.c.step_seq))
-        .where(tried.c.model_id == state.model_id, tried.c.status.in_(FAILURES))
+        .where(tried.c.model_id == STATE.model_id, tried.c.status.in_(FAILURES))
         .correlate(partition_state)
         .scalar_subquery()
     )
-    failed = and_(state.status == str(Status.FAILED), last.c.step_seq == newest)
+    failed = and_(STATE.status == str(Status.FAILED), last.c.step_seq == newest)
     return (
         select(
             partition_state,
@@ -80,15 +97,15 @@ def _whole() -> Select[Any]:
             done.c.table_id,
             _unread(done).label("unread"),
             target_state.c.high_time,
-            *(last.c[name] for name in FAILURE_COLUMNS),
+            *(last.c[name] for name in FAILURE),
         )
-        .join(models, models.c.id == state.model_id)
-        .outerjoin(fingerprints, fingerprints.c.id == state.fingerprint_id)
-        .outerjoin(done, done.c.step_seq == state.step_seq)
+        .join(models, models.c.id == STATE.model_id)
+        .outerjoin(fingerprints, fingerprints.c.id == STATE.fingerprint_id)
+        .outerjoin(done, done.c.step_seq == STATE.step_seq)
         .outerjoin(last, failed)
-        .join(latest, latest.c.step_seq == state.last_step_seq)
+        .join(latest, latest.c.step_seq == STATE.last_step_seq)
         .outerjoin(target_state, target_state.c.target == latest.c.target)
-        .where(state.ord == 0, state.model_id.in_(_WHOLE_MODELS))
+        .where(STATE.ord == 0, STATE.model_id.in_(_WHOLE_MODELS))
     )
 
 
@@ -98,7 +115,7 @@ def _unread(done: FromClause) -> ColumnElement[str | None]:
     return case((or_(*words), done.c.intent))
 
 
-def heads() -> Select[Any]:
+def _heads() -> Select[Any]:
     """Ask for a row per model that has partitions: its last step, and its newest build that counts.
 
     A build that was rolled back does not.
@@ -121,13 +138,13 @@ def heads() -> Select[Any]:
             done.c.id.label("step"),
             done.c.step_seq,
             done.c.intent,
-            done.c.ended,
-            done.c.duration_ms,
-            done.c.rows_written,
-            done.c.bytes_written,
+            done.c.ended.label("executed_at"),
+            func.coalesce(done.c.duration_ms, 0).label("execution_time_ms"),
+            func.coalesce(done.c.rows_written, 0).label("rows_written"),
+            func.coalesce(done.c.bytes_written, 0).label("bytes_written"),
             target_state.c.table_id,
             target_state.c.high_time,
-            *(last.c[name] for name in FAILURE_COLUMNS),
+            *(last.c[name] for name in FAILURE),
         )
         .select_from(models)
         .join(last, last.c.step_seq == _newest(tried, tried.c.status != str(Status.RUNNING)))
@@ -150,21 +167,20 @@ def _newest(of: FromClause, condition: ColumnElement[bool]) -> ScalarSelect[int]
 
 def _versions(connection: Connection) -> dict[int, Found]:
     """Give the greatest versions of each model's partitions, from the index alone."""
-    state = partition_state.c
     query = select(
-        state.model_id,
-        func.max(state.commit_version).label("commit_version"),
-        func.max(state.settled_version).label("settled_version"),
-    ).group_by(state.model_id)
+        STATE.model_id,
+        func.max(STATE.commit_version).label("commit_version"),
+        func.max(STATE.settled_version).label("settled_version"),
+    ).group_by(STATE.model_id)
     rows: Iterable[Found] = connection.execute(query)
     return {row.model_id: row for row in rows}
 
 
 def _pins(connection: Connection) -> dict[int, dict[str, Pin]]:
     query = (
-        select(partition_state.c.model_id, step_inputs)
-        .join(step_inputs, step_inputs.c.step_seq == partition_state.c.step_seq)
-        .where(partition_state.c.ord == 0, partition_state.c.model_id.in_(_WHOLE_MODELS))
+        select(STATE.model_id, step_inputs)
+        .join(step_inputs, step_inputs.c.step_seq == STATE.step_seq)
+        .where(STATE.ord == 0, STATE.model_id.in_(_WHOLE_MODELS))
     )
     pins: dict[int, dict[str, Pin]] = defaultdict(dict)
     for row in connection.execute(query):
@@ -187,50 +203,119 @@ def _watermarks(connection: Connection) -> dict[int, tuple[Watermark, ...]]:
     return found
 
 
-def _record(row: Found, pins: Mapping[str, Pin], current: tuple[Watermark, ...]) -> ModelRecord:
-    unread = read_intent(row.unread) if row.unread else None
+def _record(row: Found, current: tuple[Watermark, ...]) -> ModelRecord:
+    """Read what both queries ask for: the last step, and when and how its rows were built."""
     return ModelRecord(
         model=row.name,
         status=Status(row.status),
         last_step_seq=row.last_step_seq,
         step=row.step or "",
         step_seq=row.step_seq or 0,
-        fingerprint=None if row.fingerprint_id is None else fingerprint_of(row),
         table_id=row.table_id or "",
-        commit_version=row.commit_version,
-        settled_version=row.settled_version,
-        pins=pins,
         watermarks=current,
         executed_at=row.executed_at,
         duration_ms=row.execution_time_ms,
         rows_written=row.rows_written,
         bytes_written=row.bytes_written,
-        failure=None if row.error_code is None else failure_of(row),
         high_time=row.high_time,
+    )
+
+
+def _one(row: Found, record: ModelRecord, pins: Mapping[str, Pin]) -> ModelRecord:
+    unread = read_intent(row.unread) if row.unread else None
+    return replace(
+        record,
+        fingerprint=None if row.fingerprint_id is None else fingerprint_of(row),
+        commit_version=row.commit_version,
+        settled_version=row.settled_version,
+        pins=pins,
+        failure=None if row.error_code is None else failure_of(row),
         cut_at=unread.cut_at if unread else None,
         passed_by=unread.passed_by if unread else (),
     )
 
 
-def _sum(row: Found, versions: Found | None, current: tuple[Watermark, ...]) -> ModelRecord:
+def _sum(row: Found, record: ModelRecord, versions: Found | None) -> ModelRecord:
     built = read_intent(row.intent) if row.intent else None
-    failed = row.status in FAILURES
-    return ModelRecord(
-        model=row.name,
-        status=Status(row.status),
-        last_step_seq=row.last_step_seq,
-        step=row.step or "",
-        step_seq=row.step_seq or 0,
+    return replace(
+        record,
         fingerprint=built.fingerprint if built else None,
-        table_id=row.table_id or "",
         commit_version=versions.commit_version if versions else None,
         settled_version=versions.settled_version if versions else None,
         pins={each.input: each.pin for each in built.inputs} if built else {},
-        watermarks=current,
-        executed_at=row.ended,
-        duration_ms=row.duration_ms or 0,
-        rows_written=row.rows_written or 0,
-        bytes_written=row.bytes_written or 0,
-        failure=failure_of(row) if failed else None,
-        high_time=row.high_time,
+        failure=failure_of(row) if row.status in FAILURES else None,
     )
+
+
+def _groups(connection: Connection) -> dict[int, list[PartitionGroup]]:
+    """Count in the order of the index, so that nothing is sorted."""
+    query = select(
+        STATE.model_id,
+        STATE.fingerprint_id,
+        STATE.status,
+        func.count(),
+        func.min(STATE.ord),
+        func.max(STATE.ord),
+        func.max(STATE.commit_version),
+        func.min(STATE.settled_version),
+        func.count(STATE.fingerprint_id) - func.count(STATE.settled_version),
+    ).group_by(STATE.model_id, STATE.fingerprint_id, STATE.status)
+    groups: dict[int, list[PartitionGroup]] = defaultdict(list)
+    for model, fingerprint, status, *counted in connection.execute(query):
+        groups[model].append(PartitionGroup(fingerprint or 0, Status(status), *counted))
+    for found in groups.values():
+        found.sort(key=lambda group: (group.fingerprint, group.status))
+    return groups
+
+
+def _pinned(connection: Connection) -> tuple[dict[int, dict[str, LeastPin]], dict[int, int]]:
+    """Give the least pins and how many steps there are, from one look at the steps."""
+    pin = step_inputs.c
+    built = (
+        select(STATE.model_id, STATE.step_seq)
+        .where(STATE.step_seq.is_not(None))
+        .distinct()
+        .cte("built")
+    )
+    pins = (
+        select(
+            built.c.model_id,
+            pin.input,
+            pin.kind,
+            pin.table_id,
+            func.min(pin.pinned_version).label("version"),
+            func.count().label("steps"),
+            func.max(pin.step_seq).label("newest"),
+        )
+        .join(step_inputs, pin.step_seq == built.c.step_seq)
+        .group_by(built.c.model_id, pin.input, pin.kind, pin.table_id)
+    )
+    nothing = [null()] * 4
+    counts = select(built.c.model_id, *nothing, func.count(), null()).group_by(built.c.model_id)
+    pinned: dict[int, dict[str, list[Found]]] = defaultdict(lambda: defaultdict(list))
+    counted: dict[int, int] = {}
+    for row in connection.execute(union_all(pins, counts)):
+        if row.input is None:
+            counted[row.model_id] = row.steps
+        else:
+            pinned[row.model_id][row.input].append(row)
+    least = {
+        model: {name: _least_pin(found) for name, found in sorted(inputs.items())}
+        for model, inputs in pinned.items()
+    }
+    return least, counted
+
+
+def _least_pin(found: Iterable[Found]) -> LeastPin:
+    """Give the oldest pin of an input; its kind is that of the newest step."""
+    return LeastPin(
+        kind=max(found, key=lambda each: each.newest).kind,
+        version=min(each.version for each in found),
+        table_ids=frozenset(each.table_id for each in found),
+        steps=sum(each.steps for each in found),
+    )
+
+
+# Built once: each names many columns of many tables.
+_WHOLE_RECORDS = _whole()
+_HEADS = _heads()

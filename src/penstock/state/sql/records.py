@@ -1,20 +1,27 @@
-"""Records in a database: reading is set-based, whatever the number of models and partitions."""
+"""Records and notes in a database: reading is set-based, whatever the number of models."""
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, func, null, select, union_all
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    bindparam,
+    delete,
+    exists,
+    func,
+    select,
+)
 
+from penstock.core.facts import Seen, Touched
 from penstock.core.model import Fingerprint
-from penstock.core.partitions.partition import read_grid
 from penstock.core.records import (
     Execution,
-    LeastPin,
     ModelRecord,
-    PartitionGroup,
     PartitionRun,
     PartitionsRecord,
     Status,
@@ -29,24 +36,32 @@ from penstock.state.schema import (
     fingerprints,
     models,
     partition_state,
+    project,
+    seen_tables,
     step_inputs,
     steps,
+    table_commits,
     watermarks,
 )
-from penstock.state.sql.database import Database, batched
-from penstock.state.sql.model_records import WHOLE, heads, model_records
+from penstock.state.sql.database import Database, batched, put
+from penstock.state.sql.load import islands
+from penstock.state.sql.model_records import WHOLE, model_records, partitions_records
 from penstock.state.sql.rows import (
     FINGERPRINT_COLUMNS,
-    ended_step,
+    STATE_COLUMNS,
+    Found,
+    as_json,
+    cells_of,
     failure_of,
     fingerprint_of,
     insert_watermark,
+    read_spans,
+    step_of,
     watermark_of,
 )
-from penstock.state.transitions.views import PinCount, least_pin
 
 STATE = partition_state.c
-Found = Row[tuple[object, ...]]
+_TOUCHED = ("version", "time", "operation", "step", "store", "user")
 
 
 class SqlRecords:
@@ -67,20 +82,7 @@ class SqlRecords:
     def partitions(self) -> Mapping[str, PartitionsRecord]:
         """Give what is known of every model that has partitions: groups, never rows."""
         with self._database.read() as connection:
-            groups, (pins, counts) = _groups(connection), _pinned(connection)
-            return {
-                row.name: PartitionsRecord(
-                    model=row.name,
-                    table_id=row.table_id or "",
-                    groups=tuple(groups[row.model_id]),
-                    pins=pins.get(row.model_id, {}),
-                    steps=counts.get(row.model_id, 0),
-                    last_step_seq=row.last_step_seq,
-                    executed_at=row.ended,
-                    grid=read_grid(row.grid),
-                )
-                for row in connection.execute(heads().order_by(models.c.name))
-            }
+            return partitions_records(connection)
 
     def fingerprints(self) -> Mapping[int, Fingerprint]:
         """Give the fingerprints that groups and runs name by number."""
@@ -93,7 +95,7 @@ class SqlRecords:
         None for a model of one partition.
         """
         with self._database.read() as connection:
-            return tuple(_run(row) for row in connection.execute(_ISLANDS, {"model": model}))
+            return tuple(_run(row) for row in connection.execute(_RUNS, {"model": model}))
 
     def step_pins(self, model: str) -> Mapping[int, Mapping[str, Pin]]:
         """Give the pins of the steps that built a model's partitions as they are now.
@@ -155,20 +157,19 @@ class SqlRecords:
     def steps_of(self, model: str) -> tuple[StepRecord, ...]:
         """Give every step of a model that ended, oldest first; without what each partition got."""
         query = (
-            select(steps)
-            .join(models, models.c.id == steps.c.model_id)
-            .where(models.c.name == model, steps.c.status != str(Status.RUNNING))
+            _of_model(select(steps), steps.c.model_id, model)
+            .where(steps.c.status != str(Status.RUNNING))
             .order_by(steps.c.step_seq)
         )
         with self._database.read() as connection:
-            return tuple(ended_step(row) for row in connection.execute(query))
+            return tuple(step_of(row).record for row in connection.execute(query))
 
     def unrecorded(self, commits: Mapping[str, int]) -> frozenset[str]:
         """Give those of the steps that are not on record now as having made their version."""
-        asked, known = sorted(commits), set()
+        known: set[str] = set()
         query = select(steps.c.id, steps.c.status, steps.c.commit_version)
         with self._database.read_now() as connection:
-            for part in batched(asked):
+            for part in batched(sorted(commits)):
                 for row in connection.execute(query.where(steps.c.id.in_(part))):
                     made = row.commit_version == commits[row.id]
                     known |= {row.id} if made or row.status == Status.RUNNING else set()
@@ -188,12 +189,8 @@ class SqlRecords:
 
     def watermark_history(self, model: str) -> tuple[WatermarkChange, ...]:
         """Give every change of a model's watermarks, newest first."""
-        query = (
-            select(watermarks, models.c.name)
-            .join(models, models.c.id == watermarks.c.model_id)
-            .where(models.c.name == model)
-            .order_by(watermarks.c.id.desc())
-        )
+        query = _of_model(select(watermarks, models.c.name), watermarks.c.model_id, model)
+        query = query.order_by(watermarks.c.id.desc())
         with self._database.read() as connection:
             return tuple(watermark_of(row) for row in connection.execute(query))
 
@@ -203,8 +200,80 @@ class SqlRecords:
             insert_watermark(connection, change)
 
 
+class SqlNotes:
+    """Keeps commits that changed rows, and how far logs were read, so that none is read twice."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def seen(self) -> Mapping[str, Seen]:
+        """Give what was noted of tables, by the names under which they were noted.
+
+        `foreign` is found among the noted commits: those without a step that is on record here.
+        """
+        commit = table_commits.c
+        ours = exists().where(steps.c.id == commit.step)
+        foreign = (
+            select(commit.name, func.max(commit.version).label("version"))
+            .where(~ours, commit.store != select(project.c.store_id).scalar_subquery())
+            .group_by(commit.name)
+            .subquery()
+        )
+        query = (
+            select(seen_tables, foreign.c.version)
+            .outerjoin(foreign, foreign.c.name == seen_tables.c.name)
+            .order_by(seen_tables.c.name)
+        )
+        with self._database.read() as connection:
+            return {row.name: Seen(*row) for row in connection.execute(query)}
+
+    def touched(self, name: str, after: int) -> tuple[Touched, ...]:
+        """Give the noted commits of a table above a version, oldest first."""
+        commit = table_commits.c
+        query = (
+            select(table_commits)
+            .where(commit.name == name, commit.version > after)
+            .order_by(commit.version)
+        )
+        with self._database.read() as connection:
+            return tuple(
+                Touched(**cells_of(row, _TOUCHED), spans=read_spans(json.loads(row.spans)))
+                for row in connection.execute(query)
+            )
+
+    def note(self, seen: Seen, commits: Sequence[Touched]) -> None:
+        """Note commits of a table and how far its log was read; one of another id starts anew.
+
+        A commit that is noted again replaces what was noted of it. Of two versions that the log
+        was read up to the greater one counts.
+        """
+        table: dict[str, object] = {"name": seen.name, "table_id": seen.table_id}
+        rows = [
+            {
+                **table,
+                **cells_of(commit, _TOUCHED),
+                "spans": as_json(dict(sorted(commit.spans.items()))),
+            }
+            for commit in commits
+        ]
+        with self._database.write() as connection:
+            query = select(seen_tables).where(seen_tables.c.name == seen.name)
+            known = connection.execute(query).first()
+            version = seen.version
+            if known is not None and known.table_id == seen.table_id:
+                version = max(version, known.seen_version)
+            else:
+                noted = table_commits.c.name == seen.name
+                connection.execute(delete(table_commits).where(noted))
+            put(connection, seen_tables, [{**table, "seen_version": version}])
+            put(connection, table_commits, rows)
+
+
+def _of_model(query: Select[Any], model_id: ColumnElement[int], name: str) -> Select[Any]:
+    return query.join(models, models.c.id == model_id).where(models.c.name == name)
+
+
 def _execution(row: Found) -> Execution:
-    failed = row.status == Status.FAILED
     return Execution(
         model=row.name,
         partition=row.partition,
@@ -218,98 +287,24 @@ def _execution(row: Found) -> Execution:
         status=Status(row.status),
         triggered_by=row.triggered_by,
         executed_by=row.executed_by,
-        failure=failure_of(row) if failed else None,
+        failure=failure_of(row) if row.status == Status.FAILED else None,
     )
 
 
-def _groups(connection: Connection) -> dict[int, list[PartitionGroup]]:
-    """Count in the order of the index, so that nothing is sorted."""
-    query = select(
-        STATE.model_id,
-        STATE.fingerprint_id,
-        STATE.status,
-        func.count(),
-        func.min(STATE.ord),
-        func.max(STATE.ord),
-        func.max(STATE.commit_version),
-        func.min(STATE.settled_version),
-        func.count(STATE.fingerprint_id) - func.count(STATE.settled_version),
-    ).group_by(STATE.model_id, STATE.fingerprint_id, STATE.status)
-    groups: dict[int, list[PartitionGroup]] = defaultdict(list)
-    for model, fingerprint, status, *counted in connection.execute(query):
-        groups[model].append(PartitionGroup(fingerprint or 0, Status(status), *counted))
-    for found in groups.values():
-        found.sort(key=lambda group: (group.fingerprint, group.status))
-    return groups
-
-
-def _pinned(connection: Connection) -> tuple[dict[int, dict[str, LeastPin]], dict[int, int]]:
-    """Give the least pins and how many steps there are, from one look at the steps."""
-    pin = step_inputs.c
-    built = (
-        select(STATE.model_id, STATE.step_seq)
-        .where(STATE.step_seq.is_not(None))
-        .distinct()
-        .cte("built")
-    )
-    pins = (
-        select(
-            built.c.model_id,
-            pin.input,
-            pin.kind,
-            pin.table_id,
-            func.min(pin.pinned_version),
-            func.count(),
-            func.max(pin.step_seq),
-        )
-        .join(step_inputs, pin.step_seq == built.c.step_seq)
-        .group_by(built.c.model_id, pin.input, pin.kind, pin.table_id)
-    )
-    nothing = [null()] * 4
-    counts = select(built.c.model_id, *nothing, func.count(), null()).group_by(built.c.model_id)
-    pinned: dict[int, dict[str, list[PinCount]]] = defaultdict(lambda: defaultdict(list))
-    steps: dict[int, int] = {}
-    for model, name, *rest in connection.execute(union_all(pins, counts)):
-        if name is None:
-            steps[model] = rest[3]
-        else:
-            kind, table_id, version, count, newest = rest
-            pinned[model][name].append((kind, table_id, version, count, newest))
-    least = {
-        model: {name: least_pin(found) for name, found in sorted(inputs.items())}
-        for model, inputs in pinned.items()
-    }
-    return least, steps
-
-
-def _islands() -> Select[Any]:
-    """Ask for neighbours of which the same is known: where both rise by one, the distance stays."""
-    same = (
-        STATE.status,
-        STATE.fingerprint_id,
-        STATE.step_seq,
-        STATE.last_step_seq,
-        STATE.commit_version,
-        STATE.settled_version,
+def _runs() -> Select[Any]:
+    which = (models.c.name == bindparam("model"), ~WHOLE)
+    return islands(
+        partition_state,
+        STATE.model_id == select(models.c.id).where(*which).scalar_subquery(),
+        *(STATE[name] for name in STATE_COLUMNS),
         (func.coalesce(STATE.rows_written, 0) > 0).label("holds_rows"),
-        STATE.executed_at,
     )
-    place = func.row_number().over(partition_by=same, order_by=STATE.ord)
-    each = (
-        select(STATE.ord, *same, (STATE.ord - place).label("island"))
-        .join(models, models.c.id == STATE.model_id)
-        .where(models.c.name == bindparam("model"), ~WHOLE)
-        .subquery()
-    )
-    kept = [each.c[column.name] for column in same]
-    low, high = func.min(each.c.ord).label("low"), func.max(each.c.ord).label("high")
-    return select(low, high, *kept).group_by(*kept, each.c.island).order_by(low)
 
 
-_ISLANDS = _islands()  # built once: a look at a project asks it for every model
+_RUNS = _runs()  # built once: a look at a project asks it for every model
 
 
-def _run(row: Row[Any]) -> PartitionRun:
+def _run(row: Found) -> PartitionRun:
     return PartitionRun(
         low=row.low,
         high=row.high,

@@ -1,50 +1,100 @@
-"""Steps, runs, leases and fingerprints as rows and back; numbers that penstock gives."""
+"""Values as rows and back; numbers that penstock gives."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from typing import Any
 
 from sqlalchemy import Column, Connection, Row, func, insert, select, update
 
+from penstock.core.check_results import (
+    CheckRecord,
+    CheckResult,
+    CheckStatus,
+    GroupValue,
+    Quarantine,
+    Sample,
+)
+from penstock.core.checks import CheckScope, OnFailure, Phase
+from penstock.core.findings import Location, Severity
 from penstock.core.model import Fingerprint
-from penstock.core.partitions.partition import write_grid
-from penstock.core.records import Lease, Run, Status, StepRecord, WatermarkChange
+from penstock.core.partitions.partition import Span, write_grid
+from penstock.core.partitions.ranges import Ranges
+from penstock.core.records import Lease, Run, Status, WatermarkChange
 from penstock.core.steps.step import Outcome, RowCounts, StepFailure
 from penstock.core.steps.token import pin_parts, read_intent, write_intent
 from penstock.state.schema import (
+    check_results,
     contents,
     fingerprints,
     leases,
     models,
+    quarantines,
     step_inputs,
     steps,
     watermarks,
 )
-from penstock.state.transitions.model_state import StoredStep
-from penstock.state.transitions.verdict import (
-    read_numbers,
-    read_verdict,
-    write_numbers,
-    write_verdict,
-)
+from penstock.state.transitions.model_state import RecordedChecks, StoredStep
 
-Found = Row[tuple[object, ...]]
-Cells = dict[str, object]
+Found = Row[Any]
+Cells = dict[str, Any]
+Spans = Mapping[str, tuple[Span, ...] | None]
 
-FINGERPRINT_COLUMNS = (
-    fingerprints.c.version,
-    fingerprints.c.revision,
-    fingerprints.c.effective_from,
-    fingerprints.c.sql_checksum,
-    fingerprints.c.canonical_checksum,
-    fingerprints.c.settings_checksum,
-    fingerprints.c.layout_checksum,
-    fingerprints.c.schema_checksum,
-    fingerprints.c.yaml_checksum,
-    fingerprints.c.parser_version,
+# Fields by the columns in which they are.
+_FINGERPRINT = {
+    "version": "version",
+    "revision": "revision",
+    "effective_from": "effective_from",
+    "sql_checksum": "sql",
+    "canonical_checksum": "canonical",
+    "settings_checksum": "settings",
+    "layout_checksum": "layout",
+    "schema_checksum": "schema",
+    "yaml_checksum": "yaml",
+    "parser_version": "parser",
+}
+_COUNTS = {f"rows_{field.name}": field.name for field in fields(RowCounts)}
+FAILURE = {f"error_{field.name}": field.name for field in fields(StepFailure)}
+# Fields that are called as their columns.
+_LEASE = tuple(column.name for column in leases.c)
+_RUN = ("id", "command", "arguments", "target", "run_timestamp", "started", "ended")
+_HOLDER = ("host", "user", "pid")
+_WATERMARK = ("input", "column", "value", "set_at", "step", "who", "why")
+_RESULT = ("name", "type", "message", "details", "failures", "error", "definition")
+_RESULT_WORDS: Mapping[str, Callable[[str], Any]] = {
+    "phase": Phase,
+    "severity": Severity,
+    "status": CheckStatus,
+    "scope": CheckScope,
+}
+_QUARANTINE = ("uri", "table", "rows", "expires")
+
+STATE_COLUMNS = (
+    "status",
+    "fingerprint_id",
+    "step_seq",
+    "last_step_seq",
+    "commit_version",
+    "settled_version",
+    "executed_at",
 )
+"""What is the same of neighbouring partitions of which the same is known."""
+FINGERPRINT_COLUMNS = tuple(fingerprints.c[name] for name in _FINGERPRINT)
+FREE: Cells = {**dict.fromkeys(_LEASE), "process": ""}
+"""A lease that nobody has, but for its target and its last token."""
+del FREE["target"], FREE["token"]
+
+
+def as_json(value: object) -> str:
+    """Give a value as one line of JSON."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def cells_of(value: object, names: Sequence[str]) -> Cells:
+    """Give fields that are called as their columns."""
+    return {name: getattr(value, name) for name in names}
 
 
 def next_number(connection: Connection, column: Column[int]) -> int:
@@ -67,7 +117,9 @@ def fingerprint_id(connection: Connection, model: int, fingerprint: Fingerprint)
 
     Its schema is written as soon as the text of it is stored.
     """
-    cells = _fingerprint_cells(fingerprint)
+    cells: Cells = {name: getattr(fingerprint, field) for name, field in _FINGERPRINT.items()}
+    cells["version"] = str(fingerprint.version)
+    cells["revision"] = str(fingerprint.revision or "")
     same = [fingerprints.c[name].is_not_distinct_from(value) for name, value in cells.items()]
     found = connection.execute(
         select(fingerprints.c.id, fingerprints.c.schema_json).where(
@@ -88,33 +140,9 @@ def fingerprint_id(connection: Connection, model: int, fingerprint: Fingerprint)
 
 def fingerprint_of(row: Found) -> Fingerprint:
     """Read the columns of a fingerprint."""
-    return Fingerprint(
-        sql=row.sql_checksum,
-        canonical=row.canonical_checksum,
-        settings=row.settings_checksum,
-        layout=row.layout_checksum,
-        version=int(row.version),
-        revision=int(row.revision or 0),
-        effective_from=row.effective_from,
-        schema=row.schema_checksum,
-        yaml=row.yaml_checksum,
-        parser=row.parser_version,
-    )
-
-
-def _fingerprint_cells(fingerprint: Fingerprint) -> Mapping[str, object]:
-    return {
-        "version": str(fingerprint.version),
-        "revision": str(fingerprint.revision) if fingerprint.revision else "",
-        "effective_from": fingerprint.effective_from,
-        "sql_checksum": fingerprint.sql,
-        "canonical_checksum": fingerprint.canonical,
-        "settings_checksum": fingerprint.settings,
-        "layout_checksum": fingerprint.layout,
-        "schema_checksum": fingerprint.schema,
-        "yaml_checksum": fingerprint.yaml,
-        "parser_version": fingerprint.parser,
-    }
+    given = {field: getattr(row, name) for name, field in _FINGERPRINT.items()}
+    numbers = {"version": int(row.version), "revision": int(row.revision or 0)}
+    return Fingerprint(**{**given, **numbers})
 
 
 def insert_step(connection: Connection, step: StoredStep) -> None:
@@ -152,22 +180,37 @@ def insert_step(connection: Connection, step: StoredStep) -> None:
 
 def step_cells(step: StoredStep) -> Cells:
     """Give the cells of a step that may change: its name, how it ended, what was checked."""
-    return {
+    failure, outcome = step.failure, step.outcome
+    cells: Cells = {
         "id": step.intent.step,
         "status": str(step.status),
         "recovered": step.recovered,
         "ended": step.ended,
         "duration_ms": step.duration_ms,
         "undone_by": step.undone_by or None,
-        "checked": write_verdict(step.verdict) if step.verdict else None,
-        "pending": write_numbers(step.pending) if step.pending else None,
-        **_outcome_cells(step.outcome),
-        **_failure_cells(step.failure),
+        "checked": as_json(asdict(step.verdict)) if step.verdict else None,
+        "pending": as_json(step.pending) if step.pending else None,
+        **{name: getattr(failure, field) if failure else "" for name, field in FAILURE.items()},
+    }
+    if outcome is None:
+        return cells
+    return {
+        **cells,
+        "table_id": outcome.table_id,
+        "commit_version": outcome.version,
+        "settled_version": outcome.settled_version,
+        "rows_written": outcome.rows.written,
+        **{name: getattr(outcome.rows, field) for name, field in _COUNTS.items()},
+        "bytes_written": outcome.bytes_written,
+        "metrics": json.dumps(dict(outcome.metrics), sort_keys=True, separators=(",", ":")),
     }
 
 
-def step_state(row: Found) -> StoredStep:
-    """Read a step; one that was given up has another name than its intent."""
+def step_of(row: Found) -> StoredStep:
+    """Read a step; one that was given up has another name than its intent.
+
+    One that failed by its checks has an outcome too.
+    """
     return StoredStep(
         intent=replace(read_intent(row.intent), step=row.id),
         started=row.started,
@@ -178,34 +221,16 @@ def step_state(row: Found) -> StoredStep:
         duration_ms=row.duration_ms,
         recovered=row.recovered,
         outcome=None if row.table_id is None else _outcome(row),
-        failure=_failed(row),
+        failure=failure_of(row) if row.status in (Status.FAILED, Status.SKIPPED) else None,
         verdict=read_verdict(row.checked) if row.checked else None,
         pending=read_numbers(row.pending) if row.pending else (),
         undone_by=row.undone_by or 0,
     )
 
 
-def ended_step(row: Found) -> StepRecord:
-    """Read a step that has ended; one that failed by its checks has an outcome too."""
-    return step_state(row).record
-
-
 def failure_of(row: Found) -> StepFailure:
     """Read why a step failed."""
-    return StepFailure(row.error_code, row.error_message, row.error_where, row.error_hint)
-
-
-def _failed(row: Found) -> StepFailure | None:
-    return failure_of(row) if row.status in (Status.FAILED, Status.SKIPPED) else None
-
-
-def _failure_cells(failure: StepFailure | None) -> Cells:
-    return {
-        "error_code": failure.code if failure else "",
-        "error_message": failure.message if failure else "",
-        "error_where": failure.where if failure else "",
-        "error_hint": failure.hint if failure else "",
-    }
+    return StepFailure(**{field: getattr(row, name) for name, field in FAILURE.items()})
 
 
 def _outcome(row: Found) -> Outcome:
@@ -213,94 +238,155 @@ def _outcome(row: Found) -> Outcome:
         version=row.commit_version,
         table_id=row.table_id,
         settled_version=row.settled_version,
-        rows=RowCounts(
-            inserted=row.rows_inserted,
-            updated=row.rows_updated,
-            deleted=row.rows_deleted,
-            late=row.rows_late,
-            null_time=row.rows_null_time,
-        ),
+        rows=RowCounts(**{field: getattr(row, name) for name, field in _COUNTS.items()}),
         bytes_written=row.bytes_written,
         metrics=json.loads(row.metrics),
         duration_ms=row.duration_ms,
     )
 
 
-def _outcome_cells(outcome: Outcome | None) -> Cells:
-    if outcome is None:
-        return {}
-    rows = outcome.rows
-    return {
-        "table_id": outcome.table_id,
-        "commit_version": outcome.version,
-        "settled_version": outcome.settled_version,
-        "rows_written": rows.written,
-        "rows_inserted": rows.inserted,
-        "rows_updated": rows.updated,
-        "rows_deleted": rows.deleted,
-        "rows_late": rows.late,
-        "rows_null_time": rows.null_time,
-        "bytes_written": outcome.bytes_written,
-        "metrics": json.dumps(dict(outcome.metrics), sort_keys=True, separators=(",", ":")),
-    }
+def read_verdict(text: str) -> RecordedChecks:
+    """Read what the checks of a step decided."""
+    document: dict[str, Any] = json.loads(text)
+    failure = document["failure"]
+    return RecordedChecks(
+        mode=OnFailure(document["mode"]),
+        version=document["version"],
+        failure=StepFailure(**failure) if failure else None,
+        failed=_ranges(document["failed"]),
+        gates=tuple((name, _ranges(failed)) for name, failed in document["gates"]),
+    )
+
+
+def read_numbers(text: str) -> Ranges:
+    """Read ranges.
+
+    >>> read_numbers("[[1,3],[7,7]]")
+    ((1, 3), (7, 7))
+    """
+    return _ranges(json.loads(text))
+
+
+def _ranges(found: list[list[int]]) -> Ranges:
+    return tuple((low, high) for low, high in found)
+
+
+def read_spans(written: Mapping[str, list[list[int]] | None]) -> Spans:
+    """Read the spans of a commit by column; None stands for all that there are."""
+    return {name: None if found is None else _ranges(found) for name, found in written.items()}
 
 
 def insert_watermark(connection: Connection, change: WatermarkChange) -> None:
     """Append one change of a watermark."""
-    connection.execute(
-        insert(watermarks).values(
-            id=next_number(connection, watermarks.c.id),
-            model_id=model_id(connection, change.model),
-            input=change.input,
-            column=change.column,
-            value=change.value,
-            set_at=change.set_at,
-            step=change.step,
-            who=change.who,
-            why=change.why,
-        )
-    )
+    number, model = next_number(connection, watermarks.c.id), model_id(connection, change.model)
+    cells = cells_of(change, _WATERMARK)
+    connection.execute(insert(watermarks).values(id=number, model_id=model, **cells))
 
 
 def watermark_of(row: Found) -> WatermarkChange:
     """Read a change of a watermark; its model's `name` is in the row."""
-    return WatermarkChange(
-        model=row.name,
-        input=row.input,
-        column=row.column,
-        value=row.value,
-        set_at=row.set_at,
-        step=row.step,
-        who=row.who,
-        why=row.why,
-    )
+    return WatermarkChange(row.name, **{name: getattr(row, name) for name in _WATERMARK})
 
 
 def run_cells(run: Run) -> Cells:
     """Give a run as the cells of its row."""
     return {
-        "id": run.id,
-        "command": run.command,
-        "arguments": run.arguments,
-        "target": run.target,
-        "run_timestamp": run.run_timestamp,
-        "host": run.holder.host,
-        "user": run.holder.user,
-        "pid": run.holder.pid,
-        "started": run.started,
-        "ended": run.ended,
+        **cells_of(run, _RUN),
+        **cells_of(run.holder, _HOLDER),
         "status": str(run.status),
     }
 
 
-def taken_lease(row: Found) -> Lease:
+def lease_of(row: Found) -> Lease:
     """Read a lease that somebody holds."""
-    return Lease(**{name: getattr(row, name) for name in LEASE_COLUMNS})
+    return Lease(**{name: getattr(row, name) for name in _LEASE})
 
 
 def lease_cells(lease: Lease) -> Cells:
     """Give a lease as the cells of its row."""
-    return {name: getattr(lease, name) for name in LEASE_COLUMNS}
+    return cells_of(lease, _LEASE)
 
 
-LEASE_COLUMNS = tuple(column.name for column in leases.c)
+def insert_results(
+    connection: Connection, model: int, step_seq: int | None, records: Sequence[CheckRecord]
+) -> None:
+    """Write what checks said, together."""
+    batch = next_number(connection, check_results.c.batch)
+    rows = [
+        {
+            "batch": batch,
+            "number": number,
+            "run": record.run,
+            "step_seq": step_seq,
+            "model_id": model,
+            "partitions": ",".join(record.partitions),
+            "version": record.version,
+            "started": record.started,
+            **_result_cells(record.result),
+        }
+        for number, record in enumerate(records, 1)
+    ]
+    if rows:
+        connection.execute(insert(check_results), rows)
+
+
+def check_record_of(row: Found) -> CheckRecord:
+    """Read a row of the history of checks; `step` and `model` are named in it."""
+    partitions = tuple(row.partitions.split(",")) if row.partitions else ()
+    return CheckRecord(
+        model=row.model,
+        step=row.step or "",
+        run=row.run,
+        result=_result(row, partitions),
+        partitions=partitions,
+        version=row.version,
+        started=row.started,
+    )
+
+
+def _result_cells(result: CheckResult) -> Cells:
+    place = result.where
+    return {
+        **cells_of(result, _RESULT),
+        **{name: str(getattr(result, name)) for name in _RESULT_WORDS},
+        "values": as_json([asdict(value) for value in result.values]),
+        "sample": None if result.sample is None else as_json(asdict(result.sample)),
+        "duration_us": round(result.duration * 1_000_000),
+        "where": None if place is None else as_json([place.path, place.line, place.column]),
+    }
+
+
+def _result(row: Found, partitions: tuple[str, ...]) -> CheckResult:
+    cells = row._mapping  # noqa: SLF001  # public in spite of its name; `values` is taken
+    return CheckResult(
+        **{name: cells[name] for name in _RESULT},
+        **{name: kind(cells[name]) for name, kind in _RESULT_WORDS.items()},
+        partitions=partitions if row.status == CheckStatus.FAILED else (),
+        values=tuple(read_value(each) for each in json.loads(cells["values"])),
+        sample=None if row.sample is None else read_sample(json.loads(row.sample)),
+        duration=row.duration_us / 1_000_000,
+        where=None if cells["where"] is None else Location(*json.loads(cells["where"])),
+    )
+
+
+def read_value(document: Mapping[str, Any]) -> GroupValue:
+    """Read what was measured of a group from the fields of its value."""
+    return GroupValue(**{**document, "status": CheckStatus(document["status"])})
+
+
+def read_sample(document: Mapping[str, Any]) -> Sample:
+    """Read a sample from its fields."""
+    return Sample(tuple(document["columns"]), tuple(tuple(row) for row in document["rows"]))
+
+
+def insert_quarantine(connection: Connection, model: int, step_seq: int, kept: Quarantine) -> None:
+    """Write where the rows are that a step did not publish."""
+    cells = {**cells_of(kept, _QUARANTINE), "failed": as_json(kept.failed)}
+    connection.execute(insert(quarantines).values(step_seq=step_seq, model_id=model, **cells))
+
+
+def quarantine_of(row: Found) -> Quarantine:
+    """Read where rows are kept; `step` and `model` are named in the row."""
+    cells = row._mapping  # noqa: SLF001  # public in spite of its name; `rows` and `table` are taken
+    given = {name: cells[name] for name in _QUARANTINE}
+    return Quarantine(step=row.step, model=row.model, failed=read_numbers(row.failed), **given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -11,6 +11,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Executable,
+    Table,
     bindparam,
     case,
     delete,
@@ -33,23 +34,28 @@ from penstock.state.schema import (
     steps,
     target_state,
 )
-from penstock.state.sql.check_rows import insert_quarantine, insert_results
 from penstock.state.sql.database import put
 from penstock.state.sql.rows import (
+    STATE_COLUMNS,
     Cells,
+    cells_of,
     fingerprint_id,
+    insert_quarantine,
+    insert_results,
     insert_step,
     insert_watermark,
     model_id,
     step_cells,
 )
-from penstock.state.transitions.model_state import FlagState, ModelState, PartitionState
+from penstock.state.transitions.model_state import RECOVER, ModelState, PartitionState
 from penstock.state.transitions.runs import compared
-from penstock.state.transitions.views import RECOVER
 
 STATE = partition_state.c
 _AT_ONCE = 10_000
 """How many rows are made in memory at a time."""
+_COUNTS = ("execution_time_ms", "rows_written", "bytes_written")
+_TARGET = ("table_id", "seen_version", "high_time")
+_CLOSED = ("closed", "why", "who")
 
 
 def save(
@@ -79,7 +85,7 @@ class _Difference:
     def write(self) -> None:
         """Write what others refer to first."""
         self._write_steps()
-        self._write_history()
+        self._insert(execution_history, self._history_rows())
         self._write_partitions()
         self._write_flags()
         self._write_checks()
@@ -87,13 +93,9 @@ class _Difference:
             insert_watermark(self._connection, change)
         for target, state in self._after.targets.items():
             if self._before.targets.get(target) != state:
-                row = {
-                    "target": target,
-                    "table_id": state.table_id,
-                    "seen_version": state.seen_version,
-                    "high_time": state.high_time,
-                }
-                put(self._connection, target_state, [row])
+                put(
+                    self._connection, target_state, [{"target": target, **cells_of(state, _TARGET)}]
+                )
 
     def _write_steps(self) -> None:
         for seq, step in self._after.steps.items():
@@ -106,10 +108,6 @@ class _Difference:
                 of_step = steps.c.step_seq == seq
                 if changed:
                     self._connection.execute(update(steps).where(of_step).values(changed))
-
-    def _write_history(self) -> None:
-        for part in _batches(self._history_rows()):
-            self._connection.execute(insert(execution_history), part)
 
     def _history_rows(self) -> Iterator[Cells]:
         for each in self._after.history[len(self._before.history) :]:
@@ -153,16 +151,13 @@ class _Difference:
             elif was is None:
                 new.append(((low, high), self._cells(state)))
             elif was != state:
-                cells = self._cells(state).items()
-                changed.append({**bounds, **{f"new_{name}": cell for name, cell in cells}})
+                changed.append({**bounds, **_given(self._cells(state))})
             if state is not None and (was is None or was.step_seq != state.step_seq):
                 counted.append(bounds)
         here = of_model & STATE.ord.between(bindparam("from_ord"), bindparam("to_ord"))
         self._each(delete(partition_state).where(here), gone)
-        of_state: dict[str, Any] = {name: bindparam(f"new_{name}") for name in _STATE_COLUMNS}
-        self._each(update(partition_state).where(here).values(of_state), changed)
-        for part in _batches(self._new_rows(new)):
-            self._connection.execute(insert(partition_state), part)
+        self._each(update(partition_state).where(here).values(_asked(STATE_COLUMNS)), changed)
+        self._insert(partition_state, self._new_rows(new))
         # Rows and bytes differ from partition to partition: they are copied where they lie.
         of_history = {name: _in_history(name) for name in _COUNTS}
         self._each(update(partition_state).where(here).values(of_history), counted)
@@ -171,15 +166,17 @@ class _Difference:
         if rows:
             self._connection.execute(statement, rows)
 
+    def _insert(self, table: Table, rows: Iterator[Cells]) -> None:
+        while part := list(islice(rows, _AT_ONCE)):
+            self._connection.execute(insert(table), part)
+
     def _cells(self, state: PartitionState) -> Cells:
+        number = self._number_of(state.fingerprint) if state.fingerprint else None
         return {
             "status": str(state.status),
-            "fingerprint_id": self._number_of(state.fingerprint) if state.fingerprint else None,
+            "fingerprint_id": number,
             "step_seq": state.step_seq or None,
-            "last_step_seq": state.last_step_seq,
-            "commit_version": state.commit_version,
-            "settled_version": state.settled_version,
-            "executed_at": state.executed_at,
+            **cells_of(state, STATE_COLUMNS[3:]),
         }
 
     def _new_rows(self, new: list[tuple[Range, Cells]]) -> Iterator[Cells]:
@@ -200,27 +197,23 @@ class _Difference:
         for (step_seq, number), flag in self._after.flags.items():
             known = self._before.flags.get((step_seq, number))
             if known is None:
-                new.append(self._flag_row(step_seq, number, flag))
+                key = self._after.steps[step_seq].intent.grid.key(number)
+                new.append(
+                    {
+                        "step_seq": step_seq,
+                        "ord": number,
+                        "model_id": self._model,
+                        "partition": key,
+                        "checks": json.dumps(flag.checks, ensure_ascii=False),
+                        **cells_of(flag, ("version", "opened")),
+                    }
+                )
             elif known != flag:
-                cells: Cells = {"to_closed": flag.closed, "to_why": flag.why, "to_who": flag.who}
+                cells = _given(cells_of(flag, _CLOSED))
                 changed.append({"of_step": step_seq, "of_ord": number, **cells})
         here = (flags.c.step_seq == bindparam("of_step")) & (flags.c.ord == bindparam("of_ord"))
-        values: dict[str, Any] = {
-            name: bindparam(f"to_{name}") for name in ("closed", "why", "who")
-        }
-        self._each(update(flags).where(here).values(values), changed)
+        self._each(update(flags).where(here).values(_asked(_CLOSED)), changed)
         self._each(insert(flags), new)
-
-    def _flag_row(self, step_seq: int, number: int, flag: FlagState) -> Cells:
-        return {
-            "step_seq": step_seq,
-            "ord": number,
-            "model_id": self._model,
-            "partition": self._after.steps[step_seq].intent.grid.key(number),
-            "checks": json.dumps(flag.checks, ensure_ascii=False),
-            "version": flag.version,
-            "opened": flag.opened,
-        }
 
     def _write_checks(self) -> None:
         by_name = {step.intent.step: seq for seq, step in self._after.steps.items()}
@@ -236,16 +229,13 @@ class _Difference:
                 self._connection.execute(update(quarantines).where(row).values(values))
 
 
-_STATE_COLUMNS = (
-    "status",
-    "fingerprint_id",
-    "step_seq",
-    "last_step_seq",
-    "commit_version",
-    "settled_version",
-    "executed_at",
-)
-_COUNTS = ("execution_time_ms", "rows_written", "bytes_written")
+def _asked(names: Sequence[str]) -> dict[str, Any]:
+    """Name parameters for new cells apart from those that say where."""
+    return {name: bindparam(f"new_{name}") for name in names}
+
+
+def _given(cells: Cells) -> Cells:
+    return {f"new_{name}": cell for name, cell in cells.items()}
 
 
 def _in_history(name: str) -> ColumnElement[Any]:
@@ -259,8 +249,3 @@ def _in_history(name: str) -> ColumnElement[Any]:
         .scalar_subquery()
     )
     return case((STATE.step_seq.is_(None), 0), else_=found)
-
-
-def _batches(rows: Iterator[Cells]) -> Iterator[list[Cells]]:
-    while part := list(islice(rows, _AT_ONCE)):
-        yield part

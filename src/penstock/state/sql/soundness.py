@@ -1,7 +1,7 @@
 """What rows must be so that every reader can read them: types, words, JSON, references.
 
 Two ask: `state import` of a document before it changes anything, and a database in which something
-could not be read. A row is what a document holds of it: times as text, JSON as JSON.
+could not be read. A row is what a document holds of it: times as text.
 """
 
 from __future__ import annotations
@@ -10,13 +10,19 @@ import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
-from enum import Enum
-from functools import cache
+from functools import cache, partial
 from itertools import repeat
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from sqlalchemy import BigInteger, Boolean, Column, Date, Integer, Table
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Date,
+    Integer,
+    Table,
+)
 
 from penstock.core.check_results import CheckStatus, GroupValue, Sample
 from penstock.core.checks import CheckScope, Phase
@@ -28,13 +34,24 @@ from penstock.core.partitions.ranges import Ranges
 from penstock.core.records import Status
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.steps.token import read_intent
-from penstock.state.document import UNREADABLE, Cell, read_spans
 from penstock.state.schema import UtcTime
-from penstock.state.transitions.check_history import read_sample, read_value
-from penstock.state.transitions.verdict import RecordedChecks, read_numbers, read_verdict
+from penstock.state.sql.rows import (
+    read_numbers,
+    read_sample,
+    read_spans,
+    read_value,
+    read_verdict,
+)
+from penstock.state.transitions.model_state import RecordedChecks
 
+Cell = str | int | float | bool | None | list["Cell"] | dict[str, "Cell"]
 Row = Mapping[str, Cell]
 Found = Iterator[tuple[str, str]]
+
+
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, UsageError, ValueError)
+"""What a reader raises for a cell that is not as it was written."""
+_LINE = 60
 
 
 def unsound(tables: Iterable[tuple[Table, Iterable[Row]]]) -> Iterator[str]:
@@ -47,7 +64,8 @@ def unsound(tables: Iterable[tuple[Table, Iterable[Row]]]) -> Iterator[str]:
         known = _Keys(table, keys)
         for number, row in enumerate(rows):
             found = list(_of_row(table, row))
-            keys_found = list(known.of({name: each for name, each in row.items() if _is_key(each)}))
+            cells = {name: c for name, c in row.items() if not isinstance(c, list | dict)}
+            keys_found = list(known.of(cells))
             for place, sentence in found or [*keys_found, *_between(table, row)]:
                 yield f"{table.name}[{number}]{place}: {sentence}"
 
@@ -81,10 +99,6 @@ class _Keys:
         for name, (other, there) in self._refers.items():
             if row.get(name) is not None and row[name] not in there:
                 yield f".{name}", f"{_shown(row[name])} is in no row of {other}"
-
-
-def _is_key(cell: Cell) -> bool:
-    return not isinstance(cell, list | dict)
 
 
 def _identifies(column: Column[Any]) -> bool:
@@ -139,12 +153,9 @@ def _text(cell: Cell) -> str:
     return ""
 
 
-def _whole(cell: Cell) -> str:
-    return "" if type(cell) is int and -(2**63) <= cell < 2**63 else "a whole number of 64 bits"
-
-
-def _small(cell: Cell) -> str:
-    return "" if type(cell) is int and -(2**31) <= cell < 2**31 else "a whole number of 32 bits"
+def _whole(bits: int, cell: Cell) -> str:
+    fits = type(cell) is int and -(2 ** (bits - 1)) <= cell < 2 ** (bits - 1)
+    return "" if fits else f"a whole number of {bits} bits"
 
 
 def _flag(cell: Cell) -> str:
@@ -169,10 +180,10 @@ def _time(cell: Cell) -> str:
 
 
 _KINDS: Mapping[type, Callable[[Cell], str]] = {
-    BigInteger: _whole,
+    BigInteger: partial(_whole, 64),
     Boolean: _flag,
     Date: _day,
-    Integer: _small,
+    Integer: partial(_whole, 32),
     UtcTime: _time,
 }
 
@@ -180,9 +191,7 @@ _KINDS: Mapping[type, Callable[[Cell], str]] = {
 # Cells whose text means something.
 
 
-def _one_of(words: type[Enum]) -> Callable[[Cell], Found]:
-    known = [str(each.value) for each in words]
-
+def _one_of(*known: str) -> Callable[[Cell], Found]:
     def look(cell: Cell) -> Found:
         if cell not in known:
             yield "", f"is {_shown(cell)}, expected one of {', '.join(known)}"
@@ -198,7 +207,7 @@ def _read_by(
     def look(cell: Cell) -> Found:
         try:
             found = list(_unfit(read(cell), wanted))
-        except UNREADABLE as error:
+        except _UNREADABLE as error:
             yield "", f"{_shown(cell)} is no {what}: {_reason(error)}"
         else:
             yield from ((f".{place}".rstrip("."), sentence) for place, sentence in found)
@@ -216,11 +225,6 @@ def _values(cell: Iterable[Mapping[str, Cell]]) -> tuple[GroupValue, ...]:
 
 def _spans(cell: Mapping[str, list[list[int]] | None]) -> tuple[object, ...]:
     return tuple(read_spans(cell).values())
-
-
-def _pin_kind(cell: Cell) -> Found:
-    if cell not in ("delta", "files", "view", "none"):
-        yield "", f"is {_shown(cell)}, expected one of delta, files, view, none"
 
 
 def _counts(cell: Cell) -> Found:
@@ -269,7 +273,7 @@ def _intent(cell: Cell) -> Found:
     try:
         intent = read_intent(json.dumps(cell))
         yield from ((f".{place}", sentence) for place, sentence in _unfit(intent, Intent))
-    except UNREADABLE as error:
+    except _UNREADABLE as error:
         yield "", f"is no intent: {_reason(error)}"
 
 
@@ -312,24 +316,24 @@ def _hints(of: type) -> Mapping[str, object]:
 
 
 _READERS: Mapping[str, Callable[[Cell], Found]] = {
-    "runs.status": _one_of(Status),
+    "runs.status": _one_of(*Status),
     "models.grid": _read_by(read_grid, "grid"),
-    "steps.kind": _one_of(StepKind),
+    "steps.kind": _one_of(*StepKind),
     "steps.grid": _read_by(read_grid, "grid"),
     "steps.intent": _intent,
-    "steps.status": _one_of(Status),
+    "steps.status": _one_of(*Status),
     "steps.checked": _read_by(_as_text(read_verdict), "record of checks", RecordedChecks),
     "steps.pending": _read_by(_as_text(read_numbers), "list of ranges", Ranges),
     "steps.metrics": _counts,
-    "step_inputs.kind": _pin_kind,
+    "step_inputs.kind": _one_of("delta", "files", "view", "none"),
     "fingerprints.version": _read_by(int, "number"),
     "fingerprints.revision": _read_by(lambda cell: int(cell or 0), "number"),
-    "partition_state.status": _one_of(Status),
-    "execution_history.status": _one_of(Status),
-    "check_results.phase": _one_of(Phase),
-    "check_results.severity": _one_of(Severity),
-    "check_results.status": _one_of(CheckStatus),
-    "check_results.scope": _one_of(CheckScope),
+    "partition_state.status": _one_of(*Status),
+    "execution_history.status": _one_of(*Status),
+    "check_results.phase": _one_of(*Phase),
+    "check_results.severity": _one_of(*Severity),
+    "check_results.status": _one_of(*CheckStatus),
+    "check_results.scope": _one_of(*CheckScope),
     "check_results.values": _read_by(_values, "list of values", tuple[GroupValue, ...]),
     "check_results.sample": _read_by(read_sample, "sample", Sample),
     "check_results.where": _read_by(lambda cell: Location(*cell), "place", Location),
@@ -338,9 +342,6 @@ _READERS: Mapping[str, Callable[[Cell], Found]] = {
     "table_commits.spans": _read_by(_spans, "list of spans", tuple[Ranges | None, ...]),
     "watermarks.value": _read_by(read_typed, "value with its type"),
 }
-
-
-_LINE = 60
 
 
 def _shown(value: object) -> str:

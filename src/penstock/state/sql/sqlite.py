@@ -1,18 +1,21 @@
-"""SQLite: its pragmas, its creation in one move, its copies, its errors in words."""
+"""SQLite: its pragmas, its creation in one move, its copies and how they come back, its errors."""
 
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import os
 import shutil
 import sqlite3
 import tempfile
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
 
 from penstock.core.errors import StateError
 
@@ -55,7 +58,11 @@ def connect(url: URL) -> Engine:
     URL's `timeout`.
     """
     wait = {} if "timeout" in url.query else {"timeout": BUSY_SECONDS}
-    engine = create_engine(url, connect_args=wait, pool_size=5, max_overflow=-1)
+    if url.database:
+        engine = create_engine(url, connect_args=wait, pool_size=5, max_overflow=-1)
+    else:  # in memory every connection is a database of its own
+        shared = {"check_same_thread": False}
+        engine = create_engine(url, connect_args=shared, poolclass=NullPool)
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     return engine
@@ -71,7 +78,7 @@ def create(file: Path, fill: Callable[[URL], None]) -> None:
         fresh = Path(folder) / file.name
         fill(URL.create("sqlite", database=str(fresh)))
         with contextlib.suppress(FileExistsError):
-            link(fresh, file)
+            _link(fresh, file)
 
 
 def keep_copy(file: Path, copy: Path) -> None:
@@ -87,16 +94,14 @@ def keep_copy(file: Path, copy: Path) -> None:
         part.unlink(missing_ok=True)
 
 
-def copy_sound(copy: Path, file: Path) -> None:
+def _copy_sound(copy: Path, file: Path) -> None:
     """Copy a copy to where nothing reads it yet; raises `sqlite3.Error` or `OSError`.
 
     SQLite finds no damage in what was copied.
     """
     shutil.copyfile(copy, file)
     with contextlib.closing(sqlite3.connect(file)) as database:
-        found = database.execute("PRAGMA quick_check(1)").fetchone()
-    if found != ("ok",):
-        raise sqlite3.DatabaseError(found[0])
+        _require_sound(database)
 
 
 def good_copy(file: Path) -> Path:
@@ -104,7 +109,7 @@ def good_copy(file: Path) -> Path:
     return file.with_name(f"{file.name}.good")
 
 
-def companions(file: Path) -> tuple[Path, ...]:
+def _companions(file: Path) -> tuple[Path, ...]:
     """Give the files beside the database in which SQLite keeps parts of it."""
     return tuple(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))
 
@@ -115,7 +120,7 @@ def require_no_journal(file: Path) -> None:
     SQLite would take it for the new one's own and write the old pages into it. Whoever makes the
     file has looked here before, so a journal that came before the file is no living process's.
     """
-    journal = companions(file)[0]
+    journal = _companions(file)[0]
     is_left = journal.exists() and journal.stat().st_size > 0
     if is_left and not (file.exists() and file.stat().st_size > 0):
         raise StateError(
@@ -126,7 +131,7 @@ def require_no_journal(file: Path) -> None:
         )
 
 
-def link(file: Path, name: Path) -> None:
+def _link(file: Path, name: Path) -> None:
     """Give a file a second name, or another one where there are no hard links.
 
     Raises `FileExistsError` when the name is taken.
@@ -139,6 +144,69 @@ def link(file: Path, name: Path) -> None:
         if name.exists():
             raise FileExistsError(name) from None
         file.rename(name)
+
+
+def restore(url: str, at: dt.datetime) -> Path:
+    """Move the database aside, put the last good copy in place, give where the old one now is.
+
+    The copy holds everything up to the end of the last run that had steps, and is kept. The old
+    file and its log are named `…damaged-<at>`. Raises `state-no-copy` when there is no copy that
+    can be read, and `state-unreachable` for a database that is no SQLite file or a disk that is
+    full; nothing is touched then.
+    """
+    place = make_url(url)
+    if not is_sqlite(place):
+        raise StateError(
+            "state-unreachable",
+            f"{place.render_as_string(hide_password=True)} is no SQLite file",
+            hint="restore it with the means of its database",
+        )
+    file = file_of(place)
+    good = good_copy(file)
+    if not good.exists():
+        raise _no_copy(f"no good copy of {file} was ever kept")
+    fresh = file.with_name(f"{file.name}.restored")
+    try:
+        _copy_sound(good, fresh)
+        _begin_epoch(fresh)
+        return _swapped(file, fresh, at)
+    except sqlite3.DatabaseError as error:
+        raise _no_copy(f"the copy {good} cannot be read either: {error}") from error
+    except OSError as error:
+        raise _unusable(str(file), error.strerror or str(error)) from error
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _begin_epoch(file: Path) -> None:
+    """Draw a new epoch: steps since the copy are forgotten, and their numbers are given out again.
+
+    A copy of an older schema has none yet; migrating it begins the first one.
+    """
+    with contextlib.closing(sqlite3.connect(file)) as database, database:
+        columns = {row[1] for row in database.execute("PRAGMA table_info(project)")}
+        if "epoch" in columns:
+            database.execute("UPDATE project SET epoch = ?", (str(uuid.uuid4()),))
+
+
+def _swapped(file: Path, fresh: Path, at: dt.datetime) -> Path:
+    stamp = at.astimezone(dt.UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    aside = file.with_name(f"{file.name}.damaged-{stamp}")
+    for part in _companions(file):
+        if part.exists():
+            part.rename(aside.with_name(aside.name + part.name.removeprefix(file.name)))
+    if file.exists():
+        _link(file, aside)  # a name is never without a file: `open` would make an empty one
+    fresh.replace(file)
+    return aside
+
+
+def _no_copy(reason: str) -> StateError:
+    return StateError(
+        "state-no-copy",
+        reason,
+        hint="move the file, and its -wal and -shm, away and run penstock state rebuild",
+    )
 
 
 def translate(error: SQLAlchemyError, place: str) -> StateError | None:
@@ -155,7 +223,7 @@ def translate(error: SQLAlchemyError, place: str) -> StateError | None:
             hint="find it with `fuser` on the file, and try again when it is done",
         )
     if code in _OUTSIDE:
-        return unusable(place, str(error.orig))
+        return _unusable(place, str(error.orig))
     return None
 
 
@@ -168,7 +236,7 @@ def damaged(place: str, reason: str) -> StateError:
     )
 
 
-def unusable(place: str, reason: str) -> StateError:
+def _unusable(place: str, reason: str) -> StateError:
     """Say that the file system does not do what is asked of it."""
     return StateError(
         "state-unreachable",
@@ -198,6 +266,10 @@ def _copy_checked(file: Path, part: Path) -> None:
     ):
         source.backup(target)
         target.execute("PRAGMA journal_mode=DELETE")
-        found = target.execute("PRAGMA quick_check(1)").fetchone()
+        _require_sound(target)
+
+
+def _require_sound(database: sqlite3.Connection) -> None:
+    found = database.execute("PRAGMA quick_check(1)").fetchone()
     if found != ("ok",):
         raise sqlite3.DatabaseError(found[0])

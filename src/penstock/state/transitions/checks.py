@@ -1,14 +1,23 @@
-"""What checks decide of a step's rows: which fail, which flags open and close, what is pending."""
+"""What checks leave: flags that open and close, what is pending, and the history of checks."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.core.checks import OnFailure
-from penstock.core.partitions.partition import Grain
-from penstock.core.partitions.ranges import Ranges, difference, numbers
+from penstock.core.check_results import (
+    WHOLE_GROUP,
+    CheckRecord,
+    CheckResult,
+    CheckStatus,
+    GroupValue,
+    InvariantReport,
+)
+from penstock.core.checks import OnFailure, Phase
+from penstock.core.errors import UsageError
+from penstock.core.partitions.partition import Grid, read_ranges, write_ranges
+from penstock.core.partitions.ranges import Ranges, difference, holds, numbers
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.strategy import Writing
 from penstock.state.transitions.model_state import (
@@ -17,8 +26,8 @@ from penstock.state.transitions.model_state import (
     Key,
     ModelState,
     StoredStep,
+    ords_of,
 )
-from penstock.state.transitions.verdict import RecordedChecks, ords_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +44,6 @@ class FlagChange:
     opens: Ranges = ()
 
 
-def fails(intent: Intent, verdict: RecordedChecks | None) -> Ranges:
-    """Give the partitions that are FAILED although their step made a commit."""
-    if verdict is None or verdict.failure is None or intent.kind not in BUILDS:
-        return ()
-    return verdict.failed
-
-
-def undoes_failure(intent: Intent) -> bool:
-    """Whether a rollback takes back rows that failed a gate, so that its records stay FAILED."""
-    return intent.kind is StepKind.ROLLBACK and intent.on_failure == OnFailure.ROLLBACK
-
-
 def flag_change(records: ModelState, step: StoredStep, *, replaces: bool) -> FlagChange:
     """Give what the end of a step means for the flags and pending checks of its model.
 
@@ -55,43 +52,44 @@ def flag_change(records: ModelState, step: StoredStep, *, replaces: bool) -> Fla
     had closed on rows that come back. A build opens its own unless nothing of it stays. `replaces`
     is False where the records do not go by the step, because they are newer or of another grid.
     """
-    intent, verdict = step.intent, step.verdict
-    left = {step.seq: ords_of(intent)} if _promises(step) else {}
+    intent = step.intent
+    promised = intent.kind in BUILDS and intent.on_failure in (OnFailure.FLAG, OnFailure.ROLLBACK)
+    is_left = promised and step.recovered and step.verdict is None
+    left = {step.seq: ords_of(intent)} if is_left else {}
     known = {key: flag for key, flag in records.flags.items() if key[0] < step.seq}
     if intent.kind is StepKind.ROLLBACK:
         return replace(_taken_back(records, step, known), pending=left)
-    nothing_stays = step.undone_by or (verdict is not None and verdict.blocks)
-    opens = () if nothing_stays else fails(intent, verdict)
+    opens = () if step.undone_by or step.blocks else step.failing
     if intent.kind not in BUILDS or not replaces:
         return FlagChange(pending=left, opens=opens)
-    gone = _replaced(intent, verdict)
+    anew = _made_anew(step)
+
+    def stays(other: StoredStep, ords: Ranges) -> Ranges:
+        if anew is None or other.intent.grid != intent.grid:
+            return ()
+        return difference(ords, anew)
+
     less = {
-        other.seq: gone.left_of(other.pending) if other.intent.grid == intent.grid else ()
+        other.seq: stays(other, other.pending)
         for other in records.steps.values()
         if other.pending and other.seq < step.seq
     }
     closes = tuple(
-        key
-        for key, flag in known.items()
-        if flag.closed is None
-        and (
-            records.steps[key[0]].intent.grid != intent.grid
-            or not gone.left_of(((key[1], key[1]),))
-        )
+        (seq, number)
+        for (seq, number), flag in known.items()
+        if flag.closed is None and not stays(records.steps[seq], ((number, number),))
     )
     return FlagChange(closes=closes, pending=less | left, opens=opens)
 
 
 def with_flags(records: ModelState, step: StoredStep, change: FlagChange) -> ModelState:
     """Give the records after the flags and pending checks changed with the end of a step."""
-    if step.ended is None:
-        raise ValueError(f"step {step.intent.step} has not ended")
-    records = closed(records, change.closes, step.ended, (step.intent.step, step.executed_by))
+    records = closed(records, change.closes, step.end, (step.intent.step, step.executed_by))
     again = {
         key: replace(records.flags[key], closed=None, why="", who="") for key in change.reopens
     }
     steps = {seq: replace(records.steps[seq], pending=left) for seq, left in change.pending.items()}
-    opened = opened_flags(step, change.opens, step.ended)
+    opened = opened_flags(step, change.opens, step.end)
     return replace(
         records, flags={**records.flags, **again, **opened}, steps={**records.steps, **steps}
     )
@@ -115,37 +113,23 @@ def opened_flags(step: StoredStep, failed: Ranges, at: dt.datetime) -> dict[Key,
     verdict = step.verdict
     if verdict is None:
         return {}
+
+    def gates_of(number: int) -> tuple[str, ...]:
+        return tuple(name for name, ords in verdict.gates if holds(ords, number))
+
     return {
-        (step.seq, number): FlagState(verdict.gates_of(number), at, verdict.version)
+        (step.seq, number): FlagState(gates_of(number), at, verdict.version)
         for number in numbers(failed)
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Replaced:
-    """The rows that a step made anew; `every` means all of its model."""
-
-    ords: Ranges = ()
-    every: bool = False
-
-    def left_of(self, ords: Ranges) -> Ranges:
-        """Give those of the partitions whose rows are still there."""
-        return () if self.every else difference(ords, self.ords)
-
-
-def _replaced(intent: Intent, verdict: RecordedChecks | None) -> _Replaced:
-    blocked = verdict.failed if verdict is not None and verdict.blocks else ()
-    if intent.grid.grain is not Grain.WHOLE:
-        return _Replaced(difference(ords_of(intent), blocked))
+def _made_anew(step: StoredStep) -> Ranges | None:
+    """Give the partitions whose rows a step made anew; None for all of its model."""
+    intent, blocked = step.intent, step.failing if step.blocks else ()
+    if not intent.grid.is_whole:
+        return difference(ords_of(intent), blocked)
     overwrites = intent.kind is StepKind.SEED or intent.writing is Writing.WHOLE
-    return _Replaced(every=not blocked and (overwrites or intent.lowers_watermarks))
-
-
-def _promises(step: StoredStep) -> bool:
-    """Whether checks of rows that are committed are still to be looked at."""
-    modes = (OnFailure.FLAG, OnFailure.ROLLBACK)
-    promised = step.intent.kind in BUILDS and step.intent.on_failure in modes
-    return promised and step.recovered and step.verdict is None
+    return None if not blocked and (overwrites or intent.lowers_watermarks) else ()
 
 
 def _taken_back(
@@ -161,3 +145,124 @@ def _taken_back(
             if f.closed is not None and key[0] < first <= number_of.get(f.why, 0) < step.seq
         ),
     )
+
+
+# The history of checks: what a report leaves of each of them, one row per failing group.
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Whose checks were evaluated, and of which partitions; `step` is "" for `penstock check`."""
+
+    model: str
+    run: str
+    partitions: tuple[str, ...]
+    grid: Grid
+    step: str = ""
+
+    @classmethod
+    def by(cls, intent: Intent) -> Asked:
+        """Tell of a step."""
+        return cls(intent.model, intent.run, intent.partitions, intent.grid, intent.step)
+
+
+_NUL = "\N{REPLACEMENT CHARACTER}"
+
+
+def records_of(
+    asked: Asked, report: InvariantReport, version: int | None, at: dt.datetime
+) -> tuple[CheckRecord, ...]:
+    """Give the history of a report: of each check a row per failing group, one for the others.
+
+    `version` is that which `after` looked at. A check began as long before `at` as it lasted.
+    """
+    return tuple(
+        CheckRecord(
+            model=asked.model,
+            step=asked.step,
+            run=asked.run,
+            # texts that every database keeps, and a duration in microseconds
+            result=replace(
+                row,
+                message=row.message.replace("\0", _NUL),
+                details=row.details and row.details.replace("\0", _NUL),
+                duration=round(row.duration * 1_000_000) / 1_000_000,
+            ),
+            partitions=partitions,
+            version=version if result.phase is Phase.AFTER else None,
+            started=at - dt.timedelta(microseconds=round(result.duration * 1_000_000)),
+        )
+        for result in report.all
+        for row, partitions in _rows(result, asked)
+    )
+
+
+def _rows(result: CheckResult, asked: Asked) -> Iterator[tuple[CheckResult, tuple[str, ...]]]:
+    failing = [value for value in result.values if value.status is CheckStatus.FAILED]
+    if not result.values or (result.failed and not failing):
+        about = _compact(result.partitions, asked) if result.failed else asked.partitions
+        yield replace(result, partitions=about if result.failed else ()), about
+        return
+    for place, value in enumerate(failing):
+        is_group = value.group != WHOLE_GROUP
+        about = (value.group,) if is_group else _compact(result.partitions, asked)
+        yield _failing_row(result, value, about, first=place == 0), about
+    for status in (CheckStatus.PASSED, CheckStatus.SKIPPED):
+        same = tuple(value for value in result.values if value.status is status)
+        if same:
+            about = _compact([value.group for value in same], asked)
+            yield _shared_row(result, status, same), about
+
+
+def _failing_row(
+    result: CheckResult, value: GroupValue, about: tuple[str, ...], *, first: bool
+) -> CheckResult:
+    """Give what is said of one group; of a result with one group all that it says."""
+    if len(result.values) == 1:
+        return replace(result, status=CheckStatus.FAILED, partitions=about)
+    return replace(
+        result,
+        status=CheckStatus.FAILED,
+        message=value.message or result.message,
+        details=value.details if value.message else result.details,
+        partitions=about,
+        values=(value,),
+        failures=value.failures,
+        sample=result.sample if first else None,
+    )
+
+
+def _shared_row(
+    result: CheckResult, status: CheckStatus, values: Sequence[GroupValue]
+) -> CheckResult:
+    if result.status is status:
+        return replace(result, values=tuple(values), partitions=())
+    counted = [value.failures for value in values if value.failures is not None]
+    return replace(
+        result,
+        status=status,
+        message=_agreed(value.message for value in values) or "",
+        details=_agreed(value.details for value in values),
+        partitions=(),
+        values=tuple(values),
+        failures=sum(counted) if counted else None,
+        sample=None,
+        error=None,
+    )
+
+
+def _agreed(texts: Iterable[str | None]) -> str | None:
+    found = set(texts)
+    return found.pop() if len(found) == 1 else None
+
+
+def _compact(keys: Sequence[str], asked: Asked) -> tuple[str, ...]:
+    """Write keys as ranges; `*`, and no keys at all, stand for all that was asked."""
+    if not keys or WHOLE_GROUP in keys:
+        return asked.partitions
+    if asked.grid.is_whole:
+        return tuple(keys)
+    try:
+        return write_ranges(asked.grid, read_ranges(asked.grid, tuple(keys)))
+    except UsageError:  # keys of a grid that the model has no more
+        return tuple(keys)

@@ -4,37 +4,113 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from penstock.core.partitions.ranges import difference
+from penstock.core.partitions.ranges import Ranges, count, difference
 from penstock.core.records import Status
-from penstock.core.steps.step import Intent, Outcome, StepKind
+from penstock.core.steps.step import Intent, Outcome, StepFailure, StepKind
 from penstock.state.transitions import rollback
-from penstock.state.transitions.checks import fails, flag_change, with_flags
-from penstock.state.transitions.events import Failed, Finished
+from penstock.state.transitions.checks import flag_change, with_flags
 from penstock.state.transitions.model_state import (
     BUILDS,
     REMAKES,
     RESHAPES,
     Executed,
+    Failed,
+    Finished,
+    Key,
     ModelState,
     PartitionState,
     StoredStep,
     TargetState,
-    is_whole,
+    ords_of,
 )
 from penstock.state.transitions.runs import (
     Runs,
     changed,
+    compared,
     cut,
+    overlaid,
     ranges_of,
     spread,
 )
-from penstock.state.transitions.step_end import StepEnd, Written, executed, written
-from penstock.state.transitions.verdict import ords_of
 from penstock.state.transitions.watermarks import high_time_after, moves
 
 MILLISECOND = dt.timedelta(milliseconds=1)
+Written = tuple[int | None, int | None]
+"""Rows and bytes of one partition; None where nobody knows."""
+Change = Callable[[PartitionState], PartitionState | None]
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnd:
+    """A step that ended, and which records it is too old to change."""
+
+    step: StoredStep
+    outcome: Outcome
+    settles: bool
+    by_time: bool = False
+
+    @property
+    def intent(self) -> Intent:
+        """What the step intended."""
+        return self.step.intent
+
+    def put(self, before: PartitionState | None, after: PartitionState) -> PartitionState:
+        """Give the record of a partition that the step leaves, unless it is newer than the step."""
+        if before is None:
+            return replace(after, last_step_seq=self.step.seq)
+        last = max(before.last_step_seq, self.step.seq)
+        if self.opens(before):
+            return replace(after, last_step_seq=last)
+        # The next plan of a whole table is held against the number of its last step.
+        return replace(before, last_step_seq=last) if self.intent.grid.is_whole else before
+
+    def opens(self, before: PartitionState) -> bool:
+        """Whether the step is not older than a record."""
+        if self.by_time:
+            made, ended = before.executed_at, self.step.ended
+            return made is None or ended is None or made <= ended
+        # What is newer, in spite of `settles`, made the table ready inside of this step.
+        return self.settles or before.last_step_seq <= self.step.seq
+
+    def committed(self, before: PartitionState | None) -> int | None:
+        """Give the version of the last commit: a step that changed nothing leaves it."""
+        if self.outcome.version is not None:
+            return self.outcome.version
+        return before.commit_version if before else None
+
+    def failing(self, partitions: Runs[PartitionState], ords: Ranges) -> Runs[PartitionState]:
+        """Say of partitions that their last execution failed."""
+        new = PartitionState(Status.FAILED, self.step.seq)
+        return changed(
+            partitions, ords, lambda was: self.put(was, replace(was or new, status=Status.FAILED))
+        )
+
+    def executed(
+        self, runs: Runs[Written], failure: StepFailure | None = None
+    ) -> tuple[Executed, ...]:
+        """Give what the history says of what the step wrote, or why it did not."""
+        seq, fingerprint, at = self.step.seq, self.intent.fingerprint, self.step.end
+        return tuple(
+            Executed(seq, low, high, fingerprint, at, rows, size, failure)
+            for low, high, (rows, size) in runs
+        )
+
+    def written(self, ords: Ranges) -> Runs[Written]:
+        """Give what the step wrote to each of some partitions."""
+        outcome = self.outcome
+        one: Written = (outcome.rows.written, outcome.bytes_written)
+        if self.intent.grid.is_whole:
+            return spread(ords, one)
+        if outcome.version is None:
+            return spread(ords, (0, 0))
+        if not outcome.partitions:
+            return spread(ords, one if count(ords) == 1 else (None, None))
+        given = {each.ord: (each.rows, each.size_bytes) for each in outcome.partitions}
+        known = cut(tuple((number, number, given[number]) for number in sorted(given)), ords)
+        rest: Runs[Written] = spread(difference(ords, ranges_of(known)), (0, 0))
+        return tuple(sorted((*known, *rest), key=lambda run: run[0]))
 
 
 def finished(records: ModelState, event: Finished) -> ModelState:
@@ -52,12 +128,11 @@ def finished(records: ModelState, event: Finished) -> ModelState:
     records = with_flags(records, step, change)
     end = StepEnd(step, event.outcome, settles=settles, by_time=event.by_time)
     if step.intent.kind is StepKind.ROLLBACK:
-        records = rollback.rolled_back(records, end, change.closes, is_ours=is_ours)
+        records = _rolled_back(records, end, change.closes, is_ours=is_ours)
     else:
         after = _partitions_after(records, end) if is_ours else records.partitions
         records = replace(records, partitions=after, history=records.history + _history_of(end))
-    blocks = step.verdict is not None and step.verdict.blocks
-    if not settles or blocks:
+    if not settles or step.blocks:
         return records
     moved = moves(step.intent, records, event.at)
     return replace(records, watermarks=records.watermarks + moved)
@@ -76,12 +151,12 @@ def failed(records: ModelState, event: Failed) -> ModelState:
         failure=event.failure,
     )
     records, is_ours = _taking_grid(records.with_step(step), step, succeeded=False, settles=settles)
-    end, ords = StepEnd(step, None, settles=settles), ords_of(step.intent)
+    end, ords = StepEnd(step, Outcome(None), settles=settles), ords_of(step.intent)
     leaves_history = _leaves_history(step.intent, succeeded=False)
-    if is_ours and (leaves_history or is_whole(step.intent)):
+    if is_ours and (leaves_history or step.intent.grid.is_whole):
         records = replace(records, partitions=end.failing(records.partitions, ords))
     unwritten: Written = (None, None) if event.skipped else (0, 0)
-    rows = executed(step, spread(ords, unwritten), event.failure) if leaves_history else ()
+    rows = end.executed(spread(ords, unwritten), event.failure) if leaves_history else ()
     return replace(records, history=records.history + rows)
 
 
@@ -139,7 +214,7 @@ def _taking_grid(
     rebuilds = succeeded and step.intent.kind is not StepKind.ALTER
     if settles and (rebuilds or not records.partitions):
         return replace(records, grid=step.intent.grid, partitions=()), True
-    if not records.is_whole:
+    if not records.grid.is_whole:
         return records, False
 
     def learnt(was: PartitionState | None) -> PartitionState | None:
@@ -159,51 +234,63 @@ def _leaves_history(intent: Intent, *, succeeded: bool) -> bool:
     """
     if intent.kind is StepKind.ROLLBACK and intent.on_failure and not succeeded:
         return False
-    if is_whole(intent):
+    if intent.grid.is_whole:
         return not succeeded or intent.kind not in REMAKES
     return intent.kind in {*BUILDS, StepKind.ROLLBACK}
 
 
 def _history_of(end: StepEnd) -> tuple[Executed, ...]:
     """Give what the history says of a success; of rows that failed, why."""
-    step, outcome, ords = end.step, end.outcome, ords_of(end.intent)
-    if outcome is None or not _leaves_history(step.intent, succeeded=True):
+    step, ords, failing = end.step, ords_of(end.intent), end.step.failing
+    if not _leaves_history(step.intent, succeeded=True):
         return ()
-    failing, verdict = fails(step.intent, step.verdict), step.verdict
-    blocks = verdict is not None and verdict.blocks
-    held_back = failing if blocks else ()
-    rows = written(step.intent, outcome, difference(ords, held_back))
-    bad = spread(held_back, (0, 0)) if blocks else cut(rows, failing)
+    rows = end.written(difference(ords, failing) if step.blocks else ords)
+    bad = spread(failing, (0, 0)) if step.blocks else cut(rows, failing)
     good = cut(rows, difference(ords, failing))
-    return (*executed(step, good), *executed(step, bad, verdict.failure if verdict else None))
+    why = step.verdict.failure if step.verdict else None
+    return (*end.executed(good), *end.executed(bad, why))
 
 
 def _partitions_after(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
+    whole, outcome = end.intent.grid.is_whole, end.outcome
+
+    def altered(was: PartitionState) -> PartitionState:
+        fingerprint, settled = end.intent.fingerprint, outcome.settled_version
+        return replace(was, fingerprint=fingerprint, settled_version=settled)
+
+    def emptied(was: PartitionState) -> PartitionState:
+        kept = was.commit_version if whole else None
+        return replace(was, commit_version=kept, settled_version=None)
+
+    def rewritten(was: PartitionState) -> PartitionState | None:
+        if was.settled_version is None:
+            return None
+        return replace(was, commit_version=end.committed(was), settled_version=outcome.stands_at)
+
     match end.intent.kind:
         case StepKind.BUILD | StepKind.SEED:
             return _built(records, end)
         case StepKind.ALTER:
-            return _each(records, end, _altered) if is_whole(end.intent) else records.partitions
+            return _each(records, end, altered) if whole else records.partitions
         case StepKind.CREATE:
-            return _each(records, end, _emptied)
+            return _each(records, end, emptied)
         case StepKind.REWRITE:
-            return _each(records, end, _rewritten)
+            return _each(records, end, rewritten)
         case StepKind.ROLLBACK:
             raise ValueError("a rollback leaves what is in the history")
 
 
 def _built(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
     step, outcome = end.step, end.outcome
-    ords, failing = ords_of(step.intent), fails(step.intent, step.verdict)
-    if outcome is None:
-        return records.partitions
     new = PartitionState(
         status=Status.SUCCESS,
         last_step_seq=step.seq,
         fingerprint=step.intent.fingerprint,
         step_seq=step.seq,
         # A partition's rows are seen at their commit, a whole table stands where the step left it.
-        settled_version=outcome.settled_version if is_whole(step.intent) else outcome.stands_at,
+        settled_version=(
+            outcome.settled_version if step.intent.grid.is_whole else outcome.stands_at
+        ),
         executed_at=step.ended,
     )
 
@@ -211,40 +298,58 @@ def _built(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
         done = replace(new, status=status)
         return lambda was: end.put(was, replace(done, commit_version=end.committed(was)))
 
-    after = changed(records.partitions, difference(ords, failing), built(Status.SUCCESS))
-    if step.verdict is not None and step.verdict.blocks:
-        return end.failing(after, failing)
-    return changed(after, failing, built(Status.FAILED))
+    good = difference(ords_of(step.intent), step.failing)
+    after = changed(records.partitions, good, built(Status.SUCCESS))
+    if step.blocks:
+        return end.failing(after, step.failing)
+    return changed(after, step.failing, built(Status.FAILED))
 
 
-def _each(
-    records: ModelState,
-    end: StepEnd,
-    change: Callable[[PartitionState, StepEnd], PartitionState | None],
-) -> Runs[PartitionState]:
+def _each(records: ModelState, end: StepEnd, change: Change) -> Runs[PartitionState]:
     """Change every record; a whole table has one from its first step on, whatever that made."""
-    records = replace(records, partitions=end.touched(records))
+    partitions = records.partitions
+    if end.intent.grid.is_whole:
+        new = PartitionState(Status.SUCCESS, end.step.seq)
+        partitions = changed(partitions, ((0, 0),), lambda was: end.put(was, was or new))
 
     def after(was: PartitionState | None) -> PartitionState | None:
-        new = was and change(was, end)
+        new = was and change(was)
         return was if was is None or new is None else end.put(was, new)
 
-    return changed(records.partitions, ranges_of(records.partitions), after)
+    return changed(partitions, ranges_of(partitions), after)
 
 
-def _altered(was: PartitionState, end: StepEnd) -> PartitionState | None:
-    if end.outcome is None:
-        return None
-    fingerprint, settled = end.intent.fingerprint, end.outcome.settled_version
-    return replace(was, fingerprint=fingerprint, settled_version=settled)
+def _rolled_back(
+    records: ModelState, end: StepEnd, closes: tuple[Key, ...], *, is_ours: bool
+) -> ModelState:
+    """Give the records that were there before, and a history that says so."""
+    intent = end.intent
+    back = rollback.restored(records, intent)
+    ords = rollback.written_since(records, end.step, ranges_of(back), is_ours=is_ours)
+    runs = end.written(ords)
+    rows = tuple(
+        replace(each, fingerprint=was.fingerprint if was else each.fingerprint)
+        for failure, part in rollback.parts(intent, closes, ords)
+        for low, high, got, was in compared(cut(runs, part), cut(back, part))
+        if got is not None
+        for each in end.executed(((low, high, got),), failure)
+    )
+    records = replace(records, history=records.history + rows)
+    if not is_ours:
+        return records
+    fails = rollback.undoes_failure(intent)
+    left = None
+    if intent.grid.is_whole or fails:
+        left = PartitionState(Status.FAILED if fails else Status.SUCCESS, end.step.seq)
 
+    def dropped(was: PartitionState | None) -> PartitionState | None:
+        if was is not None and not end.opens(was):
+            return end.put(was, was)
+        return None if left is None else end.put(was, left)
 
-def _emptied(was: PartitionState, end: StepEnd) -> PartitionState:
-    kept = was.commit_version if is_whole(end.intent) else None
-    return replace(was, commit_version=kept, settled_version=None)
+    def restored(was: PartitionState | None, again: PartitionState) -> PartitionState:
+        return end.put(was, replace(again, commit_version=end.committed(was)))
 
-
-def _rewritten(was: PartitionState, end: StepEnd) -> PartitionState | None:
-    if was.settled_version is None or end.outcome is None:
-        return None
-    return replace(was, commit_version=end.committed(was), settled_version=end.outcome.stands_at)
+    partitions = changed(records.partitions, difference(ords, ranges_of(back)), dropped)
+    again = rollback.again(records, end.step, cut(back, ords), end.outcome.stands_at)
+    return replace(records, partitions=overlaid(partitions, again, restored))

@@ -1,4 +1,4 @@
-"""What is on record of one model: the value that every event changes into another."""
+"""What is on record of one model, and the events that change it into another such value."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.core.check_results import CheckRecord, Quarantine
+from penstock.core.check_results import Checked, CheckRecord, InvariantReport, Quarantine
+from penstock.core.checks import OnFailure
 from penstock.core.columns.typed import TypedValue, read_typed
 from penstock.core.model import Fingerprint
-from penstock.core.partitions.partition import Grain, Grid
-from penstock.core.partitions.ranges import Ranges, of_numbers
+from penstock.core.partitions.partition import Grid
+from penstock.core.partitions.ranges import Ranges, intersection, of_numbers
 from penstock.core.records import Status, StepRecord, WatermarkChange
 from penstock.core.steps.step import Intent, Outcome, StepFailure, StepKind
 from penstock.state.transitions.runs import Runs
-from penstock.state.transitions.verdict import RecordedChecks
 
 BUILDS = (StepKind.BUILD, StepKind.SEED)
 """The kinds of steps that make rows from inputs."""
@@ -25,6 +25,8 @@ after it and ended before it, they make it no older."""
 
 REMAKES = (StepKind.CREATE, StepKind.REWRITE)
 """The kinds after which all of a table lies otherwise."""
+
+RECOVER = "recover"  # what the history says triggered a step that recovery ended
 
 Key = tuple[int, int]
 """A flag: the number of its step and that of its partition."""
@@ -45,6 +47,41 @@ class PartitionState:
     commit_version: int | None = None
     settled_version: int | None = None
     executed_at: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedChecks:
+    """What was recorded of a step's checks, without what each of them said.
+
+    `failed` are partitions of the step, `gates` the checks after it that failed, with theirs.
+    """
+
+    mode: OnFailure
+    version: int | None = None
+    failure: StepFailure | None = None
+    failed: Ranges = ()
+    gates: tuple[tuple[str, Ranges], ...] = ()
+
+    @classmethod
+    def of(cls, checked: Checked, intent: Intent) -> RecordedChecks:
+        """Take over what was recorded of a step."""
+        ords = ords_of(intent)
+        return cls(
+            mode=checked.mode,
+            version=checked.version,
+            failure=checked.failure,
+            failed=intersection(checked.failed, ords) if checked.failure else (),
+            gates=tuple(
+                (result.name, result.failed_ords(intent.grid, ords))
+                for result in checked.report.after
+                if result.failed_gate
+            ),
+        )
+
+    @property
+    def blocks(self) -> bool:
+        """Whether nothing of the partitions that failed was written."""
+        return self.failure is not None and self.mode is OnFailure.BLOCK
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +115,25 @@ class StoredStep:
     def target(self) -> str:
         """The name under which its target is leased."""
         return str(self.intent.table)
+
+    @property
+    def end(self) -> dt.datetime:
+        """When it ended; raises `ValueError` while it runs."""
+        if self.ended is None:
+            raise ValueError(f"step {self.intent.step} has not ended")
+        return self.ended
+
+    @property
+    def blocks(self) -> bool:
+        """Whether nothing of the partitions that failed their checks was written."""
+        return self.verdict is not None and self.verdict.blocks
+
+    @property
+    def failing(self) -> Ranges:
+        """The partitions that are FAILED although the step made a commit."""
+        if self.verdict is None or self.verdict.failure is None or self.intent.kind not in BUILDS:
+            return ()
+        return self.verdict.failed
 
     @property
     def record(self) -> StepRecord:
@@ -156,11 +212,6 @@ class ModelState:
     quarantines: Mapping[int, QuarantineState] = field(default_factory=dict)
 
     @property
-    def is_whole(self) -> bool:
-        """Whether the model is one partition."""
-        return self.grid.grain is Grain.WHOLE
-
-    @property
     def current_watermarks(self) -> dict[tuple[str, str], TypedValue]:
         """The values that count now, by input and column."""
         newest = {(each.input, each.column): each.value for each in self.watermarks}
@@ -177,6 +228,103 @@ class ModelState:
         return replace(self, steps={**self.steps, step.seq: step})
 
 
-def is_whole(intent: Intent) -> bool:
-    """Whether the step's model is one partition."""
-    return intent.grid.grain is Grain.WHOLE
+def ords_of(intent: Intent) -> Ranges:
+    """Give the partitions of a step as numbers; a whole table is the number 0."""
+    return ((0, 0),) if intent.grid.is_whole else intent.ords
+
+
+# What can happen to the records of a model.
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """A step was written as RUNNING, with the number that its intent has."""
+
+    intent: Intent
+    started: dt.datetime
+    executed_by: str = ""
+    lease_token: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A step made its commit, or had none to make.
+
+    With `by_time`, for steps that only the logs tell of, what is newer than the step is told by the
+    time and not by the number.
+    """
+
+    step_seq: int
+    at: dt.datetime
+    outcome: Outcome
+    recovered: bool = False
+    by_time: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A step made no commit; one that was `skipped` never began, because of a check."""
+
+    step_seq: int
+    at: dt.datetime
+    failure: StepFailure
+    recovered: bool = False
+    skipped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """A step that was called failed has landed: it makes room for what is to be written anew."""
+
+    step_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChecksRecorded:
+    """The checks of a running step were looked at; its end goes by them."""
+
+    step_seq: int
+    at: dt.datetime
+    checked: Checked
+
+
+@dataclass(frozen=True, slots=True)
+class ChecksSettled:
+    """The pending checks of a step that ended were looked at, or a rollback is due no more."""
+
+    step_seq: int
+    at: dt.datetime
+    checked: Checked
+
+
+@dataclass(frozen=True, slots=True)
+class ChecksNoted:
+    """`penstock check` looked at a model."""
+
+    run: str
+    at: dt.datetime
+    report: InvariantReport
+    partitions: tuple[str, ...]
+    version: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FlagsClosed:
+    """A person, or a check that passes now, closed flags of the model."""
+
+    keys: tuple[Key, ...]
+    at: dt.datetime
+    why: str
+    who: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineDropped:
+    """The rows that a step had kept are gone."""
+
+    step_seq: int
+    at: dt.datetime
+
+
+OfStep = Finished | Failed | GivenUp | ChecksRecorded | ChecksSettled | QuarantineDropped
+Event = Began | OfStep | ChecksNoted | FlagsClosed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from penstock.core.checks import OnFailure
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.ranges import (
     Ranges,
@@ -14,8 +15,7 @@ from penstock.core.partitions.ranges import (
     union,
 )
 from penstock.core.records import Status
-from penstock.core.steps.step import Intent, StepFailure
-from penstock.state.transitions.checks import undoes_failure
+from penstock.core.steps.step import Intent, StepFailure, StepKind
 from penstock.state.transitions.model_state import (
     BUILDS,
     REMAKES,
@@ -23,20 +23,15 @@ from penstock.state.transitions.model_state import (
     ModelState,
     PartitionState,
     StoredStep,
-    is_whole,
+    ords_of,
 )
 from penstock.state.transitions.runs import (
     Runs,
-    compared,
-    cut,
     joined,
     newest,
-    overlaid,
     ranges_of,
     spread,
 )
-from penstock.state.transitions.step_end import StepEnd, executed, written
-from penstock.state.transitions.verdict import ords_of
 
 ROLLED_BACK = StepFailure("rolled-back", "undone with partitions of the same step that failed")
 
@@ -47,6 +42,11 @@ class Restored:
 
     step_seq: int
     fingerprint: Fingerprint
+
+
+def undoes_failure(intent: Intent) -> bool:
+    """Whether a rollback takes back rows that failed a gate, so that its records stay FAILED."""
+    return intent.kind is StepKind.ROLLBACK and intent.on_failure == OnFailure.ROLLBACK
 
 
 def undone(records: ModelState, step: StoredStep) -> ModelState:
@@ -114,46 +114,19 @@ def parts(
     return ((None, difference(ords, others)), (ROLLED_BACK, others))
 
 
-def rolled_back(
-    records: ModelState, end: StepEnd, closes: tuple[Key, ...], *, is_ours: bool
-) -> ModelState:
-    """Give the records that were there before, and a history that says so."""
-    step, outcome = end.step, end.outcome
-    if outcome is None:
-        return records
-    back = restored(records, step.intent)
-    ords = written_since(records, step, ranges_of(back), is_ours=is_ours)
-    runs = written(step.intent, outcome, ords)
-    rows = tuple(
-        replace(each, fingerprint=was.fingerprint if was else each.fingerprint)
-        for failure, part in parts(step.intent, closes, ords)
-        for low, high, got, was in compared(cut(runs, part), cut(back, part))
-        if got is not None
-        for each in executed(step, ((low, high, got),), failure)
-    )
-    partitions = records.partitions
-    if is_ours:
-        left = None
-        if is_whole(step.intent) or undoes_failure(step.intent):
-            status = Status.FAILED if undoes_failure(step.intent) else Status.SUCCESS
-            left = PartitionState(status, step.seq)
-        gone = difference(ords, ranges_of(back))
-        partitions = end.dropped(partitions, gone, left)
-        partitions = overlaid(partitions, _again(records, end, cut(back, ords)), end.restored)
-    return replace(records, partitions=partitions, history=records.history + rows)
-
-
-def _again(records: ModelState, end: StepEnd, back: Runs[Restored]) -> Runs[PartitionState]:
+def again(
+    records: ModelState, step: StoredStep, back: Runs[Restored], stands_at: int | None
+) -> Runs[PartitionState]:
     """Give what comes back: FAILED where its rows are flagged, or undone with rows that failed."""
-    undone = ords_of(end.intent) if undoes_failure(end.intent) else ()
+    undone = ords_of(step.intent) if undoes_failure(step.intent) else ()
     result: list[tuple[int, int, PartitionState]] = []
     for low, high, was in back:
         state = PartitionState(
             status=Status.SUCCESS,
-            last_step_seq=end.step.seq,
+            last_step_seq=step.seq,
             fingerprint=was.fingerprint,
             step_seq=was.step_seq,
-            settled_version=end.outcome.stands_at if end.outcome else None,
+            settled_version=stands_at,
             executed_at=records.steps[was.step_seq].ended,
         )
         bad = intersection(((low, high),), union(records.open_flags_of(was.step_seq), undone))

@@ -16,11 +16,7 @@ Runs = tuple[tuple[int, int, V], ...]
 
 
 def ranges_of(runs: Iterable[tuple[int, int, object]]) -> Ranges:
-    """Give the numbers of which anything is known.
-
-    >>> ranges_of(((1, 2, "a"), (3, 3, "b")))
-    ((1, 3),)
-    """
+    """Give the numbers of which anything is known."""
     return merged((low, high) for low, high, _ in runs)
 
 
@@ -47,11 +43,7 @@ def cut(runs: Runs[V], ranges: Ranges) -> Runs[V]:
 
 
 def filled(runs: Runs[V], ranges: Ranges) -> tuple[tuple[int, int, V | None], ...]:
-    """Give what is known of some numbers, None where nothing is.
-
-    >>> filled(((2, 2, "a"),), ((1, 3),))
-    ((1, 1, None), (2, 2, 'a'), (3, 3, None))
-    """
+    """Give what is known of some numbers, None where nothing is."""
     known = cut(runs, ranges)
     gaps = [(low, high, None) for low, high in difference(ranges, ranges_of(known))]
     return tuple(sorted((*known, *gaps), key=_low))
@@ -75,18 +67,15 @@ def changed(runs: Runs[V], ranges: Ranges, change: Callable[[V | None], V | None
     ((1, 1, 7), (2, 2, 8), (3, 3, 1))
     """
     inside = ((low, high, change(value)) for low, high, value in filled(runs, ranges))
-    outside = cut(runs, difference(_reach(runs), ranges))
+    reach: Ranges = ((runs[0][0], runs[-1][1]),) if runs else ()
+    outside = cut(runs, difference(reach, ranges))
     return joined(
         (*outside, *((low, high, each) for low, high, each in inside if each is not None))
     )
 
 
 def overlaid(runs: Runs[V], over: Runs[T], change: Callable[[V | None, T], V]) -> Runs[V]:
-    """Change what is known where there is something over it.
-
-    >>> overlaid(((1, 2, 7),), ((2, 3, 1),), lambda known, more: (known or 0) + more)
-    ((1, 1, 7), (2, 2, 8), (3, 3, 1))
-    """
+    """Change what is known where there is something over it."""
     result: list[tuple[int, int, V]] = []
     for low, high, known, new in compared(runs, over):
         if new is not None:
@@ -139,10 +128,6 @@ def compared(old: Runs[V], new: Runs[T]) -> Iterator[tuple[int, int, V | None, T
         is_now = new[after][2] if after < len(new) and new[after][0] <= start else None
         if was is not None or is_now is not None:
             yield start, stop - 1, was, is_now
-
-
-def _reach(runs: Runs[V]) -> Ranges:
-    return ((runs[0][0], runs[-1][1]),) if runs else ()
 
 
 def _low(run: tuple[int, int, object]) -> int:

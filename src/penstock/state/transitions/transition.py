@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import assert_never
@@ -9,11 +11,12 @@ from typing import assert_never
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
 from penstock.core.partitions.ranges import intersection, of_numbers
-from penstock.core.records import Status
-from penstock.state.transitions.check_history import Asked, records_of
-from penstock.state.transitions.checks import closed, fails, opened_flags
+from penstock.core.records import ModelRecord, Status, WatermarkChange
+from penstock.core.steps.step import Intent, Outcome
+from penstock.core.steps.window import Watermark
+from penstock.state.transitions.checks import Asked, closed, opened_flags, records_of
 from penstock.state.transitions.ending import failed, finished
-from penstock.state.transitions.events import (
+from penstock.state.transitions.model_state import (
     Began,
     ChecksNoted,
     ChecksRecorded,
@@ -23,18 +26,15 @@ from penstock.state.transitions.events import (
     Finished,
     FlagsClosed,
     GivenUp,
-    OfStep,
-    QuarantineDropped,
-    WatermarkSet,
-)
-from penstock.state.transitions.model_state import (
     ModelState,
     PartitionState,
+    QuarantineDropped,
     QuarantineState,
+    RecordedChecks,
     StoredStep,
+    TargetState,
 )
 from penstock.state.transitions.runs import changed
-from penstock.state.transitions.verdict import RecordedChecks
 
 
 def apply(records: ModelState, event: Event) -> ModelState:
@@ -44,49 +44,34 @@ def apply(records: ModelState, event: Event) -> ModelState:
     """
     match event:
         case Began():
-            return records.with_step(
-                StoredStep(event.intent, event.started, event.executed_by, event.lease_token)
-            )
+            step = StoredStep(event.intent, event.started, event.executed_by, event.lease_token)
+            return records.with_step(step)
+        case Finished():
+            return finished(records, event)
+        case Failed():
+            return failed(records, event)
+        case GivenUp():
+            return _given_up(records, records.steps[event.step_seq])
+        case ChecksRecorded():
+            return _recorded(records, event)
+        case ChecksSettled():
+            return _settled(records, event)
         case ChecksNoted():
             asked = Asked(records.model, event.run, event.partitions, records.grid)
             batch = records_of(asked, event.report, event.version, event.at)
             return replace(records, results=(*records.results, batch))
         case FlagsClosed():
             return _forgiven(records, event)
-        case WatermarkSet():
-            return replace(records, watermarks=(*records.watermarks, event.change))
-        case _:
-            return _of_step(records, event)
-
-
-def _of_step(records: ModelState, event: OfStep) -> ModelState:
-    match event:
-        case Finished():
-            return finished(records, event)
-        case Failed():
-            return failed(records, event)
-        case GivenUp():
-            return _given_up(records, event)
-        case ChecksRecorded():
-            return _recorded(records, event)
-        case ChecksSettled():
-            return _settled(records, event)
         case QuarantineDropped():
             return _dropped(records, event)
         case _ as never:
             assert_never(never)
 
 
-def given_up(step: str) -> str:
-    """Give the name of a step that was called failed before its commit was found to have landed."""
-    return f"{step}/given-up"
-
-
-def _given_up(records: ModelState, event: GivenUp) -> ModelState:
-    step = records.steps[event.step_seq]
-    return records.with_step(
-        replace(step, intent=replace(step.intent, step=given_up(step.intent.step)))
-    )
+def _given_up(records: ModelState, step: StoredStep) -> ModelState:
+    """Rename a step that was called failed before its commit was found to have landed."""
+    renamed = replace(step.intent, step=f"{step.intent.step}/given-up")
+    return records.with_step(replace(step, intent=renamed))
 
 
 def _recorded(records: ModelState, event: ChecksRecorded | ChecksSettled) -> ModelState:
@@ -94,21 +79,16 @@ def _recorded(records: ModelState, event: ChecksRecorded | ChecksSettled) -> Mod
     step = records.steps[event.step_seq]
     if step.verdict is not None:
         return records
-    checked, intent = event.checked, step.intent
+    checked, intent, quarantines = event.checked, step.intent, records.quarantines
     batch = records_of(Asked.by(intent), checked.report, checked.version, event.at)
-    verdict = RecordedChecks.of(checked, intent)
+    if checked.quarantine is not None:
+        kept = replace(checked.quarantine, step=intent.step, model=intent.model)
+        quarantines = {**quarantines, step.seq: QuarantineState(kept)}
     return replace(
-        records.with_step(replace(step, verdict=verdict)),
+        records.with_step(replace(step, verdict=RecordedChecks.of(checked, intent))),
         results=(*records.results, batch),
-        quarantines={**records.quarantines, **_kept(step, checked)},
+        quarantines=quarantines,
     )
-
-
-def _kept(step: StoredStep, checked: Checked) -> dict[int, QuarantineState]:
-    if checked.quarantine is None:
-        return {}
-    kept = replace(checked.quarantine, step=step.intent.step, model=step.intent.model)
-    return {step.seq: QuarantineState(kept)}
 
 
 def _settled(records: ModelState, event: ChecksSettled) -> ModelState:
@@ -124,7 +104,7 @@ def _settled(records: ModelState, event: ChecksSettled) -> ModelState:
     if verdict is None or verdict.failure is None:
         return records.with_step(step)
     step = replace(step, status=Status.FAILED, failure=verdict.failure)
-    return _failed_late(records.with_step(step), step, verdict, event)
+    return _failed_late(records.with_step(step), step, verdict, event.at)
 
 
 def _letting_stay(
@@ -138,7 +118,7 @@ def _letting_stay(
 
 
 def _failed_late(
-    records: ModelState, step: StoredStep, verdict: RecordedChecks, event: ChecksSettled
+    records: ModelState, step: StoredStep, verdict: RecordedChecks, at: dt.datetime
 ) -> ModelState:
     """Make partitions FAILED whose rows are still the step's own, and flag them."""
 
@@ -147,16 +127,16 @@ def _failed_late(
         return replace(was, status=Status.FAILED) if was is not None and is_own else was
 
     late = tuple(
-        replace(each, low=low, high=high, at=event.at, failure=verdict.failure)
+        replace(each, low=low, high=high, at=at, failure=verdict.failure)
         for each in records.history
         if each.step_seq == step.seq
         for low, high in intersection(((each.low, each.high),), verdict.failed)
     )
     return replace(
         records,
-        partitions=changed(records.partitions, fails(step.intent, verdict), after),
+        partitions=changed(records.partitions, step.failing, after),
         history=records.history + late,
-        flags={**records.flags, **opened_flags(step, verdict.failed, event.at)},
+        flags={**records.flags, **opened_flags(step, verdict.failed, at)},
     )
 
 
@@ -188,3 +168,86 @@ def _dropped(records: ModelState, event: QuarantineDropped) -> ModelState:
         return records
     gone = replace(known, dropped=event.at)
     return replace(records, quarantines={**records.quarantines, event.step_seq: gone})
+
+
+def record_after(
+    before: ModelRecord | None,
+    intent: Intent,
+    outcome: Outcome,
+    checked: Checked | None,
+    at: dt.datetime,
+) -> ModelRecord:
+    """Give the record after one more step that ended well, as far as the record before tells.
+
+    For the run itself, which goes on with what its own steps left.
+    """
+    seq, records = intent.step_seq, apply(_known(before, intent), Began(intent, at))
+    if checked is not None:
+        records = apply(records, ChecksRecorded(seq, at, checked))
+    records = apply(records, Finished(seq, at, outcome))
+    step, states = records.steps[seq], [state for _, _, state in records.partitions]
+    has_built = any(state.step_seq == seq for state in states)
+    record = before or ModelRecord(intent.model, step.status, seq)
+    record = _built(record, step, outcome) if has_built else record
+    status = states[0].status if records.grid.is_whole else step.status
+    known = states[0].fingerprint if records.grid.is_whole else record.fingerprint
+    current = sorted(records.current_watermarks.items())
+    return replace(
+        record,
+        status=status,
+        failure=(step.failure or record.failure) if status is Status.FAILED else None,
+        last_step_seq=seq,
+        fingerprint=intent.fingerprint if has_built else known,
+        table_id=outcome.table_id,
+        commit_version=_greatest(state.commit_version for state in states),
+        settled_version=_greatest(state.settled_version for state in states),
+        watermarks=tuple(Watermark(name, column, value) for (name, column), value in current),
+        high_time=records.targets[step.target].high_time,
+    )
+
+
+def _known(before: ModelRecord | None, intent: Intent) -> ModelState:
+    """Give the records of a model as far as its record tells; of many partitions as of one."""
+    if before is None:
+        return ModelState(intent.model, intent.grid)
+    state = PartitionState(
+        status=before.status,
+        last_step_seq=before.last_step_seq,
+        fingerprint=before.fingerprint,
+        step_seq=before.step_seq,
+        commit_version=before.commit_version,
+        settled_version=before.settled_version,
+        executed_at=before.executed_at,
+    )
+    watermarks = (
+        WatermarkChange(intent.model, m.input, m.column, str(m.value), intent.run_timestamp)
+        for m in before.watermarks
+    )
+    target = TargetState(before.table_id, before.settled_version, before.high_time)
+    return ModelState(
+        intent.model,
+        intent.grid,
+        partitions=((0, 0, state),),
+        watermarks=tuple(watermarks),
+        targets={str(intent.table): target},
+    )
+
+
+def _built(record: ModelRecord, step: StoredStep, outcome: Outcome) -> ModelRecord:
+    """Add the step whose rows are there, and what it left unread of its pins."""
+    return replace(
+        record,
+        step=step.intent.step,
+        step_seq=step.seq,
+        pins={given.input: given.pin for given in step.intent.inputs},
+        executed_at=step.ended,
+        duration_ms=step.duration_ms,
+        rows_written=outcome.rows.written,
+        bytes_written=outcome.bytes_written,
+        cut_at=step.intent.cut_at,
+        passed_by=step.intent.passed_by,
+    )
+
+
+def _greatest(versions: Iterable[int | None]) -> int | None:
+    return max((version for version in versions if version is not None), default=None)

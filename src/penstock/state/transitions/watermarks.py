@@ -11,8 +11,6 @@ from penstock.core.steps.step import Intent, Outcome, StepKind
 from penstock.core.steps.window import Watermark
 from penstock.state.transitions.model_state import BUILDS, ModelState
 
-Current = Mapping[tuple[str, str], TypedValue]
-
 
 def moves(intent: Intent, records: ModelState, at: dt.datetime) -> tuple[WatermarkChange, ...]:
     """Give the changes that a success leaves: only upwards, unless the intent says otherwise.
@@ -22,7 +20,12 @@ def moves(intent: Intent, records: ModelState, at: dt.datetime) -> tuple[Waterma
     """
     current = records.current_watermarks
     if intent.kind is StepKind.ROLLBACK:
-        return _returns(intent, current, _before(intent, records), at)
+        now, before = {k: str(v) for k, v in current.items()}, _before(intent, records)
+        return tuple(
+            _change(intent, *key, at, before.get(key))
+            for key in sorted({*now, *before})
+            if now.get(key) != before.get(key)
+        )
     wanted = {(watermark.input, watermark.column): watermark for watermark in intent.watermarks}
     changes = [
         _change(intent, watermark.input, watermark.column, at, str(watermark.value))
@@ -63,20 +66,6 @@ def _before(intent: Intent, records: ModelState) -> Mapping[tuple[str, str], str
         if counts or by_hand:
             found[change.input, change.column] = change.value
     return found
-
-
-def _returns(
-    intent: Intent,
-    current: Current,
-    before: Mapping[tuple[str, str], str | None],
-    at: dt.datetime,
-) -> tuple[WatermarkChange, ...]:
-    now = {key: str(value) for key, value in current.items()}
-    return tuple(
-        _change(intent, *key, at, before.get(key))
-        for key in sorted({*now, *before})
-        if now.get(key) != before.get(key)
-    )
 
 
 def _moves(watermark: Watermark, now: TypedValue | None, *, lowers: bool) -> bool:

@@ -27,20 +27,11 @@ _NULL, _OTHER = "null", "other"
 _WHOLE, _SCALE = 20, 18  # digits of a decimal that every other number of these can be widened to
 _NUMBERS = {_INTEGER, _DECIMAL, _FLOAT, _NULL}
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ)
-_OF_TEXT = {exp.Lower: _TEXT, exp.Upper: _TEXT, exp.Trim: _TEXT, exp.Length: _INTEGER}
 _MEANS = (exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
 
 
 def is_harmless(condition: str, columns: Schema) -> bool:
-    """Whether a condition is true, false or NULL for all rows with these columns.
-
-    >>> from penstock.core.columns.schema import Column
-    >>> columns = Schema((Column("n", "bigint"), Column("t", "string")))
-    >>> is_harmless("MIN(n) >= 0 AND max(t) IS NOT NULL", columns)
-    True
-    >>> is_harmless("10 / n > 1", columns), is_harmless("t > 5", columns)
-    (False, False)
-    """
+    """Whether a condition is true, false or NULL for all rows with these columns."""
     try:
         tree = parse_one(condition, dialect="spark")
     except (SqlglotError, RecursionError):
@@ -50,13 +41,9 @@ def is_harmless(condition: str, columns: Schema) -> bool:
 
 def _kind(node: exp.Expr, columns: Schema) -> str:
     """Give the kind of an expression's values, "" if it could fail or is not known."""
-    if isinstance(node, exp.Paren):
-        return _kind(node.this, columns)
-    return _of_value(node, columns) or _of_truth(node, columns) or _of_call(node, columns)
-
-
-def _of_value(node: exp.Expr, columns: Schema) -> str:
     match node:
+        case exp.Paren():
+            return _kind(node.this, columns)
         case exp.Column():
             return _of_column(node, columns)
         case exp.Literal():
@@ -67,9 +54,16 @@ def _of_value(node: exp.Expr, columns: Schema) -> str:
             return _BOOLEAN
         case exp.Null():
             return _NULL
-        case exp.Cast(this=exp.Literal() as inner) if inner.is_string:
-            return _of_cast(node, inner)
-    return ""
+        case exp.Cast(this=exp.Literal() as inner) if inner.is_string:  # DATE '2024-12-01'
+            kind = node.to.sql("spark").lower()
+            is_time = kind in TIMES and calendar.instant(str(inner.this)) is not None
+            return kind if is_time else ""
+        case exp.AggFunc():
+            return _of_aggregate(node, columns)
+        case exp.Lower() | exp.Upper() | exp.Trim() | exp.Length() if _is_plain(node):
+            gives = _INTEGER if isinstance(node, exp.Length) else _TEXT
+            return _all({_TEXT, _NULL}, [node.this], columns, gives)
+    return _of_truth(node, columns) or _of_floats(node, columns)
 
 
 def _of_truth(node: exp.Expr, columns: Schema) -> str:
@@ -85,17 +79,10 @@ def _of_truth(node: exp.Expr, columns: Schema) -> str:
         case exp.In() if not node.args.get("query") and not node.args.get("unnest"):
             return _compared([node.this, *node.expressions], columns)
         case exp.Like() | exp.ILike():
-            return _of_pattern(node, columns)
+            pattern = node.args.get("expression")
+            is_plain = isinstance(pattern, exp.Literal) and "\\" not in str(pattern.this)
+            return _all({_TEXT, _NULL}, [node.this], columns, _BOOLEAN) if is_plain else ""
     return _compared([node.left, node.right], columns) if isinstance(node, _COMPARISONS) else ""
-
-
-def _of_call(node: exp.Expr, columns: Schema) -> str:
-    if isinstance(node, exp.AggFunc):
-        return _of_aggregate(node, columns)
-    gives = next((kind for call, kind in _OF_TEXT.items() if isinstance(node, call)), "")
-    if gives:
-        return _all({_TEXT, _NULL}, [node.this], columns, gives) if _is_plain(node) else ""
-    return _of_float_arithmetic(node, columns)
 
 
 def _of_column(node: exp.Column, columns: Schema) -> str:
@@ -125,48 +112,33 @@ def _of_literal(node: exp.Literal) -> str:
     return _DECIMAL if "." in str(node.this) else _INTEGER
 
 
-def _of_cast(node: exp.Cast, inner: exp.Literal) -> str:
-    """Give the type of a literal such as `DATE '2024-12-01'`."""
-    kind = node.to.sql("spark").lower()
-    is_time = kind in TIMES and calendar.instant(str(inner.this)) is not None
-    return kind if is_time else ""
-
-
-def _of_pattern(node: exp.Expr, columns: Schema) -> str:
-    pattern = node.args.get("expression")
-    is_plain = isinstance(pattern, exp.Literal) and "\\" not in str(pattern.this)
-    return _all({_TEXT, _NULL}, [node.this], columns, _BOOLEAN) if is_plain else ""
-
-
 def _of_aggregate(node: exp.Expr, columns: Schema) -> str:
-    inner = node.this
     if node.find(exp.Distinct) is not None or not _is_plain(node):
         return ""
     if isinstance(node, exp.Count):
-        is_known = isinstance(inner, exp.Star) or _kind(inner, columns)
+        is_known = isinstance(node.this, exp.Star) or _kind(node.this, columns)
         return _INTEGER if is_known else ""
-    kind = _kind(inner, columns)
-    if isinstance(node, exp.Min | exp.Max):
-        return kind if kind not in {_OTHER, _NULL} else ""
-    if isinstance(node, exp.CountIf):
-        return _INTEGER if kind == _BOOLEAN else ""
-    if isinstance(node, exp.Sum):
-        return kind if kind in _NUMBERS else ""
-    is_mean = isinstance(node, _MEANS)
-    return _FLOAT if is_mean and kind in {_INTEGER, _FLOAT} else ""
+    kind = _kind(node.this, columns)
+    match node:
+        case exp.Min() | exp.Max():
+            return kind if kind not in {_OTHER, _NULL} else ""
+        case exp.CountIf():
+            return _INTEGER if kind == _BOOLEAN else ""
+        case exp.Sum():
+            return kind if kind in _NUMBERS else ""
+    return _FLOAT if isinstance(node, _MEANS) and kind in {_INTEGER, _FLOAT} else ""
 
 
-def _of_float_arithmetic(node: exp.Expr, columns: Schema) -> str:
+def _of_floats(node: exp.Expr, columns: Schema) -> str:
     """Give floating point for what does not overflow: `a * 2.5e0`, and division by a number."""
-    if isinstance(node, exp.Abs):
-        return _all({_FLOAT}, [node.this], columns, _FLOAT)
-    if isinstance(node, exp.Div):
-        by = node.right
-        is_number = isinstance(by, exp.Literal) and not by.is_string and float(by.this) != 0
-        return _all({_INTEGER, _FLOAT}, [node.left], columns, _FLOAT) if is_number else ""
-    if isinstance(node, exp.Add | exp.Sub | exp.Mul):
-        kinds = {_kind(node.left, columns), _kind(node.right, columns)}
-        return _FLOAT if _FLOAT in kinds and kinds <= _NUMBERS else ""
+    match node:
+        case exp.Abs():
+            return _all({_FLOAT}, [node.this], columns, _FLOAT)
+        case exp.Div(expression=exp.Literal() as by) if not by.is_string and float(by.this) != 0:
+            return _all({_INTEGER, _FLOAT}, [node.left], columns, _FLOAT)
+        case exp.Add() | exp.Sub() | exp.Mul():
+            kinds = {_kind(node.left, columns), _kind(node.right, columns)}
+            return _FLOAT if _FLOAT in kinds and kinds <= _NUMBERS else ""
     return ""
 
 

@@ -1,9 +1,11 @@
-"""Bounds and values that users write, as SQL that compares exactly in a column's type."""
+"""Values as texts: literals of SQL in a column's type, and figures for people."""
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 
 from penstock.core.names import literal
 from penstock.core.partitions import calendar
@@ -12,10 +14,8 @@ from penstock.core.partitions.partition import literal_at
 INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 FLOATS = frozenset({"float", "double"})
 TIMES = frozenset({"date", "timestamp", "timestamp_ntz"})
-_TEXTS = ("string", "char", "varchar")
 _DIGITS = 38
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
-_BOOLEANS = ("true", "false")
 
 
 def literal_of(text: str, kind: str) -> str:
@@ -28,7 +28,11 @@ def literal_of(text: str, kind: str) -> str:
     >>> literal_of("2024-12-02", "date"), literal_of("2024-12-02", "timestamp")
     ("DATE '2024-12-02'", "TIMESTAMP '2024-12-02T00:00:00.000000Z'")
     """
-    return _exact(text.strip(), kind) or _spelled(text, kind)
+    if found := _exact(text.strip(), kind):
+        return found
+    if is_text(kind):
+        return literal(text)
+    return f"CAST({literal(text)} AS {re.sub(' collate .*', '', kind)})"
 
 
 def one_zero(value: str, kind: str) -> str:
@@ -42,14 +46,19 @@ def is_value(text: str, kind: str) -> bool:
     >>> is_value("1.5", "int"), is_value("0.1", "decimal(10,2)"), is_value("x", "string")
     (False, True, True)
     """
-    if is_exact(kind):
-        return _number(text.strip()) is not None and _holds(kind, Decimal(text))
-    return _exact(text.strip(), kind) is not None or is_text(kind)
+    if _exact(text.strip(), kind) is None:
+        return is_text(kind)
+    if not is_exact(kind):
+        return True
+    # Spark widens integers, decimals not at all.
+    before, _, after = f"{abs(Decimal(text)):f}".partition(".")
+    whole, scale = decimal_of(kind)
+    return len(before) <= whole and len(after.rstrip("0")) <= scale
 
 
 def is_text(kind: str) -> bool:
     """Whether a type is one of texts, of any length and collation."""
-    return kind.startswith(_TEXTS)
+    return kind.startswith(("string", "char", "varchar"))
 
 
 def is_exact(kind: str) -> bool:
@@ -68,63 +77,128 @@ def decimal_of(kind: str) -> tuple[int, int]:
 
 
 def _exact(text: str, kind: str) -> str | None:
-    if is_exact(kind):
-        return _number(text)
-    if kind in FLOATS:
-        return _rounded(text, kind)
+    """Give a literal that loses nothing, None for a text that is no value of the type."""
     if kind in TIMES:
-        return _time(text, kind)
-    if kind == "boolean" and text.lower() in _BOOLEANS:
-        return text.lower()
-    return None
-
-
-def _number(text: str) -> str | None:
-    """Give a number that loses nothing: Spark widens both sides."""
+        place = calendar.instant(text)
+        if place is None:
+            return None
+        if kind == "date" and place % calendar.DAY:
+            kind = "timestamp_ntz"  # Spark then compares the day's midnight
+        return literal_at(place, kind)
+    if kind == "boolean":
+        return text.lower() if text.lower() in ("true", "false") else None
     try:
         number = Decimal(text)
     except InvalidOperation:
         return None
-    if not number.is_finite():
+    if kind in FLOATS:  # the nearest number of the type; the negative zero is the other one
+        return f"CAST('{'NaN' if number.is_nan() else number or 0}' AS {kind})"
+    if not is_exact(kind) or not number.is_finite():
         return None
-    plain = f"{number:f}"
-    if len(plain.lstrip("-").replace(".", "")) > _DIGITS:
+    written = f"{number:f}"
+    if len(written.lstrip("-").replace(".", "")) > _DIGITS:
         return None
-    if "." in plain:
-        plain += "BD"
-    return f"({plain})" if plain.startswith("-") else plain
+    written += "BD" if "." in written else ""
+    return f"({written})" if number.is_signed() else written
 
 
-def _holds(kind: str, number: Decimal) -> bool:
-    """Whether a type has the number's digits; Spark then widens integers, decimals not at all."""
-    before, _, after = f"{abs(number):f}".partition(".")
-    whole, scale = decimal_of(kind)
-    return len(before) <= whole and len(after.rstrip("0")) <= scale
+MESSAGE, DETAILS, CELL = 500, 2_000, 80
+"""How many characters messages, details and cells of samples have at most."""
+
+_MOST_DIGITS = 6
+_UNITS = {"d": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000}
+_SECOND = 1_000_000
 
 
-def _rounded(text: str, kind: str) -> str | None:
-    """Give the nearest number of the type; the negative zero is the other one."""
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        return None
-    if number.is_nan():
-        return f"CAST('NaN' AS {kind})"
-    if number.is_infinite():
-        return f"CAST('{'-' if number < 0 else ''}Infinity' AS {kind})"
-    return f"CAST('{number or 0}' AS {kind})"
+def counted(number: int, one: str) -> str:
+    """Write a count with its noun.
+
+    >>> counted(1, "row"), counted(0, "row")
+    ('1 row', '0 rows')
+    """
+    return f"{number} {one if number == 1 else one + 's'}"
 
 
-def _time(text: str, kind: str) -> str | None:
-    place = calendar.instant(text)
-    if place is None:
-        return None
-    if kind == "date" and place % calendar.DAY:
-        kind = "timestamp_ntz"  # Spark then compares the day's midnight
-    return literal_at(place, kind)
+def percent(value: Fraction, bound: Fraction | None = None, digits: int = 2) -> str:
+    """Write a percentage with as many digits more as tell it from the bound, at most six.
+
+    >>> percent(Fraction(100, 3), Fraction("33.33")), percent(Fraction(15, 2))
+    ('33.333', '7.50')
+    """
+    for more in range(digits, _MOST_DIGITS):
+        shown = _half_up(value, more)
+        if bound is None or _order(Fraction(shown), bound) == _order(value, bound):
+            return f"{shown:.{more}f}"
+    return f"{_half_up(value, _MOST_DIGITS):.{_MOST_DIGITS}f}"
 
 
-def _spelled(text: str, kind: str) -> str:
-    if is_text(kind):
-        return literal(text)
-    return f"CAST({literal(text)} AS {re.sub(' collate .*', '', kind)})"
+def exactly(bound: Decimal, digits: int = 2) -> str:
+    """Write a bound in full, with at least so many digits.
+
+    >>> exactly(Decimal("5")), exactly(Decimal("33.335"))
+    ('5.00', '33.335')
+    """
+    shown = plain(bound)
+    return shown if len(shown.partition(".")[2]) >= digits else f"{bound:.{digits}f}"
+
+
+def number(value: Fraction) -> str:
+    """Write a mean: whole, or with two digits at most.
+
+    >>> number(Fraction(5, 2)), number(Fraction(100)), number(Fraction(10, 3))
+    ('2.5', '100', '3.33')
+    """
+    return f"{_half_up(value, 2):.2f}".rstrip("0").rstrip(".")
+
+
+def plain(value: Decimal) -> str:
+    """Write a number as a person would: without zeros at its end and without exponent."""
+    return f"{value.normalize():f}"
+
+
+def age(micros: int, limit: int | None = None) -> str:
+    """Write a length of time in its two largest units, or in all that tell it from a limit.
+
+    >>> age(183_600_000_000), age(3_000_000_000), age(0)
+    ('2d 3h', '50m', '0m')
+    >>> age(7_230_000_000, 7_200_000_000)
+    '2h 30s'
+    """
+    parts, rest = [], micros
+    for name, size in _UNITS.items():
+        count, rest = divmod(rest, size)
+        parts.append(f"{count}{name}" if count else "")
+    seconds = f"{rest // _SECOND}.{rest % _SECOND:06}".rstrip("0").rstrip(".")
+    parts.append(f"{seconds}s" if rest else "")
+    shown, sizes = parts, (*_UNITS.values(), 1)
+    for end in (2, 3) if parts[0] else (3,):
+        cut = micros - micros % sizes[end - 1]
+        if limit is None or _order(cut, limit) == _order(micros, limit):
+            shown = parts[:end]
+            break
+    return " ".join(each for each in shown if each) or "0m"
+
+
+def micros_of(span: dt.timedelta) -> int:
+    """Give a length of time in microseconds."""
+    return span // dt.timedelta(microseconds=1)
+
+
+def shortened(text: str, most: int) -> str:
+    """Give a text of at most so many characters; what is cut ends with `…`.
+
+    >>> shortened("abcdef", 4)
+    'abc…'
+    """
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _order(first: Fraction | int, second: Fraction | int) -> int:
+    return (first > second) - (first < second)
+
+
+def _half_up(value: Fraction, digits: int) -> Decimal:
+    """Round half away from zero; exact, whatever the value."""
+    scaled = abs(value) * 10**digits
+    whole = (2 * scaled.numerator + scaled.denominator) // (2 * scaled.denominator)
+    return Decimal(whole if value >= 0 else -whole).scaleb(-digits)

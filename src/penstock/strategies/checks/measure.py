@@ -1,13 +1,89 @@
-"""What a check of a type measures of a group, and what its values mean."""
+"""What a check of a type measures of the rows that count, and what its values mean."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from penstock.core.check_results import CheckStatus
-from penstock.strategies.checks.restriction import Restriction
+from penstock.core.check_results import CheckStatus, GroupValue
+
+COUNT_ALL = "count(*)"
+
+FIGURES = (
+    "avg|bool_and|bool_or|count|count_if|every|max|mean|min|some|std|stddev|stddev_pop|"
+    "stddev_samp|sum|var_pop|var_samp|variance|any"
+)
+"""Aggregates that give one figure of one argument.
+
+NULL counts as no row for them: putting NULL in the place of a row leaves it out.
+"""
+_SIMPLE = re.compile(rf"({FIGURES})\s*\(\s*(?!distinct\b)([^,]*)\)", re.IGNORECASE | re.DOTALL)
+_FILTER = re.compile(r"\bfilter\s*\(\s*where\b", re.IGNORECASE)
+UNREAD = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`]|``)*`|--[^\n]*|/\*.*?\*/"""
+"""A text, a quoted name or a comment (with DOTALL): what stands in it is no SQL."""
+_UNREAD = re.compile(UNREAD, re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Restriction:
+    """The rows that count: those of which `where` is true, or with "" all of them."""
+
+    where: str = ""
+
+    @property
+    def rows(self) -> str:
+        """Count them."""
+        return self.count("") if self.where else COUNT_ALL
+
+    def count(self, condition: str) -> str:
+        """Count those of which a condition is true as well."""
+        both = " AND ".join(bracketed(each) for each in (self.where, condition) if each)
+        return f"count(CASE WHEN {both} THEN 1 END)"
+
+    def only(self, value: str) -> str:
+        """Give a value of the rows that count, and NULL of all others."""
+        return f"CASE WHEN {bracketed(self.where)} THEN {value} END" if self.where else value
+
+    def call(self, aggregate: str) -> str:
+        """Give a user's aggregate call over the rows that count."""
+        if not self.where:
+            return aggregate
+        simple = _SIMPLE.fullmatch(aggregate)
+        if simple and not _FILTER.search(aggregate):
+            # A comment may hide what comes after it on its line.
+            value = _UNREAD.sub(lambda it: " " if it[0][:2] in ("--", "/*") else it[0], simple[2])
+            name, value = simple[1], value.strip()
+            return f"{name}({self.only('1' if value == '*' else value)})"
+        filters = list(_FILTER.finditer(aggregate))
+        if filters and aggregate.endswith(")"):
+            last = filters[-1]
+            both = f"{bracketed(self.where)} AND {bracketed(aggregate[last.end() : -1])}"
+            return f"{aggregate[: last.start()]}FILTER (WHERE {both})"
+        return f"{aggregate} FILTER (WHERE {bracketed(self.where)})"
+
+    def condition(self, text: str, aggregates: tuple[str, ...]) -> str:
+        """Give a condition of a group with every aggregate over the rows that count.
+
+        What stands in quotes and comments is none.
+
+        >>> Restriction("w").condition("sum(a) > 1 and 'sum(a)' <> b", ("sum(a)",))
+        "sum(CASE WHEN (w) THEN a END) > 1 and 'sum(a)' <> b"
+        """
+        wanted = "|".join(map(re.escape, sorted(aggregates, key=len, reverse=True)))
+        pattern = re.compile(rf"({UNREAD})|(?<![\w`.])(?:{wanted})", re.DOTALL)
+        return pattern.sub(lambda found: found[1] or self.call(found[0]), text)
+
+
+def bracketed(condition: str) -> str:
+    """Put a condition into brackets; a comment in it ends with its line.
+
+    >>> bracketed("a > 1")
+    '(a > 1)'
+    """
+    return f"({condition}\n)" if "--" in condition else f"({condition})"
+
 
 ROWS = "rows"
 FAILURES = "failures"
@@ -16,16 +92,6 @@ COPIES = "__penstock_copies"
 
 Values = Mapping[str, str | None]
 """Measured values as canonical texts, by name; None is NULL."""
-
-
-@dataclass(frozen=True, slots=True)
-class GroupVerdict:
-    """What the values of one group mean. `failures` counts rows, where the type counts rows."""
-
-    status: CheckStatus
-    message: str
-    details: str | None = None
-    failures: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +135,7 @@ class Measure:
     """
 
     aggregates: Mapping[str, str]
-    judge: Callable[[GroupMeasures], GroupVerdict]
+    judge: Callable[[GroupMeasures], GroupValue]
     breaks: str = ""
     repeated: tuple[str, ...] = ()
     empty: Values = field(default_factory=dict)
@@ -85,24 +151,32 @@ class Measure:
 def counting(
     kept: Restriction,
     breaks: str,
-    judge: Callable[[GroupMeasures], GroupVerdict],
+    holds: str | Callable[[GroupMeasures], str],
+    wrong: Callable[[GroupMeasures], str],
     also: Mapping[str, str] | None = None,
-    *,
-    spare: bool = False,
 ) -> Measure:
-    """Measure how many rows break a check, and `also` other aggregates."""
+    """Measure how many rows break a check; `holds` and `wrong` are its messages.
+
+    With `also`, aggregates that tell whether any row does, `wrong` is "" where none does.
+    """
+
+    def judge(found: GroupMeasures) -> GroupValue:
+        if (also or found.failures) and (said := wrong(found)):
+            return failed(said, failures=found.failures)
+        return passed(holds if isinstance(holds, str) else holds(found), failures=0)
+
     aggregates = {ROWS: kept.rows, **(also or {}), FAILURES: kept.count(breaks)}
-    return Measure(aggregates, judge, breaks, spare=spare)
+    return Measure(aggregates, judge, breaks, spare=also is not None)
 
 
-def passed(message: str, failures: int | None = None) -> GroupVerdict:
+def passed(message: str, failures: int | None = None) -> GroupValue:
     """Say that it holds."""
-    return GroupVerdict(CheckStatus.PASSED, message, failures=failures)
+    return GroupValue("", CheckStatus.PASSED, message=message, failures=failures)
 
 
-def failed(message: str, details: str | None = None, failures: int | None = None) -> GroupVerdict:
+def failed(message: str, details: str | None = None, failures: int | None = None) -> GroupValue:
     """Say that it does not hold."""
-    return GroupVerdict(CheckStatus.FAILED, message, details, failures)
+    return GroupValue("", CheckStatus.FAILED, {}, message, details, failures)
 
 
 def text(aggregate: str) -> str:
@@ -112,7 +186,7 @@ def text(aggregate: str) -> str:
 
 def verdict_by_bounds(
     noun: str, value: int, minimum: int | None, maximum: int | None
-) -> GroupVerdict:
+) -> GroupValue:
     """Judge a number by inclusive bounds.
 
     >>> [verdict_by_bounds("rows", n, 5, 9).message for n in (4, 5, 10)]

@@ -1,34 +1,31 @@
-"""Typed checks: one of twelve rules in, what it measures and how it is judged out."""
+"""Typed checks: what one measures and how it is judged; what of it may ride on a write."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from penstock.core.check_results import CheckStatus
-from penstock.core.checks import (
-    AcceptedValues,
-    Check,
-    ColumnCheck,
-    Condition,
-    DistinctCount,
-    Empty,
-    Freshness,
-    NotNull,
-    NullPercentage,
-    Relationships,
-    RowCount,
-    RowCountChange,
-    SqlCheck,
-    Unique,
-    ValueRange,
-)
+from penstock.core import checks as rules
+from penstock.core.check_results import CheckStatus, GroupValue
+from penstock.core.checks import AcceptedValues, Check, CheckScope, Condition, Empty, ValueRange
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.types import has_map, parse_type, scalars
-from penstock.core.query import parameters
-from penstock.strategies.checks.literals import TIMES
-from penstock.strategies.checks.measure import GroupMeasures, GroupVerdict, Measure, failed, passed
-from penstock.strategies.checks.restriction import Restriction
+from penstock.core.names import literal, quoted
+from penstock.core.query import parameters, with_parameters
+from penstock.core.statement import OBSERVED_ROWS, Row
+from penstock.strategies.checks.literals import TIMES, is_value
+from penstock.strategies.checks.measure import (
+    COUNT_ALL,
+    FAILURES,
+    UNREAD,
+    GroupMeasures,
+    Measure,
+    Restriction,
+    failed,
+    passed,
+)
+from penstock.strategies.checks.queries import ROWS, aggregates_of, named
 from penstock.strategies.checks.types.accepted_values import accepted_values
 from penstock.strategies.checks.types.column_check import column_check
 from penstock.strategies.checks.types.distinct_count import distinct_count
@@ -41,41 +38,42 @@ from penstock.strategies.checks.types.row_count_change import NOTHING_WRITTEN, r
 from penstock.strategies.checks.types.unique import unique
 from penstock.strategies.checks.types.value_range import value_range
 
-_COMPARED = (Unique, DistinctCount, AcceptedValues, ValueRange)
-_COUNTED = (RowCount, DistinctCount, RowCountChange)
+_COMPARED = (rules.Unique, rules.DistinctCount, rules.AcceptedValues, rules.ValueRange)
+_COUNTED = (rules.RowCount, rules.DistinctCount, rules.RowCountChange)
 """Types for which no rows are a number like others."""
 
 
 def measured(check: Check, columns: Schema) -> Measure:  # noqa: C901  one line per type
     """Give what a typed check measures of rows with these columns.
 
-    Raises `ValueError` for a `sql` check and for columns that do not fit (`misfit`).
+    The columns must fit (`misfit`). Raises `ValueError` for a `sql` check.
     """
+    kinds = {each.name.lower(): each.type for each in columns.columns}
     kept = Restriction(check.condition.text if check.condition else "")
     match check.rule:
-        case RowCount() as rule:
+        case rules.RowCount() as rule:
             return row_count(rule, kept)
-        case ColumnCheck() as rule:
+        case rules.ColumnCheck() as rule:
             return column_check(rule, kept, sample=check.sample)
-        case NullPercentage() as rule:
+        case rules.NullPercentage() as rule:
             return null_percentage(rule, kept)
-        case DistinctCount() as rule:
+        case rules.DistinctCount() as rule:
             return distinct_count(rule, kept)
-        case ValueRange() as rule:
-            return value_range(rule, kept, _type(columns, rule.column))
-        case Unique() as rule:
+        case rules.ValueRange() as rule:
+            return value_range(rule, kept, kinds[rule.column.lower()])
+        case rules.Unique() as rule:
             return unique(rule, kept)
-        case NotNull() as rule:
+        case rules.NotNull() as rule:
             return not_null(rule, kept)
-        case AcceptedValues() as rule:
-            return accepted_values(rule, kept, _type(columns, rule.column))
-        case Relationships() as rule:
+        case rules.AcceptedValues() as rule:
+            return accepted_values(rule, kept, kinds[rule.column.lower()])
+        case rules.Relationships() as rule:
             return relationships(rule, kept)
-        case Freshness() as rule:
+        case rules.Freshness() as rule:
             return freshness(rule, kept)
-        case RowCountChange() as rule:
+        case rules.RowCountChange() as rule:
             return row_count_change(rule, kept)
-        case SqlCheck():
+        case rules.SqlCheck():
             raise ValueError(f"{check.name} is no typed check")
 
 
@@ -88,7 +86,7 @@ def misfit(check: Check, columns: Schema) -> str:
         kind = parse_type(found.type)
         if isinstance(check.rule, _COMPARED) and (has_map(kind) or "variant" in scalars(kind)):
             return f'type not comparable: column "{name}" is {found.type.upper()}'
-        if isinstance(check.rule, Freshness) and found.type not in TIMES:
+        if isinstance(check.rule, rules.Freshness) and found.type not in TIMES:
             return f'column "{name}" is {found.type.upper()}, no DATE or TIMESTAMP'
     return ""
 
@@ -96,27 +94,27 @@ def misfit(check: Check, columns: Schema) -> str:
 def columns_of(check: Check) -> tuple[str, ...]:
     """Give the columns that a typed check names outside of conditions."""
     match check.rule:
-        case RowCount() | RowCountChange() | SqlCheck():
+        case rules.RowCount() | rules.RowCountChange() | rules.SqlCheck():
             return ()
-        case DistinctCount() | Unique() | NotNull() | Relationships() as rule:
+        case (
+            rules.DistinctCount() | rules.Unique() | rules.NotNull() | rules.Relationships() as rule
+        ):
             return rule.columns
-        case ColumnCheck() | NullPercentage() | ValueRange() | AcceptedValues() as rule:
-            return (rule.column,)
-        case Freshness() as rule:
+        case rule:
             return (rule.column,)
 
 
-def verdict_of(check: Check, means: Measure, found: GroupMeasures) -> GroupVerdict:
+def verdict_of(check: Check, means: Measure, found: GroupMeasures) -> GroupValue:
     """Say what the values of a group mean; no rows mean what the user or the type says.
 
     A quiet run of a model that adds rows is a change to 0 only where the user says so.
     """
     quiet = found.adds and not found.rows and check.empty is None
-    if quiet and isinstance(check.rule, RowCountChange):
-        return GroupVerdict(CheckStatus.SKIPPED, NOTHING_WRITTEN)
+    if quiet and isinstance(check.rule, rules.RowCountChange):
+        return GroupValue("", CheckStatus.SKIPPED, message=NOTHING_WRITTEN)
     if found.rows or (isinstance(check.rule, _COUNTED) and check.empty is not Empty.PASS):
         return means.judge(found)
-    of_type = Empty.FAIL if isinstance(check.rule, Freshness) else Empty.PASS
+    of_type = Empty.FAIL if isinstance(check.rule, rules.Freshness) else Empty.PASS
     counts = 0 if means.breaks else None
     if (check.empty or of_type) is Empty.FAIL:
         return failed("no rows", failures=counts)
@@ -126,7 +124,7 @@ def verdict_of(check: Check, means: Measure, found: GroupMeasures) -> GroupVerdi
 def with_texts(check: Check, bind: Callable[[str], str]) -> Check:
     """Give the check with its conditions changed by a function, as parameters are put in."""
     rule = check.rule
-    if isinstance(rule, ColumnCheck):
+    if isinstance(rule, rules.ColumnCheck):
         rule = replace(rule, condition=_bound(rule.condition, bind))
     return replace(check, rule=rule, condition=check.condition and _bound(check.condition, bind))
 
@@ -138,7 +136,7 @@ def parameters_of(check: Check) -> frozenset[str]:
 
 def condition_texts(check: Check) -> tuple[str, ...]:
     """Give the SQL of a typed check's conditions."""
-    own = check.rule.condition if isinstance(check.rule, ColumnCheck) else None
+    own = check.rule.condition if isinstance(check.rule, rules.ColumnCheck) else None
     return tuple(each.text for each in (check.condition, own) if each)
 
 
@@ -147,8 +145,172 @@ def _bound(condition: Condition, bind: Callable[[str], str]) -> Condition:
     return replace(condition, text=bind(condition.text), aggregates=aggregates)
 
 
-def _type(columns: Schema, name: str) -> str:
-    found = columns.find(name)
-    if found is None:
-        raise ValueError(f"there is no column {name}")
-    return found.type
+_CALL = re.compile(r"(?<![\w`.])(?:count|min|max|try_sum|avg)(?=\s*\()", re.IGNORECASE)
+_UNREAD = re.compile(UNREAD, re.DOTALL)
+_FUNCTION = re.compile(r"(?<![\w`.])(\w+)\s*\(")
+_PLAIN = frozenset({"cast", "coalesce", "and", "or", "not", "in", "decimal"})
+_EXACT = re.compile(
+    r"tinyint|smallint|int|bigint|float|double|decimal\(\d+,\d+\)|string|date|timestamp(_ntz)?|boolean"
+)
+"""Types whose values come back from their text as they were."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The aggregate calls that wanted values are made of, by name, and those as SQL on the names.
+
+    `OBSERVED_ROWS` is no call: the count of all rows is always observed.
+    """
+
+    calls: Mapping[str, str]
+    wanted: Mapping[str, str]
+
+    @property
+    def counts(self) -> Mapping[str, str]:
+        """What is observed: every call as text, and the count of all rows."""
+        texts = {name: f"CAST({call} AS STRING)" for name, call in self.calls.items()}
+        return {OBSERVED_ROWS: COUNT_ALL, **texts}
+
+    @staticmethod
+    def is_exact(types: Schema) -> bool:
+        """Whether values of these types survive being written as text."""
+        return all(_EXACT.fullmatch(column.type) for column in types.columns)
+
+    def put_together(self, observed: Row, types: Schema) -> str:
+        """Give a query without rows of a table that works out what is wanted."""
+        values = ", ".join(
+            f"CAST({'NULL' if value is None else literal(str(value))} AS {column.type})"
+            for value, column in zip(map(observed.get, self.calls), types.columns, strict=True)
+        )
+        wanted = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in self.wanted.items())
+        return f"SELECT {wanted} FROM VALUES ({values}) AS t({', '.join(self.calls)})"
+
+
+def described(aggregates: Mapping[str, str], columns: Schema) -> str:
+    """Give a query that runs nothing and whose columns have the types of aggregates."""
+    given = ", ".join(f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in columns.columns)
+    asked = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in aggregates.items())
+    return f"SELECT {asked} FROM (SELECT {given})"
+
+
+def shared(aggregates: Mapping[str, str]) -> Shared | None:
+    """Give the calls of some aggregates, each once; None where one cannot be taken apart."""
+    calls: dict[str, str] = {}
+    names: dict[str, str] = {COUNT_ALL: OBSERVED_ROWS}
+    wanted = {}
+    for name, sql in aggregates.items():
+        if name == OBSERVED_ROWS:
+            continue
+        text, at = "", 0
+        for start, end in _calls(sql):
+            function, bracket, rest = sql[start:end].partition("(")
+            call = function.strip().lower() + bracket + rest  # `MAX(x)` and `max(x)` are one
+            known = names.setdefault(call, f"_ps_a{len(names)}")
+            calls[known] = call
+            text += sql[at:start] + known
+            at = end
+        text += sql[at:]
+        if at == 0 or not _is_plain(text) or OBSERVED_ROWS in text:
+            return None
+        wanted[name] = text
+    return Shared(calls, wanted) if wanted else None
+
+
+def _calls(sql: str) -> list[tuple[int, int]]:
+    """Give where aggregate calls stand; what is quoted is no call."""
+    found, masked = [], _UNREAD.sub(lambda each: "_" * len(each[0]), sql)
+    for match in _CALL.finditer(masked):
+        depth, at = 0, masked.index("(", match.end())
+        for place in range(at, len(masked)):
+            depth += {"(": 1, ")": -1}.get(masked[place], 0)
+            if not depth:
+                found.append((match.start(), place + 1))
+                break
+    return found
+
+
+def _is_plain(text: str) -> bool:
+    """Whether nothing is left that needs a row: no column, no other function."""
+    bare = _UNREAD.sub(lambda each: "`" if each[0].startswith("`") else " ", text)
+    return "`" not in bare and {name.lower() for name in _FUNCTION.findall(bare)} <= _PLAIN
+
+
+_SUM = re.compile(rf"({UNREAD})|(?<![\w`.])sum\s*\(", re.IGNORECASE | re.DOTALL)
+_FILTER = re.compile(r"\bfilter\s*\(", re.IGNORECASE)
+
+
+def observables(
+    checks: Sequence[Check], columns: Schema, values: Mapping[str, str] | None = None
+) -> Mapping[str, str]:
+    """Give aggregates by name for all checks of scope `step` that can be observed.
+
+    What could fail for some row is left out, because it would fail the write: a check never does.
+    So is what these columns do not have. `values` are the parameters of the one group. The plain
+    count of all rows, `ROWS`, is always among the aggregates; with no check there are none.
+    """
+    found = [
+        means for check in checks if (means := _observed(check, columns, values or {})) is not None
+    ]
+    if not found:
+        return {}
+    # What matters only where a check fails is not observed: then the rows are looked at anyway.
+    needed = aggregates_of([replace(means, aggregates=means.needed) for means in found])
+    return {name: _tried(sql) for name, sql in needed.items()}
+
+
+def taken(means: Measure, observed: Row) -> Mapping[str, str | None] | None:
+    """Give what was observed for a check, by the names of a phase query; None if not all was.
+
+    A sum that overflowed was observed as NULL: that is no answer either. Nor is a failure of which
+    the failing rows were not counted.
+    """
+    found: dict[str, str | None] = {ROWS: str(observed.get(ROWS))}
+    for aggregate in means.needed.values():
+        name = named(aggregate)
+        if name not in observed:
+            return None
+        value = observed[name]
+        if value is None and _tried(aggregate) != aggregate:
+            return None
+        found[name] = None if value is None else str(value)
+    if means.spare and (failures := named(means.aggregates[FAILURES])) not in found:
+        found[failures] = "0"
+        values = {name: found[named(sql)] for name, sql in means.aggregates.items()}
+        if means.judge(GroupMeasures(values)).status is not CheckStatus.PASSED:
+            return None
+    return found
+
+
+def _observed(check: Check, columns: Schema, values: Mapping[str, str]) -> Measure | None:
+    if not check.is_observable or check.scope is not CheckScope.STEP:
+        return None
+    bound = with_texts(check, lambda text: with_parameters(text, values))
+    if misfit(bound, columns) or not _cannot_fail(bound, columns):
+        return None
+    means = measured(bound, columns)
+    fits = not any(_FILTER.search(each) for each in means.aggregates.values())
+    return means if fits else None
+
+
+def _cannot_fail(check: Check, columns: Schema) -> bool:
+    match check.rule:
+        case ValueRange(column=column, minimum=low, maximum=high):
+            values = [each for each in (low, high) if each is not None]
+        case AcceptedValues(column=column, values=listed):
+            values = [*listed]
+        case _:
+            column, values = "", []
+    found = columns.find(column)
+    if values and not (found and all(is_value(each, found.type) for each in values)):
+        return False
+    texts = condition_texts(check)
+    if not texts:
+        return True
+    from penstock.strategies.checks.harmless import is_harmless  # the parser costs 0.2 s
+
+    return all(not parameters(text) and is_harmless(text, columns) for text in texts)
+
+
+def _tried(aggregate: str) -> str:
+    """Give an aggregate with sums that become NULL where they overflow."""
+    return _SUM.sub(lambda found: found[1] or "try_sum(", aggregate)

@@ -1,4 +1,1 @@
-"""The engine of history tables: values in, stages and one MERGE out.
-
-It serves the strategy `snapshot` and, with other terms, the entities' `historic`.
-"""
+"""History tables: values in, stages and one MERGE out; entities bring terms of their own."""

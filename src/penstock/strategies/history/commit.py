@@ -1,41 +1,20 @@
-"""The one statement of a run that commits, and the rows that it is fed."""
+"""The statements of a run that commit, and the rows that they are fed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from penstock.core.columns.schema import Column
+from penstock.core.history import HardDeletes
 from penstock.core.names import literal, quoted
 from penstock.core.statement import ROW_CHANGE, TARGET_VIEW, Commit
 from penstock.core.strategy import Build
-from penstock.strategies.build import HASH_JOIN
-from penstock.strategies.comparing import converted
+from penstock.strategies.build import HASH_JOIN, create, listed
+from penstock.strategies.history import terms as ps
 from penstock.strategies.history.counts import Counts
-from penstock.strategies.history.sides import Sides
-from penstock.strategies.history.source import rehashes, stored_hash
-from penstock.strategies.history.terms import (
-    AT,
-    CLASS,
-    CLOSE_TO,
-    COPIES,
-    EARLY,
-    FROM,
-    GONE,
-    LATE_STAGED,
-    NO_TIME,
-    NULL_KEY,
-    NULL_TIME,
-    OP,
-    OPEN_TO,
-    OPS,
-    SEEN,
-    STAGED,
-    TIED,
-    TIME,
-    TO,
-    TOMBSTONES,
-    TWICE,
-)
+from penstock.strategies.history.source import marked, problem, rehashes, stored_hash
+from penstock.strategies.history.terms import Sides
+from penstock.strategies.values import converted
 
 _UNDERNEATH = (
     "penstock:history-changed-underneath: a version that was classified is no longer there"
@@ -44,47 +23,82 @@ _UNDERNEATH = (
 _CONFS = {"spark.databricks.delta.merge.materializeSource": "none", **HASH_JOIN}
 _FEW = 100_000
 """So many staged rows are sent to every executor, which spares moving the table's rows."""
-_FOUND_WRONG = (NULL_KEY, NULL_TIME, NO_TIME, COPIES, EARLY, TWICE)
+_FOUND_WRONG = (ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME, ps.COPIES, ps.EARLY, ps.TWICE)
 
 
-def staged(sides: Sides, seen: str = SEEN) -> str:
+def from_query(build: Build, sides: Sides, properties: Mapping[str, str]) -> Commit:
+    """Create the table from the query in one action.
+
+    A row that may not be there fails the statement before it commits; who it is must be looked up
+    afterwards.
+    """
+    refused = literal("penstock:history-guard: the source has rows that may not be there")
+    guard = f"CASE WHEN {problem(sides)} THEN CAST(raise_error({refused}) AS BOOLEAN) ELSE true END"
+    rows = _versions(sides, sides.terms.at, ps.NO_INSTANT, "true")
+    made = create(build, f"SELECT {rows} FROM ({marked(sides)}) WHERE {guard}", properties)
+    return Commit(made.sql, exclusive=True)
+
+
+def from_staged(
+    build: Build, sides: Sides, properties: Mapping[str, str], counts: Counts
+) -> Commit:
+    """Create the table from rows that were classified."""
+    made = create(build, first_rows(sides), properties)
+    expected = {"numOutputRows": ("M3", counts.opens)}
+    return Commit(made.sql, metrics=counts.metrics, expected=expected, exclusive=True)
+
+
+def first_rows(sides: Sides) -> str:
+    """Give the rows of a first run that were classified, as they are stored."""
+    rows = _versions(sides, ps.FROM, ps.TO, f"{ps.TO} IS NULL")
+    return f"SELECT {rows} FROM {ps.STAGED} WHERE {ps.OP} = 'open'"
+
+
+def _versions(sides: Sides, valid_from: str, valid_to: str, is_current: str) -> str:
+    terms, columns = sides.terms, sides.terms.columns
+    parts = [
+        listed(sides.query.names),
+        f"{valid_from} AS {quoted(columns.valid_from)}",
+        f"{valid_to} AS {quoted(columns.valid_to)}",
+        f"{is_current} AS {quoted(columns.is_current)}",
+    ]
+    if terms.missing is HardDeletes.NEW_RECORD:
+        parts.append(f"false AS {quoted(columns.is_deleted)}")
+    if terms.made_hash:
+        parts.append(quoted(terms.made_hash.column))
+    return ", ".join(parts)
+
+
+def staged(sides: Sides, seen: str = ps.SEEN) -> str:
     """Give one row per operation; business values only where they are needed."""
     terms = sides.terms
     keys = {key.lower() for key in terms.keys}
-    columns = [f"op.op AS {OP}, op.at AS {AT}"]
+    columns = [f"op.op AS {ps.OP}, op.at AS {ps.AT}"]
     for column in sides.query.columns:
         name = quoted(column.name)
-        if column.name.lower() in keys:
-            columns.append(name)
-        else:
-            columns.append(
-                f"CASE WHEN op.op IN ('open', 'pending', 'problem') THEN {name} END AS {name}"
-            )
+        needed = f"CASE WHEN op.op IN ('open', 'pending', 'problem') THEN {name} END AS {name}"
+        columns.append(name if column.name.lower() in keys else needed)
     if terms.made_hash:
         columns.append(quoted(terms.made_hash.column))
+    # Retention may remove the version of a missing key at once.
+    gone = f"{ps.CLASS} = 'deleted' AND op.op IN ('close', 'delete') AND op.at = {ps.AT}"
     columns += [
-        FROM,
-        f"CASE WHEN op.op = 'open' THEN {OPEN_TO} ELSE {CLOSE_TO} END AS {TO}",
-        f"coalesce({_gone()}, false) AS {GONE}",
-        TIME,
+        ps.FROM,
+        f"CASE WHEN op.op = 'open' THEN {ps.OPEN_TO} ELSE {ps.CLOSE_TO} END AS {ps.TO}",
+        f"coalesce({gone}, false) AS {ps.GONE}",
+        ps.TIME,
         *_FOUND_WRONG,
-        *((TIED, *_RECEIVED) if terms.event_time else ()),
+        *((ps.TIED, ps.IN_SOURCE, ps.IGNORED) if terms.event_time else ()),
     ]
-    return f"SELECT {', '.join(columns)} FROM (SELECT *, explode({OPS}) AS op FROM {quoted(seen)})"
-
-
-def _gone() -> str:
-    """Whether an operation ends the version of a missing key; retention may remove it at once."""
-    return f"{CLASS} = 'deleted' AND op.op IN ('close', 'delete') AND op.at = {AT}"
-
-
-_RECEIVED = ("`__penstock_in_source`", "`__penstock_ignored`")
+    return (
+        f"SELECT {', '.join(columns)} FROM (SELECT *, explode({ps.OPS}) AS op FROM {quoted(seen)})"
+    )
 
 
 def tombstones(sides: Sides) -> str:
     """Give a tombstone for every key that is gone, with the values that its version had."""
     terms = sides.terms
-    keys = f"SELECT * FROM {STAGED} WHERE {GONE}"
+    keys = f"SELECT * FROM {ps.STAGED} WHERE {ps.GONE}"
     columns = [f"t.{quoted(column.name)}" for column in sides.stored]
     if terms.made_hash:
         name = quoted(terms.made_hash.column)
@@ -92,7 +106,7 @@ def tombstones(sides: Sides) -> str:
     valid_from = f"t.{quoted(terms.columns.valid_from)}"
     return (
         f"SELECT {', '.join(columns)} FROM {quoted(TARGET_VIEW)} t LEFT SEMI JOIN ({keys}) g "
-        f"ON {terms.on('t', 'g')} AND {valid_from} = g.{AT} WHERE t.{sides.current}"
+        f"ON {terms.on('t', 'g')} AND {valid_from} = g.{ps.AT} WHERE t.{sides.current}"
     )
 
 
@@ -101,20 +115,16 @@ def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
 
     A version that was classified and is no longer there makes it fail before it commits.
     """
-    terms = sides.terms
-    columns = terms.columns
-    alone = not (counts.pruned or counts.moves)
-    current = ""
-    if alone:
-        current = (
-            f" AND t.{quoted(columns.is_current)} = true AND t.{quoted(columns.valid_to)} IS NULL"
-        )
+    terms, columns = sides.terms, sides.terms.columns
+    current = f" AND t.{quoted(columns.is_current)} = true AND t.{quoted(columns.valid_to)} IS NULL"
+    if counts.pruned or counts.moves:
+        current = ""
     few = counts.opens + counts.updates + counts.pruned + counts.rehashed <= _FEW
     hint = "/*+ BROADCAST(fed) */ " if few else ""
     fed = f"SELECT {hint}* FROM ({_fed(sides, counts)}) fed"
     return Commit(
         f"MERGE WITH SCHEMA EVOLUTION INTO {build.target} t USING ({fed}) s "
-        f"ON {terms.on('t', 's')} AND t.{quoted(columns.valid_from)} = s.{AT}{current} "
+        f"ON {terms.on('t', 's')} AND t.{quoted(columns.valid_from)} = s.{ps.AT}{current} "
         + " ".join(_clauses(sides, counts)),
         _CONFS,
         metrics=counts.metrics,
@@ -128,70 +138,53 @@ def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
     )
 
 
-def _clauses(sides: Sides, counts: Counts) -> list[str]:
+def _clauses(sides: Sides, counts: Counts) -> Iterator[str]:
     """Give what happens to each kind of staged row; kinds that are not there get no clause."""
     terms = sides.terms
-    clauses = []
     if counts.pruned:
-        clauses.append(f"WHEN MATCHED AND s.{OP} = 'delete' THEN DELETE")
+        yield f"WHEN MATCHED AND s.{ps.OP} = 'delete' THEN DELETE"
     if counts.updates:
-        clauses.append(
-            f"WHEN MATCHED AND s.{OP} IN ('close', 'move') THEN UPDATE SET {_ends(sides)}"
-        )
+        ends = {terms.columns.valid_to: f"s.{ps.TO}", terms.columns.is_current: "false"}
+        for name, value in terms.missing_sets:
+            ends[name] = f"CASE WHEN s.{ps.GONE} THEN {value} ELSE t.{quoted(name)} END"
+        sets = ", ".join(f"t.{quoted(name)} = {value}" for name, value in ends.items())
+        yield f"WHEN MATCHED AND s.{ps.OP} IN ('close', 'move') THEN UPDATE SET {sets}"
     if counts.rehashes and terms.made_hash:
         name = quoted(terms.made_hash.column)
-        clauses.append(f"WHEN MATCHED AND s.{OP} = 'rehash' THEN UPDATE SET t.{name} = s.{name}")
+        yield f"WHEN MATCHED AND s.{ps.OP} = 'rehash' THEN UPDATE SET t.{name} = s.{name}"
     if counts.opens:
-        names, values = _row(sides, counts)
-        clauses.append(
-            f"WHEN NOT MATCHED AND s.{OP} = 'open' THEN INSERT ({', '.join(names)}) "
-            f"VALUES ({', '.join(values)})"
+        row = _opened(sides, counts)
+        yield (
+            f"WHEN NOT MATCHED AND s.{ps.OP} = 'open' THEN INSERT ({', '.join(row)}) "
+            f"VALUES ({', '.join(row.values())})"
         )
     key = quoted(terms.keys[0])
-    clauses.append(
-        f"WHEN NOT MATCHED THEN INSERT ({key}) VALUES (raise_error({literal(_UNDERNEATH)}))"
-    )
-    return clauses
-
-
-def _ends(sides: Sides) -> str:
-    columns = sides.terms.columns
-    sets = [
-        f"t.{quoted(columns.valid_to)} = s.{TO}",
-        f"t.{quoted(columns.is_current)} = false",
-    ]
-    for name, value in sides.terms.missing_sets:
-        sets.append(f"t.{quoted(name)} = CASE WHEN s.{GONE} THEN {value} ELSE t.{quoted(name)} END")
-    return ", ".join(sets)
-
-
-def _row(sides: Sides, counts: Counts) -> tuple[list[str], list[str]]:
-    """Give the columns of a new version and their values."""
-    terms = sides.terms
-    names = [quoted(column.name) for column in _business(sides, counts)]
-    values = [f"s.{name}" for name in names]
-    columns = terms.columns
-    names += map(quoted, (columns.valid_from, columns.valid_to, columns.is_current))
-    values += [f"s.{FROM}", f"s.{TO}", f"s.{TO} IS NULL"]
-    if writes_tombstones(sides, counts):
-        names.append(quoted(columns.is_deleted))
-        values.append(f"s.{quoted(columns.is_deleted)}")
-    if terms.made_hash:
-        names.append(quoted(terms.made_hash.column))
-        values.append(f"s.{quoted(terms.made_hash.column)}")
-    return names, values
-
-
-def writes_tombstones(sides: Sides, counts: Counts) -> bool:
-    """Whether rows of this commit say if they are tombstones."""
-    return sides.has_deleted or counts.tombstones > 0
+    yield f"WHEN NOT MATCHED THEN INSERT ({key}) VALUES (raise_error({literal(_UNDERNEATH)}))"
 
 
 def opened_rows(sides: Sides, counts: Counts) -> str:
     """Give the versions that the MERGE opens, as they are stored."""
-    names, values = _row(sides, counts)
-    pairs = ", ".join(f"{value} AS {name}" for name, value in zip(names, values, strict=True))
-    return f"SELECT {pairs} FROM ({_fed(sides, counts)}) s WHERE s.{OP} = 'open'"
+    pairs = ", ".join(f"{value} AS {name}" for name, value in _opened(sides, counts).items())
+    return f"SELECT {pairs} FROM ({_fed(sides, counts)}) s WHERE s.{ps.OP} = 'open'"
+
+
+def _opened(sides: Sides, counts: Counts) -> dict[str, str]:
+    """Give the columns of a new version and their values."""
+    terms, columns = sides.terms, sides.terms.columns
+    row = {name: f"s.{name}" for name in (quoted(c.name) for c in _business(sides, counts))}
+    row[quoted(columns.valid_from)] = f"s.{ps.FROM}"
+    row[quoted(columns.valid_to)] = f"s.{ps.TO}"
+    row[quoted(columns.is_current)] = f"s.{ps.TO} IS NULL"
+    if _writes_tombstones(sides, counts):
+        row[quoted(columns.is_deleted)] = f"s.{quoted(columns.is_deleted)}"
+    if terms.made_hash:
+        row[quoted(terms.made_hash.column)] = f"s.{quoted(terms.made_hash.column)}"
+    return row
+
+
+def _writes_tombstones(sides: Sides, counts: Counts) -> bool:
+    """Whether rows of this commit say if they are tombstones."""
+    return sides.has_deleted or counts.tombstones > 0
 
 
 def _business(sides: Sides, counts: Counts) -> tuple[Column, ...]:
@@ -201,49 +194,36 @@ def _business(sides: Sides, counts: Counts) -> tuple[Column, ...]:
 
 def _fed(sides: Sides, counts: Counts) -> str:
     """Give the staged rows of every stage that ran, in one shape."""
-    only = f" AND {OP} <> 'rehash'" if counts.rehashed and not counts.rehashes else ""
+    only = f" AND {ps.OP} <> 'rehash'" if counts.rehashed and not counts.rehashes else ""
     columns = ", ".join(_shaped(sides, counts))
-    parts = [f"SELECT {columns} FROM {STAGED} WHERE {OP} <> 'pending'{only}"]
+    parts = [f"SELECT {columns} FROM {ps.STAGED} WHERE {ps.OP} <> 'pending'{only}"]
     if counts.pending:
-        parts.append(f"SELECT {', '.join(_shaped(sides, counts))} FROM {LATE_STAGED}")
+        parts.append(f"SELECT {columns} FROM {ps.LATE_STAGED}")
     if counts.tombstones:
-        parts.append(f"SELECT {', '.join(_tombs(sides, counts))} FROM {TOMBSTONES}")
+        tombs = ", ".join(_shaped(sides, counts, are_tombstones=True))
+        parts.append(f"SELECT {tombs} FROM {ps.TOMBSTONES}")
     return " UNION ALL ".join(parts)
 
 
-def _shaped(sides: Sides, counts: Counts) -> Iterator[str]:
-    columns = sides.terms.columns
-    yield f"{OP}, {AT}, {FROM}, {TO}, {GONE}"
+def _shaped(sides: Sides, counts: Counts, *, are_tombstones: bool = False) -> Iterator[str]:
+    """Give the columns of the MERGE's rows, of the query's rows or of those of the table."""
+    if are_tombstones:
+        yield f"'open' AS {ps.OP}, {ps.NO_INSTANT} AS {ps.AT}, {sides.terms.at} AS {ps.FROM}"
+        yield f"{ps.NO_INSTANT} AS {ps.TO}, true AS {ps.GONE}"
+    else:
+        yield f"{ps.OP}, {ps.AT}, {ps.FROM}, {ps.TO}, {ps.GONE}"
     for column in _business(sides, counts):
         name = quoted(column.name)
-        known = sides.table.find(column.name)
-        if sides.query.find(column.name) is None:
+        wanted, known = sides.query.find(column.name), sides.table.find(column.name)
+        given = known if are_tombstones else wanted
+        if given is None:
             yield f"CAST(NULL AS {column.type}) AS {name}"
-        elif known is not None and known.type != column.type:
-            yield f"{converted(name, column.type, sides.held(column))} AS {name}"
-        else:
+        elif wanted is None or known is None or (known.type == wanted.type and not are_tombstones):
             yield name
+        else:
+            yield f"{converted(name, given.type, sides.held(wanted))} AS {name}"
     if sides.terms.made_hash:
         yield quoted(sides.terms.made_hash.column)
-    if writes_tombstones(sides, counts):
-        yield f"false AS {quoted(columns.is_deleted)}"
-
-
-def _tombs(sides: Sides, counts: Counts) -> Iterator[str]:
-    columns = sides.terms.columns
-    nothing = "CAST(NULL AS TIMESTAMP)"
-    yield f"'open' AS {OP}, {nothing} AS {AT}, {sides.terms.at} AS {FROM}"
-    yield f"{nothing} AS {TO}, true AS {GONE}"
-    for column in _business(sides, counts):
-        name = quoted(column.name)
-        known = sides.table.find(column.name)
-        if known is None:
-            yield f"CAST(NULL AS {column.type}) AS {name}"
-        elif sides.query.find(column.name) is not None:
-            wanted = sides.query.find(column.name) or column
-            yield f"{converted(name, known.type, sides.held(wanted))} AS {name}"
-        else:
-            yield name
-    if sides.terms.made_hash:
-        yield quoted(sides.terms.made_hash.column)
-    yield f"true AS {quoted(columns.is_deleted)}"
+    if are_tombstones or _writes_tombstones(sides, counts):
+        is_deleted = quoted(sides.terms.columns.is_deleted)
+        yield f"{'true' if are_tombstones else 'false'} AS {is_deleted}"

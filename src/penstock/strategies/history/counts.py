@@ -7,34 +7,15 @@ from dataclasses import dataclass, fields
 
 from penstock.core.statement import Row
 from penstock.strategies.build import lost_counts
-from penstock.strategies.history.sides import Sides
+from penstock.strategies.history import terms as ps
 from penstock.strategies.history.source import rehashes
-from penstock.strategies.history.terms import (
-    AT,
-    CLASS,
-    COPIES,
-    EARLY,
-    IN_SOURCE,
-    IN_TABLE,
-    NO_TIME,
-    NULL_KEY,
-    NULL_TIME,
-    PRUNED,
-    TIED,
-    TOMB,
-    TWICE,
-)
+from penstock.strategies.history.terms import Sides
 
 LATE = "late_"
 _STAGED = ("tombstones", "closes", "moves", "pending", "rehashed")
 _OF_SOURCE = (
-    "opened_new",
-    "opened_changed",
-    "opened_late",
-    "reopened",
-    "unchanged",
-    "ignored",
-    "skipped",
+    *("opened_new", "opened_changed", "opened_late", "reopened"),
+    *("unchanged", "ignored", "skipped"),
 )
 
 
@@ -102,8 +83,8 @@ class Counts:
         parts = sum(getattr(self, name) for name in _OF_SOURCE)
         if self.source_rows != parts:
             raise IdentityError(f"M1: source_rows is {self.source_rows}, its parts are {parts}")
-        if not event_time and self.closed != self.opened_changed + self.deleted:
-            parts = self.opened_changed + self.deleted
+        parts = self.opened_changed + self.deleted
+        if not event_time and self.closed != parts:
             raise IdentityError(f"M2: closed is {self.closed}, opened and deleted are {parts}")
 
 
@@ -114,37 +95,39 @@ def first_metrics(rows: int) -> dict[str, int]:
 
 def counted(sides: Sides) -> Mapping[str, str]:
     """Give the aggregates over the rows that pass by in run-time mode."""
-    gone = f"array_contains({PRUNED}, {AT})" if sides.terms.retention else "false"
-    closed = f"{CLASS} IN ('opened_changed', 'deleted')"
-    pruned = f"coalesce(sum(size({PRUNED})), 0)" if sides.terms.retention else "count_if(false)"
-    same = f"{IN_TABLE} AND coalesce({CLASS} = 'unchanged', true)"
-    return {
-        **_of_source(sides),
+    gone = f"array_contains({ps.PRUNED}, {ps.AT})" if sides.terms.retention else "false"
+    closed = f"{ps.CLASS} IN ('opened_changed', 'deleted')"
+    pruned = f"coalesce(sum(size({ps.PRUNED})), 0)" if sides.terms.retention else "count_if(false)"
+    same = (
+        f"{ps.IN_TABLE} AND coalesce({ps.CLASS} = 'unchanged', true)"
+        if rehashes(sides)
+        else "false"
+    )
+    return _of_source(sides) | {
         "closed": f"count_if({closed})",
         "closes": f"count_if({closed} AND NOT coalesce({gone}, false))",
         "pruned": pruned,
-        "rehashed": f"count_if({same})" if rehashes(sides) else "count_if(false)",
+        "rehashed": f"count_if({same})",
     }
 
 
 def counted_by_current(sides: Sides) -> Mapping[str, str]:
     """Give the aggregates in event-time mode, where current versions decide what they can."""
-    closed = f"count_if({CLASS} IN ('opened_changed', 'deleted'))"
-    pending = f"count_if({CLASS} = 'pending')"
-    return {**_of_source(sides), "closed": closed, "closes": closed, "pending": pending}
+    closed = f"count_if({ps.CLASS} IN ('opened_changed', 'deleted'))"
+    pending = f"count_if({ps.CLASS} = 'pending')"
+    return _of_source(sides) | {"closed": closed, "closes": closed, "pending": pending}
 
 
 def counted_placed(sides: Sides) -> Mapping[str, str]:
     """Give the same where rows were placed among all versions."""
-    closed = f"{CLASS} IN ('closed', 'deleted')"
-    return {
-        **_of_source(sides),
+    closed = f"{ps.CLASS} IN ('closed', 'deleted')"
+    return _of_source(sides) | {
         "closed": f"count_if({closed})",
-        "closes": f"count_if({closed} AND NOT {PRUNED})",
-        "shortened": f"count_if({CLASS} = 'shortened')",
-        "moves": f"count_if({CLASS} = 'shortened' AND NOT {PRUNED})",
-        "pruned": f"count_if({IN_TABLE} AND {PRUNED})",
-        "tied": f"count_if({TIED})",
+        "closes": f"count_if({closed} AND NOT {ps.PRUNED})",
+        "shortened": f"count_if({ps.CLASS} = 'shortened')",
+        "moves": f"count_if({ps.CLASS} = 'shortened' AND NOT {ps.PRUNED})",
+        "pruned": f"count_if({ps.IN_TABLE} AND {ps.PRUNED})",
+        "tied": f"count_if({ps.TIED})",
     }
 
 
@@ -155,19 +138,19 @@ def counted_late(sides: Sides) -> Mapping[str, str]:
 
 
 def _of_source(sides: Sides) -> dict[str, str]:
-    found = {"source_rows": f"count_if({IN_SOURCE})"}
-    found |= {name: f"count_if({CLASS} = '{name}')" for name in (*_OF_SOURCE, "deleted")}
-    found |= {
-        "copied": f"count_if({COPIES} > 1)",
-        "null_keys": f"count_if({NULL_KEY})",
-        "null_times": f"count_if({NULL_TIME})",
-        "no_times": f"count_if({NO_TIME})",
-        "early": f"count_if({EARLY})",
-        "twice": f"count_if({TWICE})",
-        **lost_counts(sides.texts),
-        "empty": "count_if(false)",
-    }
+    empty = "count_if(false)"
     if sides.terms.closes_missing and sides.table.columns and not sides.terms.allow_empty:
-        live = f"count_if({IN_TABLE} AND NOT {TOMB})"
-        found["empty"] = f"CAST(count_if({IN_SOURCE}) = 0 AND {live} > 0 AS BIGINT)"
-    return found
+        live = f"count_if({ps.IN_TABLE} AND NOT {ps.TOMB})"
+        empty = f"CAST(count_if({ps.IN_SOURCE}) = 0 AND {live} > 0 AS BIGINT)"
+    return {
+        "source_rows": f"count_if({ps.IN_SOURCE})",
+        **{name: f"count_if({ps.CLASS} = '{name}')" for name in (*_OF_SOURCE, "deleted")},
+        "copied": f"count_if({ps.COPIES} > 1)",
+        "null_keys": f"count_if({ps.NULL_KEY})",
+        "null_times": f"count_if({ps.NULL_TIME})",
+        "no_times": f"count_if({ps.NO_TIME})",
+        "early": f"count_if({ps.EARLY})",
+        "twice": f"count_if({ps.TWICE})",
+        **lost_counts(sides.texts),
+        "empty": empty,
+    }

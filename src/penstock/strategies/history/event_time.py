@@ -1,84 +1,103 @@
 """Event-time mode: intervals start when the source says that a row changed (docs/history.md).
 
-Here rows are placed among all versions of their keys; by_current.py has the rows that need none.
-
-Placing rows one by one, oldest first, has a closed form: a new version ends where the next start
-is, or where the stored version that it falls into ends, whichever comes first; a stored version
-ends at the first start that falls into it. So one pass over each key's rows does it.
+What the current versions alone decide comes first (`by_current`); other rows are placed among all
+versions of their keys. Placing them one by one, oldest first, has a closed form: a new version
+ends where the next start is, or where the stored version that it falls into ends, whichever comes
+first; a stored version ends at the first start that falls into it. So one pass over each key's
+rows does it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.core.columns.schema import Column
 from penstock.core.history import HardDeletes
 from penstock.core.names import quoted
 from penstock.core.statement import TARGET_VIEW
 from penstock.strategies.build import listed
-from penstock.strategies.history.sides import Sides, goes, horizon
-from penstock.strategies.history.source import marked, problem
-from penstock.strategies.history.terms import (
-    AT,
-    CLASS,
-    CLOSE_TO,
-    COPIES,
-    EARLY,
-    FROM,
-    IGNORED,
-    IN_SOURCE,
-    IN_TABLE,
-    NO_TIME,
-    NULL_KEY,
-    NULL_TIME,
-    OP,
-    OPEN_TO,
-    OPS,
-    PRUNED,
-    STAGED,
-    TIED,
-    TIME,
-    TO,
-    TOMB,
-    TWICE,
-)
+from penstock.strategies.history import terms as ps
+from penstock.strategies.history.source import FOUND_WRONG, keys_of_both, marked, problem
+from penstock.strategies.history.terms import Sides, goes, horizon, operation
 
-_NOT_FOUND = (NULL_KEY, NULL_TIME, NO_TIME, IGNORED, IN_SOURCE)
-_PLACED = f"({IN_SOURCE} AND {FROM} IS NOT NULL)"
+_NOT_FOUND = (ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME, ps.IGNORED, ps.IN_SOURCE)
+_PLACED = f"({ps.IN_SOURCE} AND {ps.FROM} IS NOT NULL)"
+_MISSING = f"({ps.IN_TABLE} AND {ps.TO} IS NULL AND NOT {ps.TOMB} AND NOT `__penstock_present`)"
+
+
+def by_current(sides: Sides) -> str:
+    """Give every row of the source, and every missing key, with its class and its operations."""
+    terms = sides.terms
+    kind = "FULL OUTER" if terms.closes_missing else "LEFT"
+    joined = (
+        f"SELECT {', '.join(_beside_current(sides))} FROM ({marked(sides)}) s "
+        f"{kind} JOIN ({_current(sides)}) c ON {terms.on('s', 'c', stored=False)}"
+    )
+    missing = f"CASE WHEN NOT {ps.TOMB} THEN 'deleted' END" if terms.closes_missing else "NULL"
+    alone = f"{ps.ROWS} = 1 AND {ps.IN_TABLE} AND NOT {ps.TOMB} AND {ps.STORED_TIME} = {ps.AT}"
+    found = (
+        f"CASE WHEN NOT {ps.IN_SOURCE} THEN {missing} "
+        f"WHEN {ps.IGNORED} THEN 'ignored' "
+        f"WHEN {alone} AND {ps.TIME} = {ps.STORED_TIME} THEN 'unchanged' "
+        f"WHEN {alone} AND {ps.TIME} > {ps.STORED_TIME} THEN 'opened_changed' "
+        "ELSE 'pending' END"
+    )
+    closed = f"CASE WHEN {ps.CLASS} = 'deleted' THEN {terms.at} ELSE {ps.TIME} END"
+    placed = (
+        f"SELECT *, {ps.CLASS} = 'deleted' AND {ps.AT} >= {terms.at} AS {ps.EARLY}, "
+        f"false AS {ps.TIED}, {ps.TIME} AS {ps.FROM}, {ps.NO_INSTANT} AS {ps.OPEN_TO}, "
+        f"{closed} AS {ps.CLOSE_TO} FROM (SELECT *, {found} AS {ps.CLASS} FROM ({joined}))"
+    )
+    operations = (
+        f"CASE WHEN {problem(sides)} OR {ps.EARLY} OR {ps.TWICE} "
+        f"THEN array({operation('problem')}) "
+        f"WHEN {ps.CLASS} = 'pending' THEN array({operation('pending')}) "
+        f"WHEN {ps.CLASS} = 'opened_changed' "
+        f"THEN array({operation('open')}, {operation('close', ps.AT)}) "
+        f"WHEN {ps.CLASS} = 'deleted' THEN array({operation('close', ps.AT)}) ELSE array() END"
+    )
+    return f"SELECT *, {operations} AS {ps.OPS} FROM ({placed})"
+
+
+def _current(sides: Sides) -> str:
+    keys, time = listed(sides.terms.keys), sides.time_of(sides.table) or ps.NO_INSTANT
+    return (
+        f"SELECT {keys}, {quoted(sides.terms.columns.valid_from)} AS {ps.AT}, "
+        f"{sides.tomb} AS {ps.TOMB}, {time} AS {ps.STORED_TIME}, "
+        f"true AS {ps.IN_TABLE}, count(*) OVER (PARTITION BY {keys}) > 1 AS {ps.TWICE} "
+        f"FROM {quoted(TARGET_VIEW)} WHERE {sides.current}"
+    )
+
+
+def _beside_current(sides: Sides) -> Iterator[str]:
+    yield from keys_of_both(sides)
+    yield f"s.{ps.TIME}"
+    yield from (f"coalesce(s.{column}, false) AS {column}" for column in FOUND_WRONG)
+    yield f"coalesce(s.{ps.COPIES}, 0) AS {ps.COPIES}"
+    yield f"s.{ps.ROWS}, c.{ps.AT}, c.{ps.STORED_TIME}"
+    yield from (f"coalesce(c.{name}, false) AS {name}" for name in (ps.IN_TABLE, ps.TOMB, ps.TWICE))
 
 
 def placed(sides: Sides) -> str:
     """Give every row of the source and every stored version with its class and its operations."""
-    versions = f"SELECT {_version(sides)} FROM {quoted(TARGET_VIEW)}"
-    return _place(sides, marked(sides), versions)
+    return _place(sides, marked(sides), f"SELECT {_version(sides)} FROM {quoted(TARGET_VIEW)}")
 
 
 def placed_late(sides: Sides) -> str:
     """Place the pending rows, with all stored versions of their keys at hand."""
-    pending = f"SELECT * FROM {STAGED} WHERE {OP} = 'pending'"
-    keys = f"SELECT DISTINCT {listed(sides.terms.keys)} FROM {STAGED} WHERE {OP} = 'pending'"
-    columns = _version(sides, "t")
+    pending = f"FROM {ps.STAGED} WHERE {ps.OP} = 'pending'"
     versions = (
-        f"SELECT {columns} FROM {quoted(TARGET_VIEW)} t "
-        f"LEFT SEMI JOIN ({keys}) p ON {sides.terms.on('t', 'p')}"
+        f"SELECT {_version(sides, 't.')} FROM {quoted(TARGET_VIEW)} t LEFT SEMI JOIN "
+        f"(SELECT DISTINCT {listed(sides.terms.keys)} {pending}) p ON {sides.terms.on('t', 'p')}"
     )
-    return _place(sides, pending, versions)
+    return _place(sides, f"SELECT * {pending}", versions)
 
 
-def _version(sides: Sides, alias: str = "") -> str:
+def _version(sides: Sides, prefix: str = "") -> str:
     """Give the columns of a stored version: key, interval, time, tombstone."""
-    dot = f"{alias}." if alias else ""
-    columns = sides.terms.columns
-    keys = [f"{dot}{quoted(key)}" for key in sides.terms.keys]
-    time = sides.time_of(sides.table) or "CAST(NULL AS TIMESTAMP)"
-    return ", ".join(
-        [
-            *keys,
-            f"{quoted(columns.valid_from)} AS {AT}",
-            f"{quoted(columns.valid_to)} AS {TO}",
-            f"{time} AS {TIME}",
-            f"{sides.tomb} AS {TOMB}",
-        ]
+    columns, time = sides.terms.columns, sides.time_of(sides.table) or ps.NO_INSTANT
+    return (
+        f"{listed(sides.terms.keys, prefix)}, {quoted(columns.valid_from)} AS {ps.AT}, "
+        f"{quoted(columns.valid_to)} AS {ps.TO}, {time} AS {ps.TIME}, {sides.tomb} AS {ps.TOMB}"
     )
 
 
@@ -87,59 +106,59 @@ def _place(sides: Sides, source: str, versions: str) -> str:
     if sides.table.columns:
         rows += f" UNION ALL SELECT {', '.join(_of_table(sides))} FROM ({versions})"
     known = f"SELECT *, {', '.join(_about_key(sides))} FROM ({rows})"
-    started = f"SELECT *, {_start(sides)} AS {FROM} FROM ({known})"
+    started = f"SELECT *, {_start(sides)} AS {ps.FROM} FROM ({known})"
     near = f"SELECT *, {', '.join(_near(sides))} FROM ({started})"
-    ended = f"SELECT *, {_end(sides)} AS {OPEN_TO} FROM ({near})"
-    ranked = f"SELECT *, {_prune(sides)} AS {PRUNED} FROM ({ended})"
-    named = f"SELECT *, {_class(sides)} AS {CLASS}, {_early(sides)} AS {EARLY} FROM ({ranked})"
-    return f"SELECT *, {OPEN_TO} AS {CLOSE_TO}, {_operations(sides)} AS {OPS} FROM ({named})"
+    ended = f"SELECT *, {_end(sides)} AS {ps.OPEN_TO} FROM ({near})"
+    ranked = f"SELECT *, {_prune(sides)} AS {ps.PRUNED} FROM ({ended})"
+    at = sides.terms.at
+    early = f"({_MISSING} AND {ps.AT} >= {at})" if sides.terms.closes_missing else "false"
+    named = f"SELECT *, {_class(sides)} AS {ps.CLASS}, {early} AS {ps.EARLY} FROM ({ranked})"
+    return (
+        f"SELECT *, {ps.OPEN_TO} AS {ps.CLOSE_TO}, {_operations(sides)} AS {ps.OPS} FROM ({named})"
+    )
 
 
 def _of_source(sides: Sides) -> Iterator[str]:
     yield listed(sides.query.names)
-    yield from (str(column) for column in _NOT_FOUND)
-    yield f"{COPIES}, {TIME}, CAST(NULL AS TIMESTAMP) AS {AT}, CAST(NULL AS TIMESTAMP) AS {TO}"
-    yield f"false AS {TOMB}, false AS {IN_TABLE}"
+    yield from _NOT_FOUND
+    yield f"{ps.COPIES}, {ps.TIME}, {ps.NO_INSTANT} AS {ps.AT}, {ps.NO_INSTANT} AS {ps.TO}"
+    yield f"false AS {ps.TOMB}, false AS {ps.IN_TABLE}"
 
 
 def _of_table(sides: Sides) -> Iterator[str]:
     keys = {key.lower() for key in sides.terms.keys}
     for column in sides.query.columns:
         name = quoted(column.name)
-        yield name if column.name.lower() in keys else f"{_typed_null(column)} AS {name}"
+        yield name if column.name.lower() in keys else f"CAST(NULL AS {column.type}) AS {name}"
     yield from (f"false AS {column}" for column in _NOT_FOUND)
-    yield f"1 AS {COPIES}, {TIME}, {AT}, {TO}, {TOMB}, true AS {IN_TABLE}"
-
-
-def _typed_null(column: Column) -> str:
-    return f"CAST(NULL AS {column.type})"
+    yield f"1 AS {ps.COPIES}, {ps.TIME}, {ps.AT}, {ps.TO}, {ps.TOMB}, true AS {ps.IN_TABLE}"
 
 
 def _about_key(sides: Sides) -> Iterator[str]:
     """Ask the rows of a key together."""
     key = f"OVER (PARTITION BY {listed(sides.terms.keys)})"
-    same = f"OVER (PARTITION BY {listed(sides.terms.keys)}, {TIME})"
-    usable = f"({IN_SOURCE} AND NOT {IGNORED})"
-    live = f"({IN_TABLE} AND {TO} IS NULL AND NOT {TOMB})"
-    yield f"bool_or({IN_TABLE} AND NOT {TOMB}) {same} AS `__penstock_known`"
+    same = f"OVER (PARTITION BY {listed(sides.terms.keys)}, {ps.TIME})"
+    usable = f"({ps.IN_SOURCE} AND NOT {ps.IGNORED})"
+    live = f"({ps.IN_TABLE} AND {ps.TO} IS NULL AND NOT {ps.TOMB})"
+    yield f"bool_or({ps.IN_TABLE} AND NOT {ps.TOMB}) {same} AS `__penstock_known`"
     yield f"bool_or({live}) {key} AS `__penstock_live`"
-    yield f"bool_or({IN_TABLE}) {key} AS `__penstock_any`"
-    yield f"bool_or({IN_SOURCE}) {key} AS `__penstock_present`"
-    yield f"max(CASE WHEN {IN_TABLE} THEN {AT} END) {key} AS `__penstock_newest`"
-    yield f"max(CASE WHEN {usable} THEN {TIME} END) {key} AS `__penstock_last`"
-    tomb = f"max(CASE WHEN {IN_TABLE} AND {TO} IS NULL AND {TOMB} THEN {AT} END) {key}"
-    closed = f"max(CASE WHEN {IN_TABLE} THEN {TO} END) {key}"
+    yield f"bool_or({ps.IN_TABLE}) {key} AS `__penstock_any`"
+    yield f"bool_or({ps.IN_SOURCE}) {key} AS `__penstock_present`"
+    yield f"max(CASE WHEN {ps.IN_TABLE} THEN {ps.AT} END) {key} AS `__penstock_newest`"
+    yield f"max(CASE WHEN {usable} THEN {ps.TIME} END) {key} AS `__penstock_last`"
+    tomb = f"max(CASE WHEN {ps.IN_TABLE} AND {ps.TO} IS NULL AND {ps.TOMB} THEN {ps.AT} END) {key}"
+    closed = f"max(CASE WHEN {ps.IN_TABLE} THEN {ps.TO} END) {key}"
     yield f"coalesce({tomb}, {closed}) AS `__penstock_ended`"
 
 
 def _start(sides: Sides) -> str:
     back = (
         "`__penstock_any` AND NOT `__penstock_live` AND `__penstock_last` <= `__penstock_ended` "
-        f"AND {TIME} = `__penstock_last`"
+        f"AND {ps.TIME} = `__penstock_last`"
     )
     return (
-        f"CASE WHEN {IN_TABLE} THEN {AT} WHEN {IGNORED} OR {problem(sides)} THEN NULL "
-        f"WHEN {back} THEN {sides.terms.at} WHEN `__penstock_known` THEN NULL ELSE {TIME} END"
+        f"CASE WHEN {ps.IN_TABLE} THEN {ps.AT} WHEN {ps.IGNORED} OR {problem(sides)} THEN NULL "
+        f"WHEN {back} THEN {sides.terms.at} WHEN `__penstock_known` THEN NULL ELSE {ps.TIME} END"
     )
 
 
@@ -147,18 +166,18 @@ def _near(sides: Sides) -> Iterator[str]:
     """Give the starts around a row, and the stored version that it falls into."""
     part = f"PARTITION BY {listed(sides.terms.keys)}"
     before = "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
-    later = f"OVER ({part} ORDER BY {FROM} DESC NULLS LAST {before})"
-    earlier = f"OVER ({part} ORDER BY {FROM} ASC NULLS LAST {before})"
-    yield f"min(CASE WHEN {_PLACED} THEN {FROM} END) {later} AS `__penstock_next`"
-    yield f"min(CASE WHEN {IN_TABLE} THEN {FROM} END) {later} AS `__penstock_next_stored`"
-    under = f"CASE WHEN {IN_TABLE} THEN struct({FROM} AS at, {TO} AS until) END"
+    later = f"OVER ({part} ORDER BY {ps.FROM} DESC NULLS LAST {before})"
+    earlier = f"OVER ({part} ORDER BY {ps.FROM} ASC NULLS LAST {before})"
+    yield f"min(CASE WHEN {_PLACED} THEN {ps.FROM} END) {later} AS `__penstock_next`"
+    yield f"min(CASE WHEN {ps.IN_TABLE} THEN {ps.FROM} END) {later} AS `__penstock_next_stored`"
+    under = f"CASE WHEN {ps.IN_TABLE} THEN struct({ps.FROM} AS at, {ps.TO} AS until) END"
     yield f"last_value({under}, true) {earlier} AS `__penstock_under`"
-    same = f"OVER ({part}, {FROM})"
-    yield (f"({_PLACED} AND count_if({IN_TABLE} OR {_PLACED}) {same} > 1) AS {TIED}")
-    current = f"count_if({IN_TABLE} AND {TO} IS NULL) OVER ({part}) > 1"
-    twin = f"({IN_TABLE} AND count_if({IN_TABLE}) {same} > 1)"
-    yield f"({current} OR {twin}) AS {TWICE}"
-    first = f"min(CASE WHEN {_PLACED} THEN {FROM} END) OVER ({part})"
+    same = f"OVER ({part}, {ps.FROM})"
+    yield (f"({_PLACED} AND count_if({ps.IN_TABLE} OR {_PLACED}) {same} > 1) AS {ps.TIED}")
+    current = f"count_if({ps.IN_TABLE} AND {ps.TO} IS NULL) OVER ({part}) > 1"
+    twin = f"({ps.IN_TABLE} AND count_if({ps.IN_TABLE}) {same} > 1)"
+    yield f"({current} OR {twin}) AS {ps.TWICE}"
+    first = f"min(CASE WHEN {_PLACED} THEN {ps.FROM} END) OVER ({part})"
     yield f"{first} AS `__penstock_first_placed`"
 
 
@@ -166,23 +185,17 @@ def _end(sides: Sides) -> str:
     """Where a version ends after this run; NULL is open."""
     covered = (
         "`__penstock_under` IS NOT NULL AND (`__penstock_under`.until IS NULL "
-        f"OR `__penstock_under`.until > {FROM})"
+        f"OR `__penstock_under`.until > {ps.FROM})"
     )
     placed_end = (
         f"CASE WHEN {covered} THEN least(`__penstock_under`.until, `__penstock_next`) "
         "ELSE least(`__penstock_next_stored`, `__penstock_next`) END"
     )
-    missing = ""
-    if sides.terms.closes_missing:
-        missing = f"WHEN {_missing()} THEN {sides.terms.at} "
+    missing = f"WHEN {_MISSING} THEN {sides.terms.at} " if sides.terms.closes_missing else ""
     return (
         f"CASE WHEN {_PLACED} THEN {placed_end} {missing}"
-        f"WHEN {IN_TABLE} THEN least({TO}, `__penstock_next`) END"
+        f"WHEN {ps.IN_TABLE} THEN least({ps.TO}, `__penstock_next`) END"
     )
-
-
-def _missing() -> str:
-    return f"({IN_TABLE} AND {TO} IS NULL AND NOT {TOMB} AND NOT `__penstock_present`)"
 
 
 def _prune(sides: Sides) -> str:
@@ -190,47 +203,36 @@ def _prune(sides: Sides) -> str:
     if sides.terms.retention is None:
         return "false"
     part = f"PARTITION BY {listed(sides.terms.keys)}"
-    rank = f"row_number() OVER ({part} ORDER BY {FROM} DESC NULLS LAST)"
+    rank = f"row_number() OVER ({part} ORDER BY {ps.FROM} DESC NULLS LAST)"
     if sides.terms.missing is HardDeletes.NEW_RECORD:
-        rank = f"({rank} + CAST(bool_or({_missing()}) OVER ({part}) AS INT))"
-    old = f"coalesce({OPEN_TO} <= {horizon(sides.terms)}, false)"
-    return f"({FROM} IS NOT NULL AND {goes(sides.terms.retention, rank, old)})"
+        rank = f"({rank} + CAST(bool_or({_MISSING}) OVER ({part}) AS INT))"
+    old = f"coalesce({ps.OPEN_TO} <= {horizon(sides.terms)}, false)"
+    return f"({ps.FROM} IS NOT NULL AND {goes(sides.terms.retention, rank, old)})"
 
 
 def _class(sides: Sides) -> str:
-    missing = f"WHEN {_missing()} THEN 'deleted' " if sides.terms.closes_missing else ""
+    missing = f"WHEN {_MISSING} THEN 'deleted' " if sides.terms.closes_missing else ""
     return (
-        f"CASE WHEN {IGNORED} THEN 'ignored' "
-        f"WHEN {IN_SOURCE} AND {FROM} IS NULL THEN 'unchanged' "
-        f"WHEN {IN_SOURCE} AND {PRUNED} THEN 'skipped' "
-        f"WHEN {IN_SOURCE} AND {FROM} <> {TIME} THEN 'reopened' "
-        f"WHEN {IN_SOURCE} AND NOT `__penstock_any` AND {FROM} = `__penstock_first_placed` "
+        f"CASE WHEN {ps.IGNORED} THEN 'ignored' "
+        f"WHEN {ps.IN_SOURCE} AND {ps.FROM} IS NULL THEN 'unchanged' "
+        f"WHEN {ps.IN_SOURCE} AND {ps.PRUNED} THEN 'skipped' "
+        f"WHEN {ps.IN_SOURCE} AND {ps.FROM} <> {ps.TIME} THEN 'reopened' "
+        f"WHEN {ps.IN_SOURCE} AND NOT `__penstock_any` AND {ps.FROM} = `__penstock_first_placed` "
         "THEN 'opened_new' "
-        f"WHEN {IN_SOURCE} AND {TIME} < `__penstock_newest` THEN 'opened_late' "
-        f"WHEN {IN_SOURCE} THEN 'opened_changed' {missing}"
-        f"WHEN {IN_TABLE} AND {TO} IS NULL AND {OPEN_TO} IS NOT NULL THEN 'closed' "
-        f"WHEN {IN_TABLE} AND {OPEN_TO} < {TO} THEN 'shortened' END"
+        f"WHEN {ps.IN_SOURCE} AND {ps.TIME} < `__penstock_newest` THEN 'opened_late' "
+        f"WHEN {ps.IN_SOURCE} THEN 'opened_changed' {missing}"
+        f"WHEN {ps.IN_TABLE} AND {ps.TO} IS NULL AND {ps.OPEN_TO} IS NOT NULL THEN 'closed' "
+        f"WHEN {ps.IN_TABLE} AND {ps.OPEN_TO} < {ps.TO} THEN 'shortened' END"
     )
 
 
-def _early(sides: Sides) -> str:
-    if not sides.terms.closes_missing:
-        return "false"
-    return f"({_missing()} AND {AT} >= {sides.terms.at})"
-
-
 def _operations(sides: Sides) -> str:
-    nothing = "CAST(NULL AS TIMESTAMP)"
-
-    def one(op: str, at: str) -> str:
-        return f"array(struct('{op}' AS op, {at} AS at))"
-
     return (
-        f"CASE WHEN {problem(sides)} OR {TIED} OR {EARLY} OR {TWICE} "
-        f"THEN {one('problem', nothing)} "
-        f"WHEN {IN_TABLE} AND {PRUNED} THEN {one('delete', AT)} "
-        f"WHEN {CLASS} IN ('closed', 'deleted') THEN {one('close', AT)} "
-        f"WHEN {CLASS} = 'shortened' THEN {one('move', AT)} "
-        f"WHEN {CLASS} IN ('opened_new', 'opened_changed', 'opened_late', 'reopened') "
-        f"THEN {one('open', nothing)} ELSE array() END"
+        f"CASE WHEN {problem(sides)} OR {ps.TIED} OR {ps.EARLY} OR {ps.TWICE} "
+        f"THEN array({operation('problem')}) "
+        f"WHEN {ps.IN_TABLE} AND {ps.PRUNED} THEN array({operation('delete', ps.AT)}) "
+        f"WHEN {ps.CLASS} IN ('closed', 'deleted') THEN array({operation('close', ps.AT)}) "
+        f"WHEN {ps.CLASS} = 'shortened' THEN array({operation('move', ps.AT)}) "
+        f"WHEN {ps.CLASS} IN ('opened_new', 'opened_changed', 'opened_late', 'reopened') "
+        f"THEN array({operation('open')}) ELSE array() END"
     )

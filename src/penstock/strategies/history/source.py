@@ -1,33 +1,20 @@
-"""The rows of the query, marked with what may be wrong with them."""
+"""The rows of the query: their hashes, and what may be wrong with them, counted and shown."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.history import HashDiffers, SystemColumns
 from penstock.core.names import quoted
-from penstock.core.statement import QUERY_VIEW
-from penstock.strategies.build import any_lost, listed
-from penstock.strategies.comparing import converted
-from penstock.strategies.history.sides import Sides
-from penstock.strategies.history.terms import (
-    COPIES,
-    IGNORED,
-    IN_SOURCE,
-    NO_TIME,
-    NULL_KEY,
-    NULL_TIME,
-    PLACE,
-    ROWS,
-    TIME,
-)
-from penstock.strategies.row_hash import hash_of_values, hashes_alike, row_hash
+from penstock.core.statement import QUERY_VIEW, Rule
+from penstock.strategies.build import any_lost, listed, lost_rules, shown_key
+from penstock.strategies.history import terms as ps
+from penstock.strategies.history.terms import Sides
+from penstock.strategies.values import converted, hash_of_values, hashes_alike, row_hash
 
-
-def source_hash(sides: Sides) -> str:
-    """Give the hash of a row of the query: of its values as the table will hold them."""
-    return hash_of_values([_held(sides, column, column) for column in _hashed(sides)])
+FOUND_WRONG = (ps.IN_SOURCE, ps.IGNORED, ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME)
 
 
 def stored_hash(sides: Sides) -> str:
@@ -87,13 +74,10 @@ def _hash(change: HashDiffers, table: Schema) -> str:
     return row_hash([column for column in found if column is not None])
 
 
-_PROBLEM = f"{NULL_KEY} OR {NULL_TIME} OR {NO_TIME} OR {COPIES} > 1"
-
-
 def problem(sides: Sides) -> str:
     """Give the condition of a row of the source that may not be there."""
     lost = f" OR {any_lost(sides.texts)}" if sides.texts else ""
-    return f"({_PROBLEM}{lost})"
+    return f"({ps.NULL_KEY} OR {ps.NULL_TIME} OR {ps.NO_TIME} OR {ps.COPIES} > 1{lost})"
 
 
 def marked(sides: Sides) -> str:
@@ -101,45 +85,35 @@ def marked(sides: Sides) -> str:
 
     Rows without a time that are to be ignored are no copies of others.
     """
-    terms = sides.terms
-    columns = [listed(sides.query.names)]
-    if terms.made_hash:
-        columns.append(f"{source_hash(sides)} AS {quoted(terms.made_hash.column)}")
-    time = sides.time_of(sides.query) or "NULL"
-    columns += [
-        f"{time} AS {TIME}",
-        f"{_null_key(sides)} AS {NULL_KEY}",
-        f"{_without_time(sides)} AS {NO_TIME}",
-        f"{_null_time(sides, ignored=False)} AS {NULL_TIME}",
-        f"{_null_time(sides, ignored=True)} AS {IGNORED}",
-        f"true AS {IN_SOURCE}",
-    ]
-    rows = f"SELECT {', '.join(columns)} FROM {quoted(QUERY_VIEW)}"
-    over = f"PARTITION BY {listed(terms.keys)}" + (f", {TIME}" if terms.event_time else "")
-    counted = f"count_if(NOT {IGNORED})" if terms.ignore_null_time else "count(*)"
-    alone = f"{IGNORED} OR {NULL_KEY}"
-    copies = f"CASE WHEN {alone} THEN 1 ELSE {counted} OVER ({over}) END AS {COPIES}"
-    rows_of_key = ""
+    terms, keys = sides.terms, listed(sides.terms.keys)
+    rows = f"SELECT {', '.join(_columns(sides))} FROM {quoted(QUERY_VIEW)}"
+    over = f"PARTITION BY {keys}" + (f", {ps.TIME}" if terms.event_time else "")
+    counted = f"count_if(NOT {ps.IGNORED})" if terms.ignore_null_time else "count(*)"
+    alone = f"{ps.IGNORED} OR {ps.NULL_KEY}"
+    copies = f"CASE WHEN {alone} THEN 1 ELSE {counted} OVER ({over}) END AS {ps.COPIES}"
+    rows_of_key, place = "", "1"
     if terms.event_time:
-        of_key = f"OVER (PARTITION BY {listed(terms.keys)})"
-        rows_of_key = f", count_if(NOT {IGNORED}) {of_key} AS {ROWS}"
-    place = "1"
-    if terms.ignore_null_time and terms.retention and not terms.event_time:
-        place = f"row_number() OVER (PARTITION BY {listed(terms.keys)} ORDER BY {IGNORED})"
-    return f"SELECT *, {copies}, {place} AS {PLACE}{rows_of_key} FROM ({rows})"
+        rows_of_key = f", count_if(NOT {ps.IGNORED}) OVER (PARTITION BY {keys}) AS {ps.ROWS}"
+    elif terms.ignore_null_time and terms.retention:
+        place = f"row_number() OVER (PARTITION BY {keys} ORDER BY {ps.IGNORED})"
+    return f"SELECT *, {copies}, {place} AS {ps.PLACE}{rows_of_key} FROM ({rows})"
 
 
-def _null_key(sides: Sides) -> str:
-    if sides.terms.match_null_keys:
-        return "false"
-    return "(" + " OR ".join(f"{quoted(key)} IS NULL" for key in sides.terms.keys) + ")"
-
-
-def _null_time(sides: Sides, *, ignored: bool) -> str:
-    name = sides.terms.time_column
-    if name is None or ignored is not sides.terms.ignore_null_time:
-        return "false"
-    return f"{quoted(name)} IS NULL"
+def _columns(sides: Sides) -> Iterator[str]:
+    terms, time = sides.terms, sides.time_of(sides.query) or "NULL"
+    yield listed(sides.query.names)
+    if terms.made_hash:  # of the values as the table will hold them
+        made = hash_of_values([_held(sides, column, column) for column in _hashed(sides)])
+        yield f"{made} AS {quoted(terms.made_hash.column)}"
+    yield f"{time} AS {ps.TIME}"
+    null_keys = " OR ".join(f"{quoted(key)} IS NULL" for key in terms.keys)
+    yield ("false" if terms.match_null_keys else f"({null_keys})") + f" AS {ps.NULL_KEY}"
+    yield f"{_without_time(sides)} AS {ps.NO_TIME}"
+    no_time = f"{quoted(terms.time_column)} IS NULL" if terms.time_column else "false"
+    wrong, ignored = ("false", no_time) if terms.ignore_null_time else (no_time, "false")
+    yield f"{wrong} AS {ps.NULL_TIME}"
+    yield f"{ignored} AS {ps.IGNORED}"
+    yield f"true AS {ps.IN_SOURCE}"
 
 
 def _without_time(sides: Sides) -> str:
@@ -150,3 +124,112 @@ def _without_time(sides: Sides) -> str:
         return "false"
     text = quoted(column.name)
     return f"({text} IS NOT NULL AND try_cast({text} AS TIMESTAMP) IS NULL)"
+
+
+def keys_of_both(sides: Sides) -> Iterator[str]:
+    """Give the query's columns after a join with stored versions: keys from either side."""
+    keys = {key.lower() for key in sides.terms.keys}
+    for column in sides.query.columns:
+        name = quoted(column.name)
+        if column.name.lower() in keys and sides.table.columns:
+            yield f"coalesce(s.{name}, c.{name}) AS {name}"
+        else:
+            yield f"s.{name}"
+
+
+def rules(sides: Sides, model: str, view: str, prefix: str = "") -> tuple[Rule, ...]:
+    """Give the rules about the rows of a run; those that break one are kept in `view`.
+
+    `prefix` stands before the names of the counts.
+    """
+    kept = f"FROM {view} WHERE {ps.OP} = 'problem' AND "
+    by_key, shown = listed(sides.terms.keys), shown_key(sides.terms.keys)
+    found = (
+        Rule(
+            "twice",
+            "history-broken",
+            f"{{count}} keys in the table of {model!r} have two current versions, or two "
+            "that start together (e.g. {samples})",
+            f"penstock snapshot verify {model} shows them; remove the versions that somebody "
+            "else wrote, or restore the table",
+            f"SELECT DISTINCT {shown} {kept}{ps.TWICE} ORDER BY 1 LIMIT 5",
+            f"SELECT count(DISTINCT struct({by_key})) AS n {kept}{ps.TWICE}",
+        ),
+        *_about_copies(sides, model, kept),
+        *_about_values(sides, model, kept),
+        Rule(
+            "empty",
+            "empty-source",
+            f"the source of {model!r} has no rows, and every key would be closed",
+            "if that is meant: --allow-empty for this run, or the setting allow_empty",
+        ),
+        Rule(
+            "early",
+            "run-time-not-after-version",
+            f"{{count}} versions of {model!r} start at or after the run timestamp that "
+            "would close them (e.g. {samples})",
+            "run with a later --as-of",
+            f"SELECT {shown} {kept}{ps.EARLY} ORDER BY {by_key} LIMIT 5",
+        ),
+        *lost_rules(sides.texts, model, f"{kept}true", shown, by_key),
+    )
+    return tuple(replace(rule, count=f"{prefix}{rule.count}") for rule in found)
+
+
+def _about_copies(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
+    terms = sides.terms
+    timed = terms.event_time
+    by = listed(terms.keys) + (f", {ps.TIME}" if timed else "")
+    shown = shown_key(terms.keys) + (f", ' at ', {ps.TIME}" if timed else "")
+    yield Rule(
+        "copied",
+        "tied-versions" if timed else "duplicate-keys",
+        f"{{count}} times a key of {model!r} has two rows with the same {terms.time_column} "
+        "(e.g. {samples})"
+        if timed
+        else f"{{count}} keys occur more than once in the source of {model!r} (e.g. {{samples}})",
+        ("one row for each key and time: " if timed else "") + "aggregate or filter in the SELECT",
+        f"SELECT concat({shown}, ' ×', count(*)) {kept}{ps.COPIES} > 1 "
+        f"GROUP BY {by} ORDER BY {by} LIMIT 5",
+        f"SELECT count(DISTINCT struct({by})) AS n {kept}{ps.COPIES} > 1",
+    )
+    if timed:
+        yield Rule(
+            "tied",
+            "tied-versions",
+            f"{{count}} rows of {model!r} start where a stored version of their key starts "
+            "(e.g. {samples})",
+            "a version of that instant is stored already; correct the time in the SELECT",
+            f"SELECT concat({shown}) {kept}{ps.TIED} ORDER BY {listed(terms.keys)} LIMIT 5",
+        )
+
+
+def _about_values(sides: Sides, model: str, kept: str) -> tuple[Rule, ...]:
+    terms, column = sides.terms, sides.terms.time_column
+    by_key, shown = listed(terms.keys), shown_key(terms.keys)
+    value = f"concat({shown}, ' ', {quoted(column)})" if column else shown
+    return (
+        Rule(
+            "null_keys",
+            "null-key",
+            f"{{count}} rows in the source of {model!r} have NULL in their key "
+            f"({', '.join(terms.keys)}) (e.g. {{samples}})",
+            "filter them out, or set null_keys: match",
+            f"SELECT {shown} {kept}{ps.NULL_KEY} ORDER BY {by_key} LIMIT 5",
+        ),
+        Rule(
+            "null_times",
+            "null-updated-at",
+            f"{{count}} rows in the source of {model!r} have NULL in {column} (e.g. {{samples}})",
+            "fill it in the SELECT, or set null_updated_at: ignore_row",
+            f"SELECT {shown} {kept}{ps.NULL_TIME} ORDER BY {by_key} LIMIT 5",
+        ),
+        Rule(
+            "no_times",
+            "updated-at-not-a-time",
+            f"{{count}} rows in the source of {model!r} have no time in their {column} "
+            "(e.g. {samples})",
+            "convert it in the SELECT to a TIMESTAMP",
+            f"SELECT {value} {kept}{ps.NO_TIME} ORDER BY {by_key} LIMIT 5",
+        ),
+    )

@@ -1,20 +1,69 @@
-"""What the engine of history tables is told about one run of one table."""
+"""One run of one history table: its terms, its two sides, and the names of its own columns."""
 
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.history import (
     ChangeTest,
+    ColumnsDiffer,
     HardDeletes,
     HashDiffers,
-    HistorySettings,
     NewerThan,
     Retention,
     SystemColumns,
 )
-from penstock.strategies.build import same_key
+from penstock.core.names import quoted
+from penstock.core.statement import TARGET_VIEW
+from penstock.core.strategy import Build, OnSchemaChange
+from penstock.strategies.build import listed, same_key, texts_of
+from penstock.strategies.values import converted, merged_type, same
+
+SEEN = "penstock_seen"
+STAGED = "penstock_staged"
+LATE_SEEN = "penstock_late_seen"
+LATE_STAGED = "penstock_late_staged"
+GONE_SEEN = "penstock_gone_seen"
+TOMBSTONES = "penstock_tombstones"
+
+IN_SOURCE = "`__penstock_in_source`"
+IN_TABLE = "`__penstock_in_table`"
+TIME = "`__penstock_time`"
+STORED_TIME = "`__penstock_stored_time`"
+IGNORED = "`__penstock_ignored`"
+NULL_KEY = "`__penstock_null_key`"
+NULL_TIME = "`__penstock_null_time`"
+NO_TIME = "`__penstock_no_time`"
+COPIES = "`__penstock_copies`"
+PLACE = "`__penstock_place`"
+EARLY = "`__penstock_early`"
+TIED = "`__penstock_tied`"
+TWICE = "`__penstock_twice`"
+CLASS = "`__penstock_class`"
+TOMB = "`__penstock_tomb`"
+CHANGED = "`__penstock_changed`"
+IN_SCOPE = "`__penstock_in_scope`"
+OLD = "`__penstock_old`"
+PRUNED = "`__penstock_pruned`"
+OPS = "`__penstock_ops`"
+OP = "`__penstock_op`"
+AT = "`__penstock_at`"
+FROM = "`__penstock_from`"
+TO = "`__penstock_to`"
+GONE = "`__penstock_gone`"
+ROWS = "`__penstock_rows`"
+OPEN_TO = "`__penstock_open_to`"
+CLOSE_TO = "`__penstock_close_to`"
+
+NO_INSTANT = "CAST(NULL AS TIMESTAMP)"
+
+
+def operation(word: str, at: str = NO_INSTANT) -> str:
+    """Give SQL for what the MERGE does for a row, with the version that it does it to."""
+    return f"struct('{word}' AS op, {at} AS at)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +106,8 @@ class Terms:
     @property
     def made_hash(self) -> HashDiffers | None:
         """The hash that the engine makes itself, None where there is none."""
-        match self.change:
-            case HashDiffers(hashed=tuple()):
-                return self.change
-            case _:
-                return None
+        by_hash = self.change if isinstance(self.change, HashDiffers) else None
+        return by_hash if by_hash and by_hash.hashed is not None else None
 
     def on(self, left: str, right: str, *, stored: bool = True) -> str:
         """Give the condition that two rows have the same key.
@@ -72,60 +118,161 @@ class Terms:
         return same_key(self.keys, left, right, matches_null=stored or self.match_null_keys)
 
 
-def terms_of(
-    snapshot: HistorySettings,
-    moment: dt.datetime,
-    retention: Retention | None,
-    *,
-    allow_empty: bool,
-) -> Terms:
-    """Give the terms of a snapshot's run; `retention` is the one of this run."""
-    return Terms(
-        keys=snapshot.keys,
-        change=snapshot.change,
-        moment=moment,
-        columns=snapshot.columns,
-        event_time=snapshot.event_time,
-        missing=snapshot.hard_deletes,
-        match_null_keys=snapshot.match_null_keys,
-        ignore_null_time=snapshot.ignore_null_time,
-        allow_empty=snapshot.allow_empty or allow_empty,
-        retention=retention,
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Query and table of one run. `table` is empty where there is none yet.
+
+    `grows` is whether fields that only the query has come into the table. `texts` are the query's
+    columns of text that partition the table.
+    """
+
+    terms: Terms
+    query: Schema
+    table: Schema
+    partitioned: bool
+    grows: bool = True
+    texts: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, build: Build, terms: Terms) -> Sides:
+        """Take what the engine needs of a build."""
+        partition_by = {name.lower() for name in build.model.layout.partition_by}
+        grows = build.model.on_schema_change is not OnSchemaChange.IGNORE
+        by_current = terms.columns.is_current.lower() in partition_by
+        table = build.table or Schema()
+        return cls(terms, build.query, table, by_current, grows, texts_of(build))
+
+    @property
+    def has_deleted(self) -> bool:
+        """Whether the table has the column that marks tombstones."""
+        return self.table.find(self.terms.columns.is_deleted) is not None
+
+    @property
+    def stored(self) -> tuple[Column, ...]:
+        """The business columns of the table, as the table spells them."""
+        system = {name.lower() for name in self.terms.columns.names}
+        return tuple(c for c in self.table.columns if c.name.lower() not in system)
+
+    @property
+    def gone(self) -> tuple[Column, ...]:
+        """Business columns of the table that the query no longer gives."""
+        return tuple(c for c in self.stored if self.query.find(c.name) is None)
+
+    @property
+    def compared(self) -> tuple[Column, ...]:
+        """The query's columns whose values decide, none where a time or a hash alone does."""
+        match self.terms.change:
+            case ColumnsDiffer(None):
+                return self._but(self.terms.keys)
+            case ColumnsDiffer(tuple() as names):
+                keys = {key.lower() for key in self.terms.keys}
+                found = (self.query.find(name) for name in names if name.lower() not in keys)
+                return tuple(column for column in found if column is not None)
+            case NewerThan(column, compare_rows=True):
+                return self._but((*self.terms.keys, column))
+            case _:
+                return ()
+
+    def _but(self, names: Iterable[str]) -> tuple[Column, ...]:
+        left_out = {name.lower() for name in names}
+        return tuple(c for c in self.query.columns if c.name.lower() not in left_out)
+
+    @property
+    def current(self) -> str:
+        """The condition of a stored version being the current one of its key."""
+        columns = self.terms.columns
+        if self.partitioned:
+            return f"{quoted(columns.is_current)} = true"
+        return f"{quoted(columns.valid_to)} IS NULL"
+
+    @property
+    def tomb(self) -> str:
+        """Whether a stored version is a tombstone, as SQL over the table's columns."""
+        if not self.has_deleted:
+            return "false"
+        return f"coalesce({quoted(self.terms.columns.is_deleted)}, false)"
+
+    @property
+    def differs(self) -> str:
+        """Whether a compared value of `s` differs from that of `c` (stored under `__c<n>`)."""
+        terms = [self._same(column, number) for number, column in enumerate(self.compared)]
+        return f"NOT ({' AND '.join(terms)})" if terms else "false"
+
+    def _same(self, column: Column, number: int) -> str:
+        name, known = f"s.{quoted(column.name)}", self.table.find(column.name)
+        if known is None:
+            return same(name, "NULL", column.type, None)
+        if self.grows:
+            return same(name, f"c.{stored_name(number)}", column.type, known.type)
+        kept = converted(name, column.type, self.held(column))  # what is left out cannot differ
+        return same(kept, f"c.{stored_name(number)}", self.held(column), known.type)
+
+    def held(self, column: Column) -> str:
+        """Give the type of a query's column after the commit: the wider of table's and query's."""
+        known = self.table.find(column.name)
+        return merged_type(known.type, column.type, grow=self.grows) if known else column.type
+
+    def time_of(self, side: Schema) -> str | None:
+        """Give SQL for the time of a row, comparable; None where the side has no such column."""
+        name = self.terms.time_column
+        column = side.find(name) if name else None
+        if column is None:
+            return None
+        if column.type.startswith("string"):
+            return f"try_cast({quoted(column.name)} AS TIMESTAMP)"
+        if self.terms.event_time:
+            return f"CAST({quoted(column.name)} AS TIMESTAMP)"
+        return quoted(column.name)
+
+    @property
+    def hash_name(self) -> str | None:
+        """The column that holds the hash that decides, None where there is none."""
+        return self.terms.change.column if isinstance(self.terms.change, HashDiffers) else None
+
+
+def stored_name(number: int) -> str:
+    """Give the name under which a compared column of the table goes through the join."""
+    return f"`__penstock_c{number}`"
+
+
+def goes(retention: Retention, rank: str, closed_long_ago: str = "true") -> str:
+    """Give the condition of a version being removed; `rank` 1, the newest of its key, stays."""
+    conditions = [f"{rank} > 1"]
+    if retention.keep_last is not None:
+        conditions.append(f"{rank} > {retention.keep_last}")
+    if retention.keep_days is not None:
+        conditions.append(closed_long_ago)
+    return "(" + " AND ".join(dict.fromkeys(conditions)) + ")"
+
+
+def horizon(terms: Terms) -> str:
+    """Give the instant at or before which a version must have been closed to be old."""
+    days = terms.retention.keep_days if terms.retention else None
+    return replace(terms, moment=terms.moment - dt.timedelta(days=days or 0)).at
+
+
+def candidates(sides: Sides) -> str:
+    """Give per key the versions that this run may remove, with their ranks before it.
+
+    Of closed versions only key and interval are read. What opens in this run moves every rank by
+    one, so a version of rank N is a candidate where N are kept. One that starts with the version
+    before it cannot be told from that.
+    """
+    columns, keys, retention = sides.terms.columns, listed(sides.terms.keys), sides.terms.retention
+    if retention is None:
+        raise ValueError("no retention")
+    valid_from, valid_to = quoted(columns.valid_from), quoted(columns.valid_to)
+    window = f"OVER (PARTITION BY {keys} ORDER BY {valid_from} DESC)"
+    ranked = (
+        f"SELECT {keys}, {valid_from} AS at, {valid_to} AS until, row_number() {window} AS rank, "
+        f"coalesce(lag({valid_from}) {window} = {valid_from}, false) AS twin "
+        f"FROM {quoted(TARGET_VIEW)}"
     )
-
-
-SEEN = "penstock_seen"
-STAGED = "penstock_staged"
-LATE_SEEN = "penstock_late_seen"
-LATE_STAGED = "penstock_late_staged"
-GONE_SEEN = "penstock_gone_seen"
-TOMBSTONES = "penstock_tombstones"
-
-IN_SOURCE = "`__penstock_in_source`"
-IN_TABLE = "`__penstock_in_table`"
-TIME = "`__penstock_time`"
-STORED_TIME = "`__penstock_stored_time`"
-IGNORED = "`__penstock_ignored`"
-NULL_KEY = "`__penstock_null_key`"
-NULL_TIME = "`__penstock_null_time`"
-NO_TIME = "`__penstock_no_time`"
-COPIES = "`__penstock_copies`"
-PLACE = "`__penstock_place`"
-EARLY = "`__penstock_early`"
-TIED = "`__penstock_tied`"
-TWICE = "`__penstock_twice`"
-CLASS = "`__penstock_class`"
-TOMB = "`__penstock_tomb`"
-CHANGED = "`__penstock_changed`"
-IN_SCOPE = "`__penstock_in_scope`"
-OLD = "`__penstock_old`"
-PRUNED = "`__penstock_pruned`"
-OPS = "`__penstock_ops`"
-OP = "`__penstock_op`"
-AT = "`__penstock_at`"
-FROM = "`__penstock_from`"
-TO = "`__penstock_to`"
-GONE = "`__penstock_gone`"
-ROWS = "`__penstock_rows`"
-OPEN_TO = "`__penstock_open_to`"
-CLOSE_TO = "`__penstock_close_to`"
+    conditions = [f"rank >= {retention.keep_last or 1}"]
+    if retention.keep_days is not None:
+        conditions.append(f"until <= {horizon(sides.terms)}")
+    return (
+        f"SELECT {keys}, collect_list(struct(at, rank)) AS {OLD}, bool_or(twin) AS {TWICE} "
+        f"FROM ({ranked}) "
+        f"WHERE {' AND '.join(conditions)} GROUP BY {keys}"
+    )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.core.columns.schema import Schema
 from penstock.core.history import HashDiffers, HistorySettings, NewerThan, SystemColumns
 from penstock.core.names import quoted
 from penstock.core.statement import TARGET_VIEW, Passing, Row, Stage
 from penstock.strategies.build import listed, shown_key
-from penstock.strategies.history.terms import FROM, PLACE, TIME, TO, TOMB
+from penstock.strategies.history import terms as ps
 
 SAMPLES = 5
 BROKEN = "penstock_broken"
@@ -20,7 +20,6 @@ _CURRENT = "`__penstock_current`"
 _CURRENTS = "`__penstock_currents`"
 _BEFORE = "`__penstock_before`"
 _GAP = "`__penstock_gap`"
-_PAIRS = ("V5", "V6")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ class Law:
         """Give the query of at most five texts, sorted by key, over the versions that break it."""
         return (
             f"SELECT concat({shown_key(claims.keys)}, '  ', {self.shown}) FROM {BROKEN} "
-            f"WHERE {self.condition} ORDER BY {listed(claims.keys)}, {FROM} LIMIT {SAMPLES}"
+            f"WHERE {self.condition} ORDER BY {listed(claims.keys)}, {ps.FROM} LIMIT {SAMPLES}"
         )
 
 
@@ -78,22 +77,14 @@ def claims_of(
     snapshot: HistorySettings, *, closes_keys: bool, always_event_time: bool = True
 ) -> Claims:
     """Give what a snapshot's table must be true to."""
-    time_column = hash_column = None
+    claims = Claims(snapshot.keys, snapshot.columns, closes_keys, snapshot.match_null_keys)
     match snapshot.change:
         case NewerThan(column) if snapshot.event_time and always_event_time:
-            time_column = column
+            return replace(claims, time_column=column)
         case HashDiffers(column, tuple()):
-            hash_column = column
+            return replace(claims, hash_column=column)
         case _:
-            pass
-    return Claims(
-        keys=snapshot.keys,
-        columns=snapshot.columns,
-        closes_keys=closes_keys,
-        match_null_keys=snapshot.match_null_keys,
-        time_column=time_column,
-        hash_column=hash_column,
-    )
+            return claims
 
 
 def misfits(claims: Claims, table: Schema) -> tuple[Violation, ...]:
@@ -131,15 +122,19 @@ def _absent(names: tuple[str, ...], table: Schema) -> Iterator[str]:
 
 def laws(claims: Claims) -> tuple[Law, ...]:
     """Give the laws that rows can break, V1 to V8; those that do not concern the table are out."""
-    interval, pair = _interval(FROM, TO), _pair()
+    interval = _interval(ps.FROM, ps.TO)
+    before = _interval(f"{_BEFORE}.at", f"{_BEFORE}.until")
+    pair = f"concat({before}, ' and ', {interval})"
     too_few = "" if claims.closes_keys else f" OR {_CURRENTS} = 0"
     many = f"concat({_CURRENTS}, ' current versions')"
     found = [
-        Law("V1", "system columns", "version", f"{FROM} IS NULL OR {_CURRENT} IS NULL", interval),
-        Law("V2", "interval", "version", f"{TO} <= {FROM}", interval),
-        Law("V3", "is_current", "version", f"{_CURRENT} <> ({TO} IS NULL)", interval),
-        Law("V4", "current", "key", f"{PLACE} = 1 AND ({_CURRENTS} > 1{too_few})", many),
-        Law("V5", "overlap", "key", f"{_BEFORE}.open OR {_BEFORE}.until > {FROM}", pair),
+        Law(
+            "V1", "system columns", "version", f"{ps.FROM} IS NULL OR {_CURRENT} IS NULL", interval
+        ),
+        Law("V2", "interval", "version", f"{ps.TO} <= {ps.FROM}", interval),
+        Law("V3", "is_current", "version", f"{_CURRENT} <> ({ps.TO} IS NULL)", interval),
+        Law("V4", "current", "key", f"{ps.PLACE} = 1 AND ({_CURRENTS} > 1{too_few})", many),
+        Law("V5", "overlap", "key", f"{_BEFORE}.open OR {_BEFORE}.until > {ps.FROM}", pair),
     ]
     if not claims.closes_keys:
         found.append(Law("V6", "gap", "key", _GAP, pair))
@@ -147,8 +142,8 @@ def laws(claims: Claims) -> tuple[Law, ...]:
         null = " OR ".join(f"{quoted(key)} IS NULL" for key in claims.keys)
         found.append(Law("V7", "null key", "version", null, interval))
     if claims.time_column:
-        early = f"NOT {TOMB} AND ({TIME} IS NULL OR {FROM} < {TIME})"
-        since = f"concat({interval}, ' {claims.time_column} ', {_instant(TIME)})"
+        early = f"NOT {ps.TOMB} AND ({ps.TIME} IS NULL OR {ps.FROM} < {ps.TIME})"
+        since = f"concat({interval}, ' {claims.time_column} ', {_instant(ps.TIME)})"
         found.append(Law("V8", "start", "version", early, since))
     return tuple(found)
 
@@ -157,22 +152,24 @@ def verified(claims: Claims, table: Schema) -> Stage:
     """Give the one pass over `penstock_target`: all versions are counted, broken ones are kept."""
     held = laws(claims)
     key = f"OVER (PARTITION BY {listed(claims.keys)})"
-    gap = f"coalesce(NOT {_BEFORE}.open AND {_BEFORE}.until < {FROM}, false) AS {_GAP}"
+    gap = f"coalesce(NOT {_BEFORE}.open AND {_BEFORE}.until < {ps.FROM}, false) AS {_GAP}"
     rows = f"SELECT *, {gap} FROM ({_versions(claims, table)})"
     conditions = [f"coalesce({law.broken}, false) AS {law.condition}" for law in held]
     rows = f"SELECT *, {', '.join(conditions)} FROM ({rows})"
-    pairs = [law for law in held if law.law in _PAIRS]
-    anywhere = [f"bool_or({law.condition}) {key} AS {_of_key(law)}" for law in pairs]
+    pairs = {law.law: law.condition[:-1] + "_of_key`" for law in held if law.law in {"V5", "V6"}}
+    anywhere = [
+        f"bool_or({law.condition}) {key} AS {pairs[law.law]}" for law in held if law.law in pairs
+    ]
     counts = {
         "versions": "count(1)",
-        "keys": f"count_if({PLACE} = 1)",
+        "keys": f"count_if({ps.PLACE} = 1)",
         "current": f"count_if({_CURRENT})",
         "gaps": f"count_if({_GAP})",
-        HIGH: f"max(unix_micros(greatest({FROM}, {TO})))",
+        HIGH: f"max(unix_micros(greatest({ps.FROM}, {ps.TO})))",
     }
     for law in held:
-        once = f"{PLACE} = 1 AND {_of_key(law)}" if law in pairs else law.condition
-        counts[law.law] = f"count_if({once})"
+        of_key = pairs.get(law.law)
+        counts[law.law] = f"count_if({f'{ps.PLACE} = 1 AND {of_key}' if of_key else law.condition})"
     return Stage(
         BROKEN,
         f"SELECT * FROM {_PASSED} WHERE {' OR '.join(law.condition for law in held)}",
@@ -185,28 +182,23 @@ def broken(claims: Claims, look: Row) -> tuple[tuple[Law, int], ...]:
     return tuple((law, int(look[law.law] or 0)) for law in laws(claims) if look[law.law])
 
 
-def _of_key(law: Law) -> str:
-    return law.condition[:-1] + "_of_key`"
-
-
 def _versions(claims: Claims, table: Schema) -> str:
     """Give each version with the one before it: of its key's earlier ones, which ends last."""
     names = claims.columns
     keys = listed(claims.keys)
-    tomb = "false"
-    if table.find(names.is_deleted):
-        tomb = f"coalesce({quoted(names.is_deleted)}, false)"
+    has_deleted = table.find(names.is_deleted) is not None
+    tomb = f"coalesce({quoted(names.is_deleted)}, false)" if has_deleted else "false"
     bare = (
-        f"SELECT {keys}, {quoted(names.valid_from)} AS {FROM}, {quoted(names.valid_to)} AS {TO}, "
-        f"{quoted(names.is_current)} AS {_CURRENT}, {tomb} AS {TOMB}, "
-        f"{_time(claims, table)} AS {TIME} FROM {quoted(TARGET_VIEW)}"
+        f"SELECT {keys}, {quoted(names.valid_from)} AS {ps.FROM}, "
+        f"{quoted(names.valid_to)} AS {ps.TO}, {quoted(names.is_current)} AS {_CURRENT}, "
+        f"{tomb} AS {ps.TOMB}, {_time(claims, table)} AS {ps.TIME} FROM {quoted(TARGET_VIEW)}"
     )
-    window = f"PARTITION BY {keys} ORDER BY {FROM}, {TO} NULLS LAST"
-    end = f"struct({TO} IS NULL AS open, {TO} AS until, {FROM} AS at)"
+    window = f"PARTITION BY {keys} ORDER BY {ps.FROM}, {ps.TO} NULLS LAST"
+    end = f"struct({ps.TO} IS NULL AS open, {ps.TO} AS until, {ps.FROM} AS at)"
     return (
-        f"SELECT *, row_number() OVER ({window}) AS {PLACE}, "
+        f"SELECT *, row_number() OVER ({window}) AS {ps.PLACE}, "
         f"count_if({_CURRENT}) OVER (PARTITION BY {keys}) AS {_CURRENTS}, "
-        f"max(CASE WHEN {FROM} IS NOT NULL THEN {end} END) OVER "
+        f"max(CASE WHEN {ps.FROM} IS NOT NULL THEN {end} END) OVER "
         f"({window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS {_BEFORE} FROM ({bare})"
     )
 
@@ -217,12 +209,6 @@ def _time(claims: Claims, table: Schema) -> str:
         return "CAST(NULL AS TIMESTAMP)"
     cast = "try_cast" if column.type.startswith("string") else "CAST"
     return f"{cast}({quoted(column.name)} AS TIMESTAMP)"
-
-
-def _pair() -> str:
-    return (
-        f"concat({_interval(f'{_BEFORE}.at', f'{_BEFORE}.until')}, ' and ', {_interval(FROM, TO)})"
-    )
 
 
 def _interval(start: str, end: str) -> str:

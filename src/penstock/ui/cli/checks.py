@@ -14,7 +14,7 @@ from penstock.ui.cli.options import ask, command
 from penstock.ui.cli.output import CommandOutput
 
 if TYPE_CHECKING:
-    from penstock.app.unit_testing.reports import UnitResult
+    from penstock.app.unit_testing.differences import UnitResult
 
 _ACCEPT = click.option(
     "--accept", metavar="STEP", help="Close the open flags of a step; with --reason."
@@ -49,8 +49,8 @@ def check_command(
     if accept is None and drop is None and reason is None:
         return _evaluate(output, request)
     _refuse_beside(request, accept, reason, drop)
-    from penstock.app.checking.closing import accept as close
-    from penstock.app.checking.closing import drop_quarantine
+    from penstock.app.checking.flags import accept as close
+    from penstock.app.checking.flags import drop_quarantine
     from penstock.ui.render.check import accept_document, accept_text
 
     if accept is not None:

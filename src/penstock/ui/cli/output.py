@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from penstock.app.reports import Listener, Overwrite, RunReport
     from penstock.app.request import CommandRequest
     from penstock.app.services.services import Services
-    from penstock.ui.render.document import Json
+    from penstock.ui.render.values import Json
 
 Value = TypeVar("Value")
 INTERRUPTED = 130
@@ -50,7 +50,7 @@ class CommandOutput:
     ) -> None:
         """Print the answer; `unless_quiet` is for what was done and not asked for."""
         if self.as_json:
-            from penstock.ui.render.document import printed
+            from penstock.ui.render.values import printed
 
             click.echo(printed(document(value)))
         elif not (unless_quiet and self.quiet):
@@ -84,7 +84,7 @@ class CommandOutput:
             from penstock.ui.render.live import LiveTable
 
             return LiveTable(Console(), time.monotonic)
-        from penstock.ui.render.progress import JsonLines, TextLines
+        from penstock.ui.render.run import JsonLines, TextLines
 
         if self.json_log:
             return nullcontext(JsonLines(_log, services.clock.now))
@@ -132,8 +132,8 @@ def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
         error = UsageError("bad-usage", error.format_message(), hint=f"{path} --help")
     if not isinstance(error, PenstockError):
         return None
-    from penstock.ui.render.document import printed
     from penstock.ui.render.errors import error_text, failure_document
+    from penstock.ui.render.values import printed
 
     if "--json" in arguments:
         click.echo(printed(failure_document(error)))

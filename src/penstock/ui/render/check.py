@@ -1,28 +1,136 @@
-"""What `check` prints: a block per model, a line that counts, and a way out of silence."""
+"""What `check` prints, and how results of checks read wherever they stand."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from penstock.app.checking.placing import NO_TABLE
-from penstock.app.checking.reports import (
-    AcceptReport,
-    CheckReport,
-    ModelChecked,
-    SourceChecked,
-)
+from penstock.app.checking.results import AcceptReport, CheckReport, ModelChecked
+from penstock.app.reports import ModelResult
 from penstock.app.request import BOTH, CheckRequest
-from penstock.core.check_results import CheckResult, CheckStatus
-from penstock.core.errors import PenstockError
+from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, InvariantReport
+from penstock.core.errors import CheckFailedError, PenstockError
+from penstock.core.findings import some
 from penstock.core.masking import mask
-from penstock.ui.render.document import Json, instant
 from penstock.ui.render.errors import error_document
-from penstock.ui.render.results import PASSED_SHOWN, result_lines
-from penstock.ui.render.values import LISTED, WHOLE, count, day, ranges_text
+from penstock.ui.render.values import (
+    LISTED,
+    WHOLE,
+    Json,
+    count,
+    day,
+    document_of,
+    one_line,
+    ranges_text,
+)
 
+_UNDER_STEP = "      "
+_PASSED_SHOWN = 10
+_NAMED = 3
+_ROWS = 3
+_WIDTH = 7  # of the words failed, skipped, warning
 _INDENT = "  "
+_UNBUILT = "never built"
+_T = TypeVar("_T")
+
+
+def step_lines(report: InvariantReport | None, *, failures: bool = False) -> list[str]:
+    """Give the lines under a step's line; with `failures` only checks that failed."""
+    return _result_lines(report.all if report is not None else (), _UNDER_STEP, failures=failures)
+
+
+def _result_lines(
+    results: Sequence[CheckResult],
+    indent: str,
+    *,
+    phases: bool = True,
+    failures: bool = False,
+    passed: int | None = _PASSED_SHOWN,
+) -> list[str]:
+    """Give a line for each result: what failed or was skipped, and so many that passed.
+
+    Many that were skipped for one reason are one line. `phases` begins each line with its phase.
+    """
+    if failures:
+        return _lines([result for result in results if result.failed], indent, phases=phases)
+    why = {result.message for result in results if result.status is CheckStatus.SKIPPED}
+    others = any(result.status is not CheckStatus.SKIPPED for result in results)
+    if len(results) > 1 and len(why) == 1 and not others:
+        return [f"{indent}{count(len(results), 'check')} skipped: {mask(why.pop())}"]
+    shown = _bounded(results, lambda result: result.status is CheckStatus.PASSED, passed)
+    rest = len(results) - len(shown)
+    return [*_lines(shown, indent, phases=phases), *[f"{indent}and {rest} passed"] * bool(rest)]
+
+
+def _bounded(items: Sequence[_T], passed: Callable[[_T], bool], limit: int | None) -> list[_T]:
+    """Leave out what passed beyond the limit; None has no limit."""
+    left = set(map(id, [item for item in items if passed(item)][:limit]))
+    return [item for item in items if id(item) in left or not passed(item)]
+
+
+def _lines(results: Sequence[CheckResult], indent: str, *, phases: bool) -> list[str]:
+    names = max((len(one_line(result.name)) for result in results), default=0)
+    severe = any(result.failed for result in results)
+    found = []
+    for result in results:
+        cells = [f"{result.phase:<6}"] * phases
+        cells += [f"{one_line(result.name):<{names}}", f"{result.status:<{_WIDTH}}"]
+        cells += [f"{str(result.severity) if result.failed else '':<{_WIDTH}}"] * severe
+        cells += [one_line(mask(_said(result)))]
+        found.append(f"{indent}{'  '.join(cells)}".rstrip())
+    shown, rest = found[:LISTED], len(found[LISTED:])
+    return [*shown, *[f"{indent}and {count(rest, 'more check')}"] * bool(rest)]
+
+
+def _said(result: CheckResult) -> str:
+    """Give what a result says; of a query that failed with the first rows of its sample."""
+    if result.type == "sql" and result.status is CheckStatus.PASSED:
+        return ""  # that its query gave no row is what passing means
+    said = f"{result.message} [{result.details}]" if result.details else result.message
+    if not result.failed or result.type != "sql" or result.sample is None:
+        return said
+    rows = []
+    for row in result.sample.rows[:_ROWS]:
+        cells = zip(result.sample.columns, row, strict=True)
+        rows.append(", ".join(f"{name}={'NULL' if v is None else v}" for name, v in cells))
+    rows += ["…"] * (len(result.sample.rows) > _ROWS)
+    return f"{said}: {'; '.join(rows)}"
+
+
+def by_check(result: ModelResult) -> bool:
+    """Whether a gate failed, and not the step itself."""
+    return isinstance(result.error, CheckFailedError)
+
+
+def failures(results: Sequence[ModelResult]) -> list[str]:
+    """Count what failed; where a gate did it also say what, why, and what became of the rows."""
+    failed = [result for result in results if result.status == "failed" or by_check(result)]
+    if not failed:
+        return []
+    head = f"{len(failed)} failed"
+    if not any(map(by_check, failed)):
+        return [head]
+    return [f"{head}: {some([_named(result) for result in failed], _NAMED)}"]
+
+
+def _named(result: ModelResult) -> str:
+    code = result.error.code if result.error is not None else result.status
+    if not by_check(result):
+        return f"{result.name} ({code})"
+    report = result.invariant_report
+    gates = [each for each in report.all if each.failed_gate] if report is not None else []
+    names = ", ".join(dict.fromkeys(gate.name for gate in gates))
+    why = f"{code}: {names}" if names else code
+    what = f"{why}; {mask(result.consequence)}" if result.consequence else why
+    keys = dict.fromkeys(key for gate in gates for key in gate.partitions)
+    groups = tuple((key, key) for key in keys)
+    if not keys or WHOLE_GROUP in keys or len(keys) == result.count:
+        groups = result.partitions  # a check is about all of them
+    name = result.name if result.partitions == WHOLE else f"{result.name} {ranges_text(groups)}"
+    return f"{name} ({what})"
 
 
 def check_text(report: CheckReport, *, verbose: bool = False, quiet: bool = False) -> str:
@@ -30,93 +138,63 @@ def check_text(report: CheckReport, *, verbose: bool = False, quiet: bool = Fals
 
     With `quiet` only what failed.
     """
-    passed = None if verbose else PASSED_SHOWN
-    blocks = [_model(each, passed, quiet=quiet) for each in _shown(report.models, verbose=verbose)]
-    blocks += [_sources(report.sources, passed, quiet=quiet)]
-    lines = [block for block in blocks if block]
-    rest = len(report.models) - len(_shown(report.models, verbose=verbose))
-    lines += [f"and {count(rest, 'more model')}"] * bool(rest and not quiet)
+    passed = None if verbose else _PASSED_SHOWN
+    limit = None if verbose else LISTED
+    shown = _bounded(report.models, lambda each: each.report.all_passed(), limit)
+    blocks = [_model(each, passed, quiet=quiet) for each in shown]
+    sources = [replace(each.result, name=each.source) for each in report.sources]
+    found = _result_lines(sources, _INDENT, phases=False, failures=quiet, passed=passed)
+    blocks += ["\n".join(["sources", *found])] * bool(found)
+    rest = len(report.models) - len(shown)
+    blocks += [f"and {count(rest, 'more model')}"] * bool(rest and not quiet)
     notes = [] if quiet else [mask(note) for note in report.notes]
-    return "\n".join([*notes, *lines, _total(report.results)])
-
-
-def _shown(models: Sequence[ModelChecked], *, verbose: bool) -> list[ModelChecked]:
-    """Leave models without a failure out beyond the limit."""
-    well = [each for each in models if each.report.all_passed()]
-    left = set(map(id, well if verbose else well[:LISTED]))
-    return [each for each in models if id(each) in left or not each.report.all_passed()]
+    ended = Counter(result.status for result in report.results)
+    errors = count(sum(result.failed_gate for result in report.results), "error")
+    failed = f"{ended[CheckStatus.FAILED]} failed"
+    parts = [f"{ended[CheckStatus.PASSED]} passed"]
+    parts += [f"{failed} ({errors})" if ended[CheckStatus.FAILED] else failed]
+    parts += [f"{ended[CheckStatus.SKIPPED]} skipped"] * bool(ended[CheckStatus.SKIPPED])
+    total = f"{count(len(report.results), 'check')}: {', '.join(parts)}."
+    return "\n".join([*notes, *filter(None, blocks), total])
 
 
 def _model(checked: ModelChecked, passed: int | None, *, quiet: bool) -> str:
     report = checked.report
     phases = bool(report.before and report.after)
-    found = result_lines(report.all, _INDENT, phases=phases, failures=quiet, passed=passed)
+    found = _result_lines(report.all, _INDENT, phases=phases, failures=quiet, passed=passed)
     if quiet and not found:
         return ""
     head = [checked.model]
     head += [] if checked.partitions == WHOLE else [ranges_text(checked.partitions)]
     head += [] if checked.version is None else [f"version {checked.version}"]
-    return "\n".join([_INDENT.join(head), *found, *_notes(checked.lines)])
-
-
-def _notes(lines: Sequence[str]) -> Iterator[str]:
-    for line in lines:
-        yield f"{_INDENT}{mask(line)}"
-
-
-def _sources(sources: Sequence[SourceChecked], passed: int | None, *, quiet: bool) -> str:
-    results = [replace(each.result, name=each.source) for each in sources]
-    found = result_lines(results, _INDENT, phases=False, failures=quiet, passed=passed)
-    return "\n".join(["sources", *found]) if found else ""
-
-
-def _total(results: Sequence[CheckResult]) -> str:
-    found = Counter(result.status for result in results)
-    errors = sum(1 for result in results if result.failed_gate)
-    parts = [f"{found[CheckStatus.PASSED]} passed", f"{found[CheckStatus.FAILED]} failed"]
-    if found[CheckStatus.FAILED]:
-        parts[-1] += f" ({count(errors, 'error')})"
-    parts += [f"{found[CheckStatus.SKIPPED]} skipped"] * bool(found[CheckStatus.SKIPPED])
-    return f"{count(len(results), 'check')}: {', '.join(parts)}."
+    notes = [f"{_INDENT}{mask(line)}" for line in checked.lines]
+    return "\n".join([_INDENT.join(head), *found, *notes])
 
 
 def accept_text(report: AcceptReport) -> str:
     """Say which flags were closed and which rows that had been kept are gone."""
-    lines = [
-        f"accepted: {' '.join([flag.model, *_partition(flag.partition)])}"
-        f" (step {flag.step}): {', '.join(flag.checks)}"
-        for flag in report.flags
-    ]
-    lines += [
-        f"dropped: {each.table} of {each.model} ({count(each.rows, 'row')}, kept until"
-        f" {day(each.expires)})"
-        for each in report.quarantines
-    ]
+    lines = []
+    for flag in report.flags:
+        name = flag.model if flag.partition == "*" else f"{flag.model} {flag.partition}"
+        lines.append(f"accepted: {name} (step {flag.step}): {', '.join(flag.checks)}")
+    for each in report.quarantines:
+        kept = f"{count(each.rows, 'row')}, kept until {day(each.expires)}"
+        lines.append(f"dropped: {each.table} of {each.model} ({kept})")
     return "\n".join(lines) or "nothing to do"
-
-
-def _partition(key: str) -> list[str]:
-    return [] if key == "*" else [key]
-
-
-_UNBUILT = "never built"
 
 
 def nothing_checked(request: CheckRequest, report: CheckReport) -> PenstockError | None:
     """Give the error `nothing-checked`, None where anything was evaluated."""
     if not report.evaluated_nothing:
         return None
-    number = len(report.results)
-    what = f"{count(number, 'check')} skipped" if number else "no check was selected"
-    hint = _after_skips(report) if number else _after_none(request)
+    messages = [result.message for result in report.results]
+    if messages:
+        what = f"{count(len(messages), 'check')} skipped"
+        unbuilt = any(text == NO_TABLE or text.endswith(_UNBUILT) for text in messages)
+        hint = "penstock run builds what is not there yet" if unbuilt else ""
+    else:
+        what, hint = "no check was selected", _after_none(request)
     return PenstockError("nothing-checked", f"{what}, none evaluated", hint=hint)
-
-
-def _after_skips(report: CheckReport) -> str:
-    messages = {result.message for result in report.results}
-    if any(message == NO_TABLE or message.endswith(_UNBUILT) for message in messages):
-        return "penstock run builds what is not there yet"
-    return ""
 
 
 def _after_none(request: CheckRequest) -> str:
@@ -134,32 +212,17 @@ def _after_none(request: CheckRequest) -> str:
 
 def checks_document(report: CheckReport, error: PenstockError | None = None) -> Json:
     """Give every result; `error` is there where nothing was evaluated."""
-    return {**report.document(), "error": error_document(error) if error else None}
+    return {**report.document(), "error": error_document(error)}
 
 
 def accept_document(report: AcceptReport) -> Json:
     """Give the flags that were closed and the quarantines that were dropped."""
+    accepted, dropped = (
+        "step model partition checks opened version",
+        "step model table rows expires",
+    )
     return {
         "command": "check",
-        "accepted": [
-            {
-                "step": flag.step,
-                "model": flag.model,
-                "partition": flag.partition,
-                "checks": flag.checks,
-                "opened": instant(flag.opened),
-                "version": flag.version,
-            }
-            for flag in report.flags
-        ],
-        "dropped": [
-            {
-                "step": each.step,
-                "model": each.model,
-                "table": each.table,
-                "rows": each.rows,
-                "expires": instant(each.expires),
-            }
-            for each in report.quarantines
-        ],
+        "accepted": [document_of(flag, accepted) for flag in report.flags],
+        "dropped": [document_of(each, dropped) for each in report.quarantines],
     }

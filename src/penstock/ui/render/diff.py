@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 
 from penstock.app.reports import DiffReport, ModelDiff, SqlDiff
 from penstock.core.masking import mask
-from penstock.ui.render.document import Json, instant
-from penstock.ui.render.values import LISTED, RANGES, first_of, partitions_text, ranges_text
+from penstock.ui.render.values import (
+    LISTED,
+    RANGES,
+    Json,
+    document_of,
+    first_of,
+    partitions_text,
+    ranges_text,
+)
 
 RULE = "─" * 39
 COSMETIC = "SQL text changed, meaning unchanged."
@@ -47,7 +54,17 @@ def sql_diff_text(diff: SqlDiff, context: int = 0, of: str = "") -> str:
 
     `of` says which partitions it is for, where a model has several pairs.
     """
-    return "\n".join(_blocks(diff, context, of))
+    which = f" ({of})" if of else ""
+    lines: list[str] = []
+    if diff.before != diff.after:
+        lines.append(f"{COSMETIC}{which}" if diff.cosmetic else f"SQL changes detected{which}:")
+        if changed_lines(diff.before, diff.after):
+            lines.append(diff_text(diff.before, diff.after, context))
+        lines.append("")
+    elif which:
+        lines += [f"SQL unchanged{which}.", ""]
+    schema = ["Schema changes detected:", *diff.schema] if diff.schema else ["Schema unchanged."]
+    return "\n".join([*lines, *schema])
 
 
 def diffs_text(head: str, diffs: Sequence[SqlDiff], named: Callable[[SqlDiff], str]) -> str:
@@ -56,27 +73,16 @@ def diffs_text(head: str, diffs: Sequence[SqlDiff], named: Callable[[SqlDiff], s
     return "\n\n".join([head, *(sql_diff_text(diff, of=of(diff)) for diff in diffs)])
 
 
-def _blocks(diff: SqlDiff, context: int, of: str) -> Iterator[str]:
-    which = f" ({of})" if of else ""
-    if diff.before != diff.after:
-        yield f"{COSMETIC}{which}" if diff.cosmetic else f"SQL changes detected{which}:"
-        if changed_lines(diff.before, diff.after):
-            yield diff_text(diff.before, diff.after, context)
-        yield ""
-    elif which:
-        yield f"SQL unchanged{which}."
-        yield ""
-    if diff.schema:
-        yield "Schema changes detected:"
-        yield from diff.schema
-    else:
-        yield "Schema unchanged."
-
-
 def differences_text(report: DiffReport, *, context: int = 0, verbose: bool = False) -> str:
     """Give what built the partitions of each model beside its files, one diff per pair of texts."""
+
+    def pair(model: str, diff: SqlDiff) -> str:
+        where = ranges_text(diff.partitions, None if verbose else RANGES)
+        head = f"{model} {diff.version}: {partitions_text(diff.count)}, {where}"
+        return f"{head}\n\n{sql_diff_text(diff, context)}"
+
     models = [
-        "\n\n".join(_pair(model.model, diff, context, verbose=verbose) for diff in model.diffs)
+        "\n\n".join(pair(model.model, diff) for diff in model.diffs)
         for model in report.models
         if model.diffs
     ]
@@ -84,17 +90,11 @@ def differences_text(report: DiffReport, *, context: int = 0, verbose: bool = Fa
     return "\n\n".join(shown) or "No differences."
 
 
-def _pair(model: str, diff: SqlDiff, context: int, *, verbose: bool) -> str:
-    where = ranges_text(diff.partitions, None if verbose else RANGES)
-    head = f"{model} {diff.version}: {partitions_text(diff.count)}, {where}"
-    return f"{head}\n\n{sql_diff_text(diff, context)}"
-
-
 def differences_document(report: DiffReport, *, context: int = 0) -> Json:
     """Give both texts of every pair, and the lines that differ."""
     return {
         "command": "diff",
-        "run_timestamp": instant(report.run_timestamp),
+        **document_of(report, "run_timestamp"),
         "models": [model_diff_document(model, context) for model in report.models],
     }
 
@@ -102,14 +102,9 @@ def differences_document(report: DiffReport, *, context: int = 0) -> Json:
 def diff_document(diff: SqlDiff, context: int = 0) -> Json:
     """Give one pair of texts with the partitions it is for."""
     return {
-        "version": diff.version,
-        "ranges": diff.partitions,
-        "count": diff.count,
-        "before": diff.before,
-        "after": diff.after,
+        **document_of(diff, "version ranges=partitions count before after"),
         "diff": changed_lines(diff.before, diff.after, context),
-        "cosmetic": diff.cosmetic,
-        "schema": diff.schema,
+        **document_of(diff, "cosmetic schema"),
     }
 
 

@@ -9,8 +9,7 @@ from penstock.app.commands.validate import ValidationReport
 from penstock.core.errors import PenstockError, ProjectError
 from penstock.core.findings import Finding
 from penstock.core.masking import mask
-from penstock.ui.render.document import Json
-from penstock.ui.render.values import count
+from penstock.ui.render.values import Json, count, document_of
 
 
 def error_text(error: PenstockError) -> str:
@@ -24,26 +23,16 @@ def error_text(error: PenstockError) -> str:
 
 
 def findings_text(findings: Iterable[Finding]) -> str:
-    """Give every finding, then one line that counts them."""
-    shown = list(findings)
-    return "\n".join([*(finding_text(finding) for finding in shown), findings_count(shown)])
+    """Give every finding, then one line that counts them.
 
-
-def finding_text(finding: Finding) -> str:
-    """Give one finding in its one form."""
-    return replace(finding, sentence=mask(finding.sentence), hint=mask(finding.hint)).render()
-
-
-def findings_count(findings: Iterable[Finding]) -> str:
-    """Count findings by severity.
-
-    >>> findings_count([])
+    >>> findings_text([])
     '0 errors, 0 warnings'
     """
-    shown = list(findings)
-    errors = sum(1 for finding in shown if finding.is_error)
-    warnings = sum(1 for finding in shown if finding.is_warning)
-    return f"{count(errors, 'error')}, {count(warnings, 'warning')}"
+    found = list(findings)
+    lines = [replace(f, sentence=mask(f.sentence), hint=mask(f.hint)).render() for f in found]
+    errors = count(sum(finding.is_error for finding in found), "error")
+    warnings = count(sum(finding.is_warning for finding in found), "warning")
+    return "\n".join([*lines, f"{errors}, {warnings}"])
 
 
 def first_line(error: PenstockError) -> str:
@@ -54,53 +43,30 @@ def first_line(error: PenstockError) -> str:
 def failure_document(error: PenstockError) -> Json:
     """Give the document that stands on stdout instead of a command's own."""
     if isinstance(error, ProjectError):
-        return {"findings": [finding_document(finding) for finding in error.findings]}
+        return {"findings": [_finding(finding) for finding in error.findings]}
     return {"error": error_document(error)}
 
 
-def error_document(error: PenstockError) -> Json:
-    """Give an error with its place and hint; they are null where there is none."""
-    return {
-        "code": error.code,
-        "message": error.sentence,
-        "where": str(error.where) if error.where else None,
-        "hint": error.hint or None,
-    }
+def error_document(error: PenstockError | None) -> Json:
+    """Give an error with its place and hint, null where there is none."""
+    return document_of(error, "code message=sentence where? hint?") if error else None
 
 
-def finding_document(finding: Finding) -> Json:
+def _finding(finding: Finding) -> Json:
     """Give a finding; a column of 0 is not known."""
-    return {
-        "severity": str(finding.severity),
-        "code": finding.code,
-        "message": finding.sentence,
-        "file": finding.where.path,
-        "line": finding.where.line,
-        "column": finding.where.column,
-        "hint": finding.hint or None,
-    }
+    place = "file=where.path line=where.line column=where.column"
+    return document_of(finding, f"severity code message=sentence {place} hint?")
 
 
 def validation_document(report: ValidationReport) -> Json:
     """Give all findings with their counts."""
-    return {
-        "passed": report.passed,
-        "errors": report.errors,
-        "warnings": report.warnings,
-        "models": report.models,
-        "sources": report.sources,
-        "seeds": report.seeds,
-        "findings": [finding_document(finding) for finding in report.findings],
-    }
+    counts = document_of(report, "passed errors warnings models sources seeds")
+    return {**counts, "findings": [_finding(finding) for finding in report.findings]}
 
 
 def validation_text(report: ValidationReport) -> str:
     """Give the findings with their count, or what was found to be right."""
     if report.findings:
         return findings_text(report.findings)
-    found = (
-        (report.models, "model"),
-        (report.sources, "source"),
-        (report.seeds, "seed"),
-    )
-    return f"no findings: {', '.join(count(number, what) for number, what in found)}"
+    models, sources = count(report.models, "model"), count(report.sources, "source")
+    return f"no findings: {models}, {sources}, {count(report.seeds, 'seed')}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from penstock.app.commands.graph import Graph, GraphNode
 from penstock.core.graph import reach
-from penstock.ui.render.document import Json, printed
+from penstock.ui.render.values import Json, document_of, printed
 
 
 def tree_text(graph: Graph) -> str:
@@ -57,7 +57,8 @@ def mermaid_text(graph: Graph) -> str:
     lines = ["graph LR"]
     for node in graph.nodes:
         shape = '["{}"]' if node.kind == "model" else '[("{}")]'
-        lines.append(f"    {ids[node.table]}{shape.format(_escaped(_named(node), '#quot;'))}")
+        label = _named(node).replace('"', "#quot;")
+        lines.append(f"    {ids[node.table]}{shape.format(label)}")
     lines += [f"    {ids[read]} --> {ids[reader]}" for read, reader in graph.edges]
     return "\n".join(lines)
 
@@ -74,27 +75,14 @@ def dot_text(graph: Graph) -> str:
 
 
 def _dot(text: str) -> str:
-    escaped = text.replace("\\", "\\\\")
-    return f'"{_escaped(escaped, chr(92) + chr(34))}"'
-
-
-def _escaped(text: str, quote: str) -> str:
-    return text.replace('"', quote)
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def graph_document(graph: Graph) -> Json:
     """Give nodes and edges; an edge goes from the table that is read."""
     return {
-        "nodes": [
-            {
-                "table": n.table,
-                "name": n.name,
-                "kind": n.kind,
-                "strategy": n.strategy or None,
-                "version": n.version or None,
-            }
-            for n in graph.nodes
-        ],
+        "nodes": [document_of(node, "table name kind strategy? version?") for node in graph.nodes],
         "edges": [{"from": read, "to": reader} for read, reader in graph.edges],
     }
 

@@ -14,20 +14,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from penstock.app.reports import (
-    Event,
-    Keys,
-    ModelResult,
-    Plan,
-    RunStarted,
-    Said,
-    StepEnded,
-    StepStarted,
-)
+from penstock.app.reports import Event, Keys, ModelResult, RunStarted, Said, StepEnded, StepStarted
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
+from penstock.ui.render.check import step_lines
 from penstock.ui.render.errors import first_line
-from penstock.ui.render.results import step_lines
 from penstock.ui.render.values import WHOLE, ranges_text, row_counts, seconds
 
 _AROUND = 6  # lines of the terminal that the table leaves free
@@ -86,46 +77,43 @@ class LiveTable:
         with self._lock:
             match event:
                 case RunStarted(_, plan):
-                    self._rows = _rows_of(plan)
+                    blocked = ((each.model, WHOLE) for each in plan.blocked)
+                    steps = [*blocked, *((step.model, step.keys) for step in plan.steps)]
+                    self._rows = {_key(*each): Row(_named(*each)) for each in steps}
                     self._live.start()
                 case StepStarted(model, _):
-                    key = self._next_of(model)
+                    # the steps of one model start in their order
+                    waiting = (k for k, row in self._rows.items() if row.state == _WAITING)
+                    key = next((k for k in waiting if k[0] == model), _key(model, WHOLE))
                     row = self._rows.get(key, Row(model))
                     self._rows[key] = replace(row, state="running", began=self._clock())
                 case StepEnded(result):
                     key = _key(result.name, result.partitions)
                     row = self._rows.get(key, Row(_named(result.name, result.partitions)))
                     self._rows[key] = row.ended(result)
-                    self._print_failures(result)
+                    lines = step_lines(result.invariant_report, failures=True)
+                    if lines:  # above the table, where they stay
+                        head = _named(result.name, result.partitions)
+                        self._console.print(Text("\n".join([head, *lines])))
                 case Said(text):
                     self._console.print(Text(mask(text)))
 
-    def _print_failures(self, result: ModelResult) -> None:
-        """Print the checks of a step that failed above the table, where they stay."""
-        lines = step_lines(result.invariant_report, failures=True)
-        if lines:
-            head = _named(result.name, result.partitions)
-            self._console.print(Text("\n".join([head, *lines])))
-
-    def _next_of(self, model: str) -> _Key:
-        """Give the model's first step that waits: the steps of one model start in their order."""
-        waiting = (k for k, row in self._rows.items() if k[0] == model and row.state == _WAITING)
-        return next(waiting, _key(model, WHOLE))
-
     def draw(self) -> Group:
-        """Give the table as it is now."""
+        """Give the table as it is now.
+
+        What waits is left out, then what ended first, when the terminal is too low.
+        """
         rows = list(self._rows.values())
-        ended = sum(1 for row in rows if row.took is not None)
+        ended = [row for row in rows if row.took is not None]
         room = max(self._console.height - _AROUND, 1)
+        shown = rows
+        if len(rows) > room:
+            active = [row for row in rows if row.state == "running"][:room]
+            shown = [*ended[max(len(ended) + len(active) - room, 0) :], *active]
         bar = Table.grid(padding=(0, 2))
-        total = Text(f"{ended} of {len(rows)} steps")
-        bar.add_row(ProgressBar(total=len(rows) or 1, completed=ended, width=40), total)
-        return Group(drawn(_that_fit(rows, room), self._clock()), bar)
-
-
-def _rows_of(plan: Plan) -> dict[_Key, Row]:
-    steps = [*((b.model, WHOLE) for b in plan.blocked), *((s.model, s.keys) for s in plan.steps)]
-    return {_key(model, keys): Row(_named(model, keys)) for model, keys in steps}
+        total = Text(f"{len(ended)} of {len(rows)} steps")
+        bar.add_row(ProgressBar(total=len(rows) or 1, completed=len(ended), width=40), total)
+        return Group(drawn(shown, self._clock()), bar)
 
 
 def _key(model: str, keys: Keys) -> _Key:
@@ -147,12 +135,3 @@ def drawn(rows: list[Row], now: float) -> Table:
         state = Text(row.state, style=_STYLES.get(row.state, "dim"))
         table.add_row(Text(row.step), state, Text(row.rows), elapsed)
     return table
-
-
-def _that_fit(rows: list[Row], room: int) -> list[Row]:
-    """Leave out what waits, then what ended first, when the terminal is too low."""
-    if len(rows) <= room:
-        return rows
-    active = [row for row in rows if row.state == "running"][:room]
-    ended = [row for row in rows if row.took is not None]
-    return [*ended[max(len(ended) + len(active) - room, 0) :], *active]

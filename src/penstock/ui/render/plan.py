@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from textwrap import indent
 
-from penstock.app.checking.chosen import PlannedChecks
-from penstock.app.commands.plan import Preview, SqlChange
-from penstock.app.reports import Estimate, ModelResult, Plan, RunReport, Step
+from penstock.app.commands.plan import Preview
+from penstock.app.reports import ModelResult, Plan, RunReport, Step
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
 from penstock.ui.render.diff import changed_lines, diff_text
-from penstock.ui.render.document import Json
 from penstock.ui.render.errors import error_text
 from penstock.ui.render.run import cosmetic_lines, nothing_to_do, run_document
 from penstock.ui.render.values import (
     LISTED,
     RANGES,
+    Json,
     count,
+    document_of,
     first_of,
     partitions_text,
     ranges_text,
     seconds,
     size,
 )
+
+_ESTIMATE = "rows bytes=size_bytes seconds"
+_CHECKS = "before after observed scans on_failure skipped of_views"
 
 
 def plan_text(preview: Preview, *, verbose: bool = False) -> str:
@@ -35,13 +38,24 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
     if plan.is_empty:
         return "\n".join(nothing_to_do(plan))
     limit = None if verbose else LISTED
-    changes = [_change(change) for change in preview.changes if not change.cosmetic]
+    changes = [
+        f"{change.model} will be re-run\n\nSQL changes detected:\n"
+        f"{diff_text(change.executed, change.resolved)}"
+        for change in preview.changes
+        if not change.cosmetic
+    ]
+    pending = sum(step.reason.pending for step in plan.steps)
+    total = [f"Total: {count(len(plan.steps), 'step')}"]
+    total += [f"{pending} pending"] * bool(pending)
+    total += [f"{len(plan.blocked)} cannot be run"] * bool(plan.blocked)
+    total += [f"{count(len(plan.current), 'model')} up to date"] * bool(plan.current)
+    same = [change.model for change in preview.changes if change.cosmetic]
     blocks = [
         _steps(preview, limit),
         *first_of(changes, limit, "changed model"),
         blocked_text(plan, limit),
-        "\n".join(cosmetic_lines([*plan.cosmetic, *_without_meaning(preview.changes)])),
-        _total(plan),
+        "\n".join(cosmetic_lines([*plan.cosmetic, *same])),
+        f"{', '.join(total)}. Nothing was run.",
     ]
     return "\n\n".join(block for block in blocks if block)
 
@@ -88,17 +102,8 @@ def _why(result: ModelResult, step: Step) -> Iterator[str]:
     if step.initial and strategy_named(result.strategy).is_incremental:
         yield "reads its inputs whole"
     if step.estimate is not None:
-        yield _about(step.estimate)
-
-
-def _about(estimate: Estimate) -> str:
-    parts = [count(estimate.rows, "row"), size(estimate.size_bytes), seconds(estimate.seconds)]
-    return f"about {', '.join(parts)}"
-
-
-def _change(change: SqlChange) -> str:
-    head = f"{change.model} will be re-run\n\nSQL changes detected:\n"
-    return head + diff_text(change.executed, change.resolved)
+        rows, took = count(step.estimate.rows, "row"), seconds(step.estimate.seconds)
+        yield f"about {rows}, {size(step.estimate.size_bytes)}, {took}"
 
 
 def blocked_text(plan: Plan, limit: int | None) -> str:
@@ -109,62 +114,23 @@ def blocked_text(plan: Plan, limit: int | None) -> str:
     return "\n".join(["Cannot be run:", *first_of(shown, limit, "model")])
 
 
-def _without_meaning(changes: Sequence[SqlChange]) -> list[str]:
-    return [change.model for change in changes if change.cosmetic]
-
-
-def _total(plan: Plan) -> str:
-    pending = sum(1 for step in plan.steps if step.reason.pending)
-    parts = [f"Total: {count(len(plan.steps), 'step')}"]
-    parts += [f"{pending} pending"] * bool(pending)
-    parts += [f"{len(plan.blocked)} cannot be run"] * bool(plan.blocked)
-    parts += [f"{count(len(plan.current), 'model')} up to date"] * bool(plan.current)
-    return f"{', '.join(parts)}. Nothing was run."
-
-
 def preview_document(preview: Preview) -> Json:
     """Give the document of a run for one that was only planned, each step with its plan."""
     changes = {change.model: change for change in preview.changes}
     cosmetic = preview.report.plan.cosmetic
 
     def planned(result: ModelResult, step: Step | None) -> Mapping[str, Json]:
-        found = None
-        if step is not None:
-            checks = _planned_checks(preview.checks.get(step.key))
-            found = {**_planned_step(step, changes.get(result.name)), "checks": checks}
+        if step is None:
+            return {"plan": None, "cosmetic": result.name in cosmetic}
+        checks, change = preview.checks.get(step.key), changes.get(result.name)
+        found = {
+            **document_of(step.reason, "state also pending"),
+            **document_of(step, "initial upstream"),
+            "estimate": document_of(step.estimate, _ESTIMATE) if step.estimate else None,
+            "diff": changed_lines(change.executed, change.resolved) if change else [],
+            "cosmetic": change.cosmetic if change else False,
+            "checks": document_of(checks, _CHECKS) if checks and checks.total else None,
+        }
         return {"plan": found, "cosmetic": result.name in cosmetic}
 
     return run_document(preview.report, planned)
-
-
-def _planned_checks(planned: PlannedChecks | None) -> Json:
-    if planned is None or not planned.total:
-        return None
-    return {
-        "before": planned.before,
-        "after": planned.after,
-        "observed": planned.observed,
-        "scans": planned.scans,
-        "on_failure": str(planned.on_failure) if planned.on_failure else None,
-        "skipped": planned.skipped,
-        "of_views": planned.of_views,
-    }
-
-
-def _planned_step(step: Step, change: SqlChange | None) -> dict[str, Json]:
-    return {
-        "state": str(step.reason.state),
-        "also": [str(state) for state in step.reason.also],
-        "pending": step.reason.pending,
-        "initial": step.initial,
-        "upstream": step.upstream,
-        "estimate": _estimate(step.estimate),
-        "diff": changed_lines(change.executed, change.resolved) if change else [],
-        "cosmetic": change.cosmetic if change else False,
-    }
-
-
-def _estimate(found: Estimate | None) -> Json:
-    if found is None:
-        return None
-    return {"rows": found.rows, "bytes": found.size_bytes, "seconds": found.seconds}

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.app.checking.reports import invariants_document
-from penstock.app.reports import Cascaded, ModelResult, Plan, RunReport, Step, SyncPreview
+from penstock.app.checking.results import invariants_document
+from penstock.app.reports import (
+    Event,
+    Keys,
+    ModelResult,
+    Plan,
+    RunReport,
+    RunStarted,
+    Said,
+    Step,
+    StepEnded,
+    StepStarted,
+    SyncPreview,
+)
 from penstock.core.masking import mask
-from penstock.core.steps.window import Bound, InputWindow, Watermark
+from penstock.core.steps.window import InputWindow
 from penstock.core.strategy import strategy_named
+from penstock.ui.render.check import by_check, failures, step_lines
 from penstock.ui.render.diff import COSMETIC, model_diff_document
-from penstock.ui.render.document import Json, instant
 from penstock.ui.render.errors import error_document, error_text, first_line
-from penstock.ui.render.results import by_check, failures, step_lines
 from penstock.ui.render.status import model_status_document
 from penstock.ui.render.values import (
     LISTED,
     WHOLE,
+    Json,
     count,
+    document_of,
     first_of,
+    instant,
     partitions_text,
+    printed,
     ranges_text,
     row_counts,
     seconds,
@@ -30,6 +47,8 @@ from penstock.ui.render.values import (
 Planned = Callable[[ModelResult, Step | None], Mapping[str, Json]]
 
 ABORTED = "Aborted, nothing was done."
+_VALUE = "type=value.type value=value.text"
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +62,14 @@ class Columns:
     @classmethod
     def of(cls, plan: Plan) -> Columns:
         """Measure a plan once, before its steps run."""
-        names = [*(step.model for step in plan.steps), *(each.model for each in plan.blocked)]
-        keys = [len(ranges_text(step.keys)) for step in plan.steps if not step.grid.is_whole]
-        return cls(len(names), max(map(len, names), default=0), max(keys, default=0))
+        steps = [(step.model, step.keys) for step in plan.steps]
+        return cls.fitting([*steps, *((each.model, WHOLE) for each in plan.blocked)])
+
+    @classmethod
+    def fitting(cls, steps: Collection[tuple[str, Keys]]) -> Columns:
+        """Measure steps by their models and partitions."""
+        parts = [len(ranges_text(keys)) for _, keys in steps if keys != WHOLE]
+        return cls(len(steps), max((len(n) for n, _ in steps), default=0), max(parts, default=0))
 
 
 def result_line(number: int, result: ModelResult, columns: Columns) -> str:
@@ -78,30 +102,24 @@ def run_text(report: RunReport) -> str:
     """Give what stands below the progress: errors, the summary, the command that resumes."""
     if report.aborted:
         return ABORTED
-    settled = [each for each in report.results if not _is_current(report, each)]
-    if report.plan.is_empty and not settled:
-        return "\n".join([*nothing_to_do(report.plan), *_left(report)])
-    lines = _settled(settled) if report.plan.is_empty else ()
-    return "\n".join([*lines, *_summary(report)])
-
-
-def _is_current(report: RunReport, result: ModelResult) -> bool:
-    return result.name in report.plan.current and result.status == "unchanged"
-
-
-def _settled(results: Sequence[ModelResult]) -> Iterator[str]:
-    """Show steps whose checks were pending where nothing else ran, so that no line has."""
-    names = max(len(result.name) for result in results)
-    keys = [len(ranges_text(r.partitions)) for r in results if r.partitions != WHOLE]
-    columns = Columns(len(results), names, max(keys, default=0))
-    for number, result in enumerate(results, start=1):
-        yield result_line(number, result, columns)
-        yield from step_lines(result.invariant_report)
-
-
-def _left(report: RunReport) -> Iterator[str]:
-    if report.preview is not None:
-        yield from tail(report.preview)
+    current = report.plan.current
+    ended = [r for r in report.results if r.name not in current or r.status != "unchanged"]
+    left = [*tail(report.preview)] if report.preview is not None else []
+    if report.plan.is_empty and not ended:
+        return "\n".join([*nothing_to_do(report.plan), *left])
+    lines = []
+    if report.plan.is_empty:  # checks of these were pending, so no line was shown
+        columns = Columns.fitting([(result.name, result.partitions) for result in ended])
+        for number, result in enumerate(ended, start=1):
+            lines += [result_line(number, result, columns), *step_lines(result.invariant_report)]
+    errors = error_lines(report)
+    lines += errors
+    if errors and report.log_path:
+        lines.append(f"Log: {report.log_path}")
+    lines += [*note_lines(report), done_line(ended), *left]
+    if report.resume:
+        lines.append(f"Resume: {report.resume}")
+    return "\n".join(lines)
 
 
 def error_lines(report: RunReport) -> list[str]:
@@ -120,54 +138,26 @@ def note_lines(report: RunReport) -> Iterator[str]:
         yield "Interrupted."
 
 
-def _summary(report: RunReport) -> Iterator[str]:
-    errors = error_lines(report)
-    yield from errors
-    if errors and report.log_path:
-        yield f"Log: {report.log_path}"
-    yield from note_lines(report)
-    yield done_line(result for result in report.results if not _is_current(report, result))
-    yield from _left(report)
-    if report.resume:
-        yield f"Resume: {report.resume}"
-
-
-def done_line(results: Iterable[ModelResult]) -> str:
+def done_line(ended: Sequence[ModelResult]) -> str:
     """Count the steps that are done, and those that are not; with partitions, those as well.
 
     A step whose rows failed a check counts as done, and its failure is named.
     """
-    ended = list(results)
+    parted = any(result.partitions != WHOLE for result in ended)
     found = Counter("failed" if by_check(result) else result.status for result in ended)
-    if any(result.partitions != WHOLE for result in ended):
-        return _done_partitions(ended)
-    others = [f"{found['unchanged']} unchanged"] * bool(found["unchanged"])
+    is_done = ("success", "unchanged") if parted else ("success",)
+    done = [r for r in ended if r.status in is_done or (r.status == "failed" and by_check(r))]
+    others = [f"{found['unchanged']} unchanged"] * bool(found["unchanged"] and not parted)
     others += failures(ended)
-    others += [f"{found['skipped']} skipped"] * bool(found["skipped"])
-    checked = sum(1 for result in ended if by_check(result) and result.status == "failed")
-    done = f"Done: {count(found['success'] + checked, 'step')}."
-    return f"{done} {', '.join(others)}." if others else done
-
-
-def _done_partitions(ended: Sequence[ModelResult]) -> str:
-    """Count a step that found nothing to change among those that are done."""
-    done = [
-        result
-        for result in ended
-        if result.status in ("success", "unchanged")
-        or (by_check(result) and result.status == "failed")
-    ]
-    total = partitions_text(sum(result.count for result in done))
-    others = failures(ended)
-    skipped = (r for r in ended if r.status == "skipped" and not by_check(r))
-    why = Counter(_in_short(result.reason) for result in skipped)
-    others += [f"{number} skipped ({reason})" for reason, number in why.items()]
-    line = f"Done: {count(len(done), 'step')}, {total}."
+    if parted:
+        skipped = [r.reason for r in ended if r.status == "skipped" and not by_check(r)]
+        why = Counter("upstream failed" if r.startswith("upstream") else r for r in skipped)
+        others += [f"{number} skipped ({reason})" for reason, number in why.items()]
+    else:
+        others += [f"{found['skipped']} skipped"] * bool(found["skipped"])
+    total = f", {partitions_text(sum(result.count for result in done))}" if parted else ""
+    line = f"Done: {count(len(done), 'step')}{total}."
     return f"{line} {', '.join(others)}." if others else line
-
-
-def _in_short(reason: str) -> str:
-    return "upstream failed" if reason.startswith("upstream") else reason
 
 
 def nothing_to_do(plan: Plan) -> Iterator[str]:
@@ -201,7 +191,16 @@ def seed_text(report: RunReport) -> str:
     if not report.results:
         return "no seeds"
     width = max(len(result.name) for result in report.results)
-    lines = [f"{r.name:<{width}}  {'  '.join(_seed_outcome(r))}" for r in report.results]
+    lines = []
+    for result in report.results:
+        found = [str(result.table), row_counts(result.rows), seconds(result.duration)]
+        if result.status == "failed" and result.error is not None:
+            found = ["FAILED", first_line(result.error)]
+        elif result.status == "unchanged":
+            found = ["up to date"]
+        elif result.status == "skipped":
+            found = [f"skipped: {result.reason}"]
+        lines.append("  ".join([f"{result.name:<{width}}", *found]))
     errors = [error_text(r.error) for r in report.results if r.error is not None]
     lines += dict.fromkeys(errors)
     lines.append(done_line(report.results))
@@ -209,34 +208,15 @@ def seed_text(report: RunReport) -> str:
     return "\n".join(lines)
 
 
-def _seed_outcome(result: ModelResult) -> Iterator[str]:
-    match result.status:
-        case "failed" if result.error is not None:
-            yield f"FAILED  {first_line(result.error)}"
-        case "unchanged":
-            yield "up to date"
-        case "skipped":
-            yield f"skipped: {result.reason}"
-        case _:
-            yield str(result.table)
-            yield row_counts(result.rows)
-            yield seconds(result.duration)
-
-
 def sync_document(preview: SyncPreview) -> Json:
     """Give what drifted, what a cascade adds or would add, and what is left out."""
     return {
         "drifted": [model_status_document(model) for model in preview.drifted],
-        "cascaded": [_cascaded(each) for each in preview.cascaded],
-        "left": [_cascaded(each) for each in preview.left],
+        "cascaded": [document_of(each, "model count after") for each in preview.cascaded],
+        "left": [document_of(each, "model count after") for each in preview.left],
         "diffs": [model_diff_document(model) for model in preview.diffs],
-        "remaining": preview.remaining,
-        "lines": preview.lines,
+        **document_of(preview, "remaining lines"),
     }
-
-
-def _cascaded(each: Cascaded) -> Json:
-    return {"model": each.model, "count": each.count, "after": each.after}
 
 
 def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}) -> Json:
@@ -245,30 +225,16 @@ def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}
     `planned` is what a run that was only planned has to say of each beside that.
     """
     steps = {(step.model, step.keys): step for step in report.plan.steps}
-    of_results = [
-        (result, steps.get((result.name, result.partitions))) for result in report.results
-    ]
+    models = []
+    for result in report.results:
+        step = steps.get((result.name, result.partitions))
+        versions = document_of(step, "model_version=version revision?")
+        models.append({**result_document(result), **versions, **planned(result, step)})
+    names = "command run=run_id? run_timestamp dry_run succeeded interrupted aborted"
     return {
-        "command": report.command,
-        "run": report.run_id or None,
-        "run_timestamp": instant(report.run_timestamp),
-        "dry_run": report.dry_run,
-        "succeeded": report.succeeded,
-        "interrupted": report.interrupted,
-        "aborted": report.aborted,
-        "models": [
-            {
-                **result_document(result),
-                "model_version": step.version if step else None,
-                "revision": step.revision or None if step else None,
-                **planned(result, step),
-            }
-            for result, step in of_results
-        ],
-        "not_run": report.not_run,
-        "recovered": report.recovered,
-        "notes": report.notes,
-        "resume": report.resume or None,
+        **document_of(report, names),
+        "models": models,
+        **document_of(report, "not_run recovered notes resume?"),
         "log": None if report.plan.is_empty else report.log_path or None,
         "preview": sync_document(report.preview) if report.preview else None,
     }
@@ -277,58 +243,89 @@ def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}
 def result_document(result: ModelResult) -> dict[str, Json]:
     """Give what became of one model."""
     checked = result.invariant_report
+    inputs = [document_of(pin, "input version=pin") for pin in result.inputs]
     return {
-        "model": result.name,
-        "status": result.status,
-        "reason": result.reason,
-        "version": result.version,
-        "metrics": dict(result.metrics),
-        "schema_changes": result.schema_changes,
-        "error": error_document(result.error) if result.error else None,
-        "table": str(result.table),
-        "strategy": result.strategy,
-        "step": result.step or None,
-        "rows": {
-            "inserted": result.rows.inserted,
-            "updated": result.rows.updated,
-            "deleted": result.rows.deleted,
-            "late": result.rows.late,
-            "null_time": result.rows.null_time,
-        },
+        **document_of(result, "model=name status reason version metrics schema_changes"),
+        "error": error_document(result.error),
+        **document_of(result, "table strategy step?"),
+        "rows": document_of(result.rows, "inserted updated deleted late null_time"),
         "windows": [_window(window) for window in result.windows],
-        "watermarks": [_watermark(watermark) for watermark in result.watermarks],
-        "inputs": [{"input": pin.input, "version": str(pin.pin)} for pin in result.inputs],
-        "started": instant(result.started),
-        "duration": result.duration,
-        "notes": result.notes,
-        "partitions": result.partitions,
-        "count": result.count,
-        "trigger": result.trigger,
+        "watermarks": [document_of(each, f"input column {_VALUE}") for each in result.watermarks],
+        "inputs": inputs,
+        **document_of(result, "started duration notes partitions count trigger"),
         "invariant_report": invariants_document(checked) if checked is not None else None,
         "consequence": result.consequence or None,
     }
 
 
-def _window(window: InputWindow) -> Json:
-    return {
-        "input": window.input,
-        "column": window.window.column,
-        "lower": _bound(window.window.lower),
-        "upper": _bound(window.window.upper),
-        "nulls": window.window.nulls,
+def _window(found: InputWindow) -> Json:
+    window = found.window
+    bounds = {
+        name: document_of(bound, f"{_VALUE} inclusive") if bound else None
+        for name, bound in (("lower", window.lower), ("upper", window.upper))
     }
+    return {"input": found.input, "column": window.column, **bounds, "nulls": window.nulls}
 
 
-def _bound(bound: Bound | None) -> Json:
-    if bound is None:
-        return None
-    return {"type": bound.value.type, "value": bound.value.text, "inclusive": bound.inclusive}
+class TextLines:
+    """One line per step that ended, and its checks; with `verbose` one per step that starts, too.
+
+    With `quiet` only steps of which a check failed, and only those checks. Called from the threads
+    of the steps.
+    """
+
+    def __init__(self, say: Say, *, verbose: bool = False, quiet: bool = False) -> None:
+        self._say = say
+        self._verbose = verbose
+        self._quiet = quiet
+        self._columns: Columns | None = None
+        self._ended = 0
+        self._lock = threading.Lock()
+
+    def __call__(self, event: Event) -> None:
+        """Show the event."""
+        with self._lock:
+            self._show(event)
+
+    def _show(self, event: Event) -> None:
+        match event:
+            case RunStarted(run, plan):
+                self._columns = Columns.of(plan)
+                if self._verbose:
+                    self._say(f"run {run}  {plan.run_timestamp:%Y-%m-%d %H:%M:%S} UTC")
+            case StepStarted(model, reason):
+                if self._verbose:
+                    self._say(f"      {model}  {mask(reason)}")
+            case StepEnded(result):
+                self._ended += 1
+                checks = step_lines(result.invariant_report, failures=self._quiet)
+                if self._columns is not None and (checks or not self._quiet):
+                    line = result_line(self._ended, result, self._columns)
+                    self._say("\n".join([line, *checks]))
+            case Said(text):
+                if not self._quiet:
+                    self._say(mask(text))
 
 
-def _watermark(watermark: Watermark) -> Json:
-    return {
-        "input": watermark.input,
-        "column": watermark.column,
-        "type": watermark.value.type,
-        "value": watermark.value.text,
-    }
+class JsonLines:
+    """One JSON document per event and line."""
+
+    def __init__(self, say: Say, now: Callable[[], dt.datetime]) -> None:
+        self._say = say
+        self._now = now
+        self._lock = threading.Lock()
+
+    def __call__(self, event: Event) -> None:
+        """Show the event."""
+        found: dict[str, Json]
+        match event:
+            case RunStarted(run, plan):
+                found = {"event": "run_started", "run": run, "steps": len(plan.steps)}
+            case StepStarted(model, reason):
+                found = {"event": "step_started", "model": model, "reason": reason}
+            case StepEnded(result):
+                found = {"event": "step_ended", **result_document(result)}
+            case Said(text):
+                found = {"event": "said", "text": text}
+        with self._lock:
+            self._say(printed({"time": instant(self._now()), **found}, indent=None))

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from penstock.app.commands.show import CheckInfo, ModelDetail, ModelInfo
+from penstock.app.commands.show import ModelDetail, ModelInfo
 from penstock.core.masking import mask, mask_value
 from penstock.core.records import Execution, ModelRecord
-from penstock.ui.render.document import Json, instant
-from penstock.ui.render.values import moment, one_line, seconds, table
+from penstock.ui.render.values import Json, document_of, instant, moment, one_line, seconds, table
+
+_MODEL = "model=name table kind strategy tags path description"
+_WRITTEN = "rows_written bytes_written"
+_CHECK = (
+    "version? phase=check.phase name=check.name type=check.type severity=check.severity"
+    " description=check.description tags=check.tags meta=check.meta where=check.where"
+)
 
 
 def list_text(models: Sequence[ModelInfo]) -> str:
@@ -21,14 +27,16 @@ def list_text(models: Sequence[ModelInfo]) -> str:
 
 def show_text(detail: ModelDetail) -> str:
     """Give the facts, columns, inputs, settings, SQL and last executions of a model."""
+    columns = [[c.name, c.type or "-", c.description] for c in detail.columns]
+    watermarks = detail.record.watermarks if detail.record else ()
     blocks = [
         "\n".join(_head(detail)),
-        _columns(detail),
+        _table("Columns", ["name", "type", "description"], columns),
         _section("Versions", [mask(line) for line in detail.versions]),
         _section("Inputs", [f"{name}  ({name.kind})" for name in detail.inputs]),
         _checks(detail),
         _section("Config", [f"{k}: {mask_value(k, v)}" for k, v in sorted(detail.config.items())]),
-        _section("Watermarks", _watermarks(detail)),
+        _section("Watermarks", [f"{each.key}  {each.value}" for each in watermarks]),
         _section("SQL", mask(detail.sql).strip().splitlines()),
         _executions(detail.executions),
     ]
@@ -40,24 +48,19 @@ def _head(detail: ModelDetail) -> Iterator[str]:
     yield f"{info.name}  {info.strategy}  {info.table}"
     if info.description:
         yield f"  {info.description}"
-    rows = [("file", detail.place), ("tags", ", ".join(info.tags)), ("path", mask(detail.uri))]
-    rows.append(("state", mask(str(detail.drift))))
-    rows.append(("version", "" if detail.version is None else str(detail.version)))
-    record = detail.record
-    rows.append(("last run", moment(record.executed_at) if record and record.executed_at else ""))
-    rows.append(
-        ("sql", f"{detail.fingerprint.sql[:12]}, meaning {detail.fingerprint.canonical[:12]}")
-    )
-    for name, value in rows:
+    record, fingerprint = detail.record, detail.fingerprint
+    rows = {
+        "file": detail.place,
+        "tags": ", ".join(info.tags),
+        "path": mask(detail.uri),
+        "state": mask(str(detail.drift)),
+        "version": "" if detail.version is None else str(detail.version),
+        "last run": moment(record.executed_at) if record and record.executed_at else "",
+        "sql": f"{fingerprint.sql[:12]}, meaning {fingerprint.canonical[:12]}",
+    }
+    for name, value in rows.items():
         if value:
             yield f"  {name:<9} {value}"
-
-
-def _columns(detail: ModelDetail) -> str:
-    if not detail.columns:
-        return ""
-    rows = [[c.name, c.type or "-", c.description] for c in detail.columns]
-    return _section("Columns", table(["name", "type", "description"], rows).splitlines())
 
 
 def _checks(detail: ModelDetail) -> str:
@@ -71,17 +74,10 @@ def _checks(detail: ModelDetail) -> str:
         for each in detail.checks
         for check in [each.check]
     ]
-    return _section("Checks", table(header, rows).splitlines()) if rows else ""
-
-
-def _watermarks(detail: ModelDetail) -> list[str]:
-    watermarks = detail.record.watermarks if detail.record else ()
-    return [f"{watermark.key}  {watermark.value}" for watermark in watermarks]
+    return _table("Checks", header, rows)
 
 
 def _executions(executions: tuple[Execution, ...]) -> str:
-    if not executions:
-        return ""
     rows = [
         [
             moment(one.executed_at),
@@ -94,7 +90,13 @@ def _executions(executions: tuple[Execution, ...]) -> str:
         for one in executions
     ]
     header = ["executed_at", "sql_checksum", "status", "rows", "took", "triggered_by"]
-    return _section("Last runs", table(header, rows, right=["rows", "took"]).splitlines())
+    return _table("Last runs", header, rows, right=["rows", "took"])
+
+
+def _table(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()
+) -> str:
+    return _section(title, table(header, rows, right).splitlines() if rows else [])
 
 
 def _section(title: str, lines: list[str]) -> str:
@@ -103,95 +105,40 @@ def _section(title: str, lines: list[str]) -> str:
 
 def list_document(models: Sequence[ModelInfo]) -> Json:
     """Give the models in topological order."""
-    return {"models": [model_document(model) for model in models]}
-
-
-def model_document(model: ModelInfo) -> dict[str, Json]:
-    """Give one model as `list` knows it."""
-    return {
-        "model": model.name,
-        "table": str(model.table),
-        "kind": model.kind,
-        "strategy": model.strategy,
-        "tags": model.tags,
-        "path": model.path,
-        "description": model.description,
-    }
+    return {"models": [document_of(model, _MODEL) for model in models]}
 
 
 def show_document(detail: ModelDetail) -> Json:
     """Give one model in full."""
+    record = detail.record
     return {
-        **model_document(detail.info),
-        "where": detail.place,
-        "uri": detail.uri or None,
-        "version": detail.version,
-        "versions": detail.versions,
-        "config": dict(detail.config),
-        "columns": [
-            {"name": c.name, "type": c.type or None, "description": c.description}
-            for c in detail.columns
-        ],
-        "checks": [_check(each) for each in detail.checks],
-        "inputs": [{"kind": str(name.kind), "name": name.name} for name in detail.inputs],
+        **document_of(detail.info, _MODEL),
+        **document_of(detail, "where=place uri? version versions config"),
+        "columns": [document_of(each, "name type? description") for each in detail.columns],
+        "checks": [document_of(each, _CHECK) for each in detail.checks],
+        "inputs": [document_of(each, "kind name") for each in detail.inputs],
         "sql": detail.sql,
-        "fingerprint": {
-            "sql": detail.fingerprint.sql,
-            "canonical": detail.fingerprint.canonical,
-            "settings": detail.fingerprint.settings,
-            "layout": detail.fingerprint.layout,
-        },
-        "state": str(detail.drift.state),
-        "detail": detail.drift.detail or None,
-        "also": [str(state) for state in detail.drift.also],
-        "record": _record(detail.record) if detail.record else None,
+        "fingerprint": document_of(detail.fingerprint, "sql canonical settings layout"),
+        **document_of(detail.drift, "state detail? also"),
+        "record": _record(record) if record else None,
         "executions": [_execution(one) for one in detail.executions],
-    }
-
-
-def _check(found: CheckInfo) -> Json:
-    check = found.check
-    return {
-        "version": found.version or None,
-        "phase": str(check.phase),
-        "name": check.name,
-        "type": check.type,
-        "severity": str(check.severity),
-        "description": check.description,
-        "tags": check.tags,
-        "meta": dict(check.meta),
-        "where": str(check.where),
     }
 
 
 def _record(record: ModelRecord) -> Json:
     return {
-        "status": str(record.status),
-        "step": record.step or None,
-        "commit_version": record.commit_version,
-        "settled_version": record.settled_version,
+        **document_of(record, "status step? commit_version settled_version"),
         "inputs": [{"input": name, "version": str(pin)} for name, pin in record.pins.items()],
-        "watermarks": {
-            m.key: {"type": m.value.type, "value": m.value.text} for m in record.watermarks
-        },
+        "watermarks": {m.key: document_of(m.value, "type value=text") for m in record.watermarks},
         "executed_at": instant(record.executed_at),
         "duration": record.duration_ms / 1000,
-        "rows_written": record.rows_written,
-        "bytes_written": record.bytes_written,
-        "error": record.failure.code if record.failure else None,
+        **document_of(record, f"{_WRITTEN} error=failure.code"),
     }
 
 
 def _execution(one: Execution) -> Json:
     return {
-        "step": one.step,
-        "executed_at": instant(one.executed_at),
-        "status": str(one.status),
-        "sql_checksum": one.fingerprint.sql,
-        "rows_written": one.rows_written,
-        "bytes_written": one.bytes_written,
+        **document_of(one, f"step executed_at status sql_checksum=fingerprint.sql {_WRITTEN}"),
         "duration": one.duration_ms / 1000,
-        "triggered_by": one.triggered_by,
-        "executed_by": one.executed_by,
-        "error": one.failure.code if one.failure else None,
+        **document_of(one, "triggered_by executed_by error=failure.code"),
     }

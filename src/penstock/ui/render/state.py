@@ -10,9 +10,8 @@ from penstock.app.execution.recover import RebuildReport, Recovery
 from penstock.core.masking import mask
 from penstock.core.ports.engine import QueryResult
 from penstock.core.records import Lease, WatermarkChange
-from penstock.ui.render.document import Json, instant
 from penstock.ui.render.errors import error_document
-from penstock.ui.render.values import aligned, count, moment, table
+from penstock.ui.render.values import Json, aligned, count, document_of, moment, table
 
 if TYPE_CHECKING:
     from penstock.app.commands.doctor import DoctorReport
@@ -23,15 +22,21 @@ _SIGNS = {"ok": "✓", "warning": "⚠", "error": "✗"}
 
 def watermarks_text(report: WatermarkReport) -> str:
     """Give one row per watermark, or per change of one, newest first."""
-    if report.history is not None:
-        return changes_text(report.history) if report.history else "no watermark was ever set"
-    return changes_text(report.current) if report.current else "no watermarks"
-
-
-def changes_text(changes: Sequence[WatermarkChange]) -> str:
-    """Give one row per change."""
-    header = ["model", "column", "value", "set_at", "by", "why"]
-    return table(header, [_row(change) for change in changes])
+    changes = report.current if report.history is None else report.history
+    if not changes:
+        return "no watermarks" if report.history is None else "no watermark was ever set"
+    rows = [
+        [
+            change.model,
+            f"{change.input}.{change.column}",
+            change.value or "(reset)",
+            moment(change.set_at),
+            change.who or f"step {change.step}",
+            mask(change.why),
+        ]
+        for change in changes
+    ]
+    return table(["model", "column", "value", "set_at", "by", "why"], rows)
 
 
 def changed_text(changes: Sequence[WatermarkChange]) -> str:
@@ -41,17 +46,6 @@ def changed_text(changes: Sequence[WatermarkChange]) -> str:
         + ("reset" if one.value is None else f"set to {one.value}")
         for one in changes
     )
-
-
-def _row(change: WatermarkChange) -> list[str]:
-    return [
-        change.model,
-        f"{change.input}.{change.column}",
-        change.value or "(reset)",
-        moment(change.set_at),
-        change.who or f"step {change.step}",
-        mask(change.why),
-    ]
 
 
 def query_text(result: QueryResult) -> str:
@@ -124,44 +118,25 @@ def changes_document(changes: Sequence[WatermarkChange]) -> Json:
 
 def query_document(result: QueryResult) -> Json:
     """Give every value as text, null for NULL."""
-    return {
-        "columns": result.columns,
-        "rows": result.rows,
-        "truncated": result.truncated,
-    }
+    return document_of(result, "columns rows truncated")
 
 
 def recovered_document(found: Recovery) -> Json:
     """Give what became of each step that a crash had left open, and what could not be settled."""
-    return {
-        "recovered": [
-            {"step": one.step, "model": one.model, "version": one.version} for one in found.steps
-        ],
-        "stuck": [
-            {"model": name, "error": error_document(error)} for name, error in found.stuck.items()
-        ],
-    }
+    stuck = [{"model": name, "error": error_document(e)} for name, e in found.stuck.items()]
+    steps = [document_of(one, "step model version") for one in found.steps]
+    return {"recovered": steps, "stuck": stuck}
 
 
 def rebuild_document(report: RebuildReport) -> Json:
     """Give what was written anew from the tables' logs."""
-    return {"steps": report.steps, "models": report.models, "untold": report.untold}
+    return document_of(report, "steps models untold")
 
 
 def doctor_document(report: DoctorReport) -> Json:
     """Give every check."""
-    return {
-        "healthy": report.healthy,
-        "checks": [
-            {
-                "name": check.name,
-                "health": str(check.health),
-                "message": check.says,
-                "hint": check.hint or None,
-            }
-            for check in report.checks
-        ],
-    }
+    checks = [document_of(check, "name health message=says hint?") for check in report.checks]
+    return {"healthy": report.healthy, "checks": checks}
 
 
 def files_document(made: tuple[str, Sequence[str]]) -> Json:
@@ -172,14 +147,6 @@ def files_document(made: tuple[str, Sequence[str]]) -> Json:
 
 def _change(change: WatermarkChange) -> Json:
     type_, _, value = (change.value or "").partition(" ")
-    return {
-        "model": change.model,
-        "input": change.input,
-        "column": change.column,
-        "type": type_ or None,
-        "value": None if change.value is None else value,
-        "set_at": instant(change.set_at),
-        "step": change.step or None,
-        "who": change.who or None,
-        "why": change.why or None,
-    }
+    typed = {"type": type_ or None, "value": None if change.value is None else value}
+    head = document_of(change, "model input column")
+    return {**head, **typed, **document_of(change, "set_at step? who? why?")}

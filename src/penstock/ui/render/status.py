@@ -8,12 +8,13 @@ from penstock.app.reports import ModelStatus, State, StateCount, StatusReport
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
 from penstock.ui.render.diff import COSMETIC
-from penstock.ui.render.document import Json, instant
 from penstock.ui.render.values import (
     LISTED,
     RANGES,
+    Json,
     by_state,
     count,
+    document_of,
     first_of,
     label,
     moment,
@@ -31,7 +32,17 @@ def status_text(report: StatusReport, *, verbose: bool = False, states: Sequence
 
     With `verbose` all models and ranges. `states` are those that were asked for, none for all.
     """
-    shown = [m for m in report.models if verbose or _is_shown(m, asked=bool(states))]
+    waiting = State.NOT_EFFECTIVE
+    shown = [
+        model
+        for model in report.models
+        if verbose
+        or model.drifted
+        or model.pending
+        or model.lines
+        or (states and model.states)
+        or any(each.state is waiting and each.also for each in model.states)
+    ]
     if states and not shown:
         return f"No partition is {' or '.join(states)}."
     limit = None if verbose else LISTED
@@ -41,14 +52,13 @@ def status_text(report: StatusReport, *, verbose: bool = False, states: Sequence
     return "\n".join([*lines, "", _total(report)] if lines else [_total(report)])
 
 
-def _is_shown(model: ModelStatus, *, asked: bool) -> bool:
-    if model.drifted or model.pending or model.lines or (asked and model.states):
-        return True
-    return any(each.state is State.NOT_EFFECTIVE and each.also for each in model.states)
-
-
 def _model(model: ModelStatus, width: int, *, verbose: bool) -> Iterator[str]:
-    yield f"{model.model}: {state_counts(model)}"
+    counts = [
+        f"{state} ({partitions_text(number)}{', pending' if pending else ''})"
+        for state, number, pending in by_state(model.states)
+    ]
+    all_current = f"current ({partitions_text(model.partitions)})"
+    yield f"{model.model}: {', '.join(counts) or all_current}"
     limit = None if verbose else RANGES
     ranges = [ranges_text(each.ranges, limit) for each in model.states]
     left = max(map(len, ranges), default=0)
@@ -63,29 +73,17 @@ def _model(model: ModelStatus, width: int, *, verbose: bool) -> Iterator[str]:
         yield f"    {model.table}, last run {moment(model.executed_at)}"
 
 
-def state_counts(model: ModelStatus) -> str:
-    """Give the states of a model with their partitions, as the line of its name has them."""
-    parts = [
-        f"{state} ({partitions_text(number)}{', pending' if pending else ''})"
-        for state, number, pending in by_state(model.states)
-    ]
-    return ", ".join(parts) or f"current ({partitions_text(model.partitions)})"
-
-
 def _why(model: ModelStatus, each: StateCount) -> Iterator[str]:
     if each.because:
-        yield _because(each)
+        are_names = not any(" " in text for text in each.because)
+        if are_names and each.state in _INPUT_STATES:
+            yield f"after {', '.join(each.because)}"
+        else:
+            yield mask("; ".join(each.because))
     elif each.version is not None and (model.grain != "*" or each.version > 1 or each.revision):
         yield label(each.version, each.revision)
     if each.also:
         yield f"also {mask(', '.join(each.also))}"
-
-
-def _because(each: StateCount) -> str:
-    are_names = not any(" " in text for text in each.because)
-    if are_names and each.state in _INPUT_STATES:
-        return f"after {', '.join(each.because)}"
-    return mask("; ".join(each.because))
 
 
 def _total(report: StatusReport) -> str:
@@ -113,40 +111,16 @@ def _next(report: StatusReport) -> str:
 
 def status_document(report: StatusReport) -> Json:
     """Give the states of every model, what is current left out (spec/drift.md §10)."""
-    return {
-        "command": "status",
-        "run_timestamp": instant(report.run_timestamp),
-        "partitions": report.partitions,
-        "drifted": report.drifted,
-        "pending": report.pending,
-        "models": [model_status_document(model) for model in report.models],
-    }
+    models = [model_status_document(model) for model in report.models]
+    totals = document_of(report, "run_timestamp partitions drifted pending")
+    return {"command": "status", **totals, "models": models}
 
 
 def model_status_document(model: ModelStatus) -> Json:
     """Give the states of one model."""
+    states = "state also pending drifted count version revision ranges because"
     return {
-        "model": model.model,
-        "table": str(model.table),
-        "strategy": model.strategy,
-        "grain": model.grain,
-        "partitions": model.partitions,
-        "cosmetic": model.cosmetic,
-        "executed_at": instant(model.executed_at),
-        "states": [_state(each) for each in model.states],
+        **document_of(model, "model table strategy grain partitions cosmetic executed_at"),
+        "states": [document_of(each, states) for each in model.states],
         "lines": model.lines,
-    }
-
-
-def _state(each: StateCount) -> Json:
-    return {
-        "state": str(each.state),
-        "also": each.also,
-        "pending": each.pending,
-        "drifted": each.drifted,
-        "count": each.count,
-        "version": each.version,
-        "revision": each.revision,
-        "ranges": each.ranges,
-        "because": each.because,
     }

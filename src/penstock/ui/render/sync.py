@@ -5,15 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
 
-from penstock.app.reports import (
-    Cascaded,
-    ModelDiff,
-    ModelStatus,
-    Overwrite,
-    RunReport,
-    Step,
-    SyncPreview,
-)
+from penstock.app.reports import Overwrite, RunReport, SqlDiff, Step, SyncPreview
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask
 from penstock.ui.render.diff import diffs_text
@@ -42,37 +34,43 @@ def sync_text(report: RunReport, *, verbose: bool = False) -> str:
     if plan.is_empty:
         return "\n".join([*nothing_to_do(plan), *tail(preview)])
     limit = None if verbose else LISTED
+    drifted = []
+    for model in preview.drifted:
+        counts = [f"{partitions_text(n)} ({state})" for state, n, _ in by_state(model.states)]
+        if counts:  # a backfill takes what is current, too
+            drifted.append(f"  {model.model}: {', '.join(counts)}")
+    cascaded = [
+        f"  {each.model}: {partitions_text(each.count)} (upstream_changed)\n"
+        f"    └── depends on: {', '.join(each.after)}"
+        for each in preview.cascaded
+    ]
+    changed = [
+        diffs_text(
+            f"{each.model}: {_partitions(each.diffs)} will be re-run",
+            each.diffs,
+            lambda diff: f"{diff.version}, {partitions_text(diff.count)}",
+        )
+        for each in preview.diffs
+    ]
+    steps = list(_models(plan.steps, verbose=verbose))
     blocks = [
-        _section("Drift detected:", map(_drifted, _with_states(preview.drifted)), limit),
-        _section("Cascade analysis:", map(_cascaded, preview.cascaded), limit),
-        _section(
-            "Execution plan (topological order):", _models(plan.steps, verbose=verbose), limit
-        ),
-        *first_of([_changed(each) for each in preview.diffs], limit, "changed model"),
+        _section("Drift detected:", drifted, limit),
+        _section("Cascade analysis:", cascaded, limit),
+        _section("Execution plan (topological order):", steps, limit),
+        *first_of(changed, limit, "changed model"),
         blocked_text(plan, limit),
         "\n".join(cosmetic_lines(plan.cosmetic)),
-        "\n".join(_total(report, preview)),
+        "\n".join([f"Total: {_partitions(plan.steps)}", *tail(preview)]),
     ]
     return "\n\n".join(block for block in blocks if block)
 
 
-def _section(title: str, items: Iterable[str], limit: int | None) -> str:
-    lines = first_of(list(items), limit, "model")
-    return "\n".join([title, *lines]) if lines else ""
+def _section(title: str, items: Sequence[str], limit: int | None) -> str:
+    return "\n".join([title, *first_of(items, limit, "model")]) if items else ""
 
 
-def _with_states(models: Sequence[ModelStatus]) -> list[ModelStatus]:
-    return [model for model in models if model.states]  # a backfill takes what is current, too
-
-
-def _drifted(model: ModelStatus) -> str:
-    found = [f"{partitions_text(number)} ({state})" for state, number, _ in by_state(model.states)]
-    return f"  {model.model}: {', '.join(found)}"
-
-
-def _cascaded(each: Cascaded) -> str:
-    head = f"  {each.model}: {partitions_text(each.count)} (upstream_changed)"
-    return f"{head}\n    └── depends on: {', '.join(each.after)}"
+def _partitions(counted: Iterable[Step | SqlDiff]) -> str:
+    return partitions_text(sum(each.count for each in counted))
 
 
 def _models(steps: Sequence[Step], *, verbose: bool) -> Iterator[str]:
@@ -81,54 +79,35 @@ def _models(steps: Sequence[Step], *, verbose: bool) -> Iterator[str]:
         by_model.setdefault(step.model, []).append(step)
     names = max(map(len, by_model), default=0)
     for number, (model, its) in enumerate(by_model.items(), start=1):
-        total = partitions_text(sum(step.count for step in its))
-        head = f"{number:>3}. {model:<{names}}  ({total}, {count(len(its), 'step')})"
+        head = f"{number:>3}. {model:<{names}}  ({_partitions(its)}, {count(len(its), 'step')})"
+        shown = []
+        for step in its if verbose else ():
+            parts = [ranges_text(step.keys, None), str(step.reason.state)]
+            parts += [f"also {', '.join(step.reason.also)}"] * bool(step.reason.also)
+            parts += [label(step.version, step.revision)]
+            parts += ["one query for the range"] * (step.is_range and step.count > 1)
+            shown.append(f"     {'  '.join(parts)}")
         notes = dict.fromkeys(f"     {mask(note)}" for step in its for note in step.notes)
-        shown = [f"     {_step(step)}" for step in its] if verbose else []
         yield "\n".join([head, *shown, *notes])
-
-
-def _step(step: Step) -> str:
-    parts = [ranges_text(step.keys, None), str(step.reason.state)]
-    parts += [f"also {', '.join(step.reason.also)}"] * bool(step.reason.also)
-    parts += [label(step.version, step.revision)]
-    parts += ["one query for the range"] * (step.is_range and step.count > 1)
-    return "  ".join(parts)
-
-
-def _changed(found: ModelDiff) -> str:
-    total = partitions_text(sum(diff.count for diff in found.diffs))
-    return diffs_text(
-        f"{found.model}: {total} will be re-run",
-        found.diffs,
-        lambda diff: f"{diff.version}, {partitions_text(diff.count)}",
-    )
-
-
-def _total(report: RunReport, preview: SyncPreview) -> Iterator[str]:
-    yield f"Total: {partitions_text(sum(step.count for step in report.plan.steps))}"
-    yield from tail(preview)
 
 
 def prompt_text(overwrites: Sequence[Overwrite], now: dt.datetime) -> str:
     """Give one block per model, at most 5."""
-    blocks = ["\n".join(_block(each, now)) for each in overwrites]
+    blocks = []
+    for each in overwrites:
+        lines = [f"WARNING: This will overwrite {partitions_text(each.count)}"]
+        lines += [f"  Query: {each.model}", f"  Range: {ranges_text(each.partitions)}"]
+        if each.last_success is not None:
+            lines.append(f"  Last successful run: {ago(each.last_success, now)}")
+        if each.foreign_count:
+            changed = f"{partitions_text(each.foreign_count)} ({ranges_text(each.foreign)})"
+            lines.append(f"  Changed by others since: {changed}")
+        if each.breaking:
+            lines.append(f"  Breaking: {mask(', '.join(each.breaking))}, rewrites the table")
+        if each.full_refresh:
+            lines.append("  Full refresh: makes the whole table anew")
+        blocks.append("\n".join(lines))
     return "\n\n".join(first_of(blocks, _ASKED, "model"))
-
-
-def _block(each: Overwrite, now: dt.datetime) -> Iterator[str]:
-    yield f"WARNING: This will overwrite {partitions_text(each.count)}"
-    yield f"  Query: {each.model}"
-    yield f"  Range: {ranges_text(each.partitions)}"
-    if each.last_success is not None:
-        yield f"  Last successful run: {ago(each.last_success, now)}"
-    if each.foreign_count:
-        changed = f"{partitions_text(each.foreign_count)} ({ranges_text(each.foreign)})"
-        yield f"  Changed by others since: {changed}"
-    if each.breaking:
-        yield f"  Breaking: {mask(', '.join(each.breaking))}, rewrites the table"
-    if each.full_refresh:
-        yield "  Full refresh: makes the whole table anew"
 
 
 def nobody_to_ask(overwrites: Sequence[Overwrite]) -> UsageError:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from penstock.app.unit_testing.reports import (
+from penstock.app.unit_testing.differences import (
     Difference,
-    RowLine,
     RowsDiffer,
     UnitResult,
     UnitTestReport,
     summary,
 )
 from penstock.core.masking import mask
-from penstock.ui.render.document import Json
-from penstock.ui.render.values import count, one_line, seconds
+from penstock.ui.render.values import Json, count, document_of, one_line, seconds
 
 _MOST = 20
 _NOTES = {"-": "expected, not found", "+": "found, not expected"}
@@ -25,15 +23,9 @@ def unit_tests_text(report: UnitTestReport) -> str:
     if not report.results:
         return "no unit tests"
     failed = [result_text(result) for result in report.results if result.status == "failed"]
-    return "\n".join([*failed, done_line(report)])
-
-
-def done_line(report: UnitTestReport) -> str:
-    """Count the tests, all of them and by what became of them."""
-    counts = [f"{report.count('passed')} passed", f"{report.count('failed')} failed"]
-    if report.count("skipped"):
-        counts.append(f"{report.count('skipped')} skipped")
-    return f"{count(len(report.results), 'test')}: {', '.join(counts)}."
+    counts = [f"{report.count(word)} {word}" for word in ("passed", "failed")]
+    counts += [f"{report.count('skipped')} skipped"] * bool(report.count("skipped"))
+    return "\n".join([*failed, f"{count(len(report.results), 'test')}: {', '.join(counts)}."])
 
 
 def result_text(result: UnitResult) -> str:
@@ -49,26 +41,20 @@ def result_text(result: UnitResult) -> str:
 
 
 def _rows(rows: RowsDiffer) -> Iterator[str]:
+    """Give the rows under their columns, which are as wide as the widest row that is shown."""
     yield f"  {summary(rows)}"
-    widths = _widths(rows)
+    lines = rows.lines[:_MOST]
+    shown = zip(rows.columns, *(line.cells for line in lines), strict=True)
+    widths = [max(len(one_line(cell)) for cell in column) for column in shown]
     yield f"      {_line(rows.columns, widths, rows)}"
-    yield from (_row(line, widths, rows) for line in rows.lines[:_MOST])
+    for line in lines:
+        notes = [_NOTES[line.sign]] if line.sign in _NOTES else []
+        notes += [f"x {line.times}"] * (line.times > 1)
+        cells = "    ".join([_line(line.cells, widths, rows), *notes])
+        yield f"    {line.sign} {cells}".rstrip()
     rest = len(rows.lines) - _MOST
     if rest > 0:
         yield f"      and {rest:,} more"
-
-
-def _row(line: RowLine, widths: Sequence[int], rows: RowsDiffer) -> str:
-    notes = [_NOTES[line.sign]] if line.sign in _NOTES else []
-    notes += [f"x {line.times}"] * (line.times > 1)
-    shown = "    ".join([_line(line.cells, widths, rows), *notes])
-    return f"    {line.sign} {shown}".rstrip()
-
-
-def _widths(rows: RowsDiffer) -> list[int]:
-    """Give the widths of columns as wide as the widest of the rows that are shown."""
-    shown = [rows.columns, *(line.cells for line in rows.lines[:_MOST])]
-    return [max(len(one_line(cells[at])) for cells in shown) for at in range(len(rows.columns))]
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], rows: RowsDiffer) -> str:
@@ -83,42 +69,21 @@ def _line(cells: Sequence[str], widths: Sequence[int], rows: RowsDiffer) -> str:
 
 def unit_tests_document(report: UnitTestReport) -> Json:
     """Give every test with all that differs, nothing cut."""
-    return {
-        "ok": report.ok,
-        "passed": report.count("passed"),
-        "failed": report.count("failed"),
-        "skipped": report.count("skipped"),
-        "tests": [_result(result) for result in report.results],
-    }
-
-
-def _result(result: UnitResult) -> Json:
-    test = result.test
-    return {
-        "model": test.model,
-        "name": test.name,
-        "file": test.where.path,
-        "line": test.where.line,
-        "tags": list(test.tags),
-        "status": result.status,
-        "seconds": result.seconds,
-        "run": result.run or None,
-        "differences": [_difference(each) for each in result.differences],
-    }
+    place = "model=test.model name=test.name file=test.where.path line=test.where.line"
+    tests = [
+        {
+            **document_of(result, f"{place} tags=test.tags status seconds run?"),
+            "differences": [_difference(each) for each in result.differences],
+        }
+        for result in report.results
+    ]
+    counts = {status: report.count(status) for status in ("passed", "failed", "skipped")}
+    return {"ok": report.ok, **counts, "tests": tests}
 
 
 def _difference(each: Difference) -> Json:
     if not isinstance(each, RowsDiffer):
         return {"message": each}
-    return {
-        "message": summary(each),
-        "what": each.what,
-        "expected": each.expected,
-        "found": each.found,
-        "key": list(each.key),
-        "columns": list(each.columns),
-        "rows": [
-            {"mark": line.sign, "cells": list(line.cells), "times": line.times}
-            for line in each.lines
-        ],
-    }
+    found = document_of(each, "what expected found key columns")
+    rows = [document_of(line, "mark=sign cells times") for line in each.lines]
+    return {"message": summary(each), **found, "rows": rows}

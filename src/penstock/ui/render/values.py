@@ -1,11 +1,15 @@
-"""How tables of text and single values read: sizes, durations, times, counts, partitions."""
+"""How single values and tables of them read: as text, and as JSON without secrets."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from penstock.app.reports import Keys, StateCount
+from penstock.core.masking import mask, mask_value
 from penstock.core.steps.step import RowCounts
 
 WHOLE: Keys = (("*", "*"),)
@@ -34,8 +38,13 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Collectio
 def aligned(rows: Iterable[Sequence[str]], to_right: Sequence[bool]) -> str:
     """Lay rows out without a header; `to_right` has one entry per column."""
     cells = [[one_line(cell) for cell in row] for row in rows]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(to_right))]
-    return "\n".join(_line(row, widths, to_right) for row in cells)
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for row in cells:
+        parts = zip(row, widths, to_right, strict=True)
+        padded = (cell.rjust(width) if right else cell.ljust(width) for cell, width, right in parts)
+        lines.append("  ".join(padded).rstrip())
+    return "\n".join(lines)
 
 
 def first_of(items: Sequence[str], limit: int | None, what: str) -> list[str]:
@@ -68,12 +77,6 @@ def count(number: int, what: str) -> str:
     ('1 step', '1,200 rows')
     """
     return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _line(row: Sequence[str], widths: Sequence[int], to_right: Sequence[bool]) -> str:
-    parts = zip(row, widths, to_right, strict=True)
-    shown = (cell.rjust(width) if right else cell.ljust(width) for cell, width, right in parts)
-    return "  ".join(shown).rstrip()
 
 
 def size(size_bytes: int) -> str:
@@ -155,28 +158,89 @@ def ranges_text(keys: Keys, limit: int | None = RANGES) -> str:
 
 
 def partitions_text(number: int) -> str:
-    """Give a number of partitions with its word.
-
-    >>> partitions_text(1), partitions_text(1200)
-    ('1 partition', '1,200 partitions')
-    """
+    """Give a number of partitions with its word."""
     return count(number, "partition")
 
 
 def label(version: int, revision: int | None = None) -> str:
-    """Give a version as people write it.
-
-    >>> label(3), label(3, 1)
-    ('v3', 'v3.r1')
-    """
+    """Give a version as people write it: `v3`, `v3.r1`."""
     return f"v{version}.r{revision}" if revision else f"v{version}"
 
 
-def by_state(states: tuple[StateCount, ...]) -> Iterator[tuple[str, int, bool]]:
+def by_state(states: Iterable[StateCount]) -> list[tuple[str, int, bool]]:
     """Count partitions by state: the state, how many, and whether they only wait."""
-    found: dict[tuple[str, bool], int] = {}
+    found = Counter[tuple[str, bool]]()
     for each in states:
-        key = (str(each.state), each.pending)
-        found[key] = found.get(key, 0) + each.count
-    for (state, pending), number in found.items():
-        yield state, number, pending
+        found[str(each.state), each.pending] += each.count
+    return [(state, number, pending) for (state, pending), number in found.items()]
+
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+
+
+def printed(document: Json, *, hide: bool = True, indent: int | None = 2) -> str:
+    """Give the document as text without a line end; on one line without `indent`.
+
+    Without `hide` texts stay as they are, as rows that a user asked for must.
+
+    >>> print(printed({"url": "postgresql://me:hunter2@db/x"}))
+    {
+      "url": "postgresql://me:***@db/x"
+    }
+    """
+    return json.dumps(masked(document) if hide else document, indent=indent, ensure_ascii=False)
+
+
+def masked(document: Json, key: str = "") -> Json:
+    """Hide secrets in every text of a document, whole ones under the key of a secret."""
+    match document:
+        case str():
+            return mask_value(key, document) if key else mask(document)
+        case Mapping():
+            return {name: masked(value, name) for name, value in document.items()}
+        case Sequence():
+            return [masked(value, key) for value in document]
+        case _:
+            return document
+
+
+def instant(at: dt.datetime | None) -> str | None:
+    """Give a time as documents have it.
+
+    >>> instant(dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC))
+    '2024-03-01T12:00:00Z'
+    """
+    return at.astimezone(dt.UTC).isoformat().replace("+00:00", "Z") if at else None
+
+
+def document_of(record: object, names: str) -> dict[str, Json]:
+    """Give attributes of a record in this order, times, enumerations and names as texts.
+
+    `name?` is null where it is empty, `key=name` stands under another key. What lies within None is
+    null: `key=failure.code`.
+
+    >>> document_of(RowCounts(inserted=3), "new=inserted updated? written")
+    {'new': 3, 'updated': None, 'written': 3}
+    """
+    found: dict[str, Json] = {}
+    for each in names.split():
+        key, _, path = each.rpartition("=")
+        value = record
+        for name in path.removesuffix("?").split("."):
+            value = None if value is None else getattr(value, name)
+        is_left_out = path.endswith("?") and not value
+        found[key or path.removesuffix("?")] = None if is_left_out else _plain(value)
+    return found
+
+
+def _plain(value: object) -> Json:
+    match value:
+        case None | int() | float():
+            return value
+        case dt.datetime():
+            return instant(value)
+        case Mapping():
+            return {str(key): _plain(each) for key, each in value.items()}
+        case Sequence() if not isinstance(value, str):
+            return tuple(map(_plain, value))
+    return str(value)

@@ -10,8 +10,8 @@ from fakes.builders import a_model, a_project, a_source
 from fakes.check_story import BROKEN, GATE, NO_BASE, STORY
 from fakes.reports import a_check_result, a_plan, a_report, a_result
 from fakes.services import a_shop
-from penstock.app.artifacts.results import UnitTested
 from penstock.app.artifacts.write import (
+    UnitTested,
     write_artifacts,
     write_check_artifacts,
     write_unit_test_artifacts,

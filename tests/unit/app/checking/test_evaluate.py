@@ -8,7 +8,7 @@ import pytest
 
 from fakes.check_inputs import THIS, a_check, a_check_inputs, a_query, column_check, said
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.inputs import CheckedRows
+from penstock.app.checking.results import CheckedRows
 from penstock.core.check_results import CheckResult, CheckStatus, GroupValue, RowsBefore
 from penstock.core.checks import (
     CheckScope,
@@ -27,8 +27,8 @@ from penstock.core.findings import Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import mention, parameter
 from penstock.core.statement import OBSERVED_ROWS
-from penstock.strategies.checks.observe import observables
-from penstock.strategies.checks.phase import GROUP, named
+from penstock.strategies.checks.queries import GROUP, named
+from penstock.strategies.checks.typed import observables
 
 P1, P2, P3, P4 = "2024-12-01", "2024-12-02", "2024-12-03", "2024-12-04"
 COLUMNS = Schema((Column("date", "date"), Column("n", "bigint"), Column("t", "timestamp")))

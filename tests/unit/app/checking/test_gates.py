@@ -13,7 +13,7 @@ from fakes.check_inputs import a_check, answered, said
 from fakes.lake import ID, columns
 from fakes.versioned_models import a_body, a_daily, a_version, reading
 from fakes.workshop import Workshop
-from penstock.app.checking.status import check_lines
+from penstock.app.checking.flags import check_lines
 from penstock.app.commands.plan import preview
 from penstock.app.commands.sync import sync
 from penstock.app.request import RunRequest, SyncRequest
@@ -25,7 +25,7 @@ from penstock.core.partitions.mapping import Computed
 from penstock.core.records import Status
 from penstock.core.strategy import WindowSettings
 from penstock.strategies.append import Append
-from penstock.strategies.checks.phase import GROUP
+from penstock.strategies.checks.queries import GROUP
 from penstock.strategies.view import View
 
 SEEN = "FROM (\nSELECT * FROM `check_after_target`"

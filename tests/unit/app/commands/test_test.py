@@ -9,7 +9,7 @@ from penstock.app.commands.test import chosen
 from penstock.app.request import UnitTestRequest
 from penstock.core.errors import SelectorError
 from penstock.core.findings import Location
-from penstock.core.unit_tests import UnitTest
+from penstock.project.unit_tests.definition import UnitTest
 
 PROJECT = a_project(a_model("users", tags=("daily",)), a_model("orders", "users"), a_model("bare"))
 TESTS = tuple(

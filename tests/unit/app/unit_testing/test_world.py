@@ -15,7 +15,7 @@ from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.query import Query, mention, present
 from penstock.core.strategy import WindowSettings
-from penstock.core.unit_tests import UnitRun, UnitTest
+from penstock.project.unit_tests.definition import UnitRun, UnitTest
 from penstock.strategies.append import Append
 from penstock.strategies.partition import Partition
 

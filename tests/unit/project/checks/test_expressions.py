@@ -6,8 +6,8 @@ import pytest
 
 from penstock.core.checks import Condition
 from penstock.core.findings import Severity
+from penstock.project.checks.kept import condition_of
 from penstock.project.checks.scene import ConditionKind
-from penstock.project.checks.texts import condition_of
 from penstock.project.files.parsed import Problem, ReadText
 
 ALL = frozenset({"partition_date", "start_date", "end_date", "run_date"})

@@ -8,8 +8,8 @@ import pytest
 
 from penstock.core.columns.types import parse_type
 from penstock.core.findings import Location
-from penstock.core.unit_tests import Cell, CellKind
 from penstock.project.unit_tests.casting import CellError, typed
+from penstock.project.unit_tests.definition import Cell, CellKind
 from penstock.project.unit_tests.nodes import plain_kind, read_nodes
 
 
@@ -19,7 +19,7 @@ def cell(text: str, kind: CellKind | None = None) -> Cell:
 
 def cells(text: str) -> list[Cell]:
     node, _ = read_nodes("t.yml", text)
-    return [item.as_cell() for item in node.items]
+    return list(node.items)
 
 
 @pytest.mark.parametrize(

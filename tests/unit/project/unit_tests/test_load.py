@@ -3,7 +3,7 @@
 import datetime as dt
 
 from penstock.core.names import InputKind, InputName
-from penstock.core.unit_tests import Earlier
+from penstock.project.unit_tests.definition import Earlier
 
 
 def test_our_shape_and_that_of_dbt_say_the_same(load) -> None:

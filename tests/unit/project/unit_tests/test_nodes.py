@@ -1,4 +1,4 @@
-from penstock.core.unit_tests import CellKind
+from penstock.project.unit_tests.definition import CellKind
 from penstock.project.unit_tests.nodes import read_nodes
 
 
@@ -6,7 +6,7 @@ def test_scalars_keep_the_signs_they_are_written_with() -> None:
     node, findings = read_nodes("t.yml", "[1.50, '1', ~, 0o7, yes, 2024-01-01, 10:30, 1_0, .nan]")
 
     assert findings == ()
-    assert [(item.cell.text, item.cell.kind) for item in node.items] == [
+    assert [(item.text, item.kind) for item in node.items] == [
         ("1.50", CellKind.NUMBER),
         ("1", CellKind.TEXT),
         ("~", CellKind.NULL),

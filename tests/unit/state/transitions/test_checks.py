@@ -10,9 +10,8 @@ from penstock.core.checks import OnFailure
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.steps.step import StepKind
 from penstock.state.transitions.checks import FlagChange, flag_change
-from penstock.state.transitions.model_state import FlagState, ModelState, StoredStep
+from penstock.state.transitions.model_state import FlagState, ModelState, RecordedChecks, StoredStep
 from penstock.state.transitions.rollback import ROLLED_BACK, parts
-from penstock.state.transitions.verdict import RecordedChecks
 
 HOURS = Grid(Grain.HOUR)
 BUILD = days("step-9", "orders", (1, 3), step_seq=9)

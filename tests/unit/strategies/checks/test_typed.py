@@ -15,11 +15,15 @@ from penstock.core.checks import (
 from penstock.core.columns.schema import Column, Schema
 from penstock.strategies.checks.harmless import is_harmless
 from penstock.strategies.checks.literals import literal_of
-from penstock.strategies.checks.observe import observables
-from penstock.strategies.checks.phase import aggregates_of, phase_query
-from penstock.strategies.checks.restriction import Restriction
-from penstock.strategies.checks.samples import labels, sample_query, shown_columns
-from penstock.strategies.checks.typed import measured
+from penstock.strategies.checks.measure import Restriction
+from penstock.strategies.checks.queries import (
+    aggregates_of,
+    labels,
+    phase_query,
+    sample_query,
+    shown_columns,
+)
+from penstock.strategies.checks.typed import measured, observables
 from penstock.strategies.checks.types.sql_check import group_query
 
 COLUMNS = Schema(
@@ -136,6 +140,7 @@ def test_a_wide_sample_keeps_the_columns_of_the_check():
 
 def test_columns_of_one_name_are_told_apart():
     assert labels(("a", "A", "b", "a")) == ("a", "A_2", "b", "a_3")
+    assert labels(("a", "b", "A", "a_2")) == ("a", "b", "A_2", "a_2_2")
 
 
 def test_a_query_without_sample_selects_no_cell():

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.core.history import ColumnsDiffer, HardDeletes, HashDiffers, NewerThan, Retention
 from penstock.strategies.history.counts import Counts, IdentityError
-from penstock.strategies.history.engine import history
+from penstock.strategies.history.snapshot import history
 from penstock.strategies.history.terms import Terms
 from unit.strategies.builds import a_build
 

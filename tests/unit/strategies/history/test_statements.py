@@ -14,8 +14,7 @@ from penstock.core.history import (
 )
 from penstock.strategies.history.commit import merge, staged, tombstones
 from penstock.strategies.history.counts import Counts
-from penstock.strategies.history.sides import Sides
-from penstock.strategies.history.terms import Terms
+from penstock.strategies.history.terms import Sides, Terms
 from unit.strategies.builds import a_build
 
 T = dt.datetime(2024, 6, 1, tzinfo=dt.UTC)

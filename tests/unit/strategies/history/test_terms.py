@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from penstock.core.history import ColumnsDiffer, HardDeletes, NewerThan, Retention
-from penstock.strategies.history.sides import Sides, candidates, goes, horizon
-from penstock.strategies.history.snapshot import Snapshot
-from penstock.strategies.history.terms import Terms, terms_of
+from penstock.core.strategy import HistoryRun
+from penstock.strategies.history.snapshot import Snapshot, terms_of
+from penstock.strategies.history.terms import Sides, Terms, candidates, goes, horizon
 from unit.strategies.builds import a_build
 
 T = dt.datetime(2024, 6, 1, tzinfo=dt.UTC)
@@ -30,7 +30,7 @@ def test_a_snapshots_terms_are_its_settings_at_a_moment_with_the_retention_of_th
         retention=Retention(keep_last=9),
     )
 
-    assert terms_of(snapshot, T, Retention(keep_last=1), allow_empty=True) == Terms(
+    assert terms_of(snapshot, HistoryRun(T, Retention(keep_last=1), allow_empty=True)) == Terms(
         ("id",),
         NewerThan("at"),
         T,

@@ -7,7 +7,7 @@ import pytest
 
 from fakes.check_story import BOUNDS, MIN_USERS, NO_BASE, NULLS, STORY
 from fakes.reports import a_plan, a_report
-from penstock.app.checking.reports import AcceptReport, CheckReport, ModelChecked
+from penstock.app.checking.results import AcceptReport, CheckReport, ModelChecked
 from penstock.app.flags import Range
 from penstock.app.request import (
     BackfillRequest,
@@ -137,7 +137,7 @@ def test_a_quiet_check_says_nothing_of_what_is_well(check):
 
 
 def test_C32_flags_are_accepted_with_a_reason(use_case, capfd):
-    asked = use_case("checking.closing", "accept drop_quarantine", AcceptReport())
+    asked = use_case("checking.flags", "accept drop_quarantine", AcceptReport())
 
     codes = [
         main(["check", "--accept", "0192", "--reason", " a holiday "]),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fakes.builders import NOON, a_source
 from fakes.check_story import BOUNDS, FAILED, HAS_ROWS, MIN_USERS, NO_BASE, NULLS, STORY
 from fakes.reports import a_check_result
-from penstock.app.checking.reports import AcceptReport, CheckReport, ModelChecked, SourceChecked
+from penstock.app.checking.results import AcceptReport, CheckReport, ModelChecked, SourceChecked
 from penstock.app.commands.check import freshness_checks
 from penstock.core.check_results import Flag, InvariantReport, Quarantine
 from penstock.core.errors import PenstockError
@@ -18,7 +18,7 @@ from penstock.ui.render.check import (
     check_text,
     checks_document,
 )
-from penstock.ui.render.document import printed
+from penstock.ui.render.values import printed
 
 DAYS = (("2024-12-01", "2024-12-03"),)
 WHOLE = (("*", "*"),)

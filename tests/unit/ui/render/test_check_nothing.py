@@ -6,7 +6,7 @@ import pytest
 
 from fakes.check_story import BOUNDS, NO_BASE
 from fakes.reports import a_check_result
-from penstock.app.checking.reports import CheckReport, ModelChecked
+from penstock.app.checking.results import CheckReport, ModelChecked
 from penstock.app.request import CheckRequest
 from penstock.core.check_results import CheckStatus, InvariantReport
 from penstock.core.checks import Phase

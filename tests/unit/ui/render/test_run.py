@@ -12,8 +12,7 @@ from penstock.core.findings import Location
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.steps.step import RowCounts
 from penstock.plan.values import State
-from penstock.ui.render.progress import TextLines
-from penstock.ui.render.run import Columns, result_line, run_text, seed_text
+from penstock.ui.render.run import Columns, TextLines, result_line, run_text, seed_text
 
 NULL_KEY = DataError(
     "null-key", "3 rows have no id", where=Location("models/users.sql", 4), hint="fill them"

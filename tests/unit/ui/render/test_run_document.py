@@ -13,9 +13,9 @@ from penstock.core.steps.inputs import DeltaPin, InputPin
 from penstock.core.steps.step import RowCounts
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.plan.values import Estimate, State
-from penstock.ui.render.document import printed
 from penstock.ui.render.plan import preview_document
 from penstock.ui.render.run import run_document
+from penstock.ui.render.values import printed
 
 DAY = TypedValue("DATE", "2024-03-01")
 

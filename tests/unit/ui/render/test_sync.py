@@ -10,9 +10,9 @@ from penstock.core.errors import TableError
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.plan.values import Blocked, State
-from penstock.ui.render.document import printed
 from penstock.ui.render.run import run_document
 from penstock.ui.render.sync import sync_text
+from penstock.ui.render.values import printed
 
 DAY = Grid(Grain.DAY)
 SQL = "SELECT\n       COUNT(DISTINCT user_id) AS unique_users,\nFROM raw.events"

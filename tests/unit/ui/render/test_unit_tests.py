@@ -2,9 +2,9 @@
 
 import json
 
-from penstock.app.unit_testing.reports import RowLine, RowsDiffer, UnitResult, UnitTestReport
+from penstock.app.unit_testing.differences import RowLine, RowsDiffer, UnitResult, UnitTestReport
 from penstock.core.findings import Location
-from penstock.core.unit_tests import UnitRun, UnitTest
+from penstock.project.unit_tests.definition import UnitRun, UnitTest
 from penstock.ui.render.unit_tests import unit_tests_document, unit_tests_text
 
 TEST = UnitTest(
@@ -78,7 +78,7 @@ def test_the_document_of_a_report() -> None:
                 "name": "newer_email_wins",
                 "file": "tests/users.yml",
                 "line": 2,
-                "tags": [],
+                "tags": (),
                 "status": status,
                 "seconds": seconds,
                 "run": None,

@@ -41,16 +41,21 @@ def upgrade() -> None:
     op.execute(EXECUTION_HISTORY_FULL)
 
 
-def _text(name: str) -> Column[str]:
-    return Column(name, Text, nullable=False, server_default="")
+def _needed(*names: str) -> list[Column[str]]:
+    return [Column(name, Text, nullable=False) for name in names]
 
 
-def _count(name: str) -> Column[int]:
-    return Column(name, BigInteger, nullable=False, server_default="0")
+def _texts(*names: str) -> list[Column[str]]:
+    return [Column(name, Text, nullable=False, server_default="") for name in names]
 
 
-def _known_count(name: str) -> Column[int]:
-    return Column(name, BigInteger, server_default="0")
+def _counts(*names: str) -> list[Column[int]]:
+    return [Column(name, BigInteger, nullable=False, server_default="0") for name in names]
+
+
+def _known_counts(*names: str) -> list[Column[int]]:
+    """Make counts that are NULL where nobody knows them."""
+    return [Column(name, BigInteger, server_default="0") for name in names]
 
 
 def _grid(name: str) -> Column[str]:
@@ -65,19 +70,14 @@ TABLES: dict[str, tuple[SchemaItem, ...]] = {
     "project": (
         Column("store_id", Text, primary_key=True),
         Column("format_version", Integer, nullable=False),
-        Column("name", Text, nullable=False),
-        Column("target", Text, nullable=False),
-        Column("penstock", Text, nullable=False),
+        *_needed("name", "target", "penstock"),
         Column("epoch", Text, nullable=False, server_default=""),
     ),
     "runs": (
         Column("id", Text, primary_key=True),
-        Column("command", Text, nullable=False),
-        Column("arguments", Text, nullable=False),
-        Column("target", Text, nullable=False),
+        *_needed("command", "arguments", "target"),
         Column("run_timestamp", TIME, nullable=False),
-        Column("host", Text, nullable=False),
-        Column("user", Text, nullable=False),
+        *_needed("host", "user"),
         Column("pid", BigInteger, nullable=False),
         Column("started", TIME, nullable=False),
         Column("ended", TIME),
@@ -93,14 +93,11 @@ TABLES: dict[str, tuple[SchemaItem, ...]] = {
         Column("id", Text, nullable=False, unique=True),
         Column("run", Text, nullable=False),
         Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-        Column("target", Text, nullable=False),
-        Column("kind", Text, nullable=False),
+        *_needed("target", "kind"),
         _grid("grid"),
-        Column("partitions", Text, nullable=False),
-        Column("intent", Text, nullable=False),
+        *_needed("partitions", "intent"),
         Column("lease_token", BigInteger, nullable=False),
-        Column("status", Text, nullable=False),
-        Column("reason", Text, nullable=False),
+        *_needed("status", "reason"),
         Column("run_date", Date, nullable=False),
         Column("executed_by", Text, nullable=False),
         Column("recovered", Boolean, nullable=False),
@@ -112,19 +109,11 @@ TABLES: dict[str, tuple[SchemaItem, ...]] = {
         Column("undone_by", BigInteger),
         Column("checked", Text),
         Column("pending", Text),
-        _count("rows_written"),
-        _count("rows_inserted"),
-        _count("rows_updated"),
-        _count("rows_deleted"),
+        *_counts("rows_written", "rows_inserted", "rows_updated", "rows_deleted"),
         Column("rows_late", BigInteger),
-        _count("rows_null_time"),
-        _count("bytes_written"),
-        _count("duration_ms"),
+        *_counts("rows_null_time", "bytes_written", "duration_ms"),
         Column("metrics", Text, nullable=False),
-        _text("error_code"),
-        _text("error_message"),
-        _text("error_where"),
-        _text("error_hint"),
+        *_texts("error_code", "error_message", "error_where", "error_hint"),
         Index(None, "model_id", "step_seq"),
         Index(None, "run"),
         Index(None, "status"),
@@ -134,24 +123,16 @@ TABLES: dict[str, tuple[SchemaItem, ...]] = {
     "step_inputs": (
         Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), primary_key=True),
         Column("input", Text, primary_key=True),
-        Column("kind", Text, nullable=False),
-        Column("table_id", Text, nullable=False),
+        *_needed("kind", "table_id"),
         Column("pinned_version", BigInteger, nullable=False),
     ),
     "fingerprints": (
         _key("id"),
         Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-        _text("version"),
-        _text("revision"),
+        *_texts("version", "revision"),
         Column("effective_from", Date),
-        Column("sql_checksum", Text, nullable=False),
-        Column("canonical_checksum", Text, nullable=False),
-        Column("settings_checksum", Text, nullable=False),
-        Column("layout_checksum", Text, nullable=False),
-        _text("schema_checksum"),
-        _text("yaml_checksum"),
-        _text("schema_json"),
-        _text("parser_version"),
+        *_needed("sql_checksum", "canonical_checksum", "settings_checksum", "layout_checksum"),
+        *_texts("schema_checksum", "yaml_checksum", "schema_json", "parser_version"),
         Index(None, "model_id", "sql_checksum"),
     ),
     "contents": (
@@ -161,17 +142,15 @@ TABLES: dict[str, tuple[SchemaItem, ...]] = {
     "partition_state": (
         Column("model_id", BigInteger, ForeignKey("models.id"), primary_key=True),
         _key("ord"),
-        Column("partition", Text, nullable=False),
-        Column("status", Text, nullable=False),
+        *_needed("partition", "status"),
         Column("fingerprint_id", BigInteger, ForeignKey("fingerprints.id")),
         Column("step_seq", BigInteger, ForeignKey("steps.step_seq")),
         Column("last_step_seq", BigInteger, ForeignKey("steps.step_seq"), nullable=False),
         Column("commit_version", BigInteger),
         Column("settled_version", BigInteger),
         Column("executed_at", TIME),
-        _count("execution_time_ms"),
-        _known_count("rows_written"),
-        _known_count("bytes_written"),
+        *_counts("execution_time_ms"),
+        *_known_counts("rows_written", "bytes_written"),
         Index(
             "ix_partition_state_groups",
             "model_id",
@@ -191,14 +170,11 @@ TABLES: dict[str, tuple[SchemaItem, ...]] = {
         Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), nullable=False),
         Column("fingerprint_id", BigInteger, ForeignKey("fingerprints.id"), nullable=False),
         Column("executed_at", TIME, nullable=False),
-        _count("execution_time_ms"),
-        _known_count("rows_written"),
-        _known_count("bytes_written"),
+        *_counts("execution_time_ms"),
+        *_known_counts("rows_written", "bytes_written"),
         Column("status", Text, nullable=False),
-        _text("error_code"),
-        _text("error_message"),
-        Column("triggered_by", Text, nullable=False),
-        Column("executed_by", Text, nullable=False),
+        *_texts("error_code", "error_message"),
+        *_needed("triggered_by", "executed_by"),
         Index(None, "model_id", "step_seq"),
         Index(None, "model_id", "ord", "step_seq"),
     ),
@@ -208,13 +184,7 @@ TABLES: dict[str, tuple[SchemaItem, ...]] = {
         Column("run", Text, nullable=False),
         Column("step_seq", BigInteger, ForeignKey("steps.step_seq")),
         Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-        Column("phase", Text, nullable=False),
-        Column("name", Text, nullable=False),
-        Column("type", Text, nullable=False),
-        Column("severity", Text, nullable=False),
-        Column("status", Text, nullable=False),
-        Column("partitions", Text, nullable=False),
-        Column("message", Text, nullable=False),
+        *_needed("phase", "name", "type", "severity", "status", "partitions", "message"),
         Column("details", Text),
         Column("values", Text, nullable=False),
         Column("failures", BigInteger),
@@ -224,7 +194,7 @@ TABLES: dict[str, tuple[SchemaItem, ...]] = {
         Column("version", BigInteger),
         Column("definition", Text, nullable=False),
         Column("started", TIME, nullable=False),
-        _count("duration_us"),
+        *_counts("duration_us"),
         Column("where", Text),
         Index(None, "model_id", "batch", "number"),
         Index(None, "model_id", "name", "batch", "number"),
@@ -234,22 +204,18 @@ TABLES: dict[str, tuple[SchemaItem, ...]] = {
         Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), primary_key=True),
         _key("ord"),
         Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-        Column("partition", Text, nullable=False),
-        Column("checks", Text, nullable=False),
+        *_needed("partition", "checks"),
         Column("version", BigInteger),
         Column("opened", TIME, nullable=False),
         Column("closed", TIME),
-        _text("why"),
-        _text("who"),
+        *_texts("why", "who"),
         Index(None, "closed", "model_id"),
     ),
     "quarantines": (
         Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), primary_key=True),
         Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-        Column("uri", Text, nullable=False),
-        Column("table", Text, nullable=False),
-        Column("failed", Text, nullable=False),
-        _count("rows"),
+        *_needed("uri", "table", "failed"),
+        *_counts("rows"),
         Column("expires", TIME, nullable=False),
         Column("dropped", TIME),
     ),
@@ -257,8 +223,7 @@ TABLES: dict[str, tuple[SchemaItem, ...]] = {
         Column("target", Text, primary_key=True),
         Column("table_id", Text, nullable=False),
         Column("seen_version", BigInteger),
-        _text("partition_field"),
-        _text("partition_type"),
+        *_texts("partition_field", "partition_type"),
         Column("high_time", TIME),
     ),
     "seen_tables": (
@@ -270,23 +235,19 @@ TABLES: dict[str, tuple[SchemaItem, ...]] = {
         Column("name", Text, ForeignKey("seen_tables.name"), primary_key=True),
         _key("version"),
         Column("table_id", Text, nullable=False),
-        _text("step"),
-        _text("store"),
+        *_texts("step", "store"),
         Column("operation", Text, nullable=False),
-        _text("user"),
+        *_texts("user"),
         Column("time", TIME, nullable=False),
         Column("spans", Text, nullable=False),
     ),
     "watermarks": (
         _key("id"),
         Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-        Column("input", Text, nullable=False),
-        Column("column", Text, nullable=False),
+        *_needed("input", "column"),
         Column("value", Text),
         Column("set_at", TIME, nullable=False),
-        _text("step"),
-        _text("who"),
-        _text("why"),
+        *_texts("step", "who", "why"),
         Index(None, "model_id", "input", "column", "id"),
     ),
     "leases": (
@@ -298,7 +259,7 @@ TABLES: dict[str, tuple[SchemaItem, ...]] = {
         Column("acquired", TIME),
         Column("heartbeat", TIME),
         Column("expires", TIME),
-        _text("process"),
+        *_texts("process"),
         Index(None, "run"),
     ),
 }

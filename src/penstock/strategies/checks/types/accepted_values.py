@@ -4,29 +4,17 @@ from __future__ import annotations
 
 from penstock.core.checks import AcceptedValues
 from penstock.core.names import quoted
-from penstock.strategies.checks.literals import literal_of, one_zero
-from penstock.strategies.checks.measure import (
-    GroupMeasures,
-    GroupVerdict,
-    Measure,
-    counting,
-    failed,
-    passed,
-)
-from penstock.strategies.checks.restriction import Restriction
-from penstock.strategies.checks.written import counted
+from penstock.strategies.checks.literals import counted, literal_of, one_zero
+from penstock.strategies.checks.measure import Measure, Restriction, counting
 
 
 def accepted_values(rule: AcceptedValues, kept: Restriction, kind: str) -> Measure:
     """Hold when every value that is not NULL is listed, compared in the column's type."""
     value = one_zero(quoted(rule.column), kind)  # a long list is a set of hashes to Spark
     listed = ", ".join(literal_of(each, kind) for each in rule.values)
-    breaks = f"NOT ({value} IN ({listed}))"
-
-    def judge(found: GroupMeasures) -> GroupVerdict:
-        others = found.failures
-        if not others:
-            return passed("only accepted values", failures=0)
-        return failed(f"{counted(others, 'row')} with other values", failures=others)
-
-    return counting(kept, breaks, judge)
+    return counting(
+        kept,
+        f"NOT ({value} IN ({listed}))",
+        "only accepted values",
+        lambda found: f"{counted(found.failures, 'row')} with other values",
+    )

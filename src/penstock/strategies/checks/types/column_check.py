@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import re
 
+from penstock.core.check_results import GroupValue
 from penstock.core.checks import ColumnCheck
-from penstock.strategies.checks.measure import (
-    ROWS,
-    GroupMeasures,
-    GroupVerdict,
-    Measure,
-    counting,
-    failed,
-    passed,
-    text,
-)
-from penstock.strategies.checks.restriction import FIGURES, Restriction, bracketed
-from penstock.strategies.checks.written import DETAILS, shortened
+from penstock.strategies.checks import measure
+from penstock.strategies.checks.literals import DETAILS, shortened
+from penstock.strategies.checks.measure import GroupMeasures, Measure, Restriction
 
 _CONDITION = "condition"
 _PLAIN = re.compile(r"`([A-Za-z_]\w*)`")
-_FIGURES = re.compile(rf"({FIGURES})\s*\(", re.IGNORECASE)
+_FIGURES = re.compile(rf"({measure.FIGURES})\s*\(", re.IGNORECASE)
 
 
 def column_check(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measure:
@@ -29,41 +21,32 @@ def column_check(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measu
     The aggregates in a condition of a group are measured, too; without `sample` only those that
     are figures, because others may hold what stands in a row.
     """
-    if rule.condition.aggregates:
-        return _of_group(rule, kept, sample=sample)
-    breaks = f"NOT coalesce({bracketed(rule.condition.text)}, false)"
-
-    def judge(found: GroupMeasures) -> GroupVerdict:
-        broken = found.failures
-        if not broken:
-            return passed("every row meets the condition", failures=0)
-        said = "1 row breaks" if broken == 1 else f"{broken} rows break"
-        return failed(f"{said} the condition", failures=broken)
-
-    return counting(kept, breaks, judge)
-
-
-def _of_group(rule: ColumnCheck, kept: Restriction, *, sample: bool) -> Measure:
     condition = rule.condition
+    if not condition.aggregates:
+        return measure.counting(
+            kept,
+            f"NOT coalesce({measure.bracketed(condition.text)}, false)",
+            "every row meets the condition",
+            lambda found: (
+                "1 row breaks the condition"
+                if found.failures == 1
+                else f"{found.failures} rows break the condition"
+            ),
+        )
     shown = {
-        _PLAIN.sub(r"\1", each): text(kept.call(each))
+        _PLAIN.sub(r"\1", each): measure.text(kept.call(each))
         for each in condition.aggregates
         if sample or _FIGURES.match(each)
     }
 
-    def judge(found: GroupMeasures) -> GroupVerdict:
+    def judge(found: GroupMeasures) -> GroupValue:
         met = found.values.get(_CONDITION)
         if met == "true":
-            return passed("condition is true")
-        written = ", ".join(f"{each} = {_written(found.values.get(each))}" for each in shown)
-        details = shortened(written, DETAILS) or None
-        if met is None:
-            return failed("condition is NULL (no rows?)", details)
-        return failed("condition is false", details)
+            return measure.passed("condition is true")
+        values = {each: found.values.get(each) for each in shown}
+        written = ", ".join(f"{k} = {'NULL' if v is None else v}" for k, v in values.items())
+        said = "condition is NULL (no rows?)" if met is None else "condition is false"
+        return measure.failed(said, shortened(written, DETAILS) or None)
 
-    whole_condition = bracketed(kept.condition(condition.text, condition.aggregates))
-    return Measure({ROWS: kept.rows, _CONDITION: text(whole_condition), **shown}, judge)
-
-
-def _written(value: str | None) -> str:
-    return "NULL" if value is None else value
+    whole = measure.bracketed(kept.condition(condition.text, condition.aggregates))
+    return Measure({measure.ROWS: kept.rows, _CONDITION: measure.text(whole), **shown}, judge)

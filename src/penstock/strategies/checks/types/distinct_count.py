@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from penstock.core.checks import DistinctCount
 from penstock.core.names import quoted
-from penstock.strategies.checks.measure import ROWS, Measure, verdict_by_bounds
-from penstock.strategies.checks.restriction import Restriction
+from penstock.strategies.checks.measure import ROWS, Measure, Restriction, verdict_by_bounds
 
 _DISTINCT = "distinct"
 

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
+from penstock.core.check_results import GroupValue
 from penstock.core.checks import Freshness
 from penstock.core.names import quoted
 from penstock.core.partitions import calendar
-from penstock.strategies.checks.measure import (
-    ROWS,
-    GroupMeasures,
-    GroupVerdict,
-    Measure,
-    failed,
-    passed,
-    text,
-)
-from penstock.strategies.checks.restriction import Restriction
-from penstock.strategies.checks.written import age, micros_of
+from penstock.strategies.checks import measure
+from penstock.strategies.checks.literals import age, micros_of
+from penstock.strategies.checks.measure import GroupMeasures, Measure, Restriction
 
 _NEWEST = "newest"
 _FIRST = calendar.day_number(1) * calendar.DAY
@@ -28,16 +21,16 @@ def freshness(rule: Freshness, kept: Restriction) -> Measure:
     """
     most = micros_of(rule.max_age)
 
-    def judge(found: GroupMeasures) -> GroupVerdict:
+    def judge(found: GroupMeasures) -> GroupValue:
         newest = found.values.get(_NEWEST)
         if newest is None:
-            return failed("no values")
+            return measure.failed("no values")
         old = max(0, found.reference - _instant(newest, found.reference))
         said = f"newest {newest}, age {age(old, most)}"
-        return passed(said) if old <= most else failed(f"{said} > max {age(most)}")
+        return measure.passed(said) if old <= most else measure.failed(f"{said} > max {age(most)}")
 
     value = kept.only(quoted(rule.column))
-    return Measure({ROWS: kept.rows, _NEWEST: text(f"max({value})")}, judge)
+    return Measure({measure.ROWS: kept.rows, _NEWEST: measure.text(f"max({value})")}, judge)
 
 
 def _instant(written: str, reference: int) -> int:

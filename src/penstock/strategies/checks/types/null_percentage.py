@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from penstock.core.check_results import GroupValue
 from penstock.core.checks import NullPercentage
 from penstock.core.names import quoted
-from penstock.strategies.checks.measure import (
-    ROWS,
-    GroupMeasures,
-    GroupVerdict,
-    Measure,
-    failed,
-    passed,
-)
-from penstock.strategies.checks.restriction import Restriction
-from penstock.strategies.checks.written import counted, exactly, percent
+from penstock.strategies.checks import measure
+from penstock.strategies.checks.literals import counted, exactly, percent
+from penstock.strategies.checks.measure import GroupMeasures, Measure, Restriction
 
 _NULLS = "nulls"
 
@@ -25,13 +19,13 @@ def null_percentage(rule: NullPercentage, kept: Restriction) -> Measure:
     breaks = f"{quoted(rule.column)} IS NULL"
     most = Fraction(rule.maximum)
 
-    def judge(found: GroupMeasures) -> GroupVerdict:
+    def judge(found: GroupMeasures) -> GroupValue:
         nulls, rows = found.count(_NULLS), found.rows
         share = Fraction(100 * nulls, rows)
         shown = f"nulls {percent(share, most)} %"
         if share <= most:
-            return passed(shown, failures=0)
+            return measure.passed(shown, failures=0)
         details = f"{nulls} of {counted(rows, 'row')}"
-        return failed(f"{shown} > max {exactly(rule.maximum)} %", details, nulls)
+        return measure.failed(f"{shown} > max {exactly(rule.maximum)} %", details, nulls)
 
-    return Measure({ROWS: kept.rows, _NULLS: kept.count(breaks)}, judge, breaks)
+    return Measure({measure.ROWS: kept.rows, _NULLS: kept.count(breaks)}, judge, breaks)

@@ -6,17 +6,8 @@ from penstock.core.checks import Relationships
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.types import parse_type, scalars
 from penstock.core.names import quoted
-from penstock.strategies.checks.literals import is_text
-from penstock.strategies.checks.measure import (
-    GroupMeasures,
-    GroupVerdict,
-    Measure,
-    counting,
-    failed,
-    passed,
-)
-from penstock.strategies.checks.restriction import Restriction
-from penstock.strategies.checks.written import counted
+from penstock.strategies.checks.literals import counted, is_text
+from penstock.strategies.checks.measure import Measure, Restriction, counting
 
 _FOUND = "__penstock_found"
 _OWN, _OTHERS = "__penstock_own", "__penstock_others"
@@ -27,18 +18,14 @@ def relationships(rule: Relationships, kept: Restriction) -> Measure:
 
     The rows are those that `with_partners` gives.
     """
-    breaks = " AND ".join(
-        (*(f"{quoted(each)} IS NOT NULL" for each in rule.columns), f"NOT {_FOUND}")
+    has_all = "".join(f"{quoted(each)} IS NOT NULL AND " for each in rule.columns)
+    where = f"{rule.shown} ({', '.join(rule.fields)})"
+    return counting(
+        kept,
+        f"{has_all}NOT {_FOUND}",
+        "every row has a partner",
+        lambda found: f"{counted(found.failures, 'row')} without a partner in {where}",
     )
-
-    def judge(found: GroupMeasures) -> GroupVerdict:
-        alone = found.failures
-        if not alone:
-            return passed("every row has a partner", failures=0)
-        where = f"{rule.shown} ({', '.join(rule.fields)})"
-        return failed(f"{counted(alone, 'row')} without a partner in {where}", failures=alone)
-
-    return counting(kept, breaks, judge)
 
 
 def with_partners(rows: str, rule: Relationships, view: str) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from penstock.core.checks import RowCount
-from penstock.strategies.checks.measure import ROWS, Measure, verdict_by_bounds
-from penstock.strategies.checks.restriction import Restriction
+from penstock.strategies.checks.measure import ROWS, Measure, Restriction, verdict_by_bounds
 
 
 def row_count(rule: RowCount, kept: Restriction) -> Measure:

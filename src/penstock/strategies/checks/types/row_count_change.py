@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from penstock.core.check_results import CheckStatus
+from penstock.core.check_results import CheckStatus, GroupValue
 from penstock.core.checks import RowCountChange
-from penstock.strategies.checks.measure import (
-    ROWS,
-    GroupMeasures,
-    GroupVerdict,
-    Measure,
-    failed,
-    passed,
-)
-from penstock.strategies.checks.restriction import Restriction
-from penstock.strategies.checks.written import number, percent, plain
+from penstock.strategies.checks import measure
+from penstock.strategies.checks.literals import number, percent, plain
+from penstock.strategies.checks.measure import GroupMeasures, Measure, Restriction
 
 NO_BASE = "no earlier execution"
 NOTHING_WRITTEN = "nothing was written"
@@ -27,29 +20,24 @@ def row_count_change(rule: RowCountChange, kept: Restriction) -> Measure:
     From nothing to something is an infinite increase.
     """
 
-    def judge(found: GroupMeasures) -> GroupVerdict:
+    def judge(found: GroupMeasures) -> GroupValue:
         rows, before = found.rows, found.before
         if before is None:
-            return GroupVerdict(CheckStatus.SKIPPED, NO_BASE)
-        if before == 0 and rows:
-            said = f"rows {rows}, infinite increase from 0"
-            limit = rule.max_increase
-            return (
-                passed(said) if limit is None else failed(f"{said} (max increase {plain(limit)} %)")
+            return GroupValue("", CheckStatus.SKIPPED, message=NO_BASE)
+        grows = rows >= before
+        limit, word = (rule.max_increase, "increase") if grows else (rule.max_decrease, "decrease")
+        bound = None if limit is None else Fraction(limit)
+        if rows and not before:
+            said, holds = f"rows {rows}, infinite increase from 0", bound is None
+        else:
+            change = 100 * abs(rows - before) / before if before else Fraction(0)
+            shown = f"{'+' if grows else '-'}{percent(change, bound, digits=1)} %"
+            said, holds = (
+                f"rows {rows}, {shown} of {number(before)}",
+                bound is None or change <= bound,
             )
-        change = 100 * (rows - before) / before if before else Fraction(0)
-        return _verdict(rule, rows, change, number(before))
+        if limit is None or holds:
+            return measure.passed(said)
+        return measure.failed(f"{said} (max {word} {plain(limit)} %)")
 
-    return Measure({ROWS: kept.rows}, judge)
-
-
-def _verdict(rule: RowCountChange, rows: int, change: Fraction, base: str) -> GroupVerdict:
-    limit, word = (
-        (rule.max_increase, "increase") if change >= 0 else (rule.max_decrease, "decrease")
-    )
-    bound = None if limit is None else Fraction(limit)
-    shown = percent(abs(change), bound, digits=1)
-    said = f"rows {rows}, {'+' if change >= 0 else '-'}{shown} % of {base}"
-    if limit is None or bound is None or abs(change) <= bound:
-        return passed(said)
-    return failed(f"{said} (max {word} {plain(limit)} %)")
+    return Measure({measure.ROWS: kept.rows}, judge)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from penstock.core.check_results import GroupValue
 from penstock.core.columns.schema import Schema
 from penstock.core.names import literal
-from penstock.strategies.checks.measure import GroupVerdict, failed, passed
-from penstock.strategies.checks.phase import GROUP
-from penstock.strategies.checks.samples import ASKED, KEPT, cells, places
-from penstock.strategies.checks.written import counted
+from penstock.strategies.checks.literals import counted
+from penstock.strategies.checks.measure import failed, passed
+from penstock.strategies.checks.queries import ASKED, GROUP, KEPT, cells, places
 
 
 def group_query(sql: str, group: str, columns: Schema | None) -> str:
@@ -28,7 +28,7 @@ def united(queries: Sequence[str]) -> str:
     return " UNION ALL ".join(f"({each})" for each in queries)
 
 
-def verdict(rows: int) -> GroupVerdict:
+def verdict(rows: int) -> GroupValue:
     """Judge by the number of rows that came back."""
     if not rows:
         return passed("no rows", failures=0)

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
+from penstock.core.check_results import GroupValue
 from penstock.core.checks import Unique
 from penstock.core.names import quoted
-from penstock.strategies.checks.measure import (
-    COPIES,
-    ROWS,
-    GroupMeasures,
-    GroupVerdict,
-    Measure,
-    failed,
-    passed,
-)
-from penstock.strategies.checks.restriction import Restriction
-from penstock.strategies.checks.written import counted
-
-_COMPLETE, _KEYS = "complete", "keys"
+from penstock.strategies.checks import measure
+from penstock.strategies.checks.literals import counted
+from penstock.strategies.checks.measure import GroupMeasures, Measure, Restriction
 
 
 def unique(rule: Unique, kept: Restriction) -> Measure:
@@ -25,27 +16,22 @@ def unique(rule: Unique, kept: Restriction) -> Measure:
     A row with a NULL repeats nothing, or with `nulls_equal` NULL equals NULL. Every row beyond the
     first of its kind counts.
     """
-    columns = [quoted(each) for each in rule.columns]
-    has_all = " AND ".join(f"{each} IS NOT NULL" for each in columns)
+    first, *others = (quoted(each) for each in rule.columns)
+    breaks = f"{measure.COPIES} > 1"
     if rule.nulls_equal:
         complete = kept.rows
         # count(DISTINCT a, b) leaves rows with a NULL out; a struct of NULLs is a value
-        whole_key = f"struct({', '.join(columns)})"
-        keys = f"count(DISTINCT {kept.only(whole_key)})"
+        keys = kept.only(f"struct({', '.join((first, *others))})")
     else:
-        complete = kept.count(has_all)
-        keys = f"count(DISTINCT {', '.join((kept.only(columns[0]), *columns[1:]))})"
+        has_all = " AND ".join(f"{each} IS NOT NULL" for each in (first, *others))
+        complete, breaks = kept.count(has_all), f"{has_all} AND {breaks}"
+        keys = ", ".join((kept.only(first), *others))
 
-    def judge(found: GroupMeasures) -> GroupVerdict:
-        copies = found.count(_COMPLETE) - found.count(_KEYS)
+    def judge(found: GroupMeasures) -> GroupValue:
+        copies = found.count("complete") - found.count("keys")
         if not copies:
-            return passed("unique", failures=0)
-        return failed(counted(copies, "duplicate row"), failures=copies)
+            return measure.passed("unique", failures=0)
+        return measure.failed(counted(copies, "duplicate row"), failures=copies)
 
-    repeats = f"{COPIES} > 1"
-    return Measure(
-        {ROWS: kept.rows, _COMPLETE: complete, _KEYS: keys},
-        judge,
-        repeats if rule.nulls_equal else f"{has_all} AND {repeats}",
-        repeated=rule.columns,
-    )
+    aggregates = {measure.ROWS: kept.rows, "complete": complete, "keys": f"count(DISTINCT {keys})"}
+    return Measure(aggregates, judge, breaks, repeated=rule.columns)

@@ -5,18 +5,7 @@ from __future__ import annotations
 from penstock.core.checks import ValueRange
 from penstock.core.names import quoted
 from penstock.strategies.checks.literals import literal_of, one_zero
-from penstock.strategies.checks.measure import (
-    GroupMeasures,
-    GroupVerdict,
-    Measure,
-    counting,
-    failed,
-    passed,
-    text,
-)
-from penstock.strategies.checks.restriction import Restriction
-
-_MIN, _MAX, _BELOW, _ABOVE = "min", "max", "below", "above"
+from penstock.strategies.checks.measure import GroupMeasures, Measure, Restriction, counting, text
 
 
 def value_range(rule: ValueRange, kept: Restriction, kind: str) -> Measure:
@@ -27,30 +16,31 @@ def value_range(rule: ValueRange, kept: Restriction, kind: str) -> Measure:
     column = quoted(rule.column)
     low, high = ("<=", ">=") if rule.strict else ("<", ">")
     value = kept.only(one_zero(column, kind))
-    least, most = f"min({value})", f"max({value})"
-    aggregates = {_MIN: text(least), _MAX: text(most)}
+    sides = [
+        (end, f"{end}({value})", name, sign, bound)
+        for end, name, sign, bound in (
+            ("min", "below", low, rule.minimum),
+            ("max", "above", high, rule.maximum),
+        )
+    ]
+    aggregates = {end: text(found) for end, found, *_ in sides}
     broken = []
-    if rule.minimum is not None:
-        bound = literal_of(rule.minimum, kind)
-        aggregates[_BELOW] = text(f"({least} {low} {bound})")
-        broken.append(f"{column} {low} {bound}")
-    if rule.maximum is not None:
-        bound = literal_of(rule.maximum, kind)
-        aggregates[_ABOVE] = text(f"({most} {high} {bound})")
-        broken.append(f"{column} {high} {bound}")
-    breaks = " OR ".join(broken)
+    for _, found, name, sign, bound in sides:
+        if bound is not None:
+            written = literal_of(bound, kind)
+            aggregates[name] = text(f"({found} {sign} {written})")
+            broken.append(f"{column} {sign} {written}")
 
-    def judge(found: GroupMeasures) -> GroupVerdict:
+    def holds(found: GroupMeasures) -> str:
+        least, most = found.values.get("min"), found.values.get("max")
+        return "no values" if least is None else f"range {least} to {most}"
+
+    def wrong(found: GroupMeasures) -> str:
         values = found.values
-        found_least, found_most = values.get(_MIN), values.get(_MAX)
-        if found_least is None:
-            return passed("no values", failures=0)
-        wrong = [
-            *([f"min {found_least} {low} {rule.minimum}"] * (values.get(_BELOW) == "true")),
-            *([f"max {found_most} {high} {rule.maximum}"] * (values.get(_ABOVE) == "true")),
-        ]
-        if not wrong:
-            return passed(f"range {found_least} to {found_most}", failures=0)
-        return failed(", ".join(wrong), failures=found.failures)
+        return ", ".join(
+            f"{end} {values.get(end)} {sign} {bound}"
+            for end, _, name, sign, bound in sides
+            if values.get(name) == "true"
+        )
 
-    return counting(kept, breaks, judge, aggregates, spare=True)
+    return counting(kept, " OR ".join(broken), holds, wrong, aggregates)

@@ -1,0 +1,184 @@
+"""What a commit did, and taking back what failed a gate: one RESTORE as a step of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
+
+from penstock.app.services.services import Services
+from penstock.core.check_results import Checked
+from penstock.core.checks import OnFailure
+from penstock.core.errors import (
+    InterruptedRunError,
+    LeaseHeldError,
+    PenstockError,
+    StateError,
+    TableError,
+)
+from penstock.core.facts import LogCommit, Touched
+from penstock.core.records import StepRecord
+from penstock.core.steps.step import Intent, Outcome, RowCounts, StepKind
+from penstock.core.steps.token import read_metrics
+from penstock.core.strategy import Writing, strategy_named
+
+
+def own_commit(services: Services, intent: Intent) -> LogCommit | None:
+    """Give the commit that a step has made, None without one."""
+    if not intent.uri:
+        return None
+    commits = services.log.commits(intent.uri, base_of(intent))
+    return next((commit for commit in commits if commit.step == intent.step), None)
+
+
+def base_of(intent: Intent) -> int:
+    """Give the version above which the commit of a step lies, -1 where there was no table."""
+    return -1 if intent.base_version is None else intent.base_version
+
+
+def outcome_of(
+    services: Services,
+    intent: Intent,
+    commit: LogCommit,
+    late: int | None = None,
+    known: str = "",
+) -> Outcome:
+    """Read what a commit did from its operation metrics (docs/ARCHITECTURE.md, step 3).
+
+    Counts that Delta does not make stand in its token; what it wrote to each partition its files
+    tell. `known` is the id of the table, which only the commit that made it names.
+    """
+    table_id = commit.table_id or known
+    if not table_id and (facts := services.log.facts(intent.uri)) is not None:
+        table_id = facts.table_id
+    # An empty commit only carries the step's transaction: readers of the table need not look again.
+    is_build = intent.kind is StepKind.BUILD
+    is_empty = is_build and not (commit.changes_data or commit.table_id)
+    version = None if is_empty else commit.version
+    metrics = {**commit.metrics, **read_metrics(commit.token)}
+    metrics |= strategy_named(intent.strategy).counts(metrics)
+    rows = _rows_of(commit, intent, metrics, late)
+    size = metrics.get("numOutputBytes", metrics.get("numTargetBytesAdded", 0))
+    outcome = Outcome(version, table_id, commit.version, rows, size, metrics)
+    model = services.project.models.get(intent.model)
+    settings = model.partition if model else None
+    if settings is None or version is None or not is_build:
+        return outcome
+    found = services.places.written(intent.uri, version, settings.field, settings.type)
+    if found is None:
+        return outcome
+    parts = (replace(each, ord=intent.grid.at(place)) for place, each in found.items())
+    return replace(outcome, partitions=tuple(sorted(parts, key=lambda each: each.ord)))
+
+
+def _rows_of(
+    commit: LogCommit, intent: Intent, metrics: Mapping[str, int], late: int | None
+) -> RowCounts:
+    if commit.operation == "MERGE":
+        names = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+        inserted, updated, deleted = (metrics.get(name, 0) for name in names)
+        return RowCounts(inserted, updated, deleted, late)
+    if commit.operation == "UPDATE":
+        return RowCounts(0, metrics.get("numUpdatedRows", 0), 0, late)
+    written = metrics.get("numOutputRows", 0) - metrics.get("numCopiedRows", 0)
+    gone = 0
+    if intent.writing is Writing.RANGES and commit.row_change is not None:
+        gone = written - commit.row_change  # Delta leaves it out where a range was only emptied
+    return RowCounts(written, 0, metrics.get("numDeletedRows", gone), late)
+
+
+_RESHAPES = (StepKind.ALTER, StepKind.REWRITE)
+
+
+def features_left(services: Services, intent: Intent, version: int) -> str:
+    """Say which table features stay on after a RESTORE that a version did not have, "" if none.
+
+    Delta takes back rows, schema and properties, never a feature.
+    """
+    uri = intent.uri
+    try:
+        left = sorted(services.places.features(uri) - services.places.features(uri, version))
+    except TableError:  # the rows are back; that nobody can tell more is no failure of that
+        return ""
+    if not left:
+        return ""
+    names = f"table feature{'s' if left[1:] else ''} {', '.join(left)}"
+    return f"features-left: {intent.table} keeps the {names}, which version {version} did not have"
+
+
+def flag_if_overwritten(services: Services, intent: Intent, checked: Checked) -> Checked:
+    """Give a failure that must be undone as a flag where others have written since."""
+    if checked.mode is not OnFailure.ROLLBACK or checked.failure is None or not intent.uri:
+        return checked
+    if checked.version is None or foreign_after(services, intent, checked.version) is None:
+        return checked
+    return replace(checked, mode=OnFailure.FLAG)
+
+
+def foreign_after(services: Services, intent: Intent, version: int) -> Touched | None:
+    """Give the first change of rows by anybody after a version of the target."""
+    commits = services.places.touched(intent.uri, version, {}, partial=True)
+    return next((each for each in commits if each.step != intent.step), None)
+
+
+def way_back(services: Services, intent: Intent, version: int) -> tuple[Intent, int] | str:
+    """Give the step that brings a target back to the version before a step's commit, and that.
+
+    What made the table ready for the step goes too, unless others wrote between. Where there is no
+    way back the words that say why: rows of others would be undone, or VACUUM took the old ones.
+    """
+    foreign = foreign_after(services, intent, version)
+    refused = f"rollback-refused: {intent.model}: {{}}; rows stay and are flagged"
+    if foreign is not None:
+        what = f"version {foreign.version} ({foreign.operation}, not ours)"
+        return refused.format(f"{what} lies after version {version}")
+    first, before = _before(services, intent, version)
+    missing = services.places.missing_files(intent.uri, before)
+    if missing:
+        return refused.format(f"{missing:,} files of version {before} are gone")
+    head = services.log.head(intent.uri)
+    undoing = replace(
+        intent,
+        kind=StepKind.ROLLBACK,
+        reason=f"rollback: {intent.step} failed its checks",
+        triggered_by="rollback",
+        inputs=(),
+        base_version=head.version if head else None,
+        restores=first,
+        step_seq=0,
+        on_failure=str(OnFailure.ROLLBACK),
+    )
+    return undoing, before
+
+
+def can_be_tried_again(error: PenstockError) -> bool:
+    """Whether an error is of one step: the next command may do what this one could not."""
+    if isinstance(error, LeaseHeldError):
+        return True
+    return not isinstance(error, StateError | InterruptedRunError)
+
+
+def _before(services: Services, intent: Intent, version: int) -> tuple[int, int]:
+    """Give the number of the first step that is undone, and the version before it."""
+    ready = _made_ready(services.reading.records.steps_of(intent.model), intent)
+    if not ready or ready[0].intent.base_version is None:
+        return intent.step_seq, version - 1
+    before, ours = ready[0].intent.base_version, {each.intent.step for each in ready}
+    between = [c for c in services.log.commits(intent.uri, before) if c.version < version]
+    if any(commit.step not in ours for commit in between):
+        return intent.step_seq, version - 1
+    return ready[0].intent.step_seq, before
+
+
+def _made_ready(steps: Sequence[StepRecord], intent: Intent) -> list[StepRecord]:
+    """Give the steps that came right before a build to make its table ready, oldest first."""
+    older = [
+        each
+        for each in steps
+        if each.intent.step_seq < intent.step_seq and each.outcome and each.outcome.version
+    ]
+    own = takewhile(
+        lambda each: each.intent.kind in _RESHAPES and each.intent.run == intent.run,
+        reversed(older),
+    )
+    return list(own)[::-1]

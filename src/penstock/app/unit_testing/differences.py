@@ -1,0 +1,298 @@
+"""How what a test found differs from what it expected, and reports of it (spec/checks.md §9.3)."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections import Counter, deque
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.core.columns.types import ArrayType, ColumnType, MapType, ScalarType, StructType
+from penstock.project.unit_tests.casting import Column, Row, Value, text_of
+from penstock.project.unit_tests.definition import UnitTest
+
+_FLOATS = (ScalarType("float"), ScalarType("double"))
+_NAN = ("nan",)
+
+
+@dataclass(frozen=True, slots=True)
+class RowLine:
+    """A row that differs: `~` found otherwise, `-` not found, `+` not expected; `times` so often.
+
+    A cell that differs holds both texts: `expected -> found`.
+    """
+
+    sign: str
+    cells: tuple[str, ...]
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RowsDiffer:
+    """How the rows of a table differ from those expected; `what` is `rows` or `quarantine`."""
+
+    what: str
+    expected: int
+    found: int
+    columns: tuple[str, ...]
+    lines: tuple[RowLine, ...]
+    key: tuple[str, ...] = ()
+
+    def count(self, sign: str) -> int:
+        """Count the rows of a mark."""
+        return sum(line.times for line in self.lines if line.sign == sign)
+
+
+Difference = RowsDiffer | str
+"""Rows that differ, or a line about anything else: `metrics: updated 1 expected, 0 found`."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitResult:
+    """What became of one test. `differences` are empty for one that passed; `seconds` it took.
+
+    With several runs each difference belongs to one of them: `run` counts from 1, 0 with one run.
+    """
+
+    test: UnitTest
+    differences: tuple[Difference, ...] = ()
+    run: int = 0
+    seconds: float = 0.0
+    skipped: bool = False
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything was as expected."""
+        return self.status == "passed"
+
+    @property
+    def status(self) -> str:
+        """Its word: passed, failed or skipped."""
+        return "skipped" if self.skipped else "failed" if self.differences else "passed"
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The differences in one line each."""
+        return tuple(each if isinstance(each, str) else summary(each) for each in self.differences)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitTestReport:
+    """The results in the order of files and lines; skipped ones came after `--fail-fast`.
+
+    `log_path` is the log of Spark, "" where none was started.
+    """
+
+    results: tuple[UnitResult, ...] = ()
+    log_path: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether no test failed and none was skipped."""
+        return all(result.passed for result in self.results)
+
+    def count(self, status: str) -> int:
+        """Count the tests that came out so."""
+        return sum(1 for result in self.results if result.status == status)
+
+
+def summary(rows: RowsDiffer) -> str:
+    """Count what differs."""
+    words = {"~": "changed", "-": "missing", "+": "unexpected"}
+    found = {word: rows.count(sign) for sign, word in words.items()}
+    counts = ", ".join(f"{number} {word}" for word, number in found.items() if number)
+    key = f" (key: {', '.join(rows.key)})" if rows.key else ""
+    return f"{rows.what}: {rows.expected} expected, {rows.found} found: {counts}{key}"
+
+
+def pairing(near: Sequence[Sequence[int]]) -> Mapping[int, int]:
+    """Give the row that each of the others belongs to; no other choice makes more pairs."""
+    partner: dict[int, int] = {}
+    for row in range(len(near)):
+        _place(row, near, partner)
+    return dict(sorted(partner.items()))
+
+
+def _place(row: int, near: Sequence[Sequence[int]], partner: dict[int, int]) -> None:
+    """Find a partner for a row; rows that have one move to another where that makes room.
+
+    The way to a free one may be as long as there are rows, so nothing calls itself here.
+    """
+    asked_by: dict[int, int] = {}
+    waiting = deque([row])
+    while waiting:
+        asking = waiting.popleft()
+        for at in near[asking]:
+            if at in asked_by:
+                continue
+            asked_by[at] = asking
+            if at in partner:
+                waiting.append(partner[at])
+                continue
+            held = {of: place for place, of in partner.items()}
+            free: int | None = at
+            while free is not None:  # every row on the way back takes the one that it asked
+                partner[free] = asked_by[free]
+                free = held.get(asked_by[free])
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How rows are compared: their columns, which of them pair rows, how near floats must be."""
+
+    columns: Sequence[Column]
+    key: tuple[str, ...] = ()
+    tolerance: float = 0.0
+
+    def differ(self, what: str, expected: Sequence[Row], found: Sequence[Row]) -> RowsDiffer | None:
+        """Say how two multisets differ; None if they are equal, in whatever order."""
+        missing, extra = self._unmatched(expected, found)
+        if not missing and not extra:
+            return None
+        names = tuple(name for name, _ in self.columns)
+        lines = tuple(self._lines(missing, extra))
+        key = tuple(names[place] for place in self._places)
+        return RowsDiffer(what, len(expected), len(found), names, lines, key)
+
+    @property
+    def _places(self) -> tuple[int, ...]:
+        """The key's columns by place; none if one of them is not compared."""
+        names = [name.lower() for name, _ in self.columns]
+        wanted = [name.lower() for name in self.key]
+        return tuple(map(names.index, wanted)) if set(wanted) <= set(names) else ()
+
+    def identity(self, row: Row) -> tuple[Hashable, ...]:
+        """Give what two rows that are equal have in common."""
+        return tuple(identity(v, kind) for v, (_, kind) in zip(row, self.columns, strict=True))
+
+    def _unmatched(
+        self, expected: Sequence[Row], found: Sequence[Row]
+    ) -> tuple[list[Row], list[Row]]:
+        by_identity: dict[tuple[Hashable, ...], list[Row]] = {}
+        for row in found:
+            by_identity.setdefault(self.identity(row), []).append(row)
+        missing = []
+        for row in expected:
+            same = by_identity.get(self.identity(row))
+            if same:
+                same.pop()
+            else:
+                missing.append(row)
+        extra = [row for rows in by_identity.values() for row in rows]
+        return self._without_near(missing, extra) if self.tolerance else (missing, extra)
+
+    def _without_near(self, missing: list[Row], extra: list[Row]) -> tuple[list[Row], list[Row]]:
+        """Pair as many of the rows that are left as are near enough to each other."""
+        alike: dict[tuple[Hashable, ...], list[int]] = {}
+        for at, row in enumerate(extra):
+            alike.setdefault(self._exact(row), []).append(at)
+
+        def are_near(one: Row, other: Row) -> bool:
+            cells = zip(one, other, self.columns, strict=True)
+            return all(near(a, b, kind, self.tolerance) for a, b, (_, kind) in cells)
+
+        partner = pairing(
+            [
+                [at for at in alike.get(self._exact(row), ()) if are_near(row, extra[at])]
+                for row in missing
+            ]
+        )
+        paired = set(partner.values())
+        left = [row for number, row in enumerate(missing) if number not in paired]
+        return left, [row for at, row in enumerate(extra) if at not in partner]
+
+    def _exact(self, row: Row) -> tuple[Hashable, ...]:
+        """Give what rows that are near each other have in common: values that hold no float."""
+        pairs = zip(self.identity(row), self.columns, strict=True)
+        return tuple(v for v, (_, kind) in pairs if not any(str(f) in str(kind) for f in _FLOATS))
+
+    def _lines(self, missing: list[Row], extra: list[Row]) -> Iterator[RowLine]:
+        """Give rows of one key as changed, then those that are missing, then the others."""
+        places = self._places
+
+        def key_of(row: Row) -> tuple[Hashable, ...]:
+            found = self.identity(row)
+            return tuple(found[place] for place in places)
+
+        waiting: dict[tuple[Hashable, ...], list[Row]] = {}
+        for row in extra:
+            waiting.setdefault(key_of(row), []).append(row)
+        changed, gone = [], []
+        for row in missing:
+            others = waiting.get(key_of(row)) if places else None
+            if others:
+                changed.append(self._cells(row, others.pop(0)))
+            else:
+                gone.append(self._cells(row, row))
+        new = [self._cells(row, row) for rows in waiting.values() for row in rows]
+        for sign, rows in (("~", changed), ("-", gone), ("+", new)):
+            yield from (RowLine(sign, cells, n) for cells, n in sorted(Counter(rows).items()))
+
+    def _cells(self, expected: Row, found: Row) -> tuple[str, ...]:
+        """Show the cells of a row, both texts where one differs."""
+        cells = []
+        for one, other, (_, kind) in zip(expected, found, self.columns, strict=True):
+            cells.append(shown(one, kind))
+            same = identity(one, kind) == identity(other, kind)
+            if not same and not (self.tolerance and near(one, other, kind, self.tolerance)):
+                cells[-1] += f" -> {shown(other, kind)}"
+        return tuple(cells)
+
+
+def _inside(value: Value, kind: ColumnType) -> dict[Hashable, tuple[Value, ColumnType]] | None:
+    """Give what a list, a struct or a map holds: by its place or key; None for a scalar."""
+    match kind, value:
+        case ArrayType(element), tuple():
+            return {at: (each, element) for at, each in enumerate(value)}
+        case StructType(fields), tuple():
+            pairs = zip(value, fields, strict=True)
+            return {field.name: (each, field.type) for each, field in pairs}
+        case MapType(key, of), tuple():
+            entries = (each for each in value if isinstance(each, tuple))
+            return {identity(each, key): (held, of) for each, held in entries}
+    return None
+
+
+def identity(value: Value, kind: ColumnType) -> Hashable:
+    """Give what equal values have in common: NaN is NaN, -0.0 is 0.0, maps have no order."""
+    inside = _inside(value, kind)
+    if inside is not None:
+        return frozenset((at, identity(*each)) for at, each in inside.items())
+    return _NAN if isinstance(value, float) and math.isnan(value) else value
+
+
+def near(one: Value, other: Value, kind: ColumnType, tolerance: float) -> bool:
+    """Whether two values are equal, floats of any depth up to a relative difference."""
+    if isinstance(one, float) and isinstance(other, float) and kind in _FLOATS:
+        both_nan = math.isnan(one) and math.isnan(other)
+        return both_nan or math.isclose(one, other, rel_tol=tolerance)
+    mine, others = _inside(one, kind), _inside(other, kind)
+    if mine is None or others is None:
+        return identity(one, kind) == identity(other, kind)
+    same = mine.keys() == others.keys()
+    return same and all(near(v, others[at][0], of, tolerance) for at, (v, of) in mine.items())
+
+
+def shown(value: Value, kind: ColumnType) -> str:
+    """Give a value for people; a text has quotes only where it could be taken for another."""
+    if value is None:
+        return "NULL"
+    match kind, value:
+        case ArrayType(element), tuple():
+            return f"[{', '.join(shown(each, element) for each in value)}]"
+        case StructType(fields), tuple():
+            pairs = zip(fields, value, strict=True)
+            return f"{{{', '.join(f'{f.name}: {shown(v, f.type)}' for f, v in pairs)}}}"
+        case MapType(key, of), tuple():
+            entries = sorted(
+                f"{shown(e[0], key)}: {shown(e[1], of)}" for e in value if isinstance(e, tuple)
+            )
+            return f"{{{', '.join(entries)}}}"
+        case _, str():
+            odd = value in ("", "NULL") or value != value.strip() or " -> " in value
+            return f"'{value}'" if odd or value[0] == "'" or not value.isprintable() else value
+        case _, dt.datetime():
+            return value.isoformat(" ", "microseconds").removesuffix(".000000")
+    return text_of(value, kind)

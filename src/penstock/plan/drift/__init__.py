@@ -1,1 +1,0 @@
-"""Which tables and partitions are no longer what code and inputs would make, and why."""

@@ -1,0 +1,287 @@
+"""The columns that a versioned model's table must have, and how it comes to have them.
+
+See spec/drift.md §7.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from penstock.core.columns.casts import castable
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.types import (
+    ArrayType,
+    ColumnType,
+    Field,
+    MapType,
+    ScalarType,
+    StructType,
+    merged,
+    parse_type,
+    widens,
+)
+from penstock.core.facts import TableFacts
+from penstock.core.model import Model
+from penstock.core.strategy import OnSchemaChange
+
+WIDENING = "delta.enableTypeWidening"
+
+
+def keeps_types(model: Model, properties: Mapping[str, str]) -> bool:
+    """Whether somebody switched type widening off, for the sake of other readers."""
+    wanted = {**properties, **model.layout.properties}.get(WIDENING, "true")
+    return wanted.lower() == "false"
+
+
+class Turn(StrEnum):
+    """What becomes of one part of a type."""
+
+    ADDITIVE = "additive"
+    WIDENING = "widening"
+    BREAKING = "breaking"
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """What must happen to a table before it can hold a model's rows; texts are lines for people.
+
+    `schema` is the table's afterwards. `added` and `widened` come with the next build; with
+    `needs_widening_property` the table must first be told to allow it. `nullable` are columns that
+    lose NOT NULL; `guarded` are required by the code and nullable in the table, which stays so.
+    `kept` are columns that no version has; `droppable` are those that a rewrite may leave out.
+    `breaking` needs a rewrite of all rows, and of these `uncastable` has no cast; `moved` needs one
+    for the layout.
+    """
+
+    schema: Schema
+    added: tuple[str, ...] = ()
+    widened: tuple[str, ...] = ()
+    needs_widening_property: bool = False
+    nullable: tuple[str, ...] = ()
+    guarded: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    droppable: tuple[str, ...] = ()
+    breaking: tuple[str, ...] = ()
+    uncastable: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the table can stay as it is."""
+        changes = self.added or self.widened or self.nullable or self.breaking or self.moved
+        return not changes
+
+    @property
+    def dropped(self) -> Schema:
+        """The table's columns after a rewrite that leaves out what may be dropped."""
+        stay = (column for column in self.schema.columns if column.name not in self.droppable)
+        return Schema(tuple(stay))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Everything that changes in the table, for the plan."""
+        nullable = (f"{name} becomes nullable" for name in self.nullable)
+        breaking = (f"{line} (breaking)" for line in self.breaking)
+        widened = (f"{line} (widening)" for line in self.widened)
+        return (*self.added, *widened, *nullable, *breaking, *self.moved)
+
+
+def target_schema(model: Model) -> Schema | None:
+    """Give the columns of all versions; None where no version declares any.
+
+    They stand in the order of their first appearance, versions by date. A type is that of the
+    latest version that has the column; a column is NOT NULL only if every version requires it.
+    """
+    versions = sorted(model.versions, key=lambda each: each.effective_from or dt.date.min)
+    found: dict[str, Column] = {}
+    for version in versions:
+        for column in version.schema.columns:
+            first = found.get(column.name.lower(), column)
+            asked = [each.schema.find(column.name) for each in versions]
+            always = all(each is not None and not each.nullable for each in asked)
+            messages = column.comment or first.comment
+            found[column.name.lower()] = Column(first.name, column.type, not always, messages)
+    return Schema(tuple(found.values())) if found else None
+
+
+def with_described(wanted: Schema | None, described: Schema) -> Schema:
+    """Add what the query of a version that declares no columns gives beyond the declared ones."""
+    known = wanted or Schema()
+    new = (column for column in described.columns if known.find(column.name) is None)
+    return Schema((*known.columns, *(Column(c.name, c.type) for c in new)))
+
+
+def migration(model: Model, wanted: Schema, facts: TableFacts) -> Migration:
+    """Compare a table with the columns and the layout that the code asks for; decide nothing.
+
+    Of a model with a version that declares no columns nothing is dropped, and a type that the
+    table's holds is no change.
+    """
+    loose = any(not version.schema.columns for version in model.versions)
+    changes = [_Change.of(facts.schema.find(c.name), c, loose=loose) for c in wanted.columns]
+    kept = tuple(c for c in facts.schema.columns if wanted.find(c.name) is None)
+    drops = model.on_schema_change is OnSchemaChange.SYNC and not loose
+    widened = tuple(line for change in changes for line in change.messages(Turn.WIDENING))
+    breaking = tuple(line for change in changes for line in change.messages(Turn.BREAKING))
+    if keeps_types(model, facts.properties):
+        widened, breaking = (), (*widened, *breaking)
+    allows = facts.properties.get(WIDENING, "").lower() == "true"
+    names = tuple(column.name for column in kept)
+    return Migration(
+        schema=_afterwards(facts.schema, changes, kept),
+        added=tuple(line for change in changes for line in change.messages(Turn.ADDITIVE)),
+        widened=widened,
+        needs_widening_property=bool(widened) and not allows,
+        nullable=tuple(_freed(facts.schema, wanted)),
+        guarded=tuple(_guarded(facts.schema, wanted)),
+        kept=names,
+        droppable=names if drops else (),
+        breaking=breaking,
+        uncastable=tuple(change.line for change in changes if not change.has_cast),
+        moved=tuple(_moved(model, facts)),
+    )
+
+
+def version_schema_diff(before: Schema, after: Schema) -> tuple[str, ...]:
+    """Give the lines of two declared schemas that differ; none where one declares nothing.
+
+    >>> columns = Schema((Column("id", "int"),)), Schema((Column("id", "bigint"),))
+    >>> version_schema_diff(*columns)
+    ('~ id INT -> BIGINT (widening)',)
+    """
+    if not before.columns or not after.columns:
+        return ()
+    gone = (f"- {_typed(c)}" for c in before.columns if after.find(c.name) is None)
+    changed = (_shown(known, c) for c in after.columns if (known := before.find(c.name)))
+    new = (f"+ {_typed(c)}" for c in after.columns if before.find(c.name) is None)
+    return (*gone, *(line for line in changed if line), *new)
+
+
+def _shown(before: Column, after: Column) -> str:
+    """Give the line of a column that both have, "" if it is the same."""
+    have, want = parse_type(before.type), parse_type(after.type)
+    if have == want and before.nullable == after.nullable:
+        return ""
+    turns = {turn for turn, _ in _turns(have, want, "")}
+    worst = next((turn for turn in reversed(Turn) if turn in turns), None)
+    if have == want and after.nullable:
+        worst = Turn.WIDENING
+    return f"~ {_typed(before)} -> {_type(after)}" + (f" ({worst})" if worst else "")
+
+
+def _typed(column: Column) -> str:
+    return f"{column.name} {_type(column)}"
+
+
+def _type(column: Column) -> str:
+    return column.type.upper() + ("" if column.nullable else " REQUIRED")
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """One wanted column against the table's; `after` is the table's once the change is made."""
+
+    after: Column
+    line: str = ""
+    turns: tuple[tuple[Turn, str], ...] = ()
+    has_cast: bool = True
+
+    @classmethod
+    def of(cls, known: Column | None, wanted: Column, *, loose: bool) -> _Change:
+        """Compare; `loose` takes every type that the table's holds for the table's."""
+        if known is None:
+            line = f"+ {wanted.name} {wanted.type.upper()}"
+            after = Column(wanted.name, wanted.type, comment=wanted.comment)
+            return cls(after, line, ((Turn.ADDITIVE, line),))
+        have, want = parse_type(known.type), parse_type(wanted.type)
+        if loose:
+            want = merged(have, want) or want
+        line = f"{known.name} {known.type.upper()} -> {wanted.type.upper()}"
+        turns = tuple(_turns(have, want, known.name))
+        nullable = known.nullable or wanted.nullable
+        after = Column(known.name, str(_grown(have, want)), nullable, known.comment)
+        return cls(after, line, turns, castable(have, want))
+
+    def messages(self, turn: Turn) -> Iterator[str]:
+        """Give the lines of one kind."""
+        return (line for each, line in self.turns if each is turn)
+
+
+def _turns(have: ColumnType, want: ColumnType, path: str) -> Iterator[tuple[Turn, str]]:
+    """Walk two types; a field that only the old one has stays and is no change."""
+    match have, want:
+        case ArrayType(of), ArrayType(to):
+            yield from _turns(of, to, f"{path}.element")
+        case MapType(), MapType():
+            yield from _turns(have.key, want.key, f"{path}.key")
+            yield from _turns(have.value, want.value, f"{path}.value")
+        case StructType(), StructType():
+            for field in want.fields:
+                known, inner = have.find(field.name), f"{path}.{field.name}"
+                if known is None:
+                    yield Turn.ADDITIVE, f"+ {inner} {str(field.type).upper()}"
+                else:
+                    yield from _turns(known.type, field.type, inner)
+        case _ if have != want:
+            both = isinstance(have, ScalarType) and isinstance(want, ScalarType)
+            wider = both and widens(str(have), str(want))
+            line = f"{path} {str(have).upper()} -> {str(want).upper()}"
+            yield (Turn.WIDENING if wider else Turn.BREAKING), line
+
+
+def _grown(have: ColumnType, want: ColumnType) -> ColumnType:
+    """Give the wanted type with the names and fields that the table has."""
+    match have, want:
+        case ArrayType(of), ArrayType(to):
+            return ArrayType(_grown(of, to))
+        case MapType(), MapType():
+            return MapType(_grown(have.key, want.key), _grown(have.value, want.value))
+        case StructType(), StructType():
+            old = []
+            for field in have.fields:
+                found = want.find(field.name)
+                old.append(Field(field.name, _grown(field.type, found.type)) if found else field)
+            new = (field for field in want.fields if have.find(field.name) is None)
+            return StructType((*old, *new))
+        case _:
+            return want
+
+
+def _afterwards(table: Schema, changes: list[_Change], kept: tuple[Column, ...]) -> Schema:
+    """Give the table's columns in their order, then the new ones."""
+    by_name = {change.after.name.lower(): change.after for change in changes}
+    by_name |= {
+        column.name.lower(): Column(column.name, column.type, comment=column.comment)
+        for column in kept
+    }
+    old = [by_name[name.lower()] for name in table.names if name.lower() in by_name]
+    new = [each for name, each in by_name.items() if table.find(name) is None]
+    return Schema((*old, *new))
+
+
+def _freed(table: Schema, wanted: Schema) -> Iterator[str]:
+    """Find the columns that may be NULL from now on: also those that no version has."""
+    for column in table.columns:
+        asked = wanted.find(column.name)
+        if not column.nullable and (asked is None or asked.nullable):
+            yield column.name
+
+
+def _guarded(table: Schema, wanted: Schema) -> Iterator[str]:
+    for column in wanted.columns:
+        known = table.find(column.name)
+        if not column.nullable and known is not None and known.nullable:
+            yield column.name
+
+
+def _moved(model: Model, facts: TableFacts) -> Iterator[str]:
+    """Find what differs in the layout; within partitions there is no clustering."""
+    layout = model.layout
+    wanted = layout.partition_by, () if layout.partition_by else layout.cluster_by
+    now = facts.partition_by, () if facts.partition_by else facts.cluster_by
+    for word, is_now, asked in zip(("partition_by", "cluster_by"), now, wanted, strict=True):
+        if [name.lower() for name in is_now] != [name.lower() for name in asked]:
+            yield f"{word} is [{', '.join(is_now)}], the code says [{', '.join(asked)}]"

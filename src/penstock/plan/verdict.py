@@ -1,0 +1,258 @@
+"""What was found of one model: its partitions in pieces, each with the reason why it drifted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from penstock.core.errors import PenstockError
+from penstock.core.facts import Touched
+from penstock.core.model import Body, Model
+from penstock.core.partitions.partition import overlapping
+from penstock.core.partitions.ranges import WHOLE, Range, Ranges, difference, intersection, merged
+from penstock.core.records import ModelRecord, PartitionRun, Status
+from penstock.plan.resolve import Segment
+from penstock.plan.values import Observed, Owner, Reason, State, Versions, error_line
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not as code and inputs would make it, in some partitions."""
+
+    state: State
+    because: str = ""
+    ranges: Ranges = WHOLE
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Neighbouring partitions for which the same holds, for the same reasons.
+
+    `because` are the inputs, or the details, of the state that counts.
+    """
+
+    low: int
+    high: int
+    reason: Reason
+    because: tuple[str, ...] = ()
+    segment: Segment | None = None
+
+    @property
+    def state(self) -> State:
+        """The state by precedence."""
+        return self.reason.state
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """Every state that holds; the first one counts."""
+        return (self.reason.state, *self.reason.also)
+
+    @property
+    def range(self) -> Range:
+        """The partitions, both ends included."""
+        return self.low, self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was found of a model: pieces that are not current, rising.
+
+    `known` are the due partitions and those on record, `recorded` those with a success; of a table
+    without partitions both are `*`, which needs no version to be made. `whole` is
+    a state of the table as such, in which nothing of it may run: `unrecorded`, `foreign_table`, or
+    `unreadable` for the reason in `error`. `owner` is another state store that writes it, `gap`
+    what its log lost of it. `relaid` says how the partitions were cut before, if otherwise than
+    now. `mutated` is the SQL of an immutable model that is not what its partitions were made by.
+    """
+
+    model: str
+    known: Ranges = ()
+    segments: tuple[Segment, ...] = ()
+    pieces: tuple[Piece, ...] = ()
+    recorded: Ranges = ()
+    cosmetic: int = 0
+    whole: State | None = None
+    lines: tuple[str, ...] = ()
+    relaid: str = ""
+    mutated: tuple[tuple[Body, Ranges], ...] = ()
+    error: PenstockError | None = None
+    owner: Owner | None = None
+    gap: Versions | None = None
+    of_table: bool = False
+
+    @property
+    def effective(self) -> Ranges:
+        """The partitions that have SQL."""
+        if self.of_table:
+            return self.known
+        return intersection(self.known, merged(segment.range for segment in self.segments))
+
+    @property
+    def drifted(self) -> Ranges:
+        """The partitions that a sync would run."""
+        return merged(
+            p.range for p in self.pieces if p.state is not State.NOT_EFFECTIVE and p.reason.drift
+        )
+
+    @property
+    def missing(self) -> Ranges:
+        """The partitions whose rows are gone."""
+        return merged(p.range for p in self.pieces if State.MISSING in p.states)
+
+    @property
+    def reason(self) -> Reason:
+        """The state of the model: that of its table, or the first that any partition is in."""
+        if self.whole is not None:
+            return Reason(self.whole)
+        if not self.pieces:
+            return Reason(State.CURRENT)
+        if self.of_table:
+            return self.pieces[0].reason
+        order = list(State)
+        found = sorted({piece.state for piece in self.pieces}, key=order.index)
+        return Reason(found[0], also=tuple(found[1:]))
+
+
+def first_of(found: Sequence[Difference]) -> Reason:
+    """Give the first difference as the reason, with the states of the others."""
+    if not found:
+        return Reason(State.CURRENT)
+    state = found[0].state
+    others = dict.fromkeys(each.state for each in found[1:] if each.state is not state)
+    return Reason(state, found[0].because, tuple(others))
+
+
+def gap_line(model: Model, gap: Versions) -> str:
+    """Say what the log of a table no longer tells."""
+    low, high = gap
+    which = f"version {low}" if low == high else f"versions {low} to {high}"
+    verb = "is" if low == high else "are"
+    return (
+        f"log-gap: {which} of the log of {model.table} {verb} gone; "
+        f"changes in {'it' if low == high else 'them'} are not known"
+    )
+
+
+def unreadable(
+    model: str, known: Ranges, segments: tuple[Segment, ...], error: PenstockError
+) -> Verdict:
+    """Give the verdict on a model whose log, or that of an input, cannot be read."""
+    lines, whole = (error_line(error),), State.UNREADABLE
+    return Verdict(model, known, segments, whole=whole, error=error, lines=lines)
+
+
+def all_current(model: str, known: Ranges, segments: tuple[Segment, ...]) -> Verdict:
+    """Give the verdict on a model of which nothing differs, without looking at its partitions."""
+    return Verdict(model, known, segments, recorded=known)
+
+
+def states_of(verdict: Verdict, wanted: frozenset[State]) -> Ranges:
+    """Give the partitions that are in one of the states, whether it counts first or not."""
+    return merged(p.range for p in verdict.pieces if wanted & set(p.states))
+
+
+def without_success(
+    model: Model, record: ModelRecord | None, seen: Observed
+) -> Iterator[Difference]:
+    """Say of a model that never succeeded whether it may begin."""
+    if seen.there and not model.is_view:  # a try that failed makes it no table of ours
+        if seen.ever_ours:
+            unknown = "its log holds commits of penstock that the state does not know"
+            yield Difference(State.UNRECORDED, unknown)
+        else:
+            made = f"of {seen.owner}" if seen.owner else "that penstock did not make"
+            yield Difference(State.FOREIGN_TABLE, f"a table {made} is there")
+        return
+    if record is not None and record.status is Status.FAILED:
+        yield Difference(State.FAILED, record.failure.code if record.failure else "")
+        return
+    yield Difference(State.NEVER_RUN)
+
+
+def is_replaced(record: ModelRecord | None, seen: Observed) -> bool:
+    """Whether another table took the place of the one on record."""
+    known = record.table_id if record is not None else ""
+    return bool(seen.table_id and known) and seen.table_id != known
+
+
+def table_differences(record: ModelRecord, seen: Observed) -> Iterator[Difference]:
+    """Compare a table without partitions with what the last success left."""
+    if not seen.there:
+        yield Difference(State.MISSING, "the table is gone")
+        return
+    if seen.unrecorded:  # a step of ours that is forgotten may have replaced the table
+        yield Difference(State.UNRECORDED, unrecorded_detail(seen.unrecorded[0]))
+    if is_replaced(record, seen):
+        yield _replaced(seen.owner, WHOLE, ever_ours=seen.ever_ours)
+        return
+    if seen.foreign:
+        more = f" and {len(seen.foreign) - 1} more" if len(seen.foreign) > 1 else ""
+        yield Difference(State.TAMPERED, f"{messages(seen.foreign[0])}{more}")
+
+
+def target_differences(
+    model: Model, done: tuple[PartitionRun, ...], target: Observed, recorded: str
+) -> Iterator[Difference]:
+    """Compare partitions with what their last successes left; `recorded` is the table of these."""
+    replaced = bool(target.table_id and recorded) and target.table_id != recorded
+    held = None if target.lying is None else overlapping(model.grid, target.lying)
+    for run in done:
+        here = ((run.low, run.high),)
+        if not target.there:
+            yield Difference(State.MISSING, "the table is gone", here)
+            continue
+        if replaced:
+            yield _replaced(target.owner, here, ever_ours=True)
+            continue
+        if run.settled_version is None:
+            yield Difference(State.MISSING, "its rows are gone", here)
+            continue
+        since = [commit for commit in target.foreign if commit.version > run.settled_version]
+        tampered = [
+            Difference(State.TAMPERED, messages(c), _touched(model, c, here)) for c in since
+        ]
+        yield from tampered
+        if held is None or not run.holds_rows:
+            continue
+        unseen = target.gap is not None and target.gap[1] > run.settled_version
+        suspect = here if unseen else merged(each for one in tampered for each in one.ranges)
+        yield Difference(State.MISSING, "its rows are gone", difference(suspect, held))
+
+
+def _replaced(owner: Owner | None, here: Ranges, *, ever_ours: bool) -> Difference:
+    """Tell a table that another one replaced by who made that."""
+    what = "another table took its place"
+    if owner is not None:
+        return Difference(State.TAMPERED, f"{what}, of {owner}", here)
+    if not ever_ours:
+        return Difference(State.FOREIGN_TABLE, f"{what}, which penstock did not make", here)
+    return Difference(State.MISSING, what, here)
+
+
+def _touched(model: Model, commit: Touched, here: Ranges) -> Ranges:
+    spans = commit.spans.get(model.partition.field) if model.partition else None
+    return here if spans is None else intersection(here, overlapping(model.grid, spans))
+
+
+def messages(commit: Touched) -> str:
+    """Word somebody else's commit."""
+    by = f" by {commit.user}" if commit.user else ""
+    when = f"{commit.time:%Y-%m-%d %H:%M:%S} UTC"
+    return f"version {commit.version} {commit.operation}{by} at {when}"
+
+
+def lines_of(model: Model, known: Ranges, target: Observed) -> tuple[str, ...]:
+    """Say what is no drift of any partition: foreign rows beside them, versions that are lost."""
+    lines = []
+    for commit in target.foreign:
+        spans = commit.spans.get(model.partition.field) if model.partition else None
+        if spans is not None and spans and not intersection(overlapping(model.grid, spans), known):
+            lines.append(f"foreign rows: {messages(commit)} touched no known partition")
+    if target.gap:
+        lines.append(gap_line(model, target.gap))
+    return tuple(lines)
+
+
+def unrecorded_detail(first: Touched) -> str:
+    """Say which commit of this store no step is on record as having made."""
+    return f"version {first.version} is of step {first.step}, which is not on record with it"

@@ -1,0 +1,264 @@
+"""Unit tests of models: what they are, and what they call models and inputs (spec/checks.md §9)."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from penstock.core.checks import OnFailure
+from penstock.core.columns.types import ColumnType
+from penstock.core.findings import Location
+from penstock.core.model import Model
+from penstock.core.names import InputKind, InputName, TableName
+from penstock.core.project import Project
+from penstock.project.sql.names import called
+
+DEFAULT_AS_OF = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
+KEY = "unit_tests"
+FOLDER = "tests"
+THIS = "this"
+
+
+class CellKind(StrEnum):
+    """How a value is written: what its type is where nothing else says so."""
+
+    NULL = "null"
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    NUMBER = "number"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    TEXT = "text"
+    LIST = "list"
+    MAPPING = "mapping"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One value as its writer wrote it; only its column's type tells what it is.
+
+    `items` are the values of a list, `members` those of a mapping by their keys, which stand at
+    `keys`.
+    """
+
+    text: str
+    kind: CellKind
+    where: Location
+    items: tuple[Cell, ...] = ()
+    members: Mapping[str, Cell] = field(default_factory=dict)
+    keys: Mapping[str, Location] = field(default_factory=dict)
+
+    @property
+    def is_null(self) -> bool:
+        """Whether it says nothing."""
+        return self.kind is CellKind.NULL
+
+
+@dataclass(frozen=True, slots=True)
+class GivenTable:
+    """Rows of a test, or the query that gives them.
+
+    `columns` are the types that the test declares, `known` those that project files declare for
+    the same table; both by the name of the column as it is written there. `header` are columns
+    that are named without a value. `query` is SQL without tables, or a Parquet file as SQL reads
+    it, and there are no `rows` then.
+    """
+
+    where: Location
+    rows: tuple[Mapping[str, Cell], ...] = ()
+    columns: Mapping[str, ColumnType] = field(default_factory=dict)
+    known: Mapping[str, ColumnType] = field(default_factory=dict)
+    query: str = ""
+    header: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that rows or the test's own types name, in order, each once."""
+        found = {name.lower(): name for name in (*self.header, *self.columns)}
+        for row in self.rows:
+            for name in row:
+                found.setdefault(name.lower(), name)
+        return tuple(found.values())
+
+    @property
+    def valued(self) -> frozenset[str]:
+        """The columns that a header or a row names, in lower case: not those of types alone."""
+        return frozenset(name.lower() for row in (self.header, *self.rows) for name in row)
+
+    def column(self, name: str) -> tuple[Cell, ...]:
+        """Give the values of a column that are written, in any case of letters."""
+        named = ((key.lower(), cell) for row in self.rows for key, cell in row.items())
+        return tuple(cell for key, cell in named if key == name.lower())
+
+    def type_of(self, name: str) -> ColumnType | None:
+        """Give the declared type of a column, in any case of letters."""
+        folded = name.lower()
+        declared = (*self.columns.items(), *self.known.items())
+        return next((kind for known, kind in declared if known.lower() == folded), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """An earlier success of the model, for drift and `row_count_change`; no commit belongs to it.
+
+    `partition` is a key, "" for a model of one partition.
+    """
+
+    partition: str
+    rows: int
+    executed_at: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GivenWatermark:
+    """A watermark as it was written; `column` is `input.column`, "" where there is only one."""
+
+    column: str
+    text: str
+    where: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The tables and records before a step. `target` None: the table does not exist."""
+
+    inputs: Mapping[InputName, GivenTable] = field(default_factory=dict)
+    target: GivenTable | None = None
+    watermarks: tuple[GivenWatermark, ...] = ()
+    history: tuple[Earlier, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What must hold after a step; what is None or empty is not looked at.
+
+    `status` "" takes a success, whether anything changed or not. `checks` are by their name, or by
+    `before.NAME` and `after.NAME` where both phases have one.
+    """
+
+    where: Location
+    rows: GivenTable | None = None
+    columns: Mapping[str, ColumnType] = field(default_factory=dict)
+    columns_exact: bool = False
+    unchanged: bool = False
+    row_count: int | None = None
+    commits: int | None = None
+    metrics: Mapping[str, int] = field(default_factory=dict)
+    watermark: tuple[GivenWatermark, ...] = ()
+    quarantine: GivenTable | None = None
+    checks: Mapping[str, str] = field(default_factory=dict)
+    status: str = ""
+    tolerance: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedError:
+    """The error with which a step must fail, leaving its table as it was."""
+
+    where: Location
+    code: str
+    contains: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRun:
+    """One step of a test: when, which partitions, on what, and what comes of it.
+
+    `first` and `last` are keys of partitions, "" for a model of one.
+    """
+
+    given: Given = Given()
+    as_of: dt.datetime = DEFAULT_AS_OF
+    first: str = ""
+    last: str = ""
+    full_refresh: bool = False
+    on_failure: OnFailure | None = None
+    expect: Expectation | None = None
+    error: ExpectedError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnitTest:
+    """A test of one model: its runs, one after the other, in a warehouse of its own.
+
+    `version` is the model's version to test, None for the one that its date chooses. `key` pairs
+    rows that are shown. `written` is the model as the test names it.
+    """
+
+    name: str
+    model: str
+    where: Location
+    runs: tuple[UnitRun, ...]
+    written: str = ""
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    version: int | None = None
+    vars: Mapping[str, str] = field(default_factory=dict)
+    key: tuple[str, ...] = ()
+
+
+def files_with_tests(project: Project) -> Iterator[str]:
+    """Give every YAML file in which the key's name occurs, below the project's folder."""
+    root = Path(project.root)
+    for folder in dict.fromkeys((FOLDER, *project.folders)):
+        for path in sorted((root / folder).rglob("*")):
+            inside = path.relative_to(root)
+            hidden = any(part.startswith(".") for part in inside.parts)
+            if path.suffix not in (".yml", ".yaml") or hidden or not path.is_file():
+                continue
+            with suppress(OSError):  # its reader says why
+                if KEY.encode() not in path.read_bytes():
+                    continue
+            yield inside.as_posix()
+
+
+def plain(text: str) -> str:
+    """Give a name without the call around it.
+
+    >>> plain("ref('users')"), plain("source('raw', 'events')"), plain("raw.events")
+    ('users', 'raw.events', 'raw.events')
+    """
+    kind, names = called(text)
+    return ".".join(names) if kind == "source" else "".join(names[-1:])
+
+
+def model_named(project: Project, text: str) -> Model | None:
+    """Find a model by its name or its table, in any case of letters."""
+    wanted = plain(text).lower()
+    for model in project.models.values():
+        if wanted in _forms(project, model.name, model.table):
+            return model
+    return None
+
+
+def input_named(project: Project, model: Model, text: str) -> InputName | None:
+    """Find what a model reads under a name; `this` and its own table are the target."""
+    wanted = plain(text).lower()
+    if wanted == THIS or wanted in _forms(project, model.name, model.table):
+        return InputName(InputKind.THIS, model.name)
+    for name in readable(model):
+        if wanted in _forms(project, name.name, project.table_of(name, model)):
+            return name
+    return None
+
+
+def inputs_of(model: Model) -> tuple[InputName, ...]:
+    """Give every table but its own that a model reads."""
+    return tuple(n for n in dict.fromkeys(model.inputs) if n.kind is not InputKind.THIS)
+
+
+def readable(model: Model) -> tuple[InputName, ...]:
+    """Give every table but its own that a model or any of its checks reads, inputs first."""
+    checks = (model.checks, *(version.checks for version in model.versions))
+    read = (name for each in checks for check in each.all for name in check.reads)
+    found = dict.fromkeys((*inputs_of(model), *read))
+    return tuple(n for n in found if n.kind is not InputKind.THIS and n != model.input_name)
+
+
+def _forms(project: Project, name: str, table: TableName) -> set[str]:
+    bare = table.schema.removeprefix(project.target.schema_prefix)
+    return {name.lower(), str(table).lower(), f"{bare}.{table.table}".lower().lstrip(".")}

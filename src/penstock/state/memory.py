@@ -1,0 +1,74 @@
+"""The store in memory, for tests and to read before there is a store: a database without a file."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import URL, Connection
+
+from penstock.core.errors import StateError
+from penstock.core.ports.ports import Clock, Fault, inert
+from penstock.core.project import LeaseSettings
+from penstock.state.lease import Identity, IsGone, StoreContext, is_gone
+from penstock.state.open import SqlStore, write_owner
+from penstock.state.schema import metadata
+from penstock.state.sql import sqlite
+from penstock.state.sql.database import Database
+
+NOBODY = Identity("memory", "memory", "memory")
+_ENGINE = sqlite.connect(URL.create("sqlite"))  # one for all: it knows the statements by now
+
+
+class MemoryStore(SqlStore):
+    """A `Store` that keeps every promise but lasting; threads may share it."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        lease: LeaseSettings,
+        *,
+        identity: Identity = NOBODY,
+        fault: Fault = inert,
+        is_gone: IsGone = is_gone,
+    ) -> None:
+        rows = _ENGINE.connect()
+        weakref.finalize(self, rows.close)
+        context = StoreContext(identity, clock, lease, fault, is_gone)
+        database = _MemoryDatabase(rows)
+        with database.alone() as connection:
+            metadata.create_all(connection, checkfirst=False)
+            write_owner(connection, context)
+        super().__init__(database, context, None)
+
+    def close(self) -> None:
+        """Keep the rows: they are there as long as the store is."""
+
+
+class _MemoryDatabase(Database):
+    """One connection, which threads use by turns; `one_state` is a copy of what it shows."""
+
+    def __init__(self, rows: Connection) -> None:
+        super().__init__(_ENGINE, sqlite.translate, sqlite.damaged)
+        self._rows = rows
+        self._turn = threading.RLock()
+
+    @contextmanager
+    def _begun(self, options: Mapping[str, Any]) -> Iterator[Connection]:
+        del options
+        with self._turn, self._rows.begin():
+            yield self._rows
+
+    @contextmanager
+    def _one_state(self) -> Iterator[Connection]:
+        with _ENGINE.connect() as copy:
+            with self._turn:
+                rows: Any = self._rows.connection.driver_connection
+                rows.backup(copy.connection.driver_connection)
+            yield copy
+
+    def _damage(self) -> StateError | None:
+        """Say nothing: what has no file is not damaged, so the bug is told."""

@@ -1,1 +1,0 @@
-"""A store that forgets when the process ends: a dictionary of records, and the transition."""

@@ -1,1 +1,0 @@
-"""How the schema of the state store came to be, one file per step."""

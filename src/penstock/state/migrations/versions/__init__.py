@@ -1,1 +1,0 @@
-"""The steps. A file that was released is never changed."""

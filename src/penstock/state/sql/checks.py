@@ -1,0 +1,234 @@
+"""Reading what checks said, which flags are open and what is pending."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from sqlalchemy import CTE, ColumnElement, Connection, Select, exists, func, select
+
+from penstock.core.check_results import (
+    Checked,
+    CheckRecord,
+    CheckStatus,
+    Flag,
+    Quarantine,
+    RowsBefore,
+)
+from penstock.core.checks import OnFailure
+from penstock.core.partitions.ranges import Ranges
+from penstock.core.ports.checks import Unsettled
+from penstock.core.records import Status
+from penstock.state.schema import (
+    check_results,
+    execution_history,
+    flags,
+    models,
+    quarantines,
+    steps,
+)
+from penstock.state.sql.database import Database, batched
+from penstock.state.sql.load import is_pending, named
+from penstock.state.sql.rows import cells_of, check_record_of, quarantine_of, step_of
+from penstock.state.transitions.model_state import BUILDS
+
+HISTORY = execution_history.c
+STEP = steps.c
+_FLAG = ("step", "step_seq", "model", "ord", "partition", "opened", "version")
+
+
+class SqlChecks:
+    """Reads what is remembered of checks; how many there ever were does not matter."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def unsettled(self) -> tuple[Unsettled, ...]:
+        """Give the steps that ended with pending checks or whose rollback is due, oldest first."""
+        flagged = select(flags.c.step_seq).where(flags.c.closed.is_(None))
+        counts = steps.c.undone_by.is_(None)
+        pending = select(steps).where(is_pending(), counts)
+        failed = select(steps).where(
+            steps.c.step_seq.in_(flagged), steps.c.commit_version.is_not(None), counts
+        )
+        with self._database.read() as connection:
+            found = [Unsettled(step_of(row).record) for row in connection.execute(pending)]
+            for step in map(step_of, connection.execute(failed)):
+                verdict = step.verdict
+                if verdict is not None and verdict.mode is OnFailure.ROLLBACK:
+                    known = cells_of(verdict, ("mode", "version", "failure", "failed"))
+                    found.append(Unsettled(step.record, Checked(**known)))
+        return tuple(sorted(found, key=lambda each: each.step.intent.step_seq))
+
+    def flags(self) -> tuple[Flag, ...]:
+        """Give the open flags, by model, step and partition."""
+        query = named(flags).where(flags.c.closed.is_(None))
+        with self._database.read() as connection:
+            found = [
+                Flag(**cells_of(row, _FLAG), checks=tuple(json.loads(row.checks)))
+                for row in connection.execute(query)
+            ]
+        return tuple(sorted(found, key=lambda each: (each.model, each.step_seq, each.ord)))
+
+    def quarantines(self) -> tuple[Quarantine, ...]:
+        """Give the quarantines that are still there, oldest first."""
+        query = named(quarantines).where(quarantines.c.dropped.is_(None))
+        query = query.order_by(quarantines.c.step_seq)
+        with self._database.read() as connection:
+            return tuple(quarantine_of(row) for row in connection.execute(query))
+
+    def known_steps(self, steps: Collection[str]) -> frozenset[str]:
+        """Give those of the steps that ever began here."""
+        found: set[str] = set()
+        with self._database.read() as connection:
+            for part in batched(sorted(steps)):
+                found |= set(connection.scalars(select(STEP.id).where(STEP.id.in_(part))))
+        return frozenset(found)
+
+    def evaluated(self) -> Mapping[str, frozenset[str]]:
+        """Give the definitions of checks that were ever evaluated, by model."""
+        found: dict[str, set[str]] = defaultdict(set)
+        with self._database.read() as connection:
+            for model, definition in connection.execute(_EVALUATED):
+                found[model].add(definition)
+        return {model: frozenset(found[model]) for model in sorted(found)}
+
+    def checks_of(
+        self, model: str, name: str | None = None, limit: int | None = None
+    ) -> tuple[CheckRecord, ...]:
+        """Give the history of a model's checks, newest first.
+
+        Those that were recorded together stay in their order. `limit` counts rows: of a check that
+        failed each group has its own.
+        """
+        which = [] if name is None else [check_results.c.name == name]
+        query = (
+            named(check_results)
+            .where(models.c.name == model, *which)
+            .order_by(check_results.c.batch.desc(), check_results.c.number)
+            .limit(limit)
+        )
+        with self._database.read() as connection:
+            return tuple(check_record_of(row) for row in connection.execute(query))
+
+    def steps_that_skipped(self, model: str, why: str) -> frozenset[str]:
+        """Give the steps of a model whose checks were skipped for this reason."""
+        result = check_results.c
+        query = (
+            select(steps.c.id)
+            .join(check_results, result.step_seq == steps.c.step_seq)
+            .join(models, models.c.id == result.model_id)
+            .where(
+                models.c.name == model,
+                result.status == str(CheckStatus.SKIPPED),
+                result.message == why,
+            )
+        )
+        with self._database.read() as connection:
+            return frozenset(connection.scalars(query))
+
+    def rows_before(
+        self,
+        model: str,
+        partitions: Ranges,
+        last: int,
+        step_seq: int,
+        *,
+        with_rows: bool = False,
+    ) -> RowsBefore:
+        """Give what successes before a step wrote to the partitions and to `last` before them.
+
+        All partitions in between are told too. What was rolled back, failed a gate, or wrote
+        nobody knows how many rows, does not count.
+        """
+        with self._database.read() as connection:
+            grid = _grid(connection, model, step_seq)
+            done = _successes(model, grid, step_seq, HISTORY.rows_written >= int(with_rows))
+            if grid == "*":
+                newest = select(done.c.rows_written).order_by(done.c.step_seq.desc())
+                found = connection.scalars(newest.limit(max(last, 1)))
+                return RowsBefore(recent=tuple(rows or 0 for rows in found))
+            if not partitions:
+                return RowsBefore()
+            rows = connection.execute(_newest(done, partitions, last))
+            return RowsBefore({row.ord: row.rows_written for row in rows})
+
+
+def _grid(connection: Connection, model: str, step_seq: int) -> str:
+    """Give the grid of the model's step, or that of its records if it is of no step."""
+    of_step = (
+        select(steps.c.grid)
+        .where(steps.c.step_seq == step_seq, steps.c.model_id == models.c.id)
+        .scalar_subquery()
+    )
+    query = select(func.coalesce(of_step, models.c.grid)).where(models.c.name == model)
+    return str(connection.scalar(query) or "*")
+
+
+def _successes(model: str, grid: str, step_seq: int, *which: ColumnElement[bool]) -> CTE:
+    """Ask for rows of the history that no check and no rollback took back later."""
+    flagged = exists().where(flags.c.step_seq == HISTORY.step_seq, flags.c.ord == HISTORY.ord)
+    return (
+        select(HISTORY.ord, HISTORY.step_seq, HISTORY.rows_written)
+        .join(models, models.c.id == HISTORY.model_id)
+        .join(steps, steps.c.step_seq == HISTORY.step_seq)
+        .where(
+            models.c.name == model,
+            HISTORY.step_seq < step_seq,
+            HISTORY.status == str(Status.SUCCESS),
+            ~flagged,
+            steps.c.undone_by.is_(None),
+            steps.c.kind.in_([str(kind) for kind in BUILDS]),
+            steps.c.grid == grid,
+            *which,
+        )
+        .cte("done")
+    )
+
+
+def _newest(done: CTE, partitions: Ranges, last: int) -> Select[Any]:
+    """Ask for the newest of each partition from the `last` below the lowest to the highest."""
+    low, high = partitions[0][0], partitions[-1][1]
+    below = (
+        select(done.c.ord)
+        .where(done.c.ord < low)
+        .group_by(done.c.ord)
+        .order_by(done.c.ord.desc())
+        .limit(last)
+        .subquery()
+    )
+    first = select(func.coalesce(func.min(below.c.ord), low)).scalar_subquery()
+    place = func.row_number().over(partition_by=done.c.ord, order_by=done.c.step_seq.desc())
+    each = (
+        select(done.c.ord, done.c.rows_written, place.label("place"))
+        .where(done.c.ord >= first, done.c.ord <= high)
+        .subquery()
+    )
+    return select(each.c.ord, each.c.rows_written).where(each.c.place == 1).order_by(each.c.ord)
+
+
+def _evaluated() -> Select[Any]:
+    """Walk the index from one definition to the next, whatever number of results each has."""
+
+    def next_of(model: ColumnElement[int], *after: ColumnElement[bool]) -> ColumnElement[str]:
+        result = check_results.c
+        evaluated = result.status != str(CheckStatus.SKIPPED)
+        query = select(func.min(result.definition)).where(result.model_id == model, evaluated)
+        return query.where(*after).scalar_subquery()
+
+    first = select(models.c.id, next_of(models.c.id).label("definition"))
+    found = first.cte("found", recursive=True)
+    later = check_results.c.definition > found.c.definition
+    found = found.union_all(
+        select(found.c.id, next_of(found.c.id, later)).where(found.c.definition.is_not(None))
+    )
+    return (
+        select(models.c.name, found.c.definition)
+        .join(models, models.c.id == found.c.id)
+        .where(found.c.definition.is_not(None))
+    )
+
+
+_EVALUATED = _evaluated()

@@ -1,0 +1,391 @@
+"""The journal of a store: what may happen, and the transition that says what it means."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from sqlalchemy import Connection, insert, select, update
+
+from penstock.core.check_results import Checked, Flag, InvariantReport
+from penstock.core.errors import LeaseLostError, PlanOutdatedError, StateError
+from penstock.core.ports.ports import RebuiltStep
+from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
+from penstock.core.steps.step import Intent, Outcome, StepFailure
+from penstock.state.lease import StoreContext, grant
+from penstock.state.schema import contents, leases, models, project, runs, steps
+from penstock.state.sql.database import Database, put
+from penstock.state.sql.load import load
+from penstock.state.sql.rows import FREE, lease_cells, lease_of, run_cells, step_of
+from penstock.state.sql.save import save
+from penstock.state.transitions.model_state import (
+    Began,
+    ChecksNoted,
+    ChecksRecorded,
+    ChecksSettled,
+    Event,
+    Failed,
+    Finished,
+    FlagsClosed,
+    GivenUp,
+    QuarantineDropped,
+    StoredStep,
+)
+from penstock.state.transitions.transition import apply
+
+
+class Transactions:
+    """Hands out the transactions of a database."""
+
+    def __init__(self, database: Database, context: StoreContext) -> None:
+        self._database = database
+        self.context = context
+
+    @contextmanager
+    def read(self) -> Iterator[Transaction]:
+        """Open a transaction that only reads."""
+        with self._database.read() as connection:
+            yield Transaction(connection, self.context)
+
+    @contextmanager
+    def write(self) -> Iterator[Transaction]:
+        """Open a transaction that writes: there is one at a time, others wait."""
+        with self._database.write() as connection:
+            yield Transaction(connection, self.context)
+
+
+class Transaction:
+    """What one transaction reads and writes; all of it happens or nothing."""
+
+    def __init__(self, connection: Connection, context: StoreContext) -> None:
+        self._connection = connection
+        self._context = context
+
+    def happen(self, model: str, event: Event) -> None:
+        """Write what an event changes of a model's records."""
+        before = load(self._connection, model, event)
+        save(self._connection, before, apply(before, event), self._context.clock.new_id)
+
+    def find_step(self, step: str) -> StoredStep:
+        """Give a step by its id; `unknown-step` if it never began."""
+        found = self.find(step)
+        if found is None:
+            raise StateError("unknown-step", f"no step has the id {step!r}")
+        return found
+
+    def find(self, step: str | int) -> StoredStep | None:
+        """Give a step by its id or number; None if it never began here."""
+        which = steps.c.id if isinstance(step, str) else steps.c.step_seq
+        row = self._connection.execute(select(steps).where(which == step)).first()
+        return None if row is None else step_of(row)
+
+    def running(self) -> Sequence[StoredStep]:
+        """Give the steps that are written as RUNNING, in the order they began."""
+        query = select(steps).where(steps.c.status == str(Status.RUNNING))
+        rows = self._connection.execute(query.order_by(steps.c.step_seq))
+        return [step_of(row) for row in rows]
+
+    def last_number(self, model: str = "", besides: str = "") -> int:
+        """Give the greatest number of a step, of a model's besides those of a run; 0 if none."""
+        query = select(steps.c.step_seq).order_by(steps.c.step_seq.desc()).limit(1)
+        if model:
+            query = query.join(models, models.c.id == steps.c.model_id)
+            query = query.where(models.c.name == model, steps.c.run != besides)
+        return self._connection.scalar(query) or 0
+
+    def lease(self, target: str) -> tuple[Lease | None, int]:
+        """Give who holds a target, and the last token that was given for it, 0 without one."""
+        query = select(leases).where(leases.c.target == target)
+        row = self._connection.execute(query).first()
+        if row is None:
+            return None, 0
+        return None if row.run is None else lease_of(row), row.token
+
+    def leases(self) -> Sequence[Lease]:
+        """Give the leases that are taken, expired ones too, by target."""
+        query = select(leases).where(leases.c.run.is_not(None)).order_by(leases.c.target)
+        return [lease_of(row) for row in self._connection.execute(query)]
+
+    def put_lease(self, target: str, lease: Lease | None) -> None:
+        """Write who holds a target; None frees it, its last token stays."""
+        if lease is not None:
+            put(self._connection, leases, [lease_cells(lease)])
+            return
+        row = leases.c.target == target
+        self._connection.execute(update(leases).where(row).values(FREE))
+
+    def write_run(self, run: Run) -> None:
+        """Write a run, and the penstock that runs."""
+        penstock = self._context.identity.penstock
+        self._connection.execute(insert(runs).values(run_cells(run)))
+        self._connection.execute(update(project).values(penstock=penstock))
+
+    def end_run(self, run: str, status: Status, at: dt.datetime) -> bool:
+        """Write how a run ended, if it is on record; tell whether it had steps."""
+        values = {"ended": at, "status": str(status)}
+        self._connection.execute(update(runs).where(runs.c.id == run).values(values))
+        query = select(steps.c.id).where(steps.c.run == run).limit(1)
+        return self._connection.scalar(query) is not None
+
+    def keep_texts(self, texts: Mapping[str, str]) -> None:
+        """Store texts by their checksums unless they are there."""
+        known = select(contents.c.hash)
+        for checksum, text in texts.items():
+            if self._connection.scalar(known.where(contents.c.hash == checksum)) is None:
+                self._connection.execute(insert(contents).values(hash=checksum, text=text))
+
+    @property
+    def epoch(self) -> str:
+        """The epoch of the store."""
+        return str(self._connection.scalar(select(project.c.epoch)))
+
+    @epoch.setter
+    def epoch(self, drawn: str) -> None:
+        self._connection.execute(update(project).values(epoch=drawn))
+
+
+class StoreJournal:
+    """Writes runs, steps, checks and what they leave; every method is one transaction.
+
+    `after_run` is called after a run that had steps.
+    """
+
+    def __init__(self, transactions: Transactions, after_run: Callable[[], None]) -> None:
+        self._transactions = transactions
+        self._context = transactions.context
+        self._after_run = after_run
+
+    def start_run(self, run: Run) -> None:
+        """Write the run as RUNNING."""
+        with self._transactions.write() as tables:
+            tables.write_run(replace(run, status=Status.RUNNING, ended=None))
+
+    def end_run(self, run: str, status: Status, *, holds: bool = False) -> None:
+        """Write how the run ended and release whatever it still holds, unless it `holds` on."""
+        now = self._now()
+        with self._transactions.write() as tables:
+            had_steps = tables.end_run(run, status, now)
+            for lease in () if holds else tables.leases():
+                if lease.run == run:
+                    tables.put_lease(lease.target, None)
+        if had_steps:
+            self._after_run()
+
+    def begin(
+        self,
+        intent: Intent,
+        contents: Mapping[str, str],
+        holder: Holder,
+        planned_on: int | None,
+        above: int = 0,
+    ) -> Begun:
+        """Take the target's lease and write the step as RUNNING, or do nothing at all.
+
+        The step of a stale lease that is still written as RUNNING stays so: recover it first.
+        `PlanOutdatedError` means that another run began a step of the model, whatever became of
+        it, after `planned_on` (0: it never had one; None: do not compare).
+        """
+        with self._transactions.write() as tables:
+            target = str(intent.table)
+            lease = grant(self._context, target, holder, *tables.lease(target))
+            tables.put_lease(target, lease)
+            last = 0 if planned_on is None else tables.last_number(intent.model, besides=intent.run)
+            if planned_on is not None and last > planned_on:
+                raise PlanOutdatedError(target)
+            number, epoch = max(tables.last_number(), above) + 1, tables.epoch
+            tables.keep_texts(contents)
+            given = replace(intent, step_seq=number, epoch=epoch)
+            began = Began(given, self._now(), executed_by(holder), lease.token)
+            tables.happen(given.model, began)
+        return Begun(number, lease.token, epoch)
+
+    def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
+        """Write success: step, partitions, watermarks, history, lease.
+
+        A failure that `record_checks` wrote makes the step FAILED, with its data on record. A step
+        that was finished already stays as it is. Raises `LeaseLostError` when the lease is
+        not the step's; `recovered` does not ask for the lease and raises `step-ended` for a
+        step that failed.
+        """
+        with self._transactions.write() as tables:
+            found = tables.find_step(step)
+            if found.outcome is not None:
+                return
+            if recovered and found.status is not Status.RUNNING:
+                raise StateError(
+                    "step-ended",
+                    f"step {step} already ended as {found.status}",
+                    hint="plan again: the record of the step stays as it is",
+                )
+            if not recovered:
+                _require_owned(tables, found)
+            event = Finished(found.seq, self._now(), outcome, recovered)
+            tables.happen(found.intent.model, event)
+            _release_after(tables, found)
+            self._context.fault("during-finish")
+
+    def fail(self, step: str, failure: StepFailure, *, recovered: bool = False) -> None:
+        """Write failure: status and history; what the last success left stays.
+
+        A step that ended already stays as it ended.
+        """
+        with self._transactions.write() as tables:
+            found = tables.find_step(step)
+            if found.status is Status.RUNNING:
+                event = Failed(found.seq, self._now(), failure, recovered)
+                tables.happen(found.intent.model, event)
+                _release_after(tables, found)
+
+    def reject(
+        self, intent: Intent, failure: StepFailure, holder: Holder, checked: Checked | None = None
+    ) -> None:
+        """Write a step that failed before it began; with `checked`, because a gate failed."""
+        with self._transactions.write() as tables:
+            now, number = self._now(), tables.last_number() + 1
+            given = replace(intent, step_seq=number)
+            tables.happen(intent.model, Began(given, now, executed_by(holder)))
+            if checked is not None:
+                tables.happen(intent.model, ChecksRecorded(number, now, checked))
+            event = Failed(number, now, failure, skipped=checked is not None)
+            tables.happen(intent.model, event)
+
+    def running(self) -> tuple[StepRecord, ...]:
+        """Give the steps that are written as RUNNING, in the order they began."""
+        with self._transactions.read() as tables:
+            return tuple(step.record for step in tables.running())
+
+    def record_checks(self, step: str, checked: Checked) -> None:
+        """Write what the checks of a running step said; `finish` and `fail` go by it."""
+        with self._transactions.write() as tables:
+            found = tables.find_step(step)
+            _require_owned(tables, found)
+            event = ChecksRecorded(found.seq, self._now(), checked)
+            tables.happen(found.intent.model, event)
+
+    def settle_checks(self, step: str, checked: Checked) -> None:
+        """Write the checks of a step that ended while they were pending."""
+        with self._transactions.write() as tables:
+            found = tables.find_step(step)
+            event = ChecksSettled(found.seq, self._now(), checked)
+            tables.happen(found.intent.model, event)
+
+    def note_checks(
+        self,
+        run: str,
+        model: str,
+        report: InvariantReport,
+        partitions: tuple[str, ...],
+        version: int | None,
+    ) -> None:
+        """Write what `penstock check` found, of no step."""
+        with self._transactions.write() as tables:
+            tables.happen(model, ChecksNoted(run, self._now(), report, partitions, version))
+
+    def close_flags(self, flags: Sequence[Flag], why: str, who: str) -> None:
+        """Close open flags; a partition that failed only by them is SUCCESS again."""
+        with self._transactions.write() as tables:
+            for model in dict.fromkeys(flag.model for flag in flags):
+                keys = tuple((flag.step_seq, flag.ord) for flag in flags if flag.model == model)
+                tables.happen(model, FlagsClosed(keys, self._now(), why, who))
+
+    def forget_quarantine(self, step: str) -> None:
+        """Write that the rows that a step had kept are gone."""
+        with self._transactions.write() as tables:
+            found = tables.find(step)
+            if found is not None:
+                tables.happen(found.intent.model, QuarantineDropped(found.seq, self._now()))
+
+    def _now(self) -> dt.datetime:
+        return self._context.clock.now()
+
+
+class StoreLeases:
+    """Keeps, gives back and shows the leases of targets; every method is one transaction."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+        self._context = transactions.context
+
+    def holds(self, step: str) -> bool:
+        """Whether the step's run still owns the target with the token it was given.
+
+        A lease that expired and that nobody took still is the run's.
+        """
+        with self._transactions.read() as tables:
+            return _owns(tables, tables.find_step(step))
+
+    def renew(self, run: str) -> None:
+        """Push out the expiry of every lease the run still owns."""
+        now = self._context.clock.now()
+        with self._transactions.write() as tables:
+            for lease in tables.leases():
+                if lease.run == run:
+                    expires = now + self._context.lease.length
+                    tables.put_lease(lease.target, replace(lease, heartbeat=now, expires=expires))
+
+    def taken(self) -> tuple[Lease, ...]:
+        """Give the leases that are taken, expired ones too, by target."""
+        with self._transactions.read() as tables:
+            return tuple(tables.leases())
+
+    def unlock(self, target: str) -> bool:
+        """Drop the lease of a target, whoever holds it; False if nobody does."""
+        with self._transactions.write() as tables:
+            held, _ = tables.lease(target)
+            tables.put_lease(target, None)
+            return held is not None
+
+
+def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> None:
+    """Write steps that only the logs remember, oldest first; known steps are left alone.
+
+    Steps keep their numbers. One whose number another step of the store has gets a new one above
+    all. What is older than a success on record only goes into the history. A step that was given
+    up and has landed all the same is written as one that came after. A new epoch begins.
+    """
+    tables.epoch = epoch
+    free = max([tables.last_number(), *(step.intent.step_seq for step in steps)]) + 1
+    for step in steps:
+        known, model = tables.find(step.intent.step), step.intent.model
+        if known is not None:
+            if known.status is Status.RUNNING or known.outcome is not None:
+                continue
+            tables.happen(known.intent.model, GivenUp(known.seq))
+        number = step.intent.step_seq
+        if number < 1 or tables.find(number) is not None:
+            number, free = free, free + 1
+        began = step.ended - dt.timedelta(milliseconds=step.outcome.duration_ms)
+        tables.happen(model, Began(replace(step.intent, step_seq=number), began))
+        tables.happen(model, Finished(number, step.ended, step.outcome, by_time=True))
+
+
+def executed_by(holder: Holder) -> str:
+    """Give the words under which the history names a process."""
+    return f"{holder.user}@{holder.host}"
+
+
+def _owns(tables: Transaction, step: StoredStep) -> bool:
+    held, _ = tables.lease(step.target)
+    return held is not None and (held.run, held.token) == (step.intent.run, step.lease_token)
+
+
+def _require_owned(tables: Transaction, step: StoredStep) -> None:
+    name = step.intent.step
+    if step.status is not Status.RUNNING or not _owns(tables, step):
+        raise LeaseLostError(
+            "lease-lost",
+            f"step {name} no longer owns {step.target}: its lease lapsed or was dropped",
+            hint="penstock recover finds out what became of the step",
+        )
+
+
+def _release_after(tables: Transaction, step: StoredStep) -> None:
+    """Free the step's target unless it is not its lease, or another step still writes it."""
+    busy = any(
+        (other.target, other.intent.run) == (step.target, step.intent.run)
+        for other in tables.running()
+    )
+    if _owns(tables, step) and not busy:
+        tables.put_lease(step.target, None)

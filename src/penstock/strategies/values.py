@@ -1,0 +1,288 @@
+"""Values of any type as SQL: compared, converted, and hashed with their row.
+
+Comparing is exact: NULL equals NULL, maps are sets, at any depth.
+
+The row hash is one function, for history tables that store it and for sources that bring it: the
+SHA-256 of a text that no two different rows share. Session time zone, ANSI mode, order of columns,
+scale of decimals, width of integers and order of map entries do not change it. The text is
+described in docs/history.md; changing it makes every stored hash differ once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from penstock.core.columns.schema import Column
+from penstock.core.columns.types import (
+    ArrayType,
+    ColumnType,
+    Field,
+    MapType,
+    ScalarType,
+    StructType,
+    has_map,
+    merged,
+    parse_type,
+    sql_type,
+)
+from penstock.core.names import literal, quoted
+
+_DECIMAL = re.compile(r"decimal\(\d+,(\d+)\)")
+_EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
+
+
+def same(left: str, right: str, left_type: str, right_type: str | None) -> str:
+    """Give SQL that is true where two expressions are equal and false where they are not.
+
+    Without `right_type` the right side has no such column: it counts as NULL. Numbers are
+    compared in the wider type; a field that only one side has is NULL on the other. Raises
+    ValueError where no type holds both.
+    """
+    if right_type is None:
+        return f"{left} IS NULL"
+    both = parse_type(merged_type(left_type, right_type))
+    one = _shaped(left, parse_type(left_type), both, flat=True)
+    other = _shaped(right, parse_type(right_type), both, flat=True)
+    return f"{one} <=> {other}"
+
+
+def merged_type(first: str, second: str, *, grow: bool = True) -> str:
+    """Give the type that holds both; ValueError if there is none.
+
+    Fields that only `second` has stand last, or are left out without `grow`.
+    """
+    both = merged(parse_type(first), parse_type(second), grow=grow)
+    if both is None:
+        raise ValueError(f"no type holds both {first} and {second}")
+    return str(both)
+
+
+def converted(expression: str, have: str, want: str) -> str:
+    """Give SQL that turns a value of one type into a type that holds it.
+
+    Numbers are cast up, fields that are missing become NULL, fields that `want` lacks are left
+    out; a NULL stays NULL, at any depth. Raises ValueError where values could be lost.
+    """
+    of, to = parse_type(have), parse_type(want)
+    if merged(to, of, grow=False) != to:
+        raise ValueError(f"{want} does not hold every {have}")
+    return _shaped(expression, of, to, flat=False)
+
+
+def cast(value: str, have: ColumnType, want: ColumnType) -> str:
+    """Give SQL that turns `value`, a name or a path, into another type; NULL stays NULL.
+
+    A CAST of structs goes by place and would swap two fields without a word, so structs whose
+    fields stand otherwise are built anew; a field that the value lacks becomes NULL.
+
+    >>> cast("`s`", parse_type("struct<b:int,a:int>"), parse_type("struct<a:int,b:bigint>"))
+    "CASE WHEN `s` IS NOT NULL THEN named_struct('a', `s`.`a`, 'b', CAST(`s`.`b` AS bigint)) END"
+    """
+    return _shaped(value, have, want, flat=False)
+
+
+def null(kind: ColumnType) -> str:
+    """Give NULL of a type."""
+    return f"CAST(NULL AS {sql_type(kind)})"
+
+
+def _shaped(value: str, have: ColumnType, want: ColumnType, *, flat: bool, depth: int = 1) -> str:
+    """Give a value in another type; `flat` puts sorted entries in the place of every map.
+
+    Spark compares no maps. `depth` numbers the variables of lambdas.
+    """
+    stays = not (flat and has_map(want))
+    if stays and have == want:
+        return value
+    if stays and _casts(have, want):
+        return f"CAST({value} AS {sql_type(want)})"
+    each = f"x{depth}"
+    match have, want:
+        case ArrayType(of), ArrayType(to):
+            item = _shaped(each, of, to, flat=flat, depth=depth + 1)
+            return f"transform({value}, {each} -> {item})"
+        case MapType(), MapType():
+            return (_sorted_entries if flat else _map)(value, have, want, depth)
+        case StructType(), StructType():
+            named = []
+            for field in want.fields:
+                if (given := have.find(field.name)) is None:
+                    part = _shaped(null(field.type), field.type, field.type, flat=flat)
+                else:
+                    path = f"{value}.{quoted(given.name)}"
+                    part = _shaped(path, given.type, field.type, flat=flat, depth=depth)
+                named.append(f"{literal(field.name)}, {part}")
+            return f"CASE WHEN {value} IS NOT NULL THEN named_struct({', '.join(named)}) END"
+        case _:
+            return f"CAST({value} AS {sql_type(want)})"
+
+
+def _sorted_entries(value: str, have: MapType, want: MapType, depth: int) -> str:
+    each = f"x{depth}"
+    key = _shaped(f"{each}.key", have.key, want.key, flat=True, depth=depth + 1)
+    inner = _shaped(f"{each}.value", have.value, want.value, flat=True, depth=depth + 1)
+    if (key, inner) == (f"{each}.key", f"{each}.value"):
+        return f"sort_array(map_entries({value}))"
+    return f"sort_array(transform(map_entries({value}), {each} -> struct({key}, {inner})))"
+
+
+def _map(value: str, have: MapType, want: MapType, depth: int) -> str:
+    key = _shaped(f"k{depth}", have.key, want.key, flat=False, depth=depth + 1)
+    inner = _shaped(f"v{depth}", have.value, want.value, flat=False, depth=depth + 1)
+    if have.key != want.key:
+        value = f"transform_keys({value}, (k{depth}, v{depth}) -> {key})"
+    if have.value != want.value:
+        value = f"transform_values({value}, (k{depth}, v{depth}) -> {inner})"
+    return value
+
+
+def _casts(have: ColumnType, want: ColumnType) -> bool:
+    """Whether a CAST does it: the parts are the same, in the same order."""
+    match have, want:
+        case ScalarType(), ScalarType():
+            return True
+        case ArrayType(of), ArrayType(to):
+            return _casts(of, to)
+        case MapType(), MapType():
+            return _casts(have.key, want.key) and _casts(have.value, want.value)
+        case StructType(), StructType():
+            names = [[each.name.lower() for each in kind.fields] for kind in (have, want)]
+            pairs = zip(have.fields, want.fields, strict=False)
+            return names[0] == names[1] and all(_casts(of.type, to.type) for of, to in pairs)
+        case _:
+            return False
+
+
+def row_hash(columns: Sequence[Column], prefix: str = "") -> str:
+    """Give SQL for the hash of a row: 64 lower-case hex digits, never NULL.
+
+    Columns that are NULL are left out of it. Raises ValueError for a type that has no encoding.
+
+    >>> row_hash([Column("id", "string")], "s.")
+    "sha2(concat_ws('', concat('2:idS', length(s.`id`), ':', s.`id`)), 256)"
+    """
+    return hash_of_values([(column, f"{prefix}{quoted(column.name)}") for column in columns])
+
+
+def hash_of_values(values: Sequence[tuple[Column, str]]) -> str:
+    """Give the same for SQL values that stand for columns, each in the type of its column."""
+    ordered = sorted(values, key=lambda pair: pair[0].name.lower())
+    parts = [_coded(value, parse_type(c.type), _lead(c.name), 1) for c, value in ordered]
+    texts = ", ".join(("''", *parts))
+    return f"sha2(concat_ws({texts}), 256)"
+
+
+def hashes_alike(one: str, other: str) -> bool:
+    """Whether equal values of two types have the same text; of numbers and structs many have.
+
+    A field that only one type has is NULL in the other, and left out.
+    """
+    return _alike(parse_type(one), parse_type(other))
+
+
+def _alike(one: ColumnType, other: ColumnType) -> bool:
+    match one, other:
+        case ScalarType(), ScalarType():
+            return _letter(one.name) == _letter(other.name)
+        case ArrayType(), ArrayType():
+            return _alike(one.element, other.element)
+        case MapType(), MapType():
+            return _alike(one.key, other.key) and _alike(one.value, other.value)
+        case StructType(), StructType():
+            pairs = ((field, other.find(field.name)) for field in one.fields)
+            return all(found is None or _alike(field.type, found.type) for field, found in pairs)
+        case _:
+            return False
+
+
+def _lead(name: str) -> str:
+    folded = name.lower()
+    return f"{len(folded)}:{folded}"
+
+
+def _coded(value: str, kind: ColumnType, lead: str, depth: int) -> str:
+    """Give SQL for the text of a value after `lead`; it is NULL where the value is."""
+    match kind:
+        case ScalarType(name):
+            return _scalar(value, name, lead)
+        case ArrayType(element):
+            each = f"x{depth}"
+            items = f"transform({value}, {each} -> {_coded(each, element, '', depth + 1)})"
+            text = f"array_join({items}, '', 'N')"
+            return f"concat({literal(lead + 'A')}, size({value}), ':', {text})"
+        case MapType():
+            text = f"array_join(sort_array({_coded_entries(value, kind, depth)}), '')"
+            return f"concat({literal(lead + 'M')}, size({value}), ':', {text})"
+        case StructType(fields):
+            return _struct(value, fields, lead, depth)
+
+
+def _struct(value: str, fields: Sequence[Field], lead: str, depth: int) -> str:
+    """Encode a struct as a row is: fields by name, without those that are NULL.
+
+    So a field that comes later, or stands elsewhere, changes no hash (docs/decisions/0007).
+    """
+    ordered = sorted(fields, key=lambda field: field.name.lower())
+    names = [f"{value}.{quoted(field.name)}" for field in ordered]
+    pairs = zip(names, ordered, strict=True)
+    coded = [_coded(name, field.type, _lead(field.name), depth) for name, field in pairs]
+    count = " + ".join(f"CAST({name} IS NOT NULL AS INT)" for name in names) or "0"
+    texts = [literal(f"{lead}R"), count, "':'", *(f"coalesce({each}, '')" for each in coded)]
+    return f"CASE WHEN {value} IS NOT NULL THEN concat({', '.join(texts)}) END"
+
+
+def _coded_entries(value: str, kind: MapType, depth: int) -> str:
+    """Sorting whole entries sorts by key: no encoded key begins with another."""
+    each = f"x{depth}"
+    key = _coded(f"{each}.key", kind.key, "", depth + 1)
+    inner = _coded(f"{each}.value", kind.value, "", depth + 1)
+    return f"transform(map_entries({value}), {each} -> concat({key}, coalesce({inner}, 'N')))"
+
+
+def _scalar(value: str, name: str, lead: str) -> str:
+    start = literal(f"{lead}{_letter(name)}")
+    match _letter(name):
+        case "B":
+            return f"concat({start}, CAST({value} AS INT))"
+        case "D":
+            decimal = _DECIMAL.fullmatch(name)
+            places = int(decimal[1]) if decimal else 0
+            # CAST writes small decimals with an exponent, outside ANSI mode.
+            plain = f"format_number({value}, '0.{'#' * places}')"
+            text = plain if places else f"CAST({value} AS STRING)"
+        case "F":
+            # As the JVM prints it; adding zero turns -0.0 into 0.0. Java before 19 prints some
+            # doubles, mostly whole ones above 1e16, with a digit more than needed.
+            text = f"CAST(0D + {value} AS STRING)"
+        case "S":
+            text = value
+        case "X":
+            text = f"hex({value})"
+        case "d":
+            return f"concat({start}, unix_date({value}), ';')"
+        case "t":
+            return f"concat({start}, unix_micros({value}), ';')"
+        case "n":
+            # Through an interval: a cast to TIMESTAMP would ask the session's zone.
+            seconds = f"CAST(CAST({value} - {_EPOCH} AS INTERVAL SECOND) AS DECIMAL(19,6))"
+            return f"concat({start}, CAST(1000000 * {seconds} AS BIGINT), ';')"
+        case _:
+            raise ValueError(f"a value of type {name} has no row hash")
+    return f"concat({start}, length({text}), ':', {text})"
+
+
+def _letter(name: str) -> str:
+    return _LETTERS.get(name.partition("(")[0], "")
+
+
+_LETTERS = {
+    "boolean": "B",
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint", "decimal"), "D"),
+    **dict.fromkeys(("float", "double"), "F"),
+    **dict.fromkeys(("string", "varchar", "char"), "S"),
+    "binary": "X",
+    "date": "d",
+    "timestamp": "t",
+    "timestamp_ntz": "n",
+}

@@ -1,0 +1,48 @@
+import pytest
+
+from penstock.core.columns.types import ScalarType
+from penstock.core.names import InputKind, InputName
+from penstock.project.unit_tests.casting import inferred
+from penstock.project.unit_tests.definition import Cell
+from penstock.project.unit_tests.nodes import read_nodes
+
+
+def cells(text: str) -> list[Cell]:
+    node, _ = read_nodes("t.yml", text)
+    return list(node.items)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("[1, ~]", "bigint"),
+        ("[1, 0.5]", "double"),
+        ("[true]", "boolean"),
+        ("[2024-01-01]", "date"),
+        ("[2024-01-01, 2024-01-01 10:00:00]", "timestamp"),
+        ("['1']", "string"),
+        ("[1, a]", "string"),
+        ("[[1], [], [2.5]]", "array<double>"),
+        ("[{a: 1}, {b: x}]", "struct<a:bigint,b:string>"),
+        ("[~]", "None"),
+        ("[[]]", "None"),
+    ],
+)
+def test_values_tell_a_type_where_nothing_else_does(text, kind) -> None:
+    assert str(inferred(cells(text))) == kind
+
+
+def test_declared_types_of_sources_and_models_are_known(load) -> None:
+    loaded = load(
+        """\
+        unit_tests:
+          - name: a
+            model: users
+            given: {inputs: {RAW.Users: {rows: [{ID: 1}]}}}
+            expect: {rows: [{id: 1}]}
+        """
+    )
+
+    table = loaded.tests[0].runs[0].given.inputs[InputName(InputKind.SOURCE, "raw.users")]
+    assert table.names == ("ID",)
+    assert table.type_of("Id") == ScalarType("tinyint")
