@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-from penstock.app.observation.inputs import source_read, tombstones_of
 from penstock.app.observation.observe import ObservedTables, pin_source
-=======
-from penstock.app.preparing.run_context import tombstones_of
->>>>>>> in
+from penstock.app.preparing.run_context import source_read, tombstones_of
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError, UsageError
 from penstock.core.names import InputKind, InputName
@@ -59,8 +55,8 @@ def _read(services: Services, name: InputName) -> Read:
 
 
 def _unknown(project: Project, name: InputName) -> UsageError:
-    names = (*project.models, *project.seeds)
-    built = [str(each.table) for each in (*project.models.values(), *project.seeds.values())]
-    known = (*names, *built, *project.sources)
-    hint = did_you_mean(name.name, known) or f"there are: {some_of(built)}"
+    models = {each.name: str(each.table) for each in project.models.values()}
+    models |= {each.name: str(each.table) for each in project.seeds.values()}
+    known = (*models, *models.values(), *project.sources)
+    hint = did_you_mean(name.name, known) or f"there are: {some_of(models.values())}"
     return UsageError("unknown-table", f"no model, seed or source is called {name}", hint=hint)
