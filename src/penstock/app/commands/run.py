@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -126,6 +126,7 @@ class Runner:
     _interrupted: bool = False
     _holds: bool = False
     _spark_died: bool = False
+    _results: list[ModelResult] = field(default_factory=list)
     _steps: dict[str, Step] = field(init=False)
     _context: Context = field(init=False)
 
@@ -140,7 +141,6 @@ class Runner:
         if self._steps:
             services.engine.require()
         self.planned.project_state.detection.log_reader.keep()
-        results: list[ModelResult] = []
         status = Status.FAILED
         record = services.run_record(
             report.run_id, report.command, report.run_timestamp, request.arguments
@@ -150,8 +150,8 @@ class Runner:
         try:
             with beating(services.writing.leases, report.run_id, beat):
                 self.tell(RunStarted(report.run_id, self.planned.plan))
-                self._collect(results)
-            if all(result.ok for result in results):
+                self._collect()
+            if all(result.ok for result in self._results):
                 status = Status.SUCCESS
         except KeyboardInterrupt:
             self._interrupted = True
@@ -162,7 +162,7 @@ class Runner:
         of_log = warnings_of(Path(services.written_log)) if services.written_log else ()
         report = replace(
             report,
-            results=self._in_order(results),
+            results=self._in_order(),
             notes=(*report.notes, *notes, *of_log),
             interrupted=self._interrupted,
             log_path=services.written_log,
@@ -182,19 +182,18 @@ class Runner:
             return (error.render(),)
         return ()
 
-    def _collect(self, results: list[ModelResult]) -> None:
+    def _collect(self) -> None:
         plan, settled = self.planned.plan, self.planned.settled
         models = self.services.project.models
         for blocked in plan.blocked:
             result = ModelResult.of(models[blocked.model], "failed", blocked.error.code)
-            self._end(results, replace(result, error=blocked.error))
+            self._end(replace(result, error=blocked.error))
         nodes = []
         for s in plan.steps:  # what it reads may have failed before it without being in the plan
             above = parents_of(self.services.project, models[s.model])
             unsettled = (name for name in above if name in settled.failed)
             nodes.append(Node(s.key, (*s.upstream, *unsettled), not s.grid.is_whole, s.later_than))
-        for result in settled.results:
-            self._end(results, result)
+        self._end(*settled.results)
         bad = {blocked.model for blocked in plan.blocked}
         self._context.failed.update(dict.fromkeys(bad, EVERYTHING))
         self._context.failed.update(settled.failed)
@@ -204,22 +203,21 @@ class Runner:
         schedule = Schedule(nodes, work, threads, bad)
         try:
             for found in schedule.results(fail_fast=self.request.fail_fast):
-                for result in found:
-                    self._end(results, result)
+                self._end(*found)
         except BaseException as error:  # a bug too: no step may go on behind a run that ended
             if isinstance(error, KeyboardInterrupt):
                 self._interrupted = True
                 self.services.engine.cancel()
             self._holds = True  # until the last statement has ended
             for found in schedule.stop():
-                for result in found:
-                    self._end(results, result)
+                self._end(*found)
             self._holds = False
             raise
 
-    def _end(self, results: list[ModelResult], result: ModelResult) -> None:
-        results.append(result)
-        self.tell(StepEnded(result))
+    def _end(self, *results: ModelResult) -> None:
+        for result in results:
+            self._results.append(result)
+            self.tell(StepEnded(result))
 
     def _do(self, key: str) -> tuple[ModelResult, ...]:
         if self._spark_died:  # a new JVM could not know whether the old one's statement still runs
@@ -267,8 +265,7 @@ class Runner:
         return found
 
     def _of_step(self, step: Step, status: str, reason: str) -> ModelResult:
-        result = ModelResult.of(self.services.project.models[step.model], status, reason)
-        return replace(result, partitions=step.keys, count=step.count, trigger=step.trigger)
+        return ModelResult.of(self.services.project.models[step.model], status, reason, step)
 
     def _attempt(self, step: Step, result: ModelResult, held: Ahead | None) -> ModelResult:
         """Do a step; plan it anew, and look ahead anew, when another of its target came between."""
@@ -333,7 +330,7 @@ class Runner:
         reason = f"upstream {because.partition(' ')[0]} failed" if because else stopped
         return (self._of_step(step, "skipped", reason),)
 
-    def _in_order(self, results: Sequence[ModelResult]) -> tuple[ModelResult, ...]:
+    def _in_order(self) -> tuple[ModelResult, ...]:
         """Give models in the order of the plan, and the steps of each in that of its partitions.
 
         Views that only their readers have looked at come first.
@@ -341,10 +338,10 @@ class Runner:
         settled = (result.name for result in self.planned.settled.results)
         planned = (step.model for step in self.planned.plan.steps)
         known = dict.fromkeys((*self.planned.names, *planned, *settled))
-        order = dict.fromkeys((*(r.name for r in results if r.name not in known), *known))
         by_name: dict[str, list[ModelResult]] = {}
-        reported = {result.name for result in results}
-        current = _unchanged(self.services, self.planned)
-        for result in (*results, *(each for each in current if each.name not in reported)):
+        for result in self._results:
             by_name.setdefault(result.name, []).append(result)
+        order = dict.fromkeys((*(name for name in by_name if name not in known), *known))
+        for result in _unchanged(self.services, self.planned):
+            by_name.setdefault(result.name, [result])
         return tuple(result for name in order for result in by_name.get(name, ()))

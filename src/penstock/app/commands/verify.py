@@ -101,10 +101,8 @@ def facts_of(services: Services, model: Model) -> TableFacts:
     uri = services.project.uri_of(model.table)
     facts = services.log.facts(uri)
     if facts is None:
-        sentence, hint = (
-            f"{model.name} has no table at {uri}",
-            f"penstock snapshot run --select {model.name}",
-        )
+        sentence = f"{model.name} has no table at {uri}"
+        hint = f"penstock snapshot run --select {model.name}"
         raise TableError("not-built-yet", sentence, where=model.where, hint=hint)
     return facts
 
