@@ -179,20 +179,18 @@ def _restore(
         wait_seconds=request.wait,
         triggered_by="rollback",
     )
-    run = services.run_record(run_id, "rollback", project_state.run_timestamp, request.arguments)
+    run = services.run_record(run_id, "rollback", context.run_timestamp, request.arguments)
     with on_record(services, run) as succeeded:
-        committed = on_worker(services, lambda: _commit(services, context, project_state, back))
+        committed = on_worker(services, lambda: _commit(services, context, back))
         succeeded()
     return committed
 
 
-def _commit(
-    services: Services, context: Context, project_state: ProjectState, back: _Back
-) -> int | None:
+def _commit(services: Services, context: Context, back: _Back) -> int | None:
     model = back.model
-    uri = project_state.project.uri_of(model.table)
+    uri = context.project.uri_of(model.table)
     head = services.log.head(uri)
-    record = project_state.records.get(model.name)
+    record = context.records.get(model.name)
     made = record.fingerprint if record and record.fingerprint else Fingerprint("", "")
     intent = Intent(
         step=services.clock.new_id(),
@@ -203,8 +201,8 @@ def _commit(
         kind=StepKind.ROLLBACK,
         strategy=model.strategy_name,
         reason=f"rollback to before {back.step.intent.step}",
-        triggered_by="rollback",
-        run_timestamp=project_state.run_timestamp,
+        triggered_by=context.triggered_by,
+        run_timestamp=context.run_timestamp,
         fingerprint=made,
         partitions=write_ranges(model.grid, back.partitions),
         grid=model.grid,

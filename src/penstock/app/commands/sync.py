@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
@@ -225,10 +226,10 @@ def _cascade(
 
 
 def _preview(services: Services, request: AnySync, planned: Planned) -> SyncPreview:
-    counts: dict[str, int] = {}
+    counts = Counter[str]()
     for step in planned.plan.steps:
         if step.trigger == "cascade":
-            counts[step.model] = counts.get(step.model, 0) + step.count
+            counts[step.model] += step.count
     steps = {step.model for step in planned.plan.steps}
     return SyncPreview(
         drifted=drifted_of(planned),
