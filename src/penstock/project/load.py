@@ -26,12 +26,7 @@ from penstock.project.files.references import (
 from penstock.project.files.values import did_you_mean, mapping_of, text_of
 from penstock.project.first_pass import FirstPass
 from penstock.project.input_ranges.mappings import map_inputs
-from penstock.project.models import (
-    SNAPSHOTS,
-    cycle_findings,
-    draft,
-    model_of,
-)
+from penstock.project.models import SNAPSHOTS, cycle_findings, draft, model_of
 from penstock.project.settings.project import (
     Settings,
     YamlEntry,
@@ -104,7 +99,7 @@ def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectPart
     described = [file for file in read if file.path not in gathered.parts]
     yaml_files = [(file, mapping_of(first.filled(file.path))) for file in described]
     others = gathered.parts.union(*(file.named for file in described))
-    contents = first.model_contents([path for path in found.sql if path not in others])
+    contents = [c for path in found.sql if path not in others and (c := first.content(path))]
     contents += [query for file in described for query in queries_of(file)]
     sql_files = first.sql_files(contents, found.macros, render_context)
     # SQL that the checks of a header name is no model: nobody knew before the header was read

@@ -21,13 +21,9 @@ from penstock.core.names import (
 from penstock.core.strategy import Layout, OnSchemaChange, Strategy
 from penstock.project.files.parsed import SqlFile
 from penstock.project.files.references import check_name, model_name
-from penstock.project.files.values import Path, Plain, digest, is_true, mapping_of, texts_of
+from penstock.project.files.values import Plain, digest, is_true, mapping_of, texts_of
 from penstock.project.settings.check_keys import CHECK_KEYS
-from penstock.project.settings.config import (
-    lift,
-    merged,
-    shown_config,
-)
+from penstock.project.settings.config import lift, merged, shown_config
 from penstock.project.settings.project import Settings, YamlEntry, column_docs, defaults_for
 from penstock.project.settings.snapshot import check_outputs
 from penstock.project.settings.strategy import (
@@ -116,14 +112,14 @@ def _config(
 ) -> StrategyConfig:
     header_at = Location(file.path, file.config_line)
 
-    def header_place(path: Path) -> Location:
+    def header_place(*path: str) -> Location:
         return Location(file.path, line_of(file.key_lines, path, file.config_line))
 
-    def beside_place(path: Path) -> Location:
+    def beside_place(*path: str) -> Location:
         return entry.file.key_place(*entry.path, "config", *path) if entry else header_at
 
     layers = defaults_for(settings.defaults, file.path, settings.folders)
-    lowest = [lift(layer, lambda _: header_at).values for layer in layers]
+    lowest = [lift(layer, lambda *_: header_at).values for layer in layers]
     beside = lift(_beside(entry.tree) if entry else {}, beside_place)
     said = {key: value for key, value in file.config.items() if key not in CHECK_KEYS}
     header = lift(said, header_place)
@@ -137,7 +133,7 @@ def _config(
     if values.get("materialized") == "snapshot":
         columns = merged([{_SYSTEM: settings.system_columns}, values])[_SYSTEM]
         values |= {_SYSTEM: columns} if columns else {}
-    where = header_at if file.config or not entry else beside_place(())
+    where = header_at if file.config or not entry else beside_place()
     described = entry.tree.get("columns") if entry else None
     docs = column_docs(values.get("columns") if described is None else described)
     findings = [*beside.findings, *header.findings]

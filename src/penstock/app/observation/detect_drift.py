@@ -81,7 +81,7 @@ class DriftDetection:
         """Give the canonical checksum of a recorded SQL as today's parser makes it."""
         if fingerprint.sql not in self._meanings:
             from penstock.project.files.values import digest
-            from penstock.project.first_pass import canonical_of
+            from penstock.project.sql.canonical import canonical_of
 
             text = self.services.reading.records.text(fingerprint.sql)
             found = fingerprint.canonical if text is None else digest(canonical_of(text))

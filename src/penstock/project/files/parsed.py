@@ -194,6 +194,10 @@ class YamlFile:
         found = self.keys.get(place_key(path))
         return Location(self.path, *found) if found else self.place(*path)
 
+    def spot(self, path: Path, key: bool) -> Location:  # noqa: FBT001  the key or the value
+        """Give where a value stands, or its key."""
+        return (self.key_place if key else self.place)(*path)
+
 
 def place_key(path: Path) -> str:
     """Write the path of a node as one text."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from penstock.core.checks import TYPES
 from penstock.core.findings import Location
 from penstock.project.files.cache import packed, unpacked
-from penstock.project.files.nodes import Keys
+from penstock.project.files.nodes import Keys, YamlNode, node_of
 from penstock.project.files.parsed import YamlFile, place_key
 from penstock.project.files.references import is_outside, is_path, path_from
 from penstock.project.files.values import Path, Plain, list_of, mapping_of
@@ -24,8 +24,6 @@ _ALIASES = {"column": "columns", "field": "fields", "source": "query"}
 CHECK_KEYS = (*WITH_CHECKS, "on_failure")
 """The settings of a model that say something of its checks."""
 TESTS = ("tests", "data_tests")
-_QUERIES = ("sql", "query", "source")
-Spots = Mapping[str, tuple[int, int]]
 _KEPT = (*WITH_CHECKS, "columns", "config")
 
 
@@ -112,41 +110,19 @@ def without_checks(file: YamlFile) -> YamlFile:
     return replace(file, tree=tree, checks=texts, named=tuple(named))
 
 
-def is_kept_spot(key: str) -> bool:
-    """Whether a place is of a check, so that the file itself need not know it."""
-    parts = key.split("\n")
-    return any(part in (*CHECK_KEYS, *TESTS) for part in parts[2:])
-
-
-def checks_at(
-    file: YamlFile, at: Path, filled: Callable[[Plain], Plain]
-) -> tuple[Plain, Callable[[Path, bool], Location]] | None:
-    """Give the checks of an entry with a function that knows their places; None without any.
-
-    `filled` puts the environment's values in.
-    """
-    below = place_key(at)
-    text = file.checks.get(below)
-    if text is None:
-        return None
-    tree, *spots = json.loads(unpacked(text))
-
-    def place(path: Path, key: bool) -> Location:  # noqa: FBT001  as `Places` says
-        for depth in range(len(path), -1, -1):
-            known = spots[1] if key and depth == len(path) else spots[0]
-            found = known.get(place_key(path[:depth]))
-            if found:
-                return Location(file.path, *found)
-        return file.place(*at)
-
-    return (filled(tree) if file.reads else tree), place
+def checks_at(file: YamlFile, at: Path, filled: Callable[[Plain], Plain]) -> YamlNode:
+    """Give the checks of an entry that has some; `filled` puts the environment's values in."""
+    tree, places, keys = json.loads(unpacked(file.checks[place_key(at)]))
+    around = file.place(*at)
+    own = YamlFile(file.path, places={"": (around.line, around.column), **places}, keys=keys)
+    return node_of(filled(tree) if file.reads else tree, own.spot)
 
 
 def named_in(path: str, tree: Plain) -> Iterator[str]:
     """Give the SQL files that the checks of a file name."""
     if isinstance(tree, Mapping):
         for key, value in tree.items():
-            if key in _QUERIES and isinstance(value, str) and is_path(value):
+            if key in ("sql", "query", "source") and isinstance(value, str) and is_path(value):
                 found = path_from(Location(path), value)
                 if not is_outside(found):
                     yield found
@@ -174,7 +150,7 @@ def _split(entry: Mapping[str, Plain]) -> tuple[dict[str, Plain], dict[str, Plai
     return rest, checks
 
 
-def _below(above: str, spots: Spots) -> dict[str, tuple[int, int]]:
+def _below(above: str, spots: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
     start = f"{above}\n"
     inside = ((key.removeprefix(start), at) for key, at in spots.items() if key.startswith(start))
     return {key: at for key, at in inside if key.partition("\n")[0] in _KEPT}
