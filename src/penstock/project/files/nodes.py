@@ -256,11 +256,7 @@ def open_section(node: YamlNode, keys: Keys, above: str, findings: list[Finding]
 
 
 def as_date(text: str) -> dt.date | None:
-    """Read a date as YAML writes it.
-
-    >>> as_date("2024-03-01"), as_date("2024-3-1")
-    (datetime.date(2024, 3, 1), None)
-    """
+    """Read a date as YAML writes it, 2024-03-01; None for anything else."""
     try:
         return dt.date.fromisoformat(text) if _DATE.fullmatch(text) else None
     except ValueError:

@@ -161,11 +161,7 @@ class _Resolver:
 
 
 def path_from(where: Location, written: str) -> str:
-    """Give a path that a file names, seen from the project's root.
-
-    >>> path_from(Location("models/a/m.yaml"), "../s.yaml")
-    'models/s.yaml'
-    """
+    """Give a path that a file names, seen from the project's root."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(where.path), written))
 
 
@@ -312,11 +308,7 @@ def decode(content: Content, findings: list[Finding]) -> str | None:
 
 
 def model_name(path: str) -> str:
-    """Give the name of a model by its file: all before the first dot.
-
-    >>> model_name("models/staging/users_clean.ff.sql")
-    'users_clean'
-    """
+    """Give the name of a model by its file: all before the first dot."""
     return PurePosixPath(path).name.partition(".")[0]
 
 

@@ -52,11 +52,7 @@ KEYS: Mapping[str, Keys] = {
 
 
 def canonical(key: str) -> str:
-    """Give the one name of a key of any type.
-
-    >>> canonical("column"), canonical("source"), canonical("min")
-    ('columns', 'query', 'min')
-    """
+    """Give the one name of a key of any type: `column` is `columns`."""
     return _ALIASES.get(key, key)
 
 
