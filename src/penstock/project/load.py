@@ -71,7 +71,7 @@ def load_project(
     bad = check_name("project", settings.name, document.place("name"))
     findings = [*first.findings, *parts.findings, *document.misfits, *([bad] if bad else [])]
     everything = tuple(sorted(set(findings)))
-    if document.tree is None:
+    if document.tree is None:  # nobody knows which variables it has
         everything = tuple(each for each in everything if each.code != "missing-var")
     if any(finding.is_error for finding in everything):
         raise ProjectError(everything)
@@ -150,7 +150,7 @@ def _assembled(parts: ProjectParts, seed_files: Sequence[str]) -> Project:
 
 
 def _read_drafts(parts: ProjectParts) -> dict[str, YamlEntry]:
-    """Give what YAML says of models that no file is of."""
+    """Read every model; give what YAML says of those that no file is of."""
     documented = _documented(parts, "models")
     for path, file in parts.sql.items():
         if path != file.path:
@@ -183,10 +183,8 @@ def _check_documented(parts: ProjectParts, documented: Mapping[str, YamlEntry]) 
     for name, entry in documented.items():
         code, hint = "unknown-model", did_you_mean(name, known)
         if name in known:
-            code, sentence = (
-                "duplicate-key",
-                f"{name!r} is described here and in {known[name].place}",
-            )
+            code = "duplicate-key"
+            sentence = f"{name!r} is described here and in {known[name].place}"
             hint = "a snapshot of YAML says everything in its own entry"
         elif mapping_of(entry.tree.get("config")).get("materialized") == "snapshot":
             sentence = f"snapshot {name!r} has no query"
@@ -271,8 +269,7 @@ def _linked_models(parts: ProjectParts, resolver: NameResolver) -> dict[str, Mod
             models[name] = replace(model, immutable=is_immutable)
     paths = {d.name: d.file.path for d in parts.drafts}
     paths |= {item.name: item.draft.path for item in parts.versioned}
-    edges = {name: each.parents for name, each in built.items()}
-    parts.findings += cycle_findings(edges, paths)
+    parts.findings += cycle_findings({n: each.parents for n, each in built.items()}, paths)
     return models
 
 

@@ -48,10 +48,9 @@ _SYSTEM = "system_columns"
 
 @dataclass(slots=True)
 class Draft:
-    """One model: its file, its settings, its table with and without the schema prefix.
+    """One model. `stem` is another name for ref(): that of its file without .sql.
 
-    `stem` is another name by which ref() may call it: that of its file without .sql. `entry` is
-    what a YAML file says of it.
+    `written` is its table without the schema prefix, `entry` what a YAML file says of it.
     """
 
     name: str
@@ -251,10 +250,7 @@ def _with_version(model: Model, text: str, built: Built) -> Model:
 def cycle_findings(
     edges: Mapping[str, Mapping[str, int]], paths: Mapping[str, str]
 ) -> list[Finding]:
-    """Report one cycle, if there is any, with the place of every reference.
-
-    Arrows point from a model to the one that reads it, as `penstock graph` draws them.
-    """
+    """Report one cycle, if there is any; arrows point to the reader, as `penstock graph` has it."""
     cycle = find_cycle(edges)
     if not cycle:
         return []

@@ -24,10 +24,9 @@ _ABSENT = ("entity", "group", "connection", "connectiongroup")
 
 @dataclass(frozen=True, slots=True)
 class SelectorTerm:
-    """One selector: a method with a value, and which neighbours come along.
+    """One selector: a method with a value, and how far parents and children come along.
 
-    `up` and `down` are how far parents and children come along: None not at all, "" without limit.
-    `whole_build` is `@`: children and all that those need.
+    None is not at all, "" without limit. `whole_build` is `@`: children and all that those need.
     """
 
     text: str
@@ -53,11 +52,8 @@ def parse_terms(value: str) -> list[list[SelectorTerm]]:
 def _term(text: str) -> SelectorTerm:
     found = _TERM.fullmatch(text)
     if found is None or (found["at"] and found["up"] is not None):
-        raise SelectorError(
-            "bad-selector",
-            f"{text!r} is no selector",
-            hint="for example name, +name, name+1, @name, tag:daily, path:models/staging",
-        )
+        hint = "for example name, +name, name+1, @name, tag:daily, path:models/staging"
+        raise SelectorError("bad-selector", f"{text!r} is no selector", hint=hint)
     method, value = found["method"] or "", found["value"]
     return SelectorTerm(text, method, value, found["up"], found["down"], bool(found["at"]))
 
@@ -86,8 +82,12 @@ def _find(project: Project, known: Known, term: SelectorTerm) -> set[str]:
     models, method = project.models, term.method
     if method in _WORDS:
         words = {name: [*_WORDS[method](model, known)] for name, model in models.items()}
-        is_drift = (method, term.value) == ("state", "drifted")
-        return _drifted(words) if is_drift else _among(term, method, words)
+        if (method, term.value) != ("state", "drifted"):
+            return _among(term, method, words)
+        drifted = {name for name, now in words.items() if {*now} - {"current"}}
+        if not drifted:
+            raise SelectorError("no-match", "no model has drifted")
+        return drifted
     match method:
         case "" | "fqn" if "/" not in term.value:
             found = {n for n, m in models.items() if _is_named(m, term.value, project.name)}
@@ -129,13 +129,6 @@ def _by_source(project: Project, term: SelectorTerm) -> set[str]:
     return found
 
 
-def _drifted(states: Mapping[str, Iterable[str]]) -> set[str]:
-    found = {name for name, now in states.items() if {*now} - {"current"}}
-    if not found:
-        raise SelectorError("no-match", "no model has drifted")
-    return found
-
-
 def _by_config(models: Mapping[str, Model], term: SelectorTerm) -> set[str]:
     key = term.method.removeprefix("config.")
     said = {name: model.config[key] for name, model in models.items() if key in model.config}
@@ -150,20 +143,16 @@ def _among(term: SelectorTerm, what: str, words: Mapping[str, Iterable[str]]) ->
     if found:
         return found
     existing = {word for own in words.values() for word in own}
-    near = did_you_mean(term.value, existing)
     there = f"there are: {some_of(existing)}" if existing else "no model has any"
-    raise SelectorError(
-        "no-match", f"no model has {what} {term.value!r}; {there}", hint=near or "penstock list"
-    )
+    sentence = f"no model has {what} {term.value!r}; {there}"
+    hint = did_you_mean(term.value, existing) or "penstock list"
+    raise SelectorError("no-match", sentence, hint=hint)
 
 
 def _nothing(term: SelectorTerm, what: str, known: Iterable[str]) -> set[str]:
     names = set(known)
-    raise SelectorError(
-        "no-match",
-        f"{term.text!r} matches no {what}",
-        hint=did_you_mean(term.value, names) or f"there are: {some_of(names)}",
-    )
+    hint = did_you_mean(term.value, names) or f"there are: {some_of(names)}"
+    raise SelectorError("no-match", f"{term.text!r} matches no {what}", hint=hint)
 
 
 def _is_named(model: Model, wanted: str, project: str) -> bool:
@@ -197,12 +186,9 @@ def select(
     for position, value in enumerate(include):
         found = graph.union(value)
         if position and not chosen & found:
-            names = " ".join(include)
-            raise SelectorError(
-                "empty-selection",
-                "no model is in all of the given --select",
-                hint=f"put the names into one --select: --select {names!r}",
-            )
+            sentence = "no model is in all of the given --select"
+            hint = f"put the names into one --select: --select {' '.join(include)!r}"
+            raise SelectorError("empty-selection", sentence, hint=hint)
         chosen &= found
     left = chosen.difference(*(graph.union(value) for value in exclude))
     if chosen and not left:

@@ -1,7 +1,6 @@
 """The parse cache: one JSON file, kept by content hash, thrown away when anything is odd.
 
-It is the only thing that loading writes. It holds only files that exist, and no value of the
-environment: those are filled in on every load.
+It holds no value of the environment: those are filled in on every load.
 """
 
 from __future__ import annotations
@@ -129,12 +128,7 @@ def unpacked(text: str) -> str:
 
 
 def sound(text: str) -> str:
-    """Give a packed text as it is; raises `ValueError` on damage.
-
-    >>> sound("00000000AAAA")
-    Traceback (most recent call last):
-    ValueError: a packed text is damaged
-    """
+    """Give a packed text as it is; raises `ValueError` on damage."""
     if f"{zlib.crc32(text[_SUM:].encode()):08x}" != text[:_SUM]:
         raise ValueError("a packed text is damaged")
     return text

@@ -28,10 +28,7 @@ VERSIONED = frozenset({"versions", "destination", MERGE})
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a text; whoever read it from a file says where that is.
-
-    `line_offset` counts lines from the first line of the text, which is 0.
-    """
+    """One thing wrong with a text, whose first line is 0; who read it says where the text is."""
 
     code: str
     sentence: str
@@ -67,10 +64,7 @@ def has_error(problems: Sequence[Problem]) -> bool:
 
 
 class RefKind(StrEnum):
-    """What a reference is to: a table, the qualifier of a column, a system column, a condition.
-
-    Or a parameter, whose one name stands without `@`.
-    """
+    """What a reference is to; a parameter's one name stands without `@`."""
 
     REF = "ref"
     SOURCE = "source"
@@ -100,10 +94,7 @@ class TableRef:
 
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
-    """One column of a query: its name, its line, and the volatile functions that make it.
-
-    The name is "" where Spark makes one up.
-    """
+    """One column of a query, "" where Spark makes a name up, and the volatile functions in it."""
 
     name: str
     line: int
@@ -145,10 +136,7 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True)
 class SqlFile:
-    """A model file: its header and its query, once or, with is_incremental(), twice.
-
-    `key_lines` tells where the keys of the header stand.
-    """
+    """A model file: its header with the lines of its keys, its query, two with is_incremental()."""
 
     path: str
     config: Mapping[str, Plain] = field(default_factory=dict)

@@ -18,7 +18,6 @@ from penstock.project.files.parsed import MERGE, REFERENCE, YamlFile, path_of, p
 from penstock.project.files.values import Path, Plain, list_of, mapping_of
 
 _MOST = 200_000
-_RELATIVE = "paths are relative to the file that names them"
 
 
 class TextFiles(Protocol):
@@ -142,7 +141,10 @@ class _Resolver:
             hint = "a file cannot include itself; take one reference out"
             return self.report(where, "include-cycle", loop, hint)
         if not self.files.has(path):
-            sentence, hint = f"there is no file {path}", _RELATIVE
+            sentence, hint = (
+                f"there is no file {path}",
+                "paths are relative to the file that names them",
+            )
             return self.report(where, "include-not-found", sentence, hint)
         if path not in self.into.included:
             self.into.included.append(path)
@@ -257,11 +259,10 @@ def discover(root: FilePath, folders: Mapping[str, Location]) -> Discovery:
         elif name.suffix == ".sql":
             sql += [] if name.name.startswith("_") else [path]
         elif name.suffix not in _PROSE:
-            is_python = name.suffix == ".py"
-            sentence = (
-                "Python models come with a later release" if is_python else "this is no model"
-            )
-            hint = "" if is_python else "models are .sql files, their descriptions .yml files"
+            sentence, hint = "Python models come with a later release", ""
+            if name.suffix != ".py":
+                sentence = "this is no model"
+                hint = "models are .sql files, their descriptions .yml files"
             stray = Finding(Location(path), "stray-file", sentence, hint, Severity.WARNING)
             findings.append(stray)
     seeds = sorted(_walk(root, "seeds"))
