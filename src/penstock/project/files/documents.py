@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 import yaml
 
@@ -18,6 +19,13 @@ _INNER = re.compile(r"file:[ \t]*\S.*|versions\.[^.\s]*\.\w+")
 NODES = 500_000
 """How many nodes a document may unfold to."""
 _MERGE = "tag:yaml.org,2002:merge"
+_LOADER = yaml.SafeLoader("")
+_READERS: Mapping[str, Callable[[yaml.ScalarNode], Plain]] = {
+    "null": _LOADER.construct_yaml_null,
+    "bool": _LOADER.construct_yaml_bool,
+    "int": _LOADER.construct_yaml_int,
+    "float": _LOADER.construct_yaml_float,
+}
 
 
 class ReferenceLoader(yaml.SafeLoader):
@@ -73,24 +81,17 @@ def read_document(path: str, text: str) -> YamlFile:
     return YamlFile(path, None, builder.places, builder.keys, (*builder.findings, broken))
 
 
+@dataclass(slots=True)
 class _TreeBuilder:
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.places: dict[str, tuple[int, int]] = {}
-        self.keys: dict[str, tuple[int, int]] = {}
-        self.findings: list[Finding] = []
-        self._nodes = 0
-        loader = yaml.SafeLoader("")
-        self._readers: Mapping[str, Callable[[yaml.ScalarNode], Plain]] = {
-            "null": loader.construct_yaml_null,
-            "bool": loader.construct_yaml_bool,
-            "int": loader.construct_yaml_int,
-            "float": loader.construct_yaml_float,
-        }
+    path: str
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
+    keys: dict[str, tuple[int, int]] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    nodes: int = 0
 
     def build(self, node: yaml.Node, path: Path, above: tuple[int, ...]) -> Plain:
-        self._nodes += 1
-        if self._nodes > NODES or id(node) in above:
+        self.nodes += 1
+        if self.nodes > NODES or id(node) in above:
             raise _TooManyNodesError
         self.places.setdefault(place_key(path), begins_at(node))
         if isinstance(node, yaml.MappingNode):
@@ -141,7 +142,7 @@ class _TreeBuilder:
         reference = reference_in(node)
         if reference is not None:
             return {REFERENCE: reference}
-        read = self._readers.get(node.tag.rpartition(":")[2])
+        read = _READERS.get(node.tag.rpartition(":")[2])
         with suppress(ValueError):
             return read(node) if read else str(node.value)
         return str(node.value)

@@ -250,8 +250,16 @@ def discover(root: FilePath, folders: Mapping[str, Location]) -> Discovery:
     A folder outside of the project is not read; `folders` tells where each is named.
     """
     findings: list[Finding] = []
-    inside = [folder for folder in folders if _is_inside(root, folder, folders[folder], findings)]
-    sql, yaml = [], []
+    inside, sql, yaml = [], [], []
+    for folder, where in folders.items():
+        pure = PurePosixPath(folder)
+        if pure.is_absolute() or ".." in pure.parts:
+            sentence = f"models: {folder!r} lies outside of the project"
+            findings.append(Finding(where, "path-outside-project", sentence))
+            continue
+        inside.append(folder)
+        if folder != "models" and not (root / folder).is_dir():
+            findings.append(Finding(where, "bad-value", f"models: there is no folder {folder!r}"))
     for path in sorted({path for folder in inside for path in _walk(root, folder)}):
         name = PurePosixPath(path)
         if name.suffix in _YAML:
@@ -328,17 +336,6 @@ def _walk(root: FilePath, folder: str) -> Iterable[str]:
         yield from (f"{shown}/{name}" for name in sorted(names) if not name.startswith("."))
 
 
-def _is_inside(root: FilePath, folder: str, where: Location, findings: list[Finding]) -> bool:
-    pure = PurePosixPath(folder)
-    if pure.is_absolute() or ".." in pure.parts:
-        sentence = f"models: {folder!r} lies outside of the project"
-        findings.append(Finding(where, "path-outside-project", sentence))
-        return False
-    if folder != "models" and not (root / folder).is_dir():
-        findings.append(Finding(where, "bad-value", f"models: there is no folder {folder!r}"))
-    return True
-
-
 def queries_of(file: YamlFile) -> list[Content]:
     """Give the query of every entry that has exactly one, under the key of `entry_key`.
 
@@ -350,17 +347,15 @@ def queries_of(file: YamlFile) -> list[Content]:
         given = [key for key in QUERY_KEYS if entry.get(key) is not None]
         text = entry[given[0]] if len(given) == 1 else ""
         if isinstance(text, str) and text.strip():
-            query = text if given == ["sql"] else _relation(text.strip())
+            table = text.strip()
+            is_sql = "{{" in table or _TABLE.fullmatch(table)
+            relation = f"select * from {table if is_sql else f'{{{{ {table} }}}}'}"
+            query = text if given == ["sql"] else relation
             line = file.place("snapshots", index, given[0]).line
             data = ("\n" * (line - 1) + query).encode("utf-8", "surrogatepass")
             key = entry_key(file, index)
             found.append(Content(key, data, hashlib.sha256(data).hexdigest()))
     return found
-
-
-def _relation(text: str) -> str:
-    is_sql = "{{" in text or _TABLE.fullmatch(text)
-    return f"select * from {text}" if is_sql else f"select * from {{{{ {text} }}}}"
 
 
 def entry_key(file: YamlFile, index: int) -> str:

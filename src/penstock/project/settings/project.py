@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import os
 import re
@@ -123,10 +122,10 @@ def _absolute(path: str, folder: Path) -> str:
 
 def _checks(tree: Mapping[str, Plain]) -> CheckSettings:
     usual = CheckSettings()
-    mode, days, sample = (
-        usual.on_failure,
+    days, sample, mode = (
         number_of(tree.get("quarantine_days")),
         tree.get("sample"),
+        usual.on_failure,
     )
     with suppress(ValueError):
         mode = OnFailure(text_of(tree.get("on_failure")).lower() or mode)
@@ -216,14 +215,9 @@ def _freshness(table: Mapping[str, Plain], source: Mapping[str, Plain]) -> Sourc
     column = text_of(asked.get("column") or loaded_at)
     if not asked or not column:
         return None
-    warn, error = (_age(asked.get(key)) for key in ("warn_after", "error_after"))
-    return SourceFreshness(column, warn, error)
-
-
-def _age(value: Plain) -> dt.timedelta | None:
-    if isinstance(value, Mapping):
-        value = f"{text_of(value.get('count'))} {text_of(value.get('period'))}"
-    return duration_of(value)
+    ages = [asked.get(key) for key in ("warn_after", "error_after")]
+    texts = [f"{a.get('count')} {a.get('period')}" if isinstance(a, Mapping) else a for a in ages]
+    return SourceFreshness(column, *map(duration_of, texts))
 
 
 def column_docs(tree: Plain) -> tuple[ColumnDoc, ...]:

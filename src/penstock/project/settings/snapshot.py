@@ -26,10 +26,7 @@ from penstock.project.files.values import (
 from penstock.project.settings.config import NESTED, OF_SNAPSHOTS, Config
 
 SETTINGS = (NESTED, *OF_SNAPSHOTS)
-_IDLE = {
-    "timestamp": ("check_cols",),
-    "check": ("updated_at", "compare_rows", "null_updated_at"),
-}
+_IDLE = {"timestamp": ("check_cols",), "check": ("updated_at", "compare_rows", "null_updated_at")}
 
 
 def snapshot_of(config: Config) -> HistorySettings:
@@ -64,10 +61,8 @@ def snapshot_of(config: Config) -> HistorySettings:
 def system_columns_of(config: Config) -> SystemColumns:
     """Give the names of the columns that penstock adds."""
     given = mapping_of(config.settings.get("system_columns"))
-    prefix = given.get("prefix")
-    return SystemColumns.named(
-        "_ps_" if prefix is None else text_of(prefix), text_of(given.get("case")) or "snake"
-    )
+    prefix = "_ps_" if given.get("prefix") is None else text_of(given["prefix"])
+    return SystemColumns.named(prefix, text_of(given.get("case")) or "snake")
 
 
 def is_meant_as_snapshot(config: Config) -> bool:
@@ -77,12 +72,9 @@ def is_meant_as_snapshot(config: Config) -> bool:
     if not own or nearest("materialized", _unknown(config)):
         return False
     first = min(own, key=lambda key: (config.own[key], SETTINGS.index(key)))
-    config.report(
-        first,
-        "snapshot-settings-without-snapshot",
-        f"{first} is a setting of snapshots, and {config.name!r} is none",
-        "add materialized='snapshot', or take it out",
-    )
+    sentence = f"{first} is a setting of snapshots, and {config.name!r} is none"
+    hint = "add materialized='snapshot', or take it out"
+    config.report(first, "snapshot-settings-without-snapshot", sentence, hint)
     return True
 
 
@@ -108,8 +100,7 @@ def _newer(config: Config, *, required: bool) -> NewerThan:
         sentence = "strategy 'timestamp' needs updated_at"
         hint = "name the column that tells when a row changed"
         config.report("strategy", "updated-at-missing", sentence, hint)
-    compare_rows = config.flag("compare_rows")
-    return NewerThan(columns[0] if columns else "", compare_rows)
+    return NewerThan(columns[0] if columns else "", config.flag("compare_rows"))
 
 
 def _compared(config: Config) -> ChangeTest:
@@ -185,6 +176,7 @@ def check_outputs(strategy: HistorySettings, config: Config, file: SqlFile) -> N
     reserved = {name.lower() for name in strategy.columns.names}
     keys = {name.lower() for name in strategy.keys}
     compared = {name.lower() for name in _compared_columns(strategy)[1]}
+    compares_all = strategy.change == ColumnsDiffer(None)
     for column in outputs.columns:
         where = Location(file.path, column.line)
         name = column.name.lower()
@@ -192,14 +184,11 @@ def check_outputs(strategy: HistorySettings, config: Config, file: SqlFile) -> N
             hint = "rename it, or set system_columns.prefix" if name in reserved else "rename it"
             sentence = f"column {column.name!r} is reserved"
             config.findings.append(Finding(where, "reserved-column", sentence, hint))
-        elif column.volatile and (
-            name not in keys if _compares_all(strategy) else name in compared
-        ):
-            sentence = (
-                f"{column.name!r} differs on every run; each run would open a version of every row"
-            )
-            warning = Finding(where, "volatile-change-column", sentence, severity=Severity.WARNING)
-            config.findings.append(warning)
+        elif column.volatile and (name not in keys if compares_all else name in compared):
+            each = "each run would open a version of every row"
+            sentence, warning = f"{column.name!r} differs on every run; {each}", Severity.WARNING
+            found = Finding(where, "volatile-change-column", sentence, severity=warning)
+            config.findings.append(found)
 
 
 def _check_selected(strategy: HistorySettings, config: Config, known: tuple[str, ...]) -> None:
@@ -209,14 +198,12 @@ def _check_selected(strategy: HistorySettings, config: Config, known: tuple[str,
             if name and name.lower() not in folded:
                 sentence = f"{setting} {name!r} is not selected"
                 config.report(setting, "column-not-selected", sentence, did_you_mean(name, known))
-    if _compares_all(strategy) and folded <= {name.lower() for name in strategy.keys}:
+    if strategy.change == ColumnsDiffer(None) and folded <= {
+        name.lower() for name in strategy.keys
+    }:
         sentence = "check_cols 'all' leaves nothing to compare: every selected column is a key"
         hint = "select more columns, or name a key column in check_cols"
         config.report("check_cols", "check-cols-missing", sentence, hint)
-
-
-def _compares_all(strategy: HistorySettings) -> bool:
-    return strategy.change == ColumnsDiffer(None)
 
 
 def _compared_columns(strategy: HistorySettings) -> tuple[str, tuple[str, ...]]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
     Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
+    GetPydanticSchema,
     StringConstraints,
     ValidationError,
     WithJsonSchema,
@@ -26,9 +24,6 @@ from penstock.core.strategy import strategies
 from penstock.project.files.nodes import Places, shown
 from penstock.project.files.values import Path, Plain, did_you_mean, duration_of
 from penstock.project.settings.check_keys import checks_schema
-
-if TYPE_CHECKING:
-    from pydantic.json_schema import JsonSchemaValue
 
 # Any: pydantic hands over what the user wrote before it is checked.
 Scalar = str | int | float | bool
@@ -68,41 +63,31 @@ def _materialized_words() -> tuple[str, ...]:
 
 
 def _supported(value: str) -> str:
-    words = _materialized_words()
-    if value in words:
+    known = _materialized_words()
+    if value in known:
         return value
     later = _LATER.get(value)
     note = f" ({later} come with a later release)" if later else ""
-    raise ValueError(f"one of {', '.join(words)}{note}")
+    raise ValueError(f"one of {', '.join(known)}{note}")
 
 
 def _text(value: Any) -> Any:  # noqa: ANN401  what the user wrote
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """One of several words; the finding lists them in its hint."""
+def words(*allowed: str) -> GetPydanticSchema:
+    """Let one of several words pass; the finding lists them in its hint."""
 
-    allowed: tuple[str, ...]
-
-    def __get_pydantic_core_schema__(
-        self, source: object, inner: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
-        """Check the word after all else."""
-        return core_schema.no_info_after_validator_function(self._checked, inner(source))
-
-    def __get_pydantic_json_schema__(
-        self, schema: core_schema.CoreSchema, inner: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """List the words for editors."""
-        return {**inner(schema), "enum": list(self.allowed)}
-
-    def _checked(self, value: str) -> str:
-        if value not in self.allowed:
-            context = {"allowed": ", ".join(self.allowed)}
+    def checked(value: str) -> str:
+        if value not in allowed:
+            context = {"allowed": ", ".join(allowed)}
             raise PydanticCustomError(UNKNOWN_WORD, "one of {allowed}", context)
         return value
+
+    return GetPydanticSchema(
+        lambda source, inner: core_schema.no_info_after_validator_function(checked, inner(source)),
+        lambda schema, inner: {**inner(schema), "enum": list(allowed)},
+    )
 
 
 def _count(value: Any) -> Any:  # noqa: ANN401  what the user wrote
@@ -138,7 +123,7 @@ Materialized = Annotated[
 Count = Annotated[int, BeforeValidator(_count), Field(ge=1)]
 Whole = Annotated[int, BeforeValidator(_count)]
 GrainWord = Annotated[
-    str, StringConstraints(to_upper=True), Words(("HOUR", "DAY", "WEEK", "MONTH", "YEAR", "RANGE"))
+    str, StringConstraints(to_upper=True), words("HOUR", "DAY", "WEEK", "MONTH", "YEAR", "RANGE")
 ]
 Days = Annotated[Whole, Field(ge=0)]
 OnFailureWord = Annotated[
