@@ -1,7 +1,4 @@
-"""The first pass: what each file says by itself, from the cache where nothing changed.
-
-Whatever needs a parser imports it on first use, so that a warm load imports none.
-"""
+"""What each file says by itself; where nothing changed the cache says it, without a parser."""
 
 from __future__ import annotations
 
@@ -29,7 +26,6 @@ from penstock.project.files.cache import (
     write_yaml,
 )
 from penstock.project.files.parsed import (
-    AskedVariables,
     Dependency,
     RefKind,
     RenderContext,
@@ -74,7 +70,7 @@ class FirstPass:
 
     def fill(self, tree: Plain) -> Plain:
         """Fill the environment's values into a tree."""
-        return fill_environment(tree, self.environ, AskedVariables())
+        return fill_environment(tree, self.environ, [])
 
     def has(self, path: str) -> bool:
         """Whether there is such a file in the project."""
@@ -157,10 +153,8 @@ class FirstPass:
         read: Callable[[str, Sequence[Dependency], Sequence[Any]], T],
         render_context: RenderContext | None = None,
     ) -> T | None:
-        context = render_context or RenderContext(self.environ)
-
         def current(entry: CacheEntry) -> T | None:
-            agrees = context.agrees(entry.reads)
+            agrees = (render_context or RenderContext(self.environ)).agrees(entry.reads)
             return read(path_of(key), entry.reads, entry.result) if agrees else None
 
         return self.cache.recall(key, fingerprint, current)

@@ -244,20 +244,14 @@ class RenderContext:
         return all(self.read(note.kind, note.name) == note for note in reads)
 
 
-@dataclass(slots=True)
-class AskedVariables:
-    """What a tree asked of the environment; `missing` had neither value nor default."""
-
-    names: set[str] = field(default_factory=set)
-    missing: list[tuple[Path, str]] = field(default_factory=list)
-
-
 def fill_environment(
-    tree: Plain, environ: Mapping[str, str], asked: AskedVariables, path: Path = ()
+    tree: Plain, environ: Mapping[str, str], asked: list[tuple[Path, str, bool]], path: Path = ()
 ) -> Plain:
-    """Fill in every variable; a missing one becomes the empty text.
+    """Fill in every variable; one with neither value nor default becomes the empty text.
 
-    >>> fill_environment({"a": "{{ env_var('HOST', 'db') }}:1"}, {}, AskedVariables())
+    Note in `asked` where each stands, its name and whether it had something.
+
+    >>> fill_environment({"a": "{{ env_var('HOST', 'db') }}:1"}, {}, [])
     {'a': 'db:1'}
     """
     if isinstance(tree, Mapping):
@@ -269,13 +263,9 @@ def fill_environment(
 
     def value(call: re.Match[str]) -> str:
         name = call["name"]
-        asked.names.add(name)
-        if name in environ:
-            return environ[name]
-        defaults = (call["single"], call["double"], call["bare"])
-        default = next((text for text in defaults if text is not None), None)
-        if default is None:
-            asked.missing.append((path, name))
-        return default or ""
+        texts = (environ.get(name), call["single"], call["double"], call["bare"])
+        found = next((text for text in texts if text is not None), None)
+        asked.append((path, name, found is not None))
+        return found or ""
 
     return _CALL.sub(value, tree)

@@ -12,7 +12,6 @@ from penstock.project.files.documents import read_document
 from penstock.project.files.parsed import (
     MERGE,
     REFERENCE,
-    AskedVariables,
     RenderContext,
     YamlFile,
     fill_environment,
@@ -35,23 +34,27 @@ _LATER = {"entities": "entities", "sessions": "session packages"}
 
 def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFile:
     """Read and check a file; its tree still holds `env_var` calls, for values may be secret."""
-    file, asked = read_document(path, text), AskedVariables()
+    file = read_document(path, text)
+    asked: list[tuple[Path, str, bool]] = []
     filled = fill_environment(file.tree, environ, asked)
     named = file.tree if isinstance(file.tree, dict) and not file.is_versioned else {}
     is_described = path == PROJECT_FILE or not _DESCRIBED.isdisjoint(named)
     if is_described:
         file = replace(file, tree=_without_references(file.tree))
     unset = []
-    for at, name in asked.missing:
-        sentence = f"the environment variable {name} is not set"
-        hint = f"set it, or write {{{{ env_var('{name}', 'default') }}}}"
-        unset.append(Finding(file.place(*at), "missing-env-var", sentence, hint))
+    for at, name, is_given in asked:
+        if not is_given:
+            sentence = f"the environment variable {name} is not set"
+            hint = f"set it, or write {{{{ env_var('{name}', 'default') }}}}"
+            unset.append(Finding(file.place(*at), "missing-env-var", sentence, hint))
     misfits: list[Finding] = []
     if file.tree is not None and not file.is_versioned:
         places = {finding.where for finding in unset}
         found = _check(file, _without_references(filled))
         misfits = [finding for finding in found if finding.where not in places]
-    reads = tuple(RenderContext(environ).read("env", name) for name in sorted(asked.names))
+    reads = tuple(
+        RenderContext(environ).read("env", name) for name in sorted({name for _, name, _ in asked})
+    )
     findings = (*file.findings, *unset)
     file = replace(file, findings=findings, reads=reads, misfits=tuple(misfits))
     if not is_described:
