@@ -181,9 +181,7 @@ def _outer(inputs: Iterable[InputName]) -> tuple[InputName, ...]:
 
 def _with_result(model: Model, result: Result, order: tuple[str, ...]) -> Model:
     checks = result.checks
-    versions = tuple(
-        replace(each, checks=checks.get(each.number, Checks())) for each in model.versions
-    )
+    versions = tuple(replace(v, checks=checks.get(v.number, Checks())) for v in model.versions)
     newest = next((v.number for v in versions if v.body.query is model.query), 1)
     own = checks.get(newest, Checks())
     return replace(model, versions=versions, checks=own, order_after=order)

@@ -234,14 +234,8 @@ def _with_version(model: Model, text: str, built: Built) -> Model:
     """Give a partition model its one version; it has a schema if every column has a type."""
     schema, schema_text = declared_schema(model.columns)
     checksums = replace(model.fingerprint, schema=digest(schema_text) if schema_text else "")
-    body = Body(
-        query=model.query,
-        fingerprint=checksums,
-        text=text,
-        source=model.where.path,
-        where=model.where,
-        is_range=is_range(model.query),
-    )
+    query, where = model.query, model.where
+    body = Body(query, checksums, text, where.path, where, is_range=is_range(query))
     built.findings += no_parameter_findings(body)
     version = Version(1, body, schema, schema_text)
     return replace(model, fingerprint=checksums, versions=(version,))

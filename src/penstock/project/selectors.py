@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from penstock.core.errors import SelectorError
 from penstock.core.graph import children, ordered, reach
 from penstock.core.model import Model
-from penstock.core.names import InputKind
+from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
 from penstock.project.files.values import did_you_mean, some_of
 
@@ -119,11 +119,8 @@ def _by_source(project: Project, term: SelectorTerm) -> set[str]:
     wanted = {s for s in known if _matches(s, value) or _matches(s, f"{value}.*")}
     if not wanted:
         return _nothing(term, "source", known)
-    found = {
-        name
-        for name, model in project.models.items()
-        if any(i.kind is InputKind.SOURCE and i.name in wanted for i in model.query.inputs)
-    }
+    inputs = {InputName(InputKind.SOURCE, name) for name in wanted}
+    found = {n for n, model in project.models.items() if not inputs.isdisjoint(model.query.inputs)}
     if not found:
         raise SelectorError("no-match", f"no model reads the source {value!r}")
     return found

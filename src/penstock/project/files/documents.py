@@ -68,17 +68,16 @@ def read_document(path: str, text: str) -> YamlFile:
     builder, tree, where = _TreeBuilder(path), None, Location(path, 1, 1)
     try:
         node = yaml.compose(text, Loader=ReferenceLoader)
-        if node is not None:
-            tree = builder.build(node, (), ())
-        return YamlFile(path, tree, builder.places, builder.keys, tuple(builder.findings))
+        tree = builder.build(node, (), ()) if node is not None else None
     except yaml.YAMLError as error:
-        broken = syntax_finding(path, error)
+        builder.findings.append(syntax_finding(path, error))
     except _TooManyNodesError:
         sentence = f"the document unfolds to more than {NODES:,} nodes"
-        broken = Finding(where, "yaml-syntax", sentence)
+        builder.findings.append(Finding(where, "yaml-syntax", sentence))
     except RecursionError:
-        broken = Finding(where, "yaml-syntax", "the document is nested too deep")
-    return YamlFile(path, None, builder.places, builder.keys, (*builder.findings, broken))
+        sentence = "the document is nested too deep"
+        builder.findings.append(Finding(where, "yaml-syntax", sentence))
+    return YamlFile(path, tree, builder.places, builder.keys, tuple(builder.findings))
 
 
 @dataclass(slots=True)

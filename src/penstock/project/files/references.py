@@ -141,10 +141,8 @@ class _Resolver:
             hint = "a file cannot include itself; take one reference out"
             return self.report(where, "include-cycle", loop, hint)
         if not self.files.has(path):
-            sentence, hint = (
-                f"there is no file {path}",
-                "paths are relative to the file that names them",
-            )
+            sentence = f"there is no file {path}"
+            hint = "paths are relative to the file that names them"
             return self.report(where, "include-not-found", sentence, hint)
         if path not in self.into.included:
             self.into.included.append(path)

@@ -24,18 +24,13 @@ from penstock.core.model import ColumnDoc
 
 Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Plain] | None"
 Path: TypeAlias = "tuple[str | int, ...]"
-_UNITS = (
-    (0.001, "ms", ("millisecond",)),
-    (1, "s", ("sec", "second")),
-    (60, "m", ("min", "minute")),
-    (3600, "h", ("hr", "hour")),
-    (86400, "d", ("day",)),
-    (604800, "w", ("week",)),
-)
 _SECONDS = {
-    word: seconds
-    for seconds, short, names in _UNITS
-    for word in (short, *names, *(f"{name}s" for name in names))
+    **dict.fromkeys(("ms", "millisecond", "milliseconds"), 0.001),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600),
+    **dict.fromkeys(("d", "day", "days"), 86400),
+    **dict.fromkeys(("w", "week", "weeks"), 604800),
 }
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
 _PARTS = re.compile(rf"(?:\s*{_PART.pattern}\s*)+")
@@ -169,10 +164,10 @@ SCALARS: Mapping[str, str] = {
 }
 """Spark's names of types by the words that users write."""
 _UNSUPPORTED: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("bignumeric", "bigdecimal"), "write DECIMAL(38,s), or STRING if that is too small"
-    ),
-    **dict.fromkeys(("time", "geography"), "write STRING"),
+    "bignumeric": "write DECIMAL(38,s), or STRING if that is too small",
+    "bigdecimal": "write DECIMAL(38,s), or STRING if that is too small",
+    "time": "write STRING",
+    "geography": "write STRING",
 }
 _DECIMAL = re.compile(r"(?:numeric|decimal|dec)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
 _SIZED = re.compile(r"(varchar|char)\s*\(\s*(\d+)\s*\)")

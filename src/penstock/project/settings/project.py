@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -66,11 +66,9 @@ def settings_of(
     names = tuple(targets)
     chosen = target or environ.get("PENSTOCK_TARGET") or names[0]
     if chosen not in targets:
-        raise UsageError(
-            "unknown-target",
-            f"no target is called {chosen!r}; there are: {', '.join(names)}",
-            hint=did_you_mean(chosen, names) or f"--target {names[0]}",
-        )
+        sentence = f"no target is called {chosen!r}; there are: {', '.join(names)}"
+        hint = did_you_mean(chosen, names) or f"--target {names[0]}"
+        raise UsageError("unknown-target", sentence, hint=hint)
     lease, usual = mapping_of(document.get("lease")), LeaseSettings()
     length, heartbeat = duration_of(lease.get("length")), duration_of(lease.get("heartbeat"))
     most = number_of(mapping_of(document.get("sync")).get("max_partitions"))
@@ -122,11 +120,8 @@ def _absolute(path: str, folder: Path) -> str:
 
 def _checks(tree: Mapping[str, Plain]) -> CheckSettings:
     usual = CheckSettings()
-    days, sample, mode = (
-        number_of(tree.get("quarantine_days")),
-        tree.get("sample"),
-        usual.on_failure,
-    )
+    days, sample = number_of(tree.get("quarantine_days")), tree.get("sample")
+    mode = usual.on_failure
     with suppress(ValueError):
         mode = OnFailure(text_of(tree.get("on_failure")).lower() or mode)
     return CheckSettings(
@@ -175,38 +170,30 @@ def entries(file: YamlFile, tree: Mapping[str, Plain], key: str) -> list[YamlEnt
     return [entry for entry in found if entry.name]
 
 
-def sources_of(entry: YamlEntry, root: Path, target: Target) -> list[tuple[At, Source]]:
+def sources_of(entry: YamlEntry, root: Path, target: Target) -> Iterator[tuple[At, Source]]:
     """Give the tables of one source entry, each with its place in the file's tree."""
-    found = []
     for index, table in enumerate(map(mapping_of, list_of(entry.tree.get("tables")))):
-        if text_of(table.get("name")):
-            at = (*entry.path, "tables", index)
-            found.append((at, _source(entry, at, table, root, target)))
-    return found
-
-
-def _source(
-    entry: YamlEntry, at: At, table: Mapping[str, Plain], root: Path, target: Target
-) -> Source:
-    """Read a source table. A Delta table without a path lies in the warehouse."""
-    name = TableName(entry.name, text_of(table.get("name")))
-    form = (text_of(table.get("format") or entry.tree.get("format")) or "delta").lower()
-    path = text_of(table.get("path"))
-    if path:
-        path = _absolute(path, root / PurePosixPath(entry.file.path).parent)
-    elif form == "delta" and not target.catalog:
-        path = f"{target.warehouse.rstrip('/')}/{name.schema}/{name.table}"
-    return Source(
-        table=name,
-        where=entry.file.place(*at),
-        path=path,
-        format=form,
-        options=pairs_of(table.get("options")),
-        columns=column_docs(table.get("columns")),
-        description=text_of(table.get("description")).strip(),
-        freshness=_freshness(table, entry.tree),
-        partition_column=text_of(table.get("partition_column")),
-    )
+        name, at = TableName(entry.name, text_of(table.get("name"))), (*entry.path, "tables", index)
+        if not name.table:
+            continue
+        form = (text_of(table.get("format") or entry.tree.get("format")) or "delta").lower()
+        path = text_of(table.get("path"))
+        if path:
+            path = _absolute(path, root / PurePosixPath(entry.file.path).parent)
+        elif form == "delta" and not target.catalog:  # it lies in the warehouse
+            path = f"{target.warehouse.rstrip('/')}/{name.schema}/{name.table}"
+        source = Source(
+            table=name,
+            where=entry.file.place(*at),
+            path=path,
+            format=form,
+            options=pairs_of(table.get("options")),
+            columns=column_docs(table.get("columns")),
+            description=text_of(table.get("description")).strip(),
+            freshness=_freshness(table, entry.tree),
+            partition_column=text_of(table.get("partition_column")),
+        )
+        yield at, source
 
 
 def _freshness(table: Mapping[str, Plain], source: Mapping[str, Plain]) -> SourceFreshness | None:

@@ -170,46 +170,37 @@ def _unknown(config: Config) -> set[str]:
 
 def check_outputs(strategy: HistorySettings, config: Config, file: SqlFile) -> None:
     """Report what is wrong with the columns that the query of a history table selects."""
-    outputs = file.branches[0].outputs
-    if outputs.names is not None:
-        _check_selected(strategy, config, outputs.names)
-    reserved = {name.lower() for name in strategy.columns.names}
-    keys = {name.lower() for name in strategy.keys}
-    compared = {name.lower() for name in _compared_columns(strategy)[1]}
-    compares_all = strategy.change == ColumnsDiffer(None)
-    for column in outputs.columns:
-        where = Location(file.path, column.line)
-        name = column.name.lower()
-        if name in reserved or name.startswith(ENGINE_PREFIX):
-            hint = "rename it, or set system_columns.prefix" if name in reserved else "rename it"
-            sentence = f"column {column.name!r} is reserved"
-            config.findings.append(Finding(where, "reserved-column", sentence, hint))
-        elif column.volatile and (name not in keys if compares_all else name in compared):
-            each = "each run would open a version of every row"
-            sentence, warning = f"{column.name!r} differs on every run; {each}", Severity.WARNING
-            found = Finding(where, "volatile-change-column", sentence, severity=warning)
-            config.findings.append(found)
-
-
-def _check_selected(strategy: HistorySettings, config: Config, known: tuple[str, ...]) -> None:
-    folded = {name.lower() for name in known}
-    for setting, names in (("unique_key", strategy.keys), _compared_columns(strategy)):
-        for name in names:
-            if name and name.lower() not in folded:
-                sentence = f"{setting} {name!r} is not selected"
-                config.report(setting, "column-not-selected", sentence, did_you_mean(name, known))
-    if strategy.change == ColumnsDiffer(None) and folded <= {
-        name.lower() for name in strategy.keys
-    }:
-        sentence = "check_cols 'all' leaves nothing to compare: every selected column is a key"
-        hint = "select more columns, or name a key column in check_cols"
-        config.report("check_cols", "check-cols-missing", sentence, hint)
-
-
-def _compared_columns(strategy: HistorySettings) -> tuple[str, tuple[str, ...]]:
-    """Give the setting that names the compared columns, and those columns."""
+    setting, compared, outputs = "check_cols", tuple[str, ...](), file.branches[0].outputs
     match strategy.change:
         case NewerThan(column):
-            return "updated_at", (column,)
+            setting, compared = "updated_at", (column,)
         case ColumnsDiffer(columns) | HashDiffers(hashed=columns):
-            return "check_cols", columns or ()
+            compared = columns or ()
+    compares_all = strategy.change == ColumnsDiffer(None)
+    keys = {name.lower() for name in strategy.keys}
+    if outputs.names is not None:
+        known = {name.lower() for name in outputs.names}
+        for key, names in (("unique_key", strategy.keys), (setting, compared)):
+            for name in (each for each in names if each and each.lower() not in known):
+                hint, sentence = (
+                    did_you_mean(name, outputs.names),
+                    f"{key} {name!r} is not selected",
+                )
+                config.report(key, "column-not-selected", sentence, hint)
+        if compares_all and known <= keys:
+            sentence = "check_cols 'all' leaves nothing to compare: every selected column is a key"
+            hint = "select more columns, or name a key column in check_cols"
+            config.report("check_cols", "check-cols-missing", sentence, hint)
+    reserved = {name.lower() for name in strategy.columns.names}
+    folded = {name.lower() for name in compared}
+    for selected in outputs.columns:
+        name, where = selected.name.lower(), Location(file.path, selected.line)
+        if name in reserved or name.startswith(ENGINE_PREFIX):
+            hint = "rename it, or set system_columns.prefix" if name in reserved else "rename it"
+            sentence = f"column {selected.name!r} is reserved"
+            config.findings.append(Finding(where, "reserved-column", sentence, hint))
+        elif selected.volatile and (name not in keys if compares_all else name in folded):
+            each = "each run would open a version of every row"
+            sentence, warning = f"{selected.name!r} differs on every run; {each}", Severity.WARNING
+            found = Finding(where, "volatile-change-column", sentence, severity=warning)
+            config.findings.append(found)

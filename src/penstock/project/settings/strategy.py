@@ -89,9 +89,8 @@ class StrategyConfig(Config):
         if self.cut is not None:
             return self.cut
         if self.text("time_column"):
-            sentence = (
-                "partition with time_column follows watermarks, which come with a later release"
-            )
+            later = "watermarks, which come with a later release"
+            sentence = f"partition with time_column follows {later}"
             hint = "take time_column out, or use merge with a key"
             self.report("time_column", "not-supported-yet", sentence, hint)
         grid, name = _grid(self), _field(self)

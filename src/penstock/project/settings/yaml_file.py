@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.documents import read_document
@@ -20,11 +19,13 @@ from penstock.project.files.references import PROJECT_FILE, QUERY_KEYS
 from penstock.project.files.values import Path, Plain, list_of, mapping_of, text_of
 from penstock.project.settings.check_keys import CHECK_KEYS, TESTS, without_checks
 from penstock.project.settings.config import lift
-from penstock.project.settings.shapes import ModelConfigShape, ModelsFileShape, ProjectShape
+from penstock.project.settings.shapes import (
+    ModelConfigShape,
+    ModelsFileShape,
+    ProjectShape,
+    StrictShape,
+)
 from penstock.project.settings.validation import shape_findings
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 _DEPTH = 5
 _TESTED = frozenset((*CHECK_KEYS, *TESTS))
@@ -52,9 +53,8 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
         places = {finding.where for finding in unset}
         found = _check(file, _without_references(filled))
         misfits = [finding for finding in found if finding.where not in places]
-    reads = tuple(
-        RenderContext(environ).read("env", name) for name in sorted({name for _, name, _ in asked})
-    )
+    names = sorted({name for _, name, _ in asked})
+    reads = tuple(RenderContext(environ).read("env", name) for name in names)
     findings = (*file.findings, *unset)
     file = replace(file, findings=findings, reads=reads, misfits=tuple(misfits))
     if not is_described:
@@ -112,7 +112,7 @@ def _check_defaults(file: YamlFile, defaults: Mapping[str, Plain]) -> Iterator[F
 
 
 def _checked(
-    file: YamlFile, shape: type[BaseModel], tree: Plain, above: Path = ()
+    file: YamlFile, shape: type[StrictShape], tree: Plain, above: Path = ()
 ) -> list[Finding]:
     return shape_findings(shape, tree, lambda path, key: file.spot((*above, *path), key))
 
