@@ -205,8 +205,7 @@ def holds_secret(tree: Plain, *, is_named: bool = False) -> bool:
 def parse_user_query(project: Project, sql: str) -> Query:
     """Find the tables of a query: `schema.table`, or the bare name of a model or seed.
 
-    Other tables are external. Raises `UsageError` `not-a-query`, or `parameter-without-partition`:
-    nobody gives a typed query the values of parameters.
+    Other tables are external. Raises `UsageError` for what is no query, or has parameters.
     """
     from penstock.project.sql.canonical import NotAQueryError
     from penstock.project.sql.sql_file import read_branch
@@ -220,17 +219,12 @@ def parse_user_query(project: Project, sql: str) -> Query:
     if asked:
         sentence = f"@{asked} has no value here"
         raise UsageError("parameter-without-partition", sentence, hint="write the value itself")
-    return link([branch], _resolver_of(project), QueryOwner("query")).query
-
-
-def _resolver_of(project: Project) -> NameResolver:
     resolver = NameResolver(catalog=project.target.catalog)
     built: list[Model | Seed] = [*project.models.values(), *project.seeds.values()]
     for each in built:
         resolver.add_model(each.name, each.table)
-    for each in built:
         schema = each.table.schema.removeprefix(project.target.schema_prefix)
         resolver.add_table(TableName(schema, each.table.table), each.name)
     for source in project.sources.values():
         resolver.add_source(source.table)
-    return resolver
+    return link([branch], resolver, QueryOwner("query")).query

@@ -61,7 +61,14 @@ def load_project(
         sentence = f"there is no {PROJECT_FILE} in {root}"
         raise UsageError("no-project", sentence, hint="penstock init DIR")
     first = FirstPass(root, environ, open_cache(root, use=use_cache))
-    settings = _settings(first, target, vars or {})
+    tree = mapping_of(first.filled(PROJECT_FILE))
+    try:
+        settings = settings_of(tree, first.root, target, environ)
+    except UsageError:
+        if not any(finding.is_error for finding in first.findings):
+            raise
+        settings = settings_of(None, first.root, None, {})
+    settings = replace(settings, vars={**settings.vars, **(vars or {})})
     document = first.yaml_file(PROJECT_FILE)
     places = {f: document.place("models", i) for i, f in enumerate(settings.folders)}
     found = discover(root, places)
@@ -76,17 +83,6 @@ def load_project(
     if any(finding.is_error for finding in everything):
         raise ProjectError(everything)
     return replace(project, findings=everything)
-
-
-def _settings(first: FirstPass, target: str | None, given: Mapping[str, str]) -> Settings:
-    tree = mapping_of(first.filled(PROJECT_FILE))
-    try:
-        settings = settings_of(tree, first.root, target, first.environ)
-    except UsageError:
-        if not any(finding.is_error for finding in first.findings):
-            raise
-        settings = settings_of(None, first.root, None, {})
-    return replace(settings, vars={**settings.vars, **given})
 
 
 def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectParts:
@@ -106,11 +102,10 @@ def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectPart
     named = {path for file in sql_files.values() for path in files_in_header(file)}
     first.findings[:] = [each for each in first.findings if each.where.path not in named]
     sql_files = {path: file for path, file in sql_files.items() if path not in named}
-    parts = ProjectParts(settings, first, gathered, yaml_files, sql_files)
-    parts.findings += [f for f in found.findings if f.where.path not in gathered.parts]
-    parts.findings += [finding for file in described for finding in file.misfits]
-    parts.findings += gathered.findings
-    return parts
+    findings = [f for f in found.findings if f.where.path not in gathered.parts]
+    findings += [finding for file in described for finding in file.misfits]
+    findings += gathered.findings
+    return ProjectParts(settings, first, gathered, yaml_files, sql_files, findings=findings)
 
 
 def _assembled(parts: ProjectParts, seed_files: Sequence[str]) -> Project:

@@ -135,10 +135,9 @@ def sound(text: str) -> str:
 
 
 def _version(package: str) -> str:
-    try:
+    with suppress(PackageNotFoundError):
         return version(package)
-    except PackageNotFoundError:
-        return "none"
+    return "none"
 
 
 # Any: results are the JSON of our own cache, checked by the damage rule: whatever does not fit is

@@ -81,8 +81,7 @@ class RefKind(StrEnum):
 class TableRef:
     """One mention of a table. `names` are the arguments of ref and source, or the parts written.
 
-    `bare` is whether the query gives the table no alias; in a qualifier it says that the name is
-    that of a `ref` or `source` call and not a written one, and `kind` is then that call's.
+    `bare` is whether the table has no alias; a bare qualifier is a call, and has that call's kind.
     """
 
     kind: RefKind

@@ -72,17 +72,15 @@ def checks_schema() -> dict[str, Plain]:
 
 
 def without_checks(file: YamlFile) -> YamlFile:
-    """Take the checks of every model, snapshot and source table out of a file's tree.
-
-    They become `checks` of the file, packed, and the SQL files that they name become `named`.
-    """
-    tree = dict(mapping_of(file.tree))
+    """Take the checks of models, snapshots and source tables out of a tree: the file has them."""
     texts: dict[str, str] = {}
     named: dict[str, None] = {}
 
-    def taken(key: str, entries: Plain, above: Path = ()) -> list[Plain]:
-        found: list[Plain] = []
-        for index, entry in enumerate(list_of(entries)):
+    def take(holder: Mapping[str, Plain], key: str, above: Path = ()) -> dict[str, Plain]:
+        entries, found = holder.get(key), list[Plain]()
+        if not isinstance(entries, list):
+            return dict(holder)
+        for index, entry in enumerate(entries):
             rest, checks = _split(entry) if isinstance(entry, Mapping) else (entry, {})
             if checks:
                 at = place_key((*above, key, index))
@@ -91,16 +89,12 @@ def without_checks(file: YamlFile) -> YamlFile:
                 texts[at] = packed(text)
                 named.update(dict.fromkeys(named_in(file.path, checks)))
             found.append(rest)
-        return found
+        return {**holder, key: found}
 
-    for key in ("models", "snapshots"):
-        if isinstance(tree.get(key), list):
-            tree[key] = taken(key, tree[key])
+    tree = take(take(mapping_of(file.tree), "models"), "snapshots")
     if isinstance(tree.get("sources"), list):
         tree["sources"] = [
-            {**source, "tables": taken("tables", source["tables"], ("sources", index))}
-            if isinstance(source, Mapping) and isinstance(source.get("tables"), list)
-            else source
+            take(source, "tables", ("sources", index)) if isinstance(source, Mapping) else source
             for index, source in enumerate(list_of(tree["sources"]))
         ]
     return replace(file, tree=tree, checks=texts, named=tuple(named))
