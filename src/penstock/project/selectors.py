@@ -95,7 +95,13 @@ def _find(project: Project, known: Known, term: SelectorTerm) -> set[str]:
         case "name":
             return {n for n in models if _matches(n, term.value)} or _nothing(term, "model", models)
         case "" | "fqn" | "path":
-            return _by_path(models, term)
+            wanted = term.value.removeprefix("./").rstrip("/")
+            at = {name: model.where.path for name, model in models.items()}
+            folders = {str(PurePosixPath(path).parent) for path in at.values()}
+            found = {
+                n for n, p in at.items() if p.startswith(f"{wanted}/") or fnmatchcase(p, wanted)
+            }
+            return found or _nothing(term, "model file", folders)
         case "source":
             return _by_source(project, term)
     if method.startswith("config."):
@@ -104,14 +110,6 @@ def _find(project: Project, known: Known, term: SelectorTerm) -> set[str]:
         raise SelectorError("no-match", f"{term.text!r}: no model of this project has one")
     hint = did_you_mean(method, _METHODS) or f"methods: {some_of(_METHODS)}"
     raise SelectorError("bad-selector", f"{method!r} is no selector method", hint=hint)
-
-
-def _by_path(models: Mapping[str, Model], term: SelectorTerm) -> set[str]:
-    wanted = term.value.removeprefix("./").rstrip("/")
-    paths = {name: model.where.path for name, model in models.items()}
-    found = {n for n, p in paths.items() if p.startswith(f"{wanted}/") or fnmatchcase(p, wanted)}
-    folders = {str(PurePosixPath(path).parent) for path in paths.values()}
-    return found or _nothing(term, "model file", folders)
 
 
 def _by_source(project: Project, term: SelectorTerm) -> set[str]:

@@ -61,10 +61,7 @@ class _TooManyNodesError(Exception):
 
 
 def read_document(path: str, text: str) -> YamlFile:
-    """Read one YAML document. On a syntax error the tree is None and the finding says where.
-
-    A reference `${{ … }}` stands in the tree as a mapping of `REFERENCE` alone.
-    """
+    """Read one YAML document; references are mappings of `REFERENCE` alone, no YAML is no tree."""
     builder, tree, where = _TreeBuilder(path), None, Location(path, 1, 1)
     try:
         node = yaml.compose(text, Loader=ReferenceLoader)

@@ -58,10 +58,7 @@ class _TooLargeError(Exception):
 
 
 def resolve(path: str, files: Files) -> Resolved:
-    """Read a YAML file and put in what it includes, files in files too.
-
-    What cannot be included is `Broken` in the tree, and a finding. References to versions stay.
-    """
+    """Read a YAML file with what it includes; what cannot be had is `Broken`, and a finding."""
     resolved = Resolved(path, YamlNode(None, Location(path, 1, 1)))
     try:
         resolved.root = _Resolver(files, resolved).whole(path, (path,))

@@ -1,7 +1,4 @@
-"""The strategy of one model: its settings read, and what has no effect on it.
-
-Those of partitions are spec/drift.md §1.7.
-"""
+"""The strategy of one model: its settings read (spec/drift.md §1.7), and what has no effect."""
 
 from __future__ import annotations
 
@@ -96,7 +93,7 @@ class StrategyConfig(Config):
         grid, name = _grid(self), _field(self)
         return PartitionSettings(
             field=name,
-            type=_type(self, name, grid.grain, self.columns),
+            type=_type(self, name, grid.grain),
             grid=grid,
             start=_start(self, grid),
             ready_after=duration_of(self.settings.get("ready_after")),
@@ -147,7 +144,16 @@ def layout_of(config: Config, strategy: Strategy) -> Layout:
     if strategy.is_view:
         return Layout()
     if strategy.partitioning is not None:
-        return _partition_layout(config, strategy.partitioning, properties)
+        if len(cluster) > CLUSTERED:
+            most = f"Delta clusters by {CLUSTERED} at most"
+            sentence = f"cluster_by names {len(cluster)} columns; {most}"
+            hint = "keep those that filters name"
+            config.report("cluster_by", "cluster-too-many", sentence, hint)
+        word = config.text("layout") or "auto"
+        if word not in LAYOUTS:
+            sentence = f"layout {word!r} is not known"
+            config.report("layout", "bad-value", sentence, f"allowed: {', '.join(LAYOUTS)}")
+        return laid_out(strategy.partitioning, cluster, word, properties)
     if parts and cluster:
         sentence = "partition_by and cluster_by exclude each other: Delta clusters or partitions"
         config.report("cluster_by", "option-conflict", sentence, "keep one of them")
@@ -161,21 +167,6 @@ def layout_of(config: Config, strategy: Strategy) -> Layout:
 
 def _first(column: str, others: Sequence[str]) -> tuple[str, ...]:
     return (column, *(name for name in others if name.lower() != column.lower()))
-
-
-def _partition_layout(
-    config: Config, partition: PartitionSettings, properties: dict[str, str]
-) -> Layout:
-    """Give how the table lies; `cluster_by` may hold columns beside the field."""
-    cluster = config.texts("cluster_by")
-    if len(cluster) > CLUSTERED:
-        sentence = f"cluster_by names {len(cluster)} columns; Delta clusters by {CLUSTERED} at most"
-        config.report("cluster_by", "cluster-too-many", sentence, "keep those that filters name")
-    word = config.text("layout") or "auto"
-    if word not in LAYOUTS:
-        sentence = f"layout {word!r} is not known"
-        config.report("layout", "bad-value", sentence, f"allowed: {', '.join(LAYOUTS)}")
-    return laid_out(partition, cluster, word, properties)
 
 
 def laid_out(
@@ -219,9 +210,11 @@ def _field(config: Config) -> str:
     return names[0] if names else ""
 
 
-def _type(config: Config, name: str, grain: Grain, columns: Sequence[ColumnDoc]) -> str:
+def _type(config: StrategyConfig, name: str, grain: Grain) -> str:
     fitting = _FITTING.get(grain, ("date", *_FITTING[Grain.HOUR]))
-    declared = next((c.type for c in columns if c.type and c.name.lower() == name.lower()), "")
+    declared = next(
+        (c.type for c in config.columns if c.type and c.name.lower() == name.lower()), ""
+    )
     kind = _scalar(declared) if declared else fitting[0]
     if kind in fitting:
         return kind
