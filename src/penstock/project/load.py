@@ -53,8 +53,7 @@ def load_project(
 
     Raises `ProjectError` with the findings of all files if any is an error; a project that loads
     carries its warnings. `UsageError` is for a folder without penstock.yml (`no-project`) and for a
-    target that does not exist (`unknown-target`). `vars` and `target` come from the command line
-    and win over what penstock.yml says.
+    target that does not exist (`unknown-target`). `vars` and `target` win over penstock.yml.
     """
     root = root.resolve()
     if not (root / PROJECT_FILE).is_file():

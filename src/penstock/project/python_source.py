@@ -56,8 +56,7 @@ class _Module:
         origin = node.module or ""
         if node.level:
             parts = package.split(".") if package else []
-            above = parts[: len(parts) - node.level + 1]
-            origin = ".".join(filter(None, [*above, origin]))
+            origin = ".".join(filter(None, [*parts[: len(parts) - node.level + 1], origin]))
         for alias in node.names:
             self.stars += [origin] if alias.name == "*" else []
             self.imports[alias.asname or alias.name] = (origin, alias.name)
@@ -180,9 +179,8 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
         yield statement.name
     elif isinstance(statement, ast.Assign | ast.AugAssign):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        for node in (each for target in targets for each in ast.walk(target)):
-            if isinstance(node, ast.Name):
-                yield node.id
+        names = (each for target in targets for each in ast.walk(target))
+        yield from (each.id for each in names if isinstance(each, ast.Name))
 
 
 def _dotted_names(statement: ast.stmt) -> Iterator[tuple[str, ...]]:

@@ -173,8 +173,7 @@ def select(
 ) -> tuple[str, ...]:
     """Give the selected models in topological order; without `include` all but the excluded.
 
-    A space in one value unites, a comma intersects; several `include` intersect, several `exclude`
-    unite. Raises `SelectorError` for whatever matches nothing (law 10).
+    Several `include` intersect, several `exclude` unite. What matches nothing raises (law 10).
     """
     graph = _Graph(project, known)
     chosen = set(project.models)

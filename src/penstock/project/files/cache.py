@@ -54,10 +54,7 @@ class ParseCache:
     current: dict[str, CacheEntry] = field(default_factory=dict)
 
     def recall(self, file: str, content: str, read: Callable[[CacheEntry], T | None]) -> T | None:
-        """Give what an earlier load found in a file whose content is unchanged, and keep it.
-
-        None where there is nothing, where `read` gives none, and where what was kept is damaged.
-        """
+        """Give what an earlier load found in an unchanged file, and keep it; None on damage too."""
         entry = self.current.get(file) or self.known.get(file)
         if entry is None or entry.content != content:
             return None

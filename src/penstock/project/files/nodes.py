@@ -177,10 +177,8 @@ class Section:
 
     def _read(self, key: str, read: Callable[[object], T | None], expected: str) -> T | None:
         node = self.find(key)
-        if node is None:
-            return None
-        found = read(node.value)
-        if found is None:
+        found = None if node is None else read(node.value)
+        if node is not None and found is None:
             self.bad(key, expected)
         return found
 

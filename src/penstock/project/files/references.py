@@ -240,10 +240,7 @@ class Content:
 
 
 def discover(root: FilePath, folders: Mapping[str, Location]) -> Discovery:
-    """Walk the model folders, macros/ and seeds/; hidden files and folders do not count.
-
-    A folder outside of the project is not read; `folders` tells where each is named.
-    """
+    """Walk the model folders, each named at a place, macros/ and seeds/; nothing that is hidden."""
     findings: list[Finding] = []
     inside, sql, yaml = [], [], []
     for folder, where in folders.items():
@@ -334,8 +331,7 @@ def _walk(root: FilePath, folder: str) -> Iterable[str]:
 def queries_of(file: YamlFile) -> list[Content]:
     """Give the query of every entry that has exactly one, under the key of `entry_key`.
 
-    Newlines in front put each on its lines of the YAML file, so that whoever names a line of the
-    query names a line of that file.
+    Newlines in front of it make its lines those of the YAML file.
     """
     found = []
     for index, entry in enumerate(map(mapping_of, list_of(mapping_of(file.tree).get("snapshots")))):

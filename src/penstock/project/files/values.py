@@ -48,16 +48,10 @@ def text_of(value: Plain) -> str:
 
 
 def texts_of(value: Plain) -> tuple[str, ...]:
-    """Give one text or a list of texts as a tuple.
-
-    >>> texts_of("id"), texts_of(["a", "b"]), texts_of(None)
-    (('id',), ('a', 'b'), ())
-    """
-    if value is None:
-        return ()
+    """Give one text, or a list of texts, as a tuple; null is an empty one."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return tuple(text_of(item) for item in value)
-    return (text_of(value),)
+    return () if value is None else (text_of(value),)
 
 
 def mapping_of(value: Plain) -> Mapping[str, Plain]:
@@ -93,10 +87,7 @@ def number_of(value: Plain) -> int | None:
 
 
 def parse_duration(text: str) -> dt.timedelta:
-    """Read a duration such as `1h 30m` or `P1DT12H`; raise `ValueError` for anything else.
-
-    Months and years are none: they have no length.
-    """
+    """Read a duration such as `1h 30m` or `P1DT12H`, else raise `ValueError`: months are none."""
     folded = text.strip().lower()
     iso, parts = _ISO.fullmatch(folded.upper()), []
     if iso:

@@ -135,10 +135,7 @@ def _checks(tree: Mapping[str, Plain]) -> CheckSettings:
 def defaults_for(
     defaults: Mapping[str, Plain], path: str, folders: Sequence[str]
 ) -> list[Mapping[str, Plain]]:
-    """Give the layers of defaults for a file, the most specific last.
-
-    Folders are seen from the project root or from a model folder.
-    """
+    """Give the layers of defaults for a file, seen from the root or a model folder, in order."""
     plain = {key: value for key, value in defaults.items() if not key.endswith("/")}
     seen = [path] + [path.removeprefix(f"{f}/") for f in folders if path.startswith(f"{f}/")]
     matching = [k for k in defaults if k.endswith("/") and any(s.startswith(k) for s in seen)]

@@ -87,16 +87,14 @@ def _change(config: Config) -> ChangeTest:
     if word == "timestamp" and config.flag("row_hash"):
         sentence = "row_hash needs strategy 'check' and a list of check_cols"
         config.report("row_hash", "option-conflict", sentence, "take row_hash out")
-    return _compared(config) if word == "check" else _newer(config, required=word == "timestamp")
-
-
-def _newer(config: Config, *, required: bool) -> NewerThan:
+    if word == "check":
+        return _compared(config)
     columns = _names(config, "updated_at")
     if len(columns) > 1:
         sentence = f"updated_at is one column, not {len(columns)}"
         hint = f"select greatest({', '.join(columns)}) as updated_at"
         config.report("updated_at", "bad-value", sentence, hint)
-    elif required and _lacks(config, "updated_at"):
+    elif word == "timestamp" and _lacks(config, "updated_at"):
         sentence = "strategy 'timestamp' needs updated_at"
         hint = "name the column that tells when a row changed"
         config.report("strategy", "updated-at-missing", sentence, hint)
