@@ -42,10 +42,7 @@ from penstock.project.versioned.model import VersionedModel
 def order_edges(
     parents: Mapping[str, Sequence[str]], edges: Sequence[Edge]
 ) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
-    """Give the models to build before each, and say which edges are dropped.
-
-    `parents` are what models read by themselves; an edge that repeats one of those is none.
-    """
+    """Give the models to build before each beside `parents`, and say which edges are dropped."""
     new = [e for e in sorted(edges) if e.reads in parents and e.reads not in parents[e.model]]
     if not new or find_cycle(parents):
         return {}, []
@@ -57,12 +54,10 @@ def order_edges(
     findings = []
     for edge in new:
         if is_cyclic and edge.model in reach([edge.reads], before):
-            sentence = (
-                f'check "{edge.check}" reads {edge.reads}, which is built after {edge.model}: '
-                "it reads what is there"
-            )
-            code, info = "check-order-dropped", Severity.INFO
-            findings.append(Finding(edge.where, code, sentence, severity=info))
+            late = f"{edge.reads}, which is built after {edge.model}"
+            sentence = f'check "{edge.check}" reads {late}: it reads what is there'
+            info = Severity.INFO
+            findings.append(Finding(edge.where, "check-order-dropped", sentence, severity=info))
         else:
             before[edge.model].append(edge.reads)
             found.setdefault(edge.model, set()).add(edge.reads)
@@ -73,8 +68,7 @@ def order_edges(
 class ProjectParts:
     """Everything that the files of a project say, as far as it is put together.
 
-    `yaml` are the files that describe models and sources; `sql` holds model files by their paths
-    and queries of YAML entries by `entry_key`; `built` what became of each model, by name.
+    `sql` holds model files by their paths and queries of YAML entries by `entry_key`.
     """
 
     settings: Settings
@@ -187,9 +181,7 @@ def _outer(inputs: Iterable[InputName]) -> tuple[InputName, ...]:
 
 def _with_result(model: Model, result: Result, order: tuple[str, ...]) -> Model:
     checks = result.checks
-    versions = tuple(
-        replace(each, checks=checks.get(each.number, Checks())) for each in model.versions
-    )
+    versions = tuple(replace(v, checks=checks.get(v.number, Checks())) for v in model.versions)
     newest = next((v.number for v in versions if v.body.query is model.query), 1)
     own = checks.get(newest, Checks())
     return replace(model, versions=versions, checks=own, order_after=order)

@@ -21,13 +21,9 @@ from penstock.core.names import (
 from penstock.core.strategy import Layout, OnSchemaChange, Strategy
 from penstock.project.files.parsed import SqlFile
 from penstock.project.files.references import check_name, model_name
-from penstock.project.files.values import Path, Plain, digest, is_true, mapping_of, texts_of
+from penstock.project.files.values import Plain, digest, is_true, mapping_of, texts_of
 from penstock.project.settings.check_keys import CHECK_KEYS
-from penstock.project.settings.config import (
-    lift,
-    merged,
-    shown_config,
-)
+from penstock.project.settings.config import lift, merged, shown_config
 from penstock.project.settings.project import Settings, YamlEntry, column_docs, defaults_for
 from penstock.project.settings.snapshot import check_outputs
 from penstock.project.settings.strategy import (
@@ -52,10 +48,9 @@ _SYSTEM = "system_columns"
 
 @dataclass(slots=True)
 class Draft:
-    """One model: its file, its settings, its table with and without the schema prefix.
+    """One model. `stem` is another name for ref(): that of its file without .sql.
 
-    `stem` is another name by which ref() may call it: that of its file without .sql. `entry` is
-    what a YAML file says of it.
+    `written` is its table without the schema prefix, `entry` what a YAML file says of it.
     """
 
     name: str
@@ -116,14 +111,14 @@ def _config(
 ) -> StrategyConfig:
     header_at = Location(file.path, file.config_line)
 
-    def header_place(path: Path) -> Location:
+    def header_place(*path: str) -> Location:
         return Location(file.path, line_of(file.key_lines, path, file.config_line))
 
-    def beside_place(path: Path) -> Location:
+    def beside_place(*path: str) -> Location:
         return entry.file.key_place(*entry.path, "config", *path) if entry else header_at
 
     layers = defaults_for(settings.defaults, file.path, settings.folders)
-    lowest = [lift(layer, lambda _: header_at).values for layer in layers]
+    lowest = [lift(layer, lambda *_: header_at).values for layer in layers]
     beside = lift(_beside(entry.tree) if entry else {}, beside_place)
     said = {key: value for key, value in file.config.items() if key not in CHECK_KEYS}
     header = lift(said, header_place)
@@ -137,7 +132,7 @@ def _config(
     if values.get("materialized") == "snapshot":
         columns = merged([{_SYSTEM: settings.system_columns}, values])[_SYSTEM]
         values |= {_SYSTEM: columns} if columns else {}
-    where = header_at if file.config or not entry else beside_place(())
+    where = header_at if file.config or not entry else beside_place()
     described = entry.tree.get("columns") if entry else None
     docs = column_docs(values.get("columns") if described is None else described)
     findings = [*beside.findings, *header.findings]
@@ -239,14 +234,8 @@ def _with_version(model: Model, text: str, built: Built) -> Model:
     """Give a partition model its one version; it has a schema if every column has a type."""
     schema, schema_text = declared_schema(model.columns)
     checksums = replace(model.fingerprint, schema=digest(schema_text) if schema_text else "")
-    body = Body(
-        query=model.query,
-        fingerprint=checksums,
-        text=text,
-        source=model.where.path,
-        where=model.where,
-        is_range=is_range(model.query),
-    )
+    query, where = model.query, model.where
+    body = Body(query, checksums, text, where.path, where, is_range=is_range(query))
     built.findings += no_parameter_findings(body)
     version = Version(1, body, schema, schema_text)
     return replace(model, fingerprint=checksums, versions=(version,))
@@ -255,10 +244,7 @@ def _with_version(model: Model, text: str, built: Built) -> Model:
 def cycle_findings(
     edges: Mapping[str, Mapping[str, int]], paths: Mapping[str, str]
 ) -> list[Finding]:
-    """Report one cycle, if there is any, with the place of every reference.
-
-    Arrows point from a model to the one that reads it, as `penstock graph` draws them.
-    """
+    """Report one cycle, if there is any; arrows point to the reader, as `penstock graph` has it."""
     cycle = find_cycle(edges)
     if not cycle:
         return []

@@ -83,11 +83,12 @@ class DriftDetection:
     def meaning(self, fingerprint: Fingerprint) -> str:
         """Give the canonical checksum of a recorded SQL as today's parser makes it."""
         if fingerprint.sql not in self._meanings:
-            from penstock.project.files.values import digest
-            from penstock.project.first_pass import canonical_of
+            text, found = self.services.reading.records.text(fingerprint.sql), fingerprint.canonical
+            if text is not None:
+                from penstock.project.files.values import digest
+                from penstock.project.sql.canonical import canonical_of  # imports sqlglot
 
-            text = self.services.reading.records.text(fingerprint.sql)
-            found = fingerprint.canonical if text is None else digest(canonical_of(text))
+                found = digest(canonical_of(text))
             self._meanings[fingerprint.sql] = found
         return self._meanings[fingerprint.sql]
 

@@ -229,11 +229,8 @@ def written_in_yaml(
         return None
     layer = _source_layer if at[0] == "sources" else _layer
 
-    def read(findings: list[Finding]) -> Phases:
-        found = checks_at(file, at, filled)
-        return layer(node_of(*found), findings) if found else NONE
-
-    return WrittenChecks("\n".join((file.path, text, *(each.digest for each in file.reads))), read)
+    fingerprint = "\n".join((file.path, text, *(each.digest for each in file.reads)))
+    return WrittenChecks(fingerprint, lambda found: layer(checks_at(file, at, filled), found))
 
 
 def _layer(node: YamlNode, findings: list[Finding]) -> Phases:
