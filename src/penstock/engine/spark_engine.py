@@ -120,10 +120,8 @@ class SparkEngine:
 
         Where a session was handed in, that one is used: no path lies in its warehouse.
         """
-        spark = self._settings.spark
-        settings = replace(
-            self._settings, warehouse=warehouse, spark=replace(spark, conf={**_SMALL, **spark.conf})
-        )
+        spark = replace(self._settings.spark, conf={**_SMALL, **self._settings.spark.conf})
+        settings = replace(self._settings, warehouse=warehouse, spark=spark)
         return SparkEngine(settings, self._environ, self._signature, self._fault, self._root)
 
     def signing(self, signature: Signature) -> SparkEngine:

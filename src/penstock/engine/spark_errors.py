@@ -28,7 +28,9 @@ _RAISED = re.compile(  # what Py4J and Java put before a message
     r"(?:An error occurred while calling \S+\.\s*)?(?::\s*)?(?:[a-z]\w*\.)+[A-Z]\w*: "
 )
 _OURS = re.compile(r"penstock:([a-z-]+): ([^\n]*?)(?:\s*;;|\s*SQLSTATE|$)", re.MULTILINE)
+_UNDERNEATH = "history-changed-underneath"
 _HINTS = {
+    _UNDERNEATH: "run again; if it is said again: penstock snapshot verify MODEL",
     "row-outside-partition": "filter the query by @partition_date",
     "empty-partition-value": "select NULL or another text in its place",
     "null-in-required-column": "leave such rows out, or make the column NULLABLE",
@@ -38,17 +40,9 @@ _BY_DELTA = {  # what Delta finds by itself where our own guards did not look
     "DELTA_REPLACE_WHERE_MISMATCH": "row-outside-partition",
 }
 _FILES_GONE = re.compile(r"Not all files from version (\d+) are available")
-_CONFLICTS = (
-    "ConcurrentAppendException",
-    "ConcurrentDeleteReadException",
-    "ConcurrentDeleteDeleteException",
-    "ConcurrentTransactionException",
-    "ConcurrentWriteException",
-    "MetadataChangedException",
-    "ProtocolChangedException",
-    "DELTA_CONCURRENT",
-    "DELTA_METADATA_CHANGED",
-    "DELTA_PROTOCOL_CHANGED",
+_CONFLICT = re.compile(
+    r"Concurrent(Append|DeleteRead|DeleteDelete|Transaction|Write)Exception"
+    r"|(Metadata|Protocol)ChangedException|DELTA_(CONCURRENT|(METADATA|PROTOCOL)_CHANGED)"
 )
 
 
@@ -83,16 +77,10 @@ def explained(error: BaseException, where: Location | None = None) -> PenstockEr
 
 def _error_of(text: str, where: Location | None) -> PenstockError:
     """Give the error that says what Spark's words mean."""
-    if (ours := _OURS.search(text)) and ours[1] == "history-changed-underneath":
-        return ConcurrentWriterError(
-            "history-changed-underneath",
-            ours[2].strip(),
-            where=where,
-            hint="run again; if it is said again: penstock snapshot verify MODEL",
-        )
-    if ours:
-        return DataError(ours[1], ours[2].strip(), where=where, hint=_HINTS.get(ours[1], ""))
-    if any(name in text for name in _CONFLICTS):
+    if ours := _OURS.search(text):
+        kind = ConcurrentWriterError if ours[1] == _UNDERNEATH else DataError
+        return kind(ours[1], ours[2].strip(), where=where, hint=_HINTS.get(ours[1], ""))
+    if _CONFLICT.search(text):
         return ConcurrentWriterError(
             "concurrent-writer",
             "another writer committed to the table at the same time",

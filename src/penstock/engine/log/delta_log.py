@@ -21,10 +21,7 @@ from penstock.core.steps.inputs import FilesPin
 from penstock.engine.log.files import count_hidden
 from penstock.engine.log.folder import (
     Actions,
-    LogEntry,
     check_whole,
-    commit_path,
-    gap,
     is_local,
     newest,
     open_table,
@@ -47,7 +44,7 @@ class DeltaLog:
         version = newest(uri, hint)
         if version is None:
             return None
-        return Head(version, read_entry(commit_path(uri, version), head_only=True).step)
+        return Head(version, read_entry(uri, version, head_only=True).commit.step)
 
     def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
         """See `Log.facts`; rows are without those that deletion vectors hide.
@@ -87,7 +84,7 @@ class DeltaLog:
         left = [version for version in versions(uri) if version > after]
         if not partial:
             check_whole(uri, after, left)
-        return tuple(_entry(uri, version).commit for version in left)
+        return tuple(read_entry(uri, version).commit for version in left)
 
     def transaction(self, uri: str, application: str) -> int:
         """See `Log.transaction`. It outlives the commit files that told of it."""
@@ -113,7 +110,7 @@ class DeltaLog:
         files: list[AddedFile] = []
         try:
             for version in range(after + 1, upto + 1):
-                entry = _entry(uri, version)
+                entry = read_entry(uri, version)
                 if entry.rewrites:
                     return None
                 files.extend(entry.added)
@@ -134,13 +131,6 @@ class DeltaLog:
         root = source.path.rstrip("/")
         paths = tuple(f"{root}/{name}" if name else root for name, _, _ in found)
         return Listing(FilesPin(digest.hexdigest(), len(found)), paths)
-
-
-def _entry(uri: str, version: int) -> LogEntry:
-    try:
-        return read_entry(commit_path(uri, version))
-    except FileNotFoundError:
-        raise gap(uri, version) from None
 
 
 def remote_commits(uri: str, after: int, *, partial: bool) -> tuple[LogCommit, ...]:
@@ -176,17 +166,11 @@ def schema_from_json(text: str) -> Schema:
     >>> schema_from_json('{"type":"struct","fields":[{"name":"a","type":"long","nullable":true}]}')
     Schema(columns=(Column(name='a', type='bigint', nullable=True, comment=''),))
     """
-    return Schema(
-        tuple(
-            Column(
-                field["name"],
-                _type(field["type"]),
-                field["nullable"],
-                str((field.get("metadata") or {}).get("comment", "")),
-            )
-            for field in json.loads(text)["fields"]
-        )
-    )
+    found = []
+    for field in json.loads(text)["fields"]:
+        comment = str((field.get("metadata") or {}).get("comment", ""))
+        found.append(Column(field["name"], _type(field["type"]), field["nullable"], comment))
+    return Schema(tuple(found))
 
 
 def _type(given: str | dict[str, object]) -> str:
@@ -216,12 +200,11 @@ def _missing(source: Source) -> TableError:
 def _local(source: Source) -> Iterator[_FileState]:
     root = Path(source.path)
     if root.is_file():
-        stat = root.stat()
-        yield "", stat.st_size, stat.st_mtime_ns
-        return
-    if not root.is_dir():
+        yield "", root.stat().st_size, root.stat().st_mtime_ns
+    elif root.is_dir():
+        yield from _walk(str(root), "")
+    else:
         raise _missing(source)
-    yield from _walk(str(root), "")
 
 
 def _walk(root: str, below: str) -> Iterator[_FileState]:

@@ -24,14 +24,15 @@ from penstock.engine.log.files import (
 from penstock.engine.log.folder import (
     UNREADABLE,
     Actions,
+    Metadata,
     check_whole,
     commit_path,
     damaged,
     gap,
     is_local,
     live_rows,
+    metadata_action,
     metadata_at,
-    metadata_of,
     open_table,
     open_version,
     read_actions,
@@ -59,14 +60,13 @@ def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tu
 
     Columns are named as the newest of the versions names them. A commit that puts another table
     in the place of the one that was may have touched anything. Where the log no longer tells which
-    table was there before, a commit that says what its table is like is no sign of another one:
-    whoever asks compares the ids of tables.
+    was there before, a commit with `metaData` is no sign of another: who asks compares their ids.
     """
     fields = _fields(uri, versions[-1], columns) if versions else ()
     drafts: list[_Draft] = []
     table_id: str | None = None
     for version in versions:
-        actions = actions_of(uri, version)
+        actions = read_actions(uri, version)
         if actions.metadata is not None:
             known = metadata_at(uri, version - 1) if version and not table_id else None
             before = known.table_id if known else table_id
@@ -81,31 +81,20 @@ def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tu
     return tuple(_finished(draft, fields, placed, columns) for draft in drafts)
 
 
-def actions_of(uri: str, version: int) -> Actions:
-    """Read a commit; `log-gap` if its file is not there."""
-    try:
-        return read_actions(commit_path(uri, version))
-    except FileNotFoundError:
-        raise gap(uri, version) from None
-
-
 def _fields(uri: str, version: int, columns: Mapping[str, str]) -> tuple[LogColumn, ...]:
     metadata = metadata_at(uri, version) if columns else None
-    if metadata is None:
-        return ()
+    physical = metadata.physical if metadata else {}
     return tuple(
-        LogColumn(name, metadata.physical[name.lower()], kind)
+        LogColumn(name, physical[name.lower()], kind)
         for name, kind in columns.items()
-        if name.lower() in metadata.physical
+        if name.lower() in physical
     )
 
 
 def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[LogColumn]) -> _Draft:
     draft = _Draft(actions.commit(version))
-    here: dict[str, Places] = {}
     try:
-        for add in actions.adds:
-            here[add["path"]] = spans_of(add, fields)
+        here = {add["path"]: spans_of(add, fields) for add in actions.adds}
         for remove in actions.removes:
             path = remove["path"]
             places = _filled(spans_of(remove, fields), here.get(path))
@@ -114,7 +103,7 @@ def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[LogColum
             else:
                 here[path] = places
     except UNREADABLE as error:
-        raise damaged(commit_path(uri, version)) from error
+        raise damaged(uri, version) from error
     draft.places.update(here.values())
     return draft
 
@@ -140,10 +129,9 @@ def _places_of(
             add = json.loads(line).get("add") if '"add"' in line else None
             if add and (path := unquote(add["path"])) in wanted:
                 placed[path] = spans_of(add, fields)
-    if len(placed) < len(wanted) and versions[0] > 0:
-        table = open_version(uri, versions[0] - 1)
-        if table is not None:
-            placed = {**live_files(table, fields), **placed}
+    before = versions[0] - 1
+    if len(placed) < len(wanted) and before >= 0 and (table := open_version(uri, before)):
+        placed = {**live_files(table, fields), **placed}
     return placed
 
 
@@ -187,21 +175,21 @@ class DeltaPlaces:
         """See `Places.written`. None for a table that is not in a local folder, too."""
         if not is_local(uri):
             return None
-        adds = actions_of(uri, version).adds
+        adds = read_actions(uri, version).adds
         metadata = metadata_at(uri, version)
         if metadata is None or column.lower() not in metadata.partition_by:
             return None
         try:
             return _counted(adds, LogColumn(column, metadata.physical[column.lower()], kind))
         except UNREADABLE as error:
-            raise damaged(commit_path(uri, version)) from error
+            raise damaged(uri, version) from error
 
     def lying(self, uri: str, column: str, kind: str) -> tuple[Span, ...]:
         """See `Places.lying`. A file of which the log does not tell can hold any row."""
         table = open_table(uri)
         if table is None:
             return ()
-        physical = metadata_of(table).physical.get(column.lower(), column)
+        physical = Metadata.read(metadata_action(table)).physical.get(column.lower(), column)
         places = live_files(table, [LogColumn(column, physical, kind)])
         hidden = hidden_files(table)
         shown = (span for path, (span,) in places.items() if path not in hidden)
@@ -232,11 +220,9 @@ def _counted(
             return None
         if span == NOWHERE:
             continue
-        rows, size = live_rows(add), add.get("size")
         before = counted.get(span[0], PartitionRows(span[0], 0, 0))
-        counted[span[0]] = PartitionRows(
-            span[0], _plus(before.rows, rows), _plus(before.size_bytes, size)
-        )
+        rows, size = _plus(before.rows, live_rows(add)), _plus(before.size_bytes, add.get("size"))
+        counted[span[0]] = PartitionRows(span[0], rows, size)
     return counted
 
 
