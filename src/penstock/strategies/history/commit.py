@@ -72,12 +72,11 @@ def _versions(sides: Sides, valid_from: str, valid_to: str, is_current: str) -> 
 def staged(sides: Sides, seen: str = ps.SEEN) -> str:
     """Give one row per operation; business values only where they are needed."""
     terms = sides.terms
-    keys = {key.lower() for key in terms.keys}
     columns = [f"op.op AS {ps.OP}, op.at AS {ps.AT}"]
     for column in sides.query.columns:
         name = quoted(column.name)
         needed = f"CASE WHEN op.op IN ('open', 'pending', 'problem') THEN {name} END AS {name}"
-        columns.append(name if column.name.lower() in keys else needed)
+        columns.append(name if terms.is_key(column) else needed)
     if terms.made_hash:
         columns.append(quoted(terms.made_hash.column))
     # Retention may remove the version of a missing key at once.

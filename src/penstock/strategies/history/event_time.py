@@ -16,7 +16,7 @@ from penstock.core.names import quoted
 from penstock.core.statement import TARGET_VIEW
 from penstock.strategies.build import listed
 from penstock.strategies.history import terms as ps
-from penstock.strategies.history.source import FOUND_WRONG, keys_of_both, marked, problem
+from penstock.strategies.history.source import beside_versions, marked, problem
 from penstock.strategies.history.terms import Sides, goes, horizon, operation
 
 _NOT_FOUND = (ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME, ps.IGNORED, ps.IN_SOURCE)
@@ -69,10 +69,7 @@ def _current(sides: Sides) -> str:
 
 
 def _beside_current(sides: Sides) -> Iterator[str]:
-    yield from keys_of_both(sides)
-    yield f"s.{ps.TIME}"
-    yield from (f"coalesce(s.{column}, false) AS {column}" for column in FOUND_WRONG)
-    yield f"coalesce(s.{ps.COPIES}, 0) AS {ps.COPIES}"
+    yield from beside_versions(sides)
     yield f"s.{ps.ROWS}, c.{ps.AT}, c.{ps.STORED_TIME}"
     yield from (f"coalesce(c.{name}, false) AS {name}" for name in (ps.IN_TABLE, ps.TOMB, ps.TWICE))
 
@@ -126,10 +123,9 @@ def _of_source(sides: Sides) -> Iterator[str]:
 
 
 def _of_table(sides: Sides) -> Iterator[str]:
-    keys = {key.lower() for key in sides.terms.keys}
     for column in sides.query.columns:
         name = quoted(column.name)
-        yield name if column.name.lower() in keys else f"CAST(NULL AS {column.type}) AS {name}"
+        yield name if sides.terms.is_key(column) else f"CAST(NULL AS {column.type}) AS {name}"
     yield from (f"false AS {column}" for column in _NOT_FOUND)
     yield f"1 AS {ps.COPIES}, {ps.TIME}, {ps.AT}, {ps.TO}, {ps.TOMB}, true AS {ps.IN_TABLE}"
 

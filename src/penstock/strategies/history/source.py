@@ -14,7 +14,7 @@ from penstock.strategies.history import terms as ps
 from penstock.strategies.history.terms import Sides
 from penstock.strategies.values import converted, hash_of_values, hashes_alike, row_hash
 
-FOUND_WRONG = (ps.IN_SOURCE, ps.IGNORED, ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME)
+_FOUND_WRONG = (ps.IN_SOURCE, ps.IGNORED, ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME)
 
 
 def stored_hash(sides: Sides) -> str:
@@ -126,15 +126,19 @@ def _without_time(sides: Sides) -> str:
     return f"({text} IS NOT NULL AND try_cast({text} AS TIMESTAMP) IS NULL)"
 
 
-def keys_of_both(sides: Sides) -> Iterator[str]:
-    """Give the query's columns after a join with stored versions: keys from either side."""
-    keys = {key.lower() for key in sides.terms.keys}
+def beside_versions(sides: Sides) -> Iterator[str]:
+    """Give the columns of rows that were joined with stored versions: keys from either side."""
     for column in sides.query.columns:
         name = quoted(column.name)
-        if column.name.lower() in keys and sides.table.columns:
-            yield f"coalesce(s.{name}, c.{name}) AS {name}"
-        else:
-            yield f"s.{name}"
+        either = sides.table.columns and sides.terms.is_key(column)
+        yield f"coalesce(s.{name}, c.{name}) AS {name}" if either else f"s.{name}"
+    if sides.terms.made_hash:
+        name = quoted(sides.terms.made_hash.column)
+        made = f"coalesce(s.{name}, c.{ps.stored_name(0)}) AS {name}"
+        yield made if rehashes(sides) else f"s.{name}"
+    yield f"s.{ps.TIME}"
+    yield from (f"coalesce(s.{column}, false) AS {column}" for column in _FOUND_WRONG)
+    yield f"coalesce(s.{ps.COPIES}, 0) AS {ps.COPIES}"
 
 
 def rules(sides: Sides, model: str, view: str, prefix: str = "") -> tuple[Rule, ...]:
@@ -145,42 +149,27 @@ def rules(sides: Sides, model: str, view: str, prefix: str = "") -> tuple[Rule, 
     kept = f"FROM {view} WHERE {ps.OP} = 'problem' AND "
     by_key, shown = listed(sides.terms.keys), shown_key(sides.terms.keys)
     found = (
-        Rule(
-            "twice",
-            "history-broken",
-            f"{{count}} keys in the table of {model!r} have two current versions, or two "
-            "that start together (e.g. {samples})",
-            f"penstock snapshot verify {model} shows them; remove the versions that somebody "
-            "else wrote, or restore the table",
-            f"SELECT DISTINCT {shown} {kept}{ps.TWICE} ORDER BY 1 LIMIT 5",
-            f"SELECT count(DISTINCT struct({by_key})) AS n {kept}{ps.TWICE}",
-        ),
-        *_about_copies(sides, model, kept),
-        *_about_values(sides, model, kept),
-        Rule(
-            "empty",
-            "empty-source",
-            f"the source of {model!r} has no rows, and every key would be closed",
-            "if that is meant: --allow-empty for this run, or the setting allow_empty",
-        ),
-        Rule(
-            "early",
-            "run-time-not-after-version",
-            f"{{count}} versions of {model!r} start at or after the run timestamp that "
-            "would close them (e.g. {samples})",
-            "run with a later --as-of",
-            f"SELECT {shown} {kept}{ps.EARLY} ORDER BY {by_key} LIMIT 5",
-        ),
+        *_about_keys(sides, model, kept),
+        *_about_rows(sides, model, kept),
         *lost_rules(sides.texts, model, f"{kept}true", shown, by_key),
     )
     return tuple(replace(rule, count=f"{prefix}{rule.count}") for rule in found)
 
 
-def _about_copies(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
-    terms = sides.terms
-    timed = terms.event_time
-    by = listed(terms.keys) + (f", {ps.TIME}" if timed else "")
-    shown = shown_key(terms.keys) + (f", ' at ', {ps.TIME}" if timed else "")
+def _about_keys(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
+    terms, timed = sides.terms, sides.terms.event_time
+    by_key, shown = listed(terms.keys), shown_key(terms.keys)
+    yield Rule(
+        "twice",
+        "history-broken",
+        f"{{count}} keys in the table of {model!r} have two current versions, or two "
+        "that start together (e.g. {samples})",
+        f"penstock snapshot verify {model} shows them; remove the versions that somebody "
+        "else wrote, or restore the table",
+        f"SELECT DISTINCT {shown} {kept}{ps.TWICE} ORDER BY 1 LIMIT 5",
+        f"SELECT count(DISTINCT struct({by_key})) AS n {kept}{ps.TWICE}",
+    )
+    by, copy = (f"{by_key}, {ps.TIME}", f"{shown}, ' at ', {ps.TIME}") if timed else (by_key, shown)
     yield Rule(
         "copied",
         "tied-versions" if timed else "duplicate-keys",
@@ -189,47 +178,37 @@ def _about_copies(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
         if timed
         else f"{{count}} keys occur more than once in the source of {model!r} (e.g. {{samples}})",
         ("one row for each key and time: " if timed else "") + "aggregate or filter in the SELECT",
-        f"SELECT concat({shown}, ' ×', count(*)) {kept}{ps.COPIES} > 1 "
+        f"SELECT concat({copy}, ' ×', count(*)) {kept}{ps.COPIES} > 1 "
         f"GROUP BY {by} ORDER BY {by} LIMIT 5",
         f"SELECT count(DISTINCT struct({by})) AS n {kept}{ps.COPIES} > 1",
     )
-    if timed:
-        yield Rule(
-            "tied",
-            "tied-versions",
-            f"{{count}} rows of {model!r} start where a stored version of their key starts "
-            "(e.g. {samples})",
-            "a version of that instant is stored already; correct the time in the SELECT",
-            f"SELECT concat({shown}) {kept}{ps.TIED} ORDER BY {listed(terms.keys)} LIMIT 5",
-        )
 
 
-def _about_values(sides: Sides, model: str, kept: str) -> tuple[Rule, ...]:
-    terms, column = sides.terms, sides.terms.time_column
-    by_key, shown = listed(terms.keys), shown_key(terms.keys)
+def _about_rows(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
+    terms, column, shown = sides.terms, sides.terms.time_column, shown_key(sides.terms.keys)
+    rows, keys = f"rows in the source of {model!r} have", ", ".join(terms.keys)
+
+    def rule(count: str, code: str, sentence: str, hint: str, mark: str, shows: str) -> Rule:
+        samples = f"SELECT {shows} {kept}{mark} ORDER BY {listed(terms.keys)} LIMIT 5"
+        return Rule(count, code, f"{{count}} {sentence} (e.g. {{samples}})", hint, samples)
+
+    if terms.event_time:
+        said = f"rows of {model!r} start where a stored version of their key starts"
+        hint = "a version of that instant is stored already; correct the time in the SELECT"
+        instant = f"concat({shown}, ' at ', {ps.TIME})"
+        yield rule("tied", "tied-versions", said, hint, ps.TIED, instant)
+    hint = "filter them out, or set null_keys: match"
+    said = f"{rows} NULL in their key ({keys})"
+    yield rule("null_keys", "null-key", said, hint, ps.NULL_KEY, shown)
+    hint = "fill it in the SELECT, or set null_updated_at: ignore_row"
+    said = f"{rows} NULL in {column}"
+    yield rule("null_times", "null-updated-at", said, hint, ps.NULL_TIME, shown)
+    hint, said = "convert it in the SELECT to a TIMESTAMP", f"{rows} no time in their {column}"
     value = f"concat({shown}, ' ', {quoted(column)})" if column else shown
-    return (
-        Rule(
-            "null_keys",
-            "null-key",
-            f"{{count}} rows in the source of {model!r} have NULL in their key "
-            f"({', '.join(terms.keys)}) (e.g. {{samples}})",
-            "filter them out, or set null_keys: match",
-            f"SELECT {shown} {kept}{ps.NULL_KEY} ORDER BY {by_key} LIMIT 5",
-        ),
-        Rule(
-            "null_times",
-            "null-updated-at",
-            f"{{count}} rows in the source of {model!r} have NULL in {column} (e.g. {{samples}})",
-            "fill it in the SELECT, or set null_updated_at: ignore_row",
-            f"SELECT {shown} {kept}{ps.NULL_TIME} ORDER BY {by_key} LIMIT 5",
-        ),
-        Rule(
-            "no_times",
-            "updated-at-not-a-time",
-            f"{{count}} rows in the source of {model!r} have no time in their {column} "
-            "(e.g. {samples})",
-            "convert it in the SELECT to a TIMESTAMP",
-            f"SELECT {value} {kept}{ps.NO_TIME} ORDER BY {by_key} LIMIT 5",
-        ),
-    )
+    yield rule("no_times", "updated-at-not-a-time", said, hint, ps.NO_TIME, value)
+    said = f"the source of {model!r} has no rows, and every key would be closed"
+    hint = "if that is meant: --allow-empty for this run, or the setting allow_empty"
+    yield Rule("empty", "empty-source", said, hint)
+    said = f"versions of {model!r} start at or after the run timestamp that would close them"
+    hint = "run with a later --as-of"
+    yield rule("early", "run-time-not-after-version", said, hint, ps.EARLY, shown)

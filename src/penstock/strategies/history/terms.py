@@ -109,6 +109,10 @@ class Terms:
         by_hash = self.change if isinstance(self.change, HashDiffers) else None
         return by_hash if by_hash and by_hash.hashed is not None else None
 
+    def is_key(self, column: Column) -> bool:
+        """Whether a column is one of the keys."""
+        return column.name.lower() in {key.lower() for key in self.keys}
+
     def on(self, left: str, right: str, *, stored: bool = True) -> str:
         """Give the condition that two rows have the same key.
 
@@ -165,9 +169,8 @@ class Sides:
             case ColumnsDiffer(None):
                 return self._but(self.terms.keys)
             case ColumnsDiffer(tuple() as names):
-                keys = {key.lower() for key in self.terms.keys}
-                found = (self.query.find(name) for name in names if name.lower() not in keys)
-                return tuple(column for column in found if column is not None)
+                found = (self.query.find(name) for name in names)
+                return tuple(c for c in found if c is not None and not self.terms.is_key(c))
             case NewerThan(column, compare_rows=True):
                 return self._but((*self.terms.keys, column))
             case _:
@@ -214,20 +217,23 @@ class Sides:
 
     def time_of(self, side: Schema) -> str | None:
         """Give SQL for the time of a row, comparable; None where the side has no such column."""
-        name = self.terms.time_column
-        column = side.find(name) if name else None
+        column = side.find(self.terms.time_column or "")
         if column is None:
             return None
-        if column.type.startswith("string"):
-            return f"try_cast({quoted(column.name)} AS TIMESTAMP)"
-        if self.terms.event_time:
-            return f"CAST({quoted(column.name)} AS TIMESTAMP)"
+        if column.type.startswith("string") or self.terms.event_time:
+            return as_instant(column)
         return quoted(column.name)
 
     @property
     def hash_name(self) -> str | None:
         """The column that holds the hash that decides, None where there is none."""
         return self.terms.change.column if isinstance(self.terms.change, HashDiffers) else None
+
+
+def as_instant(column: Column) -> str:
+    """Give SQL for a column as a TIMESTAMP; a text that is none gives NULL."""
+    cast = "try_cast" if column.type.startswith("string") else "CAST"
+    return f"{cast}({quoted(column.name)} AS TIMESTAMP)"
 
 
 def stored_name(number: int) -> str:
@@ -254,13 +260,11 @@ def horizon(terms: Terms) -> str:
 def candidates(sides: Sides) -> str:
     """Give per key the versions that this run may remove, with their ranks before it.
 
-    Of closed versions only key and interval are read. What opens in this run moves every rank by
-    one, so a version of rank N is a candidate where N are kept. One that starts with the version
-    before it cannot be told from that.
+    What opens in this run moves every rank by one, so a version of rank N is a candidate where N
+    are kept. One that starts with the version before it cannot be told from that.
     """
-    columns, keys, retention = sides.terms.columns, listed(sides.terms.keys), sides.terms.retention
-    if retention is None:
-        raise ValueError("no retention")
+    columns, keys = sides.terms.columns, listed(sides.terms.keys)
+    retention = sides.terms.retention or Retention()
     valid_from, valid_to = quoted(columns.valid_from), quoted(columns.valid_to)
     window = f"OVER (PARTITION BY {keys} ORDER BY {valid_from} DESC)"
     ranked = (
