@@ -28,10 +28,7 @@ _INSTALL = (
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that was found; `version` is its feature number, for example 17.
-
-    `output` is all that `java -version` says: another build of one version says something else.
-    """
+    """A Java that was found; `output` is all that it says of its version, 17, and of its build."""
 
     executable: str
     version: int
@@ -126,10 +123,7 @@ def ivy_home() -> Path:
 
 
 def ensure_jars() -> tuple[str, ...]:
-    """Give the Delta jars, fetching them from Maven Central if this is the first time.
-
-    Raises `jars-unreachable` when they can be neither found nor fetched.
-    """
+    """Give the Delta jars, fetched from Maven Central at first, or raise `jars-unreachable`."""
     if jars := cached_jars():
         return jars
     asked = (coordinate(), ",".join(_EXCLUDED), str(ivy_home()))

@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 
 
 class ProcessSpark:
-    """A process holds one Spark, so engines share it: a notebook's stays, ours ends with its users.
-
-    A Spark that runs already, in a notebook or a job, is used with the settings it has.
-    """
+    """A process has one Spark, shared by engines: a notebook's stays, ours ends with its users."""
 
     def __init__(self) -> None:
         """Nothing is started yet."""
@@ -101,10 +98,7 @@ class SparkEngine:
         fault: Fault,
         spark: SparkSession | None = None,
     ) -> None:
-        """Remember how to start; a session that is handed in, or runs already, is never stopped.
-
-        `signature` gives penstock's version, the store's id and the project: they sign commits.
-        """
+        """Remember how to start; a session that is handed in, or runs already, is never stopped."""
         self._settings = settings
         self._environ = environ
         self._signature = signature

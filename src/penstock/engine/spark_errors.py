@@ -28,9 +28,8 @@ _RAISED = re.compile(  # what Py4J and Java put before a message
     r"(?:An error occurred while calling \S+\.\s*)?(?::\s*)?(?:[a-z]\w*\.)+[A-Z]\w*: "
 )
 _OURS = re.compile(r"penstock:([a-z-]+): ([^\n]*?)(?:\s*;;|\s*SQLSTATE|$)", re.MULTILINE)
-_UNDERNEATH = "history-changed-underneath"
 _HINTS = {
-    _UNDERNEATH: "run again; if it is said again: penstock snapshot verify MODEL",
+    "history-changed-underneath": "run again; if it is said again: penstock snapshot verify MODEL",
     "row-outside-partition": "filter the query by @partition_date",
     "empty-partition-value": "select NULL or another text in its place",
     "null-in-required-column": "leave such rows out, or make the column NULLABLE",
@@ -58,10 +57,7 @@ def explaining(where: Location | None) -> Iterator[None]:
 
 
 def explained(error: BaseException, where: Location | None = None) -> PenstockError:
-    """Give the error of ours that says what a Spark error means to the owner of a model.
-
-    `where` is the model's file; the line is the one Spark reports in the model's SQL.
-    """
+    """Give the error of ours that says what a Spark error means; `where` is the model's file."""
     if isinstance(error, PenstockError):
         return error
     if JVM.is_lost(error):
@@ -78,8 +74,10 @@ def explained(error: BaseException, where: Location | None = None) -> PenstockEr
 def _error_of(text: str, where: Location | None) -> PenstockError:
     """Give the error that says what Spark's words mean."""
     if ours := _OURS.search(text):
-        kind = ConcurrentWriterError if ours[1] == _UNDERNEATH else DataError
-        return kind(ours[1], ours[2].strip(), where=where, hint=_HINTS.get(ours[1], ""))
+        said, hint = ours[2].strip(), _HINTS.get(ours[1], "")
+        if ours[1] == "history-changed-underneath":
+            return ConcurrentWriterError("history-changed-underneath", said, where=where, hint=hint)
+        return DataError(ours[1], said, where=where, hint=hint)
     if _CONFLICT.search(text):
         return ConcurrentWriterError(
             "concurrent-writer",

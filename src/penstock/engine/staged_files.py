@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from penstock.core.errors import TableError
-from penstock.engine.log.folder import (
-    Actions,
-    checksum,
-    gap,
-    is_local,
-    metadata_action,
-    open_version,
-    read_actions,
-)
+from penstock.engine.log import folder as log
+from penstock.engine.log.folder import Actions, is_local
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -96,23 +89,23 @@ def write_log(uri: str, version: int, folder: str) -> None:
 
 def _actions(uri: str, version: int) -> Actions:
     if is_local(uri):
-        return read_actions(uri, version)
+        return log.read_actions(uri, version)
     try:
         system, path = filesystem(f"{uri.rstrip('/')}/_delta_log/{version:020d}.json")
         with system.open_input_stream(path) as file:
             return Actions.from_lines(file.read().decode().splitlines())
     except FileNotFoundError:
-        raise gap(uri, version) from None
+        raise log.gap(uri, version) from None
 
 
 def _shape(uri: str, version: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Give the protocol and the metadata of a version: Spark's checksum file has them."""
-    summary = checksum(uri, version) if is_local(uri) else {}
+    summary = log.checksum(uri, version) if is_local(uri) else {}
     if {"protocol", "metadata"} <= summary.keys():
         return summary["protocol"], summary["metadata"]
-    table = open_version(uri, version)
+    table = log.open_version(uri, version)
     if table is None:
-        raise gap(uri, version)
+        raise log.gap(uri, version)
     spoken = table.protocol()
     protocol: dict[str, Any] = {
         "minReaderVersion": spoken.min_reader_version,
@@ -120,7 +113,7 @@ def _shape(uri: str, version: int) -> tuple[Mapping[str, Any], Mapping[str, Any]
     }
     features = {"readerFeatures": spoken.reader_features, "writerFeatures": spoken.writer_features}
     protocol |= {name: list(each) for name, each in features.items() if each is not None}
-    return protocol, metadata_action(table)
+    return protocol, log.metadata_action(table)
 
 
 def _plain(metadata: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -77,14 +77,11 @@ def one_query(text: str, field: str, kind: str, begins: Sequence[str]) -> str | 
      try_cast((d) AS DATE) IN (DATE '2024-01-01', DATE '2024-01-08') GROUP BY (d), 1"
     """
     read = _read(text)
-    if read is None or not _is_by_row(read.select):
+    pin = _pin(read) if read and _is_by_row(read.select) else None
+    if read is None or pin is None or not _stands_for_all(read, pin, kind):
         return None
-    pin = _pin(read)
-    if pin is None or not _stands_for_all(read, pin, kind):
-        return None
-    if not _is_cut_by(read.select, pin) or not _gives(read.select, field, pin):
-        return None
-    return _rewritten(read, pin, kind, begins)
+    certain = _is_cut_by(read.select, pin) and _gives(read.select, field, pin)
+    return _rewritten(read, pin, kind, begins) if certain else None
 
 
 def _read(text: str) -> _Read | None:
@@ -133,10 +130,7 @@ def _is_slot(each: exp.Expr | None) -> bool:
 
 
 def _slots(*within: exp.Expression | None) -> list[str]:
-    """Give the names of the holes in some expressions, but not in queries inside them.
-
-    Those in a lambda are left out too, whose variables may have the names of columns.
-    """
+    """Give the holes in some expressions; queries and lambdas in them have names of their own."""
     return [
         column.name
         for each in within
@@ -151,17 +145,12 @@ def _slots(*within: exp.Expression | None) -> list[str]:
 def _pin(read: _Read) -> _Pin | None:
     """Find a condition of WHERE that every row must meet and that says its partition."""
     where = read.select.args.get("where")
-    for term in _terms(where.this) if where else ():
-        if not isinstance(term, exp.EQ):
-            continue
-        for slot, other, leads in (
-            (term.expression, term.this, False),
-            (term.this, term.expression, True),
-        ):
-            if not _is_slot(slot) or not _is_plain(other):
-                continue
-            text = _written(read, slot.name, other, leads=leads)
-            if text:
+    equals = (term for term in _terms(where.this) if isinstance(term, exp.EQ)) if where else ()
+    for term in equals:
+        for leads in (False, True):
+            slot, other = (term.this, term.expression) if leads else (term.expression, term.this)
+            is_pin = _is_slot(slot) and _is_plain(other)
+            if is_pin and (text := _written(read, slot.name, other, leads=leads)):
                 return _Pin(slot.name, other, text, leads)
     return None
 

@@ -21,10 +21,7 @@ _ANSI = {"spark.sql.ansi.enabled": "true"}
 def create_empty(
     model: Model, target: str, columns: Schema, *, location: str = "", replaces: bool = False
 ) -> Commit:
-    """Make the table without rows; with `replaces` in the place of one that somebody else made.
-
-    `location` is the table's folder where a catalog must be told.
-    """
+    """Make the table without rows, or replace somebody else's; a catalog is told its `location`."""
     descriptions = {each.name.lower(): each.description for each in model.columns}
     declared = []
     for column in columns.columns:
@@ -58,19 +55,16 @@ def rewrite(  # the sides of one statement
     partition_by = model.layout.partition_by
     if partition_by and facts.cluster_by:
         return Commit(rows, _ANSI, overwrite=TableOverwrite(uri, partition_by))
-    return Commit(
-        f"CREATE OR REPLACE TABLE {target} USING delta {_clauses(model, location)} AS {rows}",
-        _ANSI,
-    )
+    made = f"CREATE OR REPLACE TABLE {target} USING delta {_clauses(model, location)}"
+    return Commit(f"{made} AS {rows}", _ANSI)
 
 
 def rewritten(model: Model, rows: str, columns: Schema, facts: TableFacts) -> str:
     """Give the rows of a table as `rewrite` leaves them; `rows` is SQL that names them."""
     chosen = []
     for column in columns.columns:
-        known, value = facts.schema.find(column.name), null(parse_type(column.type))
-        if known is not None:
-            value = cast(quoted(known.name), parse_type(known.type), parse_type(column.type))
+        known, want = facts.schema.find(column.name), parse_type(column.type)
+        value = cast(quoted(known.name), parse_type(known.type), want) if known else null(want)
         chosen.append(f"{value} AS {quoted(column.name)}")
     found = f"SELECT {', '.join(chosen)} FROM {rows}"
     field = model.partition.field if model.partition else ""

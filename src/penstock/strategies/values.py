@@ -48,10 +48,7 @@ def same(left: str, right: str, left_type: str, right_type: str | None) -> str:
 
 
 def merged_type(first: str, second: str, *, grow: bool = True) -> str:
-    """Give the type that holds both; ValueError if there is none.
-
-    Fields that only `second` has stand last, or are left out without `grow`.
-    """
+    """Give the type that holds both, or ValueError; `grow` brings the fields of `second`."""
     both = merged(parse_type(first), parse_type(second), grow=grow)
     if both is None:
         raise ValueError(f"no type holds both {first} and {second}")
@@ -174,10 +171,7 @@ def hash_of_values(values: Sequence[tuple[Column, str]]) -> str:
 
 
 def hashes_alike(one: str, other: str) -> bool:
-    """Whether equal values of two types have the same text; of numbers and structs many have.
-
-    A field that only one type has is NULL in the other, and left out.
-    """
+    """Whether equal values of two types have the same text; a field of one alone is left out."""
     return _alike(parse_type(one), parse_type(other))
 
 

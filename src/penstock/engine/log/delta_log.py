@@ -18,16 +18,9 @@ from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.model import Source
 from penstock.core.steps.inputs import FilesPin
+from penstock.engine.log import folder
 from penstock.engine.log.files import count_hidden
-from penstock.engine.log.folder import (
-    Actions,
-    check_whole,
-    is_local,
-    newest,
-    open_table,
-    read_entry,
-    versions,
-)
+from penstock.engine.log.folder import is_local, open_table
 
 _FileState = tuple[str, int, int]
 
@@ -41,16 +34,13 @@ class DeltaLog:
             table = open_table(uri)
             last = _remote_commit(table.history(1)[0]) if table else None
             return Head(table.version(), last.step) if table and last else None
-        version = newest(uri, hint)
+        version = folder.newest(uri, hint)
         if version is None:
             return None
-        return Head(version, read_entry(uri, version, head_only=True).commit.step)
+        return Head(version, folder.read_entry(uri, version, head_only=True).commit.step)
 
     def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
-        """See `Log.facts`; rows are without those that deletion vectors hide.
-
-        They are None where the vectors cannot be read.
-        """
+        """See `Log.facts`; rows are None where deletion vectors cannot be read."""
         table = open_table(uri)
         if table is None:
             return None
@@ -81,10 +71,10 @@ class DeltaLog:
         """See `Log.commits`."""
         if not is_local(uri):
             return remote_commits(uri, after, partial=partial)
-        left = [version for version in versions(uri) if version > after]
+        left = [version for version in folder.versions(uri) if version > after]
         if not partial:
-            check_whole(uri, after, left)
-        return tuple(read_entry(uri, version).commit for version in left)
+            folder.check_whole(uri, after, left)
+        return tuple(folder.read_entry(uri, version).commit for version in left)
 
     def transaction(self, uri: str, application: str) -> int:
         """See `Log.transaction`. It outlives the commit files that told of it."""
@@ -110,7 +100,7 @@ class DeltaLog:
         files: list[AddedFile] = []
         try:
             for version in range(after + 1, upto + 1):
-                entry = read_entry(uri, version)
+                entry = folder.read_entry(uri, version)
                 if entry.rewrites:
                     return None
                 files.extend(entry.added)
@@ -139,7 +129,7 @@ def remote_commits(uri: str, after: int, *, partial: bool) -> tuple[LogCommit, .
     commits = [_remote_commit(each) for each in table.history()] if table else []
     found = tuple(commit for commit in reversed(commits) if commit.version > after)
     if not partial:
-        check_whole(uri, after, [commit.version for commit in found])
+        folder.check_whole(uri, after, [commit.version for commit in found])
     return found
 
 
@@ -153,7 +143,7 @@ _DATA_OPERATIONS = frozenset(
 def _remote_commit(info: dict[str, object]) -> LogCommit:
     """Give a commit as deltalake tells it; the operation's name stands for `dataChange`."""
     changes = str(info.get("operation")) in _DATA_OPERATIONS
-    commit = Actions(info).commit(int(str(info["version"])))
+    commit = folder.Actions(info).commit(int(str(info["version"])))
     return replace(commit, changes_data=changes, row_change=None if changes else 0)
 
 

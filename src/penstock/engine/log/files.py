@@ -75,10 +75,7 @@ def over(low: int | None, high: int | None = None, *, kind: str, cut: int = 1) -
 
 
 def spans_of(action: Mapping[str, Any], fields: Sequence[LogColumn]) -> tuple[Span | None, ...]:
-    """Give where the rows of an `add` or `remove` can lie, by column; None for anywhere.
-
-    Statistics are read only for a column that the table is not partitioned by.
-    """
+    """Give where the rows of an `add` or `remove` can lie, by column; None for anywhere."""
     parts = action.get("partitionValues") or {}
     if all(each.physical in parts for each in fields):
         return tuple(each.at(parts[each.physical]) for each in fields)
@@ -131,10 +128,8 @@ def hidden_files(table: DeltaTable) -> frozenset[str]:
 
 
 def count_hidden(table: DeltaTable) -> int | None:
-    """Count the rows that deletion vectors hide; None if they cannot be read.
-
-    `deltalake` reads none of a table whose columns were widened; Spark's checksum knows the sum.
-    """
+    """Count the rows that deletion vectors hide; None if they cannot be read."""
+    # `deltalake` reads none of a table whose columns were widened; Spark's checksum knows the sum.
     deleted = _checksum(table).get("numDeletedRecordsOpt")
     if isinstance(deleted, int):
         return deleted

@@ -144,10 +144,7 @@ class Actions:
 
     @classmethod
     def from_lines(cls, lines: Iterable[str]) -> Actions:
-        """Read the actions of one commit; Delta writes one JSON object a line.
-
-        Files that were only moved about, `dataChange` being false, are left out.
-        """
+        """Read the actions of one commit, without files that were only moved about."""
         info: Mapping[str, Any] = {}
         metadata: Mapping[str, Any] | None = None
         adds, removes = [], []
@@ -272,10 +269,7 @@ _LOOKS_BACK = 100  # commits read for a `metaData` before a checkpoint is opened
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """A table's id, and by lower-case name what the log calls its columns.
-
-    With column mapping the log has physical names, which outlive a rename.
-    """
+    """A table's id, and by lower-case name what its log calls columns, which outlives a rename."""
 
     table_id: str
     physical: Mapping[str, str]
@@ -321,10 +315,7 @@ def metadata_action(table: DeltaTable) -> Mapping[str, Any]:
 
 
 def checksum(uri: str, version: int) -> Mapping[str, Any]:
-    """Give what Spark's checksum file says of a local table's version; nothing if none is there.
-
-    A damaged one says nothing either: the log itself is read then.
-    """
+    """Give what Spark's checksum file says of a version; nothing if it is not there, or damaged."""
     try:
         with open(f"{log_folder(uri)}/{version:020d}.crc", "rb") as file:  # noqa: PTH123  # 1,000 tables
             document = json.load(file)

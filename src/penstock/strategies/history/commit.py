@@ -21,8 +21,7 @@ _UNDERNEATH = (
 )
 # What is fed is cut off from its query already: Delta need not keep it once more.
 _CONFS = {"spark.databricks.delta.merge.materializeSource": "none", **HASH_JOIN}
-_FEW = 100_000
-"""So many staged rows are sent to every executor, which spares moving the table's rows."""
+_FEW = 100_000  # staged rows that are sent to every executor: the table's need not move
 _FOUND_WRONG = (ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME, ps.COPIES, ps.EARLY, ps.TWICE)
 
 
@@ -56,17 +55,13 @@ def first_rows(sides: Sides) -> str:
 
 def _versions(sides: Sides, valid_from: str, valid_to: str, is_current: str) -> str:
     terms, columns = sides.terms, sides.terms.columns
-    parts = [
-        listed(sides.query.names),
-        f"{valid_from} AS {quoted(columns.valid_from)}",
-        f"{valid_to} AS {quoted(columns.valid_to)}",
-        f"{is_current} AS {quoted(columns.is_current)}",
-    ]
+    rows = (
+        f"{listed(sides.query.names)}, {valid_from} AS {quoted(columns.valid_from)}, "
+        f"{valid_to} AS {quoted(columns.valid_to)}, {is_current} AS {quoted(columns.is_current)}"
+    )
     if terms.missing is HardDeletes.NEW_RECORD:
-        parts.append(f"false AS {quoted(columns.is_deleted)}")
-    if terms.made_hash:
-        parts.append(quoted(terms.made_hash.column))
-    return ", ".join(parts)
+        rows += f", false AS {quoted(columns.is_deleted)}"
+    return f"{rows}, {quoted(terms.made_hash.column)}" if terms.made_hash else rows
 
 
 def staged(sides: Sides, seen: str = ps.SEEN) -> str:
@@ -110,10 +105,7 @@ def tombstones(sides: Sides) -> str:
 
 
 def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
-    """Give the MERGE that opens, closes, moves and removes what was staged, or fails as a whole.
-
-    A version that was classified and is no longer there makes it fail before it commits.
-    """
+    """Give the MERGE of what was staged; it fails as a whole where a classified version is gone."""
     terms, columns = sides.terms, sides.terms.columns
     current = f" AND t.{quoted(columns.is_current)} = true AND t.{quoted(columns.valid_to)} IS NULL"
     if counts.pruned or counts.moves:

@@ -1,10 +1,9 @@
 """Event-time mode: intervals start when the source says that a row changed (docs/history.md).
 
 What the current versions alone decide comes first (`by_current`); other rows are placed among all
-versions of their keys. Placing them one by one, oldest first, has a closed form: a new version
-ends where the next start is, or where the stored version that it falls into ends, whichever comes
-first; a stored version ends at the first start that falls into it. So one pass over each key's
-rows does it.
+versions of their keys, in one pass over each key's rows: a new version ends where the next start
+is, or where the stored version that it falls into ends, whichever comes first; a stored version
+ends at the first start that falls into it.
 """
 
 from __future__ import annotations

@@ -20,10 +20,7 @@ from penstock.strategies.history.terms import Sides, candidates, goes, operation
 
 
 def classified(sides: Sides) -> str:
-    """Give every row of the source, and every missing key, with its class and its operations.
-
-    Keys that are gone are seen only where something depends on them.
-    """
+    """Give every row of the source, and every missing key, with its class and its operations."""
     terms = sides.terms
     joined = f"SELECT {', '.join(_joined(sides))} FROM ({marked(sides)}) s"
     if sides.table.columns:

@@ -57,10 +57,7 @@ def add_hash(change: HashDiffers, target: str) -> str:
 
 
 def rewrite_hash(change: HashDiffers, columns: SystemColumns, table: Schema, target: str) -> str:
-    """Give the UPDATE of current versions; closed ones are compared with nothing and stay.
-
-    Done twice it changes nothing.
-    """
+    """Give the UPDATE of current versions, whose repetition changes nothing; closed ones stay."""
     made, stored = _hash(change, table), quoted(change.column)
     return (
         f"UPDATE {target} SET {stored} = {made} WHERE {quoted(columns.is_current)} = true "
@@ -81,13 +78,11 @@ def problem(sides: Sides) -> str:
 
 
 def marked(sides: Sides) -> str:
-    """Give the query's rows with their hash, their time, and marks of what is wrong with them.
-
-    Rows without a time that are to be ignored are no copies of others.
-    """
+    """Give the query's rows with their hash, their time, and marks of what is wrong with them."""
     terms, keys = sides.terms, listed(sides.terms.keys)
     rows = f"SELECT {', '.join(_columns(sides))} FROM {quoted(QUERY_VIEW)}"
     over = f"PARTITION BY {keys}" + (f", {ps.TIME}" if terms.event_time else "")
+    # Rows without a time that are to be ignored are no copies of others.
     counted = f"count_if(NOT {ps.IGNORED})" if terms.ignore_null_time else "count(*)"
     alone = f"{ps.IGNORED} OR {ps.NULL_KEY}"
     copies = f"CASE WHEN {alone} THEN 1 ELSE {counted} OVER ({over}) END AS {ps.COPIES}"
@@ -142,10 +137,7 @@ def beside_versions(sides: Sides) -> Iterator[str]:
 
 
 def rules(sides: Sides, model: str, view: str, prefix: str = "") -> tuple[Rule, ...]:
-    """Give the rules about the rows of a run; those that break one are kept in `view`.
-
-    `prefix` stands before the names of the counts.
-    """
+    """Give the rules about rows, the broken kept in `view`; `prefix` begins the names of counts."""
     kept = f"FROM {view} WHERE {ps.OP} = 'problem' AND "
     by_key, shown = listed(sides.terms.keys), shown_key(sides.terms.keys)
     found = (
@@ -186,29 +178,33 @@ def _about_keys(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
 
 def _about_rows(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
     terms, column, shown = sides.terms, sides.terms.time_column, shown_key(sides.terms.keys)
-    rows, keys = f"rows in the source of {model!r} have", ", ".join(terms.keys)
+    rows, keys = f"{{count}} rows in the source of {model!r} have", ", ".join(terms.keys)
+    some = "(e.g. {samples})"
 
-    def rule(count: str, code: str, sentence: str, hint: str, mark: str, shows: str) -> Rule:
-        samples = f"SELECT {shows} {kept}{mark} ORDER BY {listed(terms.keys)} LIMIT 5"
-        return Rule(count, code, f"{{count}} {sentence} (e.g. {{samples}})", hint, samples)
+    def samples(condition: str, shows: str = shown) -> str:
+        return f"SELECT {shows} {kept}{condition} ORDER BY {listed(terms.keys)} LIMIT 5"
 
     if terms.event_time:
-        said = f"rows of {model!r} start where a stored version of their key starts"
+        said = (
+            f"{{count}} rows of {model!r} start where a stored version of their key starts {some}"
+        )
         hint = "a version of that instant is stored already; correct the time in the SELECT"
         instant = f"concat({shown}, ' at ', {ps.TIME})"
-        yield rule("tied", "tied-versions", said, hint, ps.TIED, instant)
-    hint = "filter them out, or set null_keys: match"
-    said = f"{rows} NULL in their key ({keys})"
-    yield rule("null_keys", "null-key", said, hint, ps.NULL_KEY, shown)
+        yield Rule("tied", "tied-versions", said, hint, samples(ps.TIED, instant))
+    said, hint = f"{rows} NULL in their key ({keys})", "filter them out, or set null_keys: match"
+    yield Rule("null_keys", "null-key", f"{said} {some}", hint, samples(ps.NULL_KEY))
     hint = "fill it in the SELECT, or set null_updated_at: ignore_row"
-    said = f"{rows} NULL in {column}"
-    yield rule("null_times", "null-updated-at", said, hint, ps.NULL_TIME, shown)
-    hint, said = "convert it in the SELECT to a TIMESTAMP", f"{rows} no time in their {column}"
+    said = f"{rows} NULL in {column} {some}"
+    yield Rule("null_times", "null-updated-at", said, hint, samples(ps.NULL_TIME))
+    said, hint = f"{rows} no time in their {column}", "convert it in the SELECT to a TIMESTAMP"
     value = f"concat({shown}, ' ', {quoted(column)})" if column else shown
-    yield rule("no_times", "updated-at-not-a-time", said, hint, ps.NO_TIME, value)
+    looks = samples(ps.NO_TIME, value)
+    yield Rule("no_times", "updated-at-not-a-time", f"{said} {some}", hint, looks)
     said = f"the source of {model!r} has no rows, and every key would be closed"
     hint = "if that is meant: --allow-empty for this run, or the setting allow_empty"
     yield Rule("empty", "empty-source", said, hint)
-    said = f"versions of {model!r} start at or after the run timestamp that would close them"
+    said = (
+        f"{{count}} versions of {model!r} start at or after the run timestamp that would close them"
+    )
     hint = "run with a later --as-of"
-    yield rule("early", "run-time-not-after-version", said, hint, ps.EARLY, shown)
+    yield Rule("early", "run-time-not-after-version", f"{said} {some}", hint, samples(ps.EARLY))

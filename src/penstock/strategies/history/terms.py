@@ -263,8 +263,9 @@ def candidates(sides: Sides) -> str:
     What opens in this run moves every rank by one, so a version of rank N is a candidate where N
     are kept. One that starts with the version before it cannot be told from that.
     """
-    columns, keys = sides.terms.columns, listed(sides.terms.keys)
-    retention = sides.terms.retention or Retention()
+    columns, keys, retention = sides.terms.columns, listed(sides.terms.keys), sides.terms.retention
+    if retention is None:
+        raise ValueError("no retention")
     valid_from, valid_to = quoted(columns.valid_from), quoted(columns.valid_to)
     window = f"OVER (PARTITION BY {keys} ORDER BY {valid_from} DESC)"
     ranked = (
