@@ -255,10 +255,9 @@ class SparkStepSession:
         return seen
 
     def _sift(self, stage: Stage, passing: Passing) -> Row:
-        """Count the rows that pass by and keep some, in one action.
+        """Count the rows that pass by and keep some, in one action, cut off from their query.
 
-        What is kept is cut off from the query that made it, so that rows which get lost fail the
-        step instead of being evaluated anew.
+        So rows which get lost fail the step instead of being evaluated anew.
         """
         from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 

@@ -110,19 +110,13 @@ class SparkEngine:
         self._tag = f"penstock-{id(self)}"
 
     def elsewhere(self, warehouse: str) -> SparkEngine:
-        """Give an engine that starts Spark for tables of a few rows, with another warehouse folder.
-
-        Where a session was handed in, that one is used: no path lies in its warehouse.
-        """
+        """Give an engine for tables of a few rows, in another warehouse if it is to start Spark."""
         spark = replace(self._settings.spark, conf={**_SMALL, **self._settings.spark.conf})
         settings = replace(self._settings, warehouse=warehouse, spark=spark)
         return SparkEngine(settings, self._environ, self._signature, self._fault, self._root)
 
     def signing(self, signature: Signature) -> SparkEngine:
-        """Give an engine on the same Spark, started now, that signs commits otherwise.
-
-        It stops nothing, and cancelling one of both cancels the jobs of both.
-        """
+        """Give an engine that signs otherwise, on the same Spark; cancelling one cancels both."""
         started = self._started()
         twin = SparkEngine(self._settings, self._environ, signature, self._fault, started)
         twin._open, twin._tag = self._open, self._tag

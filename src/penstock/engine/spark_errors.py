@@ -6,14 +6,8 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from penstock.core.errors import (
-    ConcurrentWriterError,
-    DataError,
-    InterruptedRunError,
-    PenstockError,
-    QueryError,
-    TableError,
-)
+from penstock.core import errors
+from penstock.core.errors import PenstockError
 from penstock.core.findings import Location
 from penstock.engine.jvm import JVM
 
@@ -76,27 +70,29 @@ def _error_of(text: str, where: Location | None) -> PenstockError:
     if ours := _OURS.search(text):
         said, hint = ours[2].strip(), _HINTS.get(ours[1], "")
         if ours[1] == "history-changed-underneath":
-            return ConcurrentWriterError("history-changed-underneath", said, where=where, hint=hint)
-        return DataError(ours[1], said, where=where, hint=hint)
+            return errors.ConcurrentWriterError(
+                "history-changed-underneath", said, where=where, hint=hint
+            )
+        return errors.DataError(ours[1], said, where=where, hint=hint)
     if _CONFLICT.search(text):
-        return ConcurrentWriterError(
+        return errors.ConcurrentWriterError(
             "concurrent-writer",
             "another writer committed to the table at the same time",
             where=where,
             hint="run again; nothing of this step was written",
         )
     if _CANCELLED.search(text):
-        return InterruptedRunError("interrupted", "the run was interrupted", where=where)
+        return errors.InterruptedRunError("interrupted", "the run was interrupted", where=where)
     for name, code in _BY_DELTA.items():
         if (start := text.find(f"[{name}")) >= 0:
-            return DataError(code, _sentence(text[start:]), where=where, hint=_HINTS[code])
+            return errors.DataError(code, _sentence(text[start:]), where=where, hint=_HINTS[code])
     if (found := _of_tables(text)) is not None:
-        return TableError(found[0], found[1], where=where, hint=found[2])
+        return errors.TableError(found[0], found[1], where=where, hint=found[2])
     if "FAILED_READ_FILE" in text or "DELTA_TRUNCATED_TRANSACTION_LOG" in text:
-        return TableError("table-unreadable", _sentence(text), where=where)
+        return errors.TableError("table-unreadable", _sentence(text), where=where)
     line = _CONTEXT_LINE.search(text) or _PARSE_LINE.search(text)
     place = Location(where.path, int(line[1])) if where and line else where
-    return QueryError(condition(text) or "spark-error", _sentence(text), where=place)
+    return errors.QueryError(condition(text) or "spark-error", _sentence(text), where=place)
 
 
 def _of_tables(text: str) -> tuple[str, str, str] | None:

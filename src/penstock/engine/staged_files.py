@@ -150,10 +150,9 @@ _PLAIN = {
 
 
 def write_files(frame: DataFrame, folder: str) -> DataFrame:
-    """Write a frame's rows to Parquet files; give a frame that reads them.
+    """Write a frame's rows to the only Parquet files of a folder; give a frame that reads them.
 
     It has the same columns, whatever their names: in the files they are called by their places.
-    Files that lie in the folder already go.
     """
     placed = frame.toDF(*[f"c{place}" for place in range(len(frame.columns))])
     placed.write.mode("overwrite").options(**_PLAIN).parquet(folder)

@@ -209,10 +209,7 @@ def listed(names: tuple[str, ...], prefix: str = "") -> str:
 
 
 def with_rows(target: str, columns: Schema, rows: str, given: Schema, kept: str = "") -> str:
-    """Give the rows of the view `target` that stay, being `kept`, and those that come.
-
-    They have the columns of both; one that a side lacks is NULL there.
-    """
+    """Give the rows of a view that stay, being `kept`, and those that come, with all columns."""
     names = (*columns.names, *(name for name in given.names if columns.find(name) is None))
 
     def side(of: Schema) -> str:

@@ -10,16 +10,8 @@ from penstock.core import strategy as port
 from penstock.core.columns.types import parse_type, scalars
 from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Row, Rule, Stage, Work
-from penstock.strategies.build import (
-    HASH_JOIN,
-    create_from,
-    listed,
-    lost_counts,
-    lost_rules,
-    same_key,
-    shown_key,
-    texts_of,
-)
+from penstock.strategies import build as pieces
+from penstock.strategies.build import listed
 from penstock.strategies.values import same
 
 SOURCE_VIEW = "penstock_source"
@@ -88,7 +80,7 @@ class Merge(port.Strategy):
         source = _source(build, self)
         return Work(
             (source,) if first else (source, _stage(build, self)),
-            lambda seen: create_from(build, view) if first else _commit(build, self, seen),
+            lambda seen: pieces.create_from(build, view) if first else _commit(build, self, seen),
             rows=lambda _: rows,
             fed_by=view,
         )
@@ -105,7 +97,9 @@ def _source(build: port.Build, strategy: Merge) -> Stage:
             f"SELECT {columns}, 1 AS {quoted(_COPIES)} "
             f"FROM (SELECT *, {rank} FROM {quoted(QUERY_VIEW)}) WHERE `_ps_rank` = 1"
         )
-    lost = "".join(f", {sql} AS `{name}`" for name, sql in lost_counts(texts_of(build)).items())
+    lost = "".join(
+        f", {sql} AS `{name}`" for name, sql in pieces.lost_counts(pieces.texts_of(build)).items()
+    )
     look = (
         f"SELECT count(*) AS `rows`, "
         f"count(DISTINCT CASE WHEN {quoted(_COPIES)} > 1 THEN struct({keys}) END) AS `copied`, "
@@ -116,7 +110,7 @@ def _source(build: port.Build, strategy: Merge) -> Stage:
 
 def _rules(build: port.Build, strategy: Merge) -> tuple[Rule, ...]:
     name, keys = build.model.name, ", ".join(strategy.keys)
-    shown, source = shown_key(strategy.keys), quoted(SOURCE_VIEW)
+    shown, source = pieces.shown_key(strategy.keys), quoted(SOURCE_VIEW)
     return (
         Rule(
             "copied",
@@ -135,7 +129,7 @@ def _rules(build: port.Build, strategy: Merge) -> tuple[Rule, ...]:
             "filter them out, or set null_keys='match'",
             f"SELECT {shown} FROM {source} WHERE {_null_key(strategy)} ORDER BY 1 LIMIT 5",
         ),
-        *lost_rules(texts_of(build), name, f"FROM {source} WHERE true", shown, "1"),
+        *pieces.lost_rules(pieces.texts_of(build), name, f"FROM {source} WHERE true", shown, "1"),
     )
 
 
@@ -172,7 +166,7 @@ def _commit(build: port.Build, strategy: Merge, seen: Row) -> Commit | None:
     return Commit(
         f"MERGE {evolution}INTO {build.target} t USING ({rows}) s "
         f"ON {_on(strategy, 't', 's')} {' '.join(clauses)}",
-        HASH_JOIN,
+        pieces.HASH_JOIN,
     )
 
 
@@ -180,9 +174,7 @@ def _differs(build: port.Build, strategy: Merge) -> str:
     """Whether a row differs from the table's: exact, NULL equals NULL."""
     keys = {key.lower() for key in strategy.keys}
     terms = []
-    for column in build.query.columns:
-        if column.name.lower() in keys:
-            continue
+    for column in (c for c in build.query.columns if c.name.lower() not in keys):
         known = build.table.find(column.name) if build.table else None
         left, right = f"s.{quoted(column.name)}", f"t.{quoted(known.name if known else '')}"
         if known and "variant" in scalars(parse_type(column.type)):  # Spark cannot compare these
@@ -193,7 +185,7 @@ def _differs(build: port.Build, strategy: Merge) -> str:
 
 
 def _on(strategy: Merge, left: str, right: str) -> str:
-    return same_key(strategy.keys, left, right, matches_null=strategy.match_null_keys)
+    return pieces.same_key(strategy.keys, left, right, matches_null=strategy.match_null_keys)
 
 
 def _null_key(strategy: Merge) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlglot import Token, TokenType, exp, parse_one
@@ -37,10 +38,7 @@ _MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ"})
 
 @dataclass(frozen=True, slots=True)
 class _Pin:
-    """The condition `expression = @partition_date`; `text` is the expression as it is written.
-
-    `slot` is the name of the parameter's place; `leads` is whether it stands on the left.
-    """
+    """The condition `expression = @partition_date` in the place `slot`; on the left it `leads`."""
 
     slot: str
     expression: exp.Expression
@@ -50,10 +48,7 @@ class _Pin:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A text, and what the parser made of it.
-
-    `slots` are the places where the partition's beginning is asked for: start and end, by name.
-    """
+    """A parsed text; `slots` are where it asks for the partition's beginning: start and end."""
 
     text: str
     slots: Mapping[str, tuple[int, int]]
@@ -184,16 +179,10 @@ def _written(read: _Read, slot: str, other: exp.Expression, *, leads: bool) -> s
         pieces = ((first, at - 2) for first in range(at - 2, -1, -1))
     for first, last in pieces:
         text = read.text[tokens[first].start : tokens[last].end + 1]
-        if _is_written(text, other):
-            return "" if re.search(r"[\n]|--|/\*", text) else text
+        with suppress(SqlglotError):
+            if parse_one(f"SELECT {text}", dialect="spark").expressions == [other]:
+                return "" if re.search(r"[\n]|--|/\*", text) else text
     return ""
-
-
-def _is_written(text: str, other: exp.Expression) -> bool:
-    try:
-        return bool(parse_one(f"SELECT {text}", dialect="spark").expressions == [other])
-    except SqlglotError:
-        return False
 
 
 def _stands_for_all(read: _Read, pin: _Pin, kind: str) -> bool:
@@ -244,11 +233,8 @@ def _is_cut_by(select: exp.Select, pin: _Pin) -> bool:
 
 def _gives(select: exp.Select, field: str, pin: _Pin) -> bool:
     """Whether the column `field` of the result is where the row's partition begins."""
-    named = [
-        each
-        for each in select.expressions
-        if isinstance(each, exp.Alias | exp.Column) and each.alias_or_name.lower() == field.lower()
-    ]
+    given = (each for each in select.expressions if isinstance(each, exp.Alias | exp.Column))
+    named = [each for each in given if each.alias_or_name.lower() == field.lower()]
     if named:
         return len(named) == 1 and _is_pinned(select, named[0].unalias(), pin)
     column = pin.expression
@@ -287,9 +273,8 @@ def _rewritten(read: _Read, pin: _Pin, kind: str, begins: Sequence[str]) -> str:
     """Put the row's own partition where the parameter was, and its group into `GROUP BY`."""
     own = f"try_cast(({pin.text}) AS {kind})"
     inside = f"{own} IN ({', '.join(begins)})"
-    edits = [(start, end, own) for start, end in read.slots.values()]
     pinned = f"{inside} AND {own}" if pin.leads else f"{own} AND {inside}"
-    edits[[*read.slots].index(pin.slot)] = (*read.slots[pin.slot], pinned)
+    edits = [(*at, pinned if name == pin.slot else own) for name, at in read.slots.items()]
     if read.select.args.get("group"):
         end = _end_of_group_by(read.tokens)
         edits.append((end, end, f" ({pin.text}),"))

@@ -99,10 +99,7 @@ def bind_tables(
     moment: dt.datetime,
     prefix: str,
 ) -> tuple[tuple[Relation, ...], dict[InputName, str]]:
-    """Give the relations of some tables, and the view of each; views begin with the prefix.
-
-    Tables that nobody can read are left out: a view model is, when one of its inputs is.
-    """
+    """Give relations, and views that begin with the prefix, of the tables that can be read."""
     binder = _Binder(project, reads, moment, prefix=prefix)
     views = {name: binder.view_of(name) for name in names if _is_readable(project, name, reads)}
     return tuple(binder.relations), views
@@ -128,8 +125,7 @@ def leaves(project: Project, model: Model) -> tuple[InputName, ...]:
 def leaves_of(project: Project, inputs: tuple[InputName, ...]) -> tuple[InputName, ...]:
     """Give every input of a query, views replaced by what they read.
 
-    Views stand in the result too, before their own inputs, because a view's re-creation is a
-    change of all its readers.
+    Views stand in it too, before their own inputs: making one anew is a change of its readers.
     """
     found: dict[InputName, None] = {}
     left = [*reversed(inputs)]

@@ -76,10 +76,8 @@ def rewritten(model: Model, rows: str, columns: Schema, facts: TableFacts) -> st
 
 def drop_not_null(target: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """Let columns be NULL from now on, all in one commit."""
-    if not names:
-        return ()
     dropped = ", ".join(f"{quoted(name)} DROP NOT NULL" for name in names)
-    return (f"ALTER TABLE {target} ALTER COLUMN {dropped}",)
+    return (f"ALTER TABLE {target} ALTER COLUMN {dropped}",) if names else ()
 
 
 def restore(target: str, version: int) -> Commit:
@@ -115,10 +113,7 @@ def allow_widening(target: str, properties: Mapping[str, str]) -> tuple[str, ...
 
 
 def alter_properties(target: str, model: Model, facts: TableFacts) -> tuple[str, ...]:
-    """Bring properties and comments to what the project says; rows are not touched.
-
-    One statement, so one commit, each for the properties, the table's and the columns' comments.
-    """
+    """Bring properties, the table's comment and those of columns to what the project says."""
     wanted = model.layout.properties
     wrong = {key: value for key, value in wanted.items() if facts.properties.get(key) != value}
     statements = []

@@ -35,16 +35,14 @@ _EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 def same(left: str, right: str, left_type: str, right_type: str | None) -> str:
     """Give SQL that is true where two expressions are equal and false where they are not.
 
-    Without `right_type` the right side has no such column: it counts as NULL. Numbers are
-    compared in the wider type; a field that only one side has is NULL on the other. Raises
-    ValueError where no type holds both.
+    Without `right_type` the right side has no such column: it is NULL, as a field is that one side
+    has. Numbers are compared in the wider type; ValueError where no type holds both.
     """
     if right_type is None:
         return f"{left} IS NULL"
     both = parse_type(merged_type(left_type, right_type))
     one = _shaped(left, parse_type(left_type), both, flat=True)
-    other = _shaped(right, parse_type(right_type), both, flat=True)
-    return f"{one} <=> {other}"
+    return f"{one} <=> {_shaped(right, parse_type(right_type), both, flat=True)}"
 
 
 def merged_type(first: str, second: str, *, grow: bool = True) -> str:
@@ -206,17 +204,19 @@ def _coded(value: str, kind: ColumnType, lead: str, depth: int) -> str:
             text = f"array_join({items}, '', 'N')"
             return f"concat({literal(lead + 'A')}, size({value}), ':', {text})"
         case MapType():
-            text = f"array_join(sort_array({_coded_entries(value, kind, depth)}), '')"
+            each = f"x{depth}"
+            key = _coded(f"{each}.key", kind.key, "", depth + 1)
+            inner = f"coalesce({_coded(f'{each}.value', kind.value, '', depth + 1)}, 'N')"
+            coded = f"transform(map_entries({value}), {each} -> concat({key}, {inner}))"
+            # Sorting whole entries sorts by key: no encoded key begins with another.
+            text = f"array_join(sort_array({coded}), '')"
             return f"concat({literal(lead + 'M')}, size({value}), ':', {text})"
         case StructType(fields):
             return _struct(value, fields, lead, depth)
 
 
 def _struct(value: str, fields: Sequence[Field], lead: str, depth: int) -> str:
-    """Encode a struct as a row is: fields by name, without those that are NULL.
-
-    So a field that comes later, or stands elsewhere, changes no hash (docs/decisions/0007).
-    """
+    """Encode a struct as a row is: fields by name, without NULLs (docs/decisions/0007)."""
     ordered = sorted(fields, key=lambda field: field.name.lower())
     names = [f"{value}.{quoted(field.name)}" for field in ordered]
     pairs = zip(names, ordered, strict=True)
@@ -224,14 +224,6 @@ def _struct(value: str, fields: Sequence[Field], lead: str, depth: int) -> str:
     count = " + ".join(f"CAST({name} IS NOT NULL AS INT)" for name in names) or "0"
     texts = [literal(f"{lead}R"), count, "':'", *(f"coalesce({each}, '')" for each in coded)]
     return f"CASE WHEN {value} IS NOT NULL THEN concat({', '.join(texts)}) END"
-
-
-def _coded_entries(value: str, kind: MapType, depth: int) -> str:
-    """Sorting whole entries sorts by key: no encoded key begins with another."""
-    each = f"x{depth}"
-    key = _coded(f"{each}.key", kind.key, "", depth + 1)
-    inner = _coded(f"{each}.value", kind.value, "", depth + 1)
-    return f"transform(map_entries({value}), {each} -> concat({key}, coalesce({inner}, 'N')))"
 
 
 def _scalar(value: str, name: str, lead: str) -> str:

@@ -1,8 +1,4 @@
-"""Facts of tables and listings of files without Spark.
-
-A table tells by its commit files, and through `deltalake` the rest. Of a source of files the
-listing is its version (spec/project.md §4).
-"""
+"""Facts of tables and listings of files, which are their version (spec/project.md §4), no Spark."""
 
 from __future__ import annotations
 

@@ -28,8 +28,7 @@ _TIMED = "delta.enableInCommitTimestamps"
 class DeltaFences:
     """The `Fences` over Delta tables in folders and, for URIs, through `deltalake`.
 
-    In a folder the commit file is written here: it adds no file and changes no metadata, so it is
-    allowed whatever features the table has, of which `deltalake` refuses some.
+    In a folder the commit file is written here: of the features of tables `deltalake` refuses some.
     """
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:

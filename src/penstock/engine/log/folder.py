@@ -291,8 +291,7 @@ class Metadata:
 def metadata_at(uri: str, version: int) -> Metadata | None:
     """Read the metadata of a local table as of a version; None if the log no longer tells.
 
-    Spark's checksum file has it, else the newest `metaData` below; a checkpoint comes last,
-    because opening one costs the most.
+    Spark's checksum file has it, else the newest `metaData` below; a checkpoint costs the most.
     """
     try:
         return Metadata.read(checksum(uri, version)["metadata"])

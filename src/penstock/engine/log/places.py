@@ -11,17 +11,9 @@ from urllib.parse import unquote
 from penstock.core.facts import LogCommit, Touched
 from penstock.core.partitions.partition import FIRST, LAST, Span
 from penstock.core.steps.step import PartitionRows
-from penstock.engine.log import folder
+from penstock.engine.log import files, folder
 from penstock.engine.log.delta_log import remote_commits
-from penstock.engine.log.files import (
-    NOWHERE,
-    LogColumn,
-    count_missing,
-    hidden_files,
-    joined,
-    live_files,
-    spans_of,
-)
+from penstock.engine.log.files import LogColumn, joined
 from penstock.engine.log.folder import Actions, Metadata, is_local
 
 Places = tuple[Span | None, ...]
@@ -76,10 +68,10 @@ def _fields(uri: str, version: int, columns: Mapping[str, str]) -> tuple[LogColu
 def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[LogColumn]) -> _Draft:
     draft = _Draft(actions.commit(version))
     try:
-        here = {add["path"]: spans_of(add, fields) for add in actions.adds}
+        here = {add["path"]: files.spans_of(add, fields) for add in actions.adds}
         for remove in actions.removes:
             path = remove["path"]
-            places = _filled(spans_of(remove, fields), here.get(path))
+            places = _filled(files.spans_of(remove, fields), here.get(path))
             if None in places:
                 draft.unplaced[unquote(path)] = places
             else:
@@ -107,10 +99,10 @@ def _places_of(
         for line in folder.commit_path(uri, version).read_text(encoding="utf-8").splitlines():
             add = json.loads(line).get("add") if '"add"' in line else None
             if add and (path := unquote(add["path"])) in wanted:
-                placed[path] = spans_of(add, fields)
+                placed[path] = files.spans_of(add, fields)
     before = versions[0] - 1
     if len(placed) < len(wanted) and before >= 0 and (table := folder.open_version(uri, before)):
-        placed = {**live_files(table, fields), **placed}
+        placed = {**files.live_files(table, fields), **placed}
     return placed
 
 
@@ -169,8 +161,8 @@ class DeltaPlaces:
         if table is None:
             return ()
         physical = Metadata.read(folder.metadata_action(table)).physical.get(column.lower(), column)
-        places = live_files(table, [LogColumn(column, physical, kind)])
-        hidden = hidden_files(table)
+        places = files.live_files(table, [LogColumn(column, physical, kind)])
+        hidden = files.hidden_files(table)
         shown = (span for path, (span,) in places.items() if path not in hidden)
         return joined((FIRST, LAST) if span is None else span for span in shown)
 
@@ -186,7 +178,7 @@ class DeltaPlaces:
         table = folder.open_version(uri, version)
         if table is None:
             raise folder.gap(uri, version)
-        return count_missing(table)
+        return files.count_missing(table)
 
 
 def _counted(
@@ -197,7 +189,7 @@ def _counted(
         span = field.at(add["partitionValues"][field.physical])
         if span is None:
             return None
-        if span == NOWHERE:
+        if span == files.NOWHERE:
             continue
         before = counted.get(span[0], PartitionRows(span[0], 0, 0))
         rows = _plus(before.rows, folder.live_rows(add))

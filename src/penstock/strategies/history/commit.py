@@ -26,11 +26,7 @@ _FOUND_WRONG = (ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME, ps.COPIES, ps.EARLY, ps.T
 
 
 def from_query(build: Build, sides: Sides, properties: Mapping[str, str]) -> Commit:
-    """Create the table from the query in one action.
-
-    A row that may not be there fails the statement before it commits; who it is must be looked up
-    afterwards.
-    """
+    """Create the table from the query in one action; a row that may not be there fails it."""
     refused = literal("penstock:history-guard: the source has rows that may not be there")
     guard = f"CASE WHEN {problem(sides)} THEN CAST(raise_error({refused}) AS BOOLEAN) ELSE true END"
     rows = _versions(sides, sides.terms.at, ps.NO_INSTANT, "true")
@@ -166,16 +162,11 @@ def _opened(sides: Sides, counts: Counts) -> dict[str, str]:
     row[quoted(columns.valid_from)] = f"s.{ps.FROM}"
     row[quoted(columns.valid_to)] = f"s.{ps.TO}"
     row[quoted(columns.is_current)] = f"s.{ps.TO} IS NULL"
-    if _writes_tombstones(sides, counts):
+    if sides.has_deleted or counts.tombstones:
         row[quoted(columns.is_deleted)] = f"s.{quoted(columns.is_deleted)}"
     if terms.made_hash:
         row[quoted(terms.made_hash.column)] = f"s.{quoted(terms.made_hash.column)}"
     return row
-
-
-def _writes_tombstones(sides: Sides, counts: Counts) -> bool:
-    """Whether rows of this commit say if they are tombstones."""
-    return sides.has_deleted or counts.tombstones > 0
 
 
 def _business(sides: Sides, counts: Counts) -> tuple[Column, ...]:
@@ -215,6 +206,6 @@ def _shaped(sides: Sides, counts: Counts, *, are_tombstones: bool = False) -> It
             yield f"{converted(name, given.type, sides.held(wanted))} AS {name}"
     if sides.terms.made_hash:
         yield quoted(sides.terms.made_hash.column)
-    if are_tombstones or _writes_tombstones(sides, counts):
+    if are_tombstones or sides.has_deleted or counts.tombstones:
         is_deleted = quoted(sides.terms.columns.is_deleted)
         yield f"{'true' if are_tombstones else 'false'} AS {is_deleted}"

@@ -8,14 +8,9 @@ from penstock.core.history import HardDeletes, NewerThan
 from penstock.core.names import quoted
 from penstock.core.statement import TARGET_VIEW
 from penstock.strategies.build import listed
+from penstock.strategies.history import source
 from penstock.strategies.history import terms as ps
-from penstock.strategies.history.source import (
-    beside_versions,
-    marked,
-    problem,
-    rehashes,
-    stored_hash,
-)
+from penstock.strategies.history.source import marked, problem
 from penstock.strategies.history.terms import Sides, candidates, goes, operation, stored_name
 
 
@@ -24,7 +19,7 @@ def classified(sides: Sides) -> str:
     terms = sides.terms
     joined = f"SELECT {', '.join(_joined(sides))} FROM ({marked(sides)}) s"
     if sides.table.columns:
-        whole = terms.closes_missing or terms.retention is not None or rehashes(sides)
+        whole = terms.closes_missing or terms.retention is not None or source.rehashes(sides)
         kind = "FULL OUTER" if whole else "LEFT"
         joined += f" {kind} JOIN ({_stored(sides)}) c ON {terms.on('s', 'c', stored=False)}"
     named = f"SELECT *, {_class(sides)} AS {ps.CLASS} FROM ({joined})"
@@ -65,7 +60,7 @@ def _narrow(sides: Sides) -> dict[str, str]:
     if isinstance(sides.terms.change, NewerThan):
         columns[ps.STORED_TIME] = sides.time_of(sides.table) or "NULL"
     if sides.hash_name:
-        stored = stored_hash(sides) if rehashes(sides) else quoted(sides.hash_name)
+        stored = source.stored_hash(sides) if source.rehashes(sides) else quoted(sides.hash_name)
         columns[stored_name(0)] = stored
     for number, column in enumerate(sides.compared):
         if sides.table.find(column.name):
@@ -76,7 +71,7 @@ def _narrow(sides: Sides) -> dict[str, str]:
 def _joined(sides: Sides) -> Iterator[str]:
     """Give the columns after the join: keys from either side, the rest from its own."""
     terms = sides.terms
-    yield from beside_versions(sides)
+    yield from source.beside_versions(sides)
     yield f"coalesce(s.{ps.PLACE}, 1) AS {ps.PLACE}"
     if not sides.table.columns:
         yield f"{ps.NO_INSTANT} AS {ps.AT}"
@@ -133,7 +128,7 @@ def _operations(sides: Sides) -> str:
     if sides.terms.retention is not None:
         close = f"CASE WHEN array_contains({ps.PRUNED}, {ps.AT}) THEN array() ELSE {close} END"
     rehash = f"WHEN {ps.IN_TABLE} THEN array({operation('rehash', ps.AT)}) "
-    again = rehash if rehashes(sides) else ""
+    again = rehash if source.rehashes(sides) else ""
     made = (
         f"CASE WHEN {ps.CLASS} = 'opened_new' THEN {one} "
         f"WHEN {ps.CLASS} = 'opened_changed' THEN concat({one}, {close}) "

@@ -116,8 +116,7 @@ class Terms:
     def on(self, left: str, right: str, *, stored: bool = True) -> str:
         """Give the condition that two rows have the same key.
 
-        Stored keys may be NULL under `null_keys: error`, too: the setting may have changed. A row
-        of the source may not, so one without a key need not meet a version.
+        Stored keys may be NULL under `null_keys: error`, too: the setting may have changed.
         """
         return same_key(self.keys, left, right, matches_null=stored or self.match_null_keys)
 
