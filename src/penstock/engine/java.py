@@ -170,8 +170,7 @@ def archive_path(java: Java, jars: tuple[str, ...], environ: Mapping[str, str]) 
 def make_archive(path: Path) -> bool:
     """Run a small session of every kind of statement and keep the classes that it loaded.
 
-    Takes half a minute and some 200 MB. The file appears whole or not at all; False means that
-    none was made, which costs only time.
+    Takes half a minute and some 200 MB. The file appears whole or, which costs only time, not.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix="training-") as folder:

@@ -178,8 +178,7 @@ def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
 def java_options(settings: LaunchSettings, parts: JvmParts) -> str:
     """Give the JVM's options; the user's come last, so that they win.
 
-    One or two cores gain from the serial collector; with more the JVM chooses. The archive fits
-    only the class path that it was made with.
+    Few cores gain from the serial collector. The archive fits only the class path it was made with.
     """
     spark = settings.spark
     theirs = spark.conf.get(_JAVA_OPTIONS, "")

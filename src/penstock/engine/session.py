@@ -97,8 +97,7 @@ class ObservedWrite:
     def seen(self) -> Row | None:
         """Give what was seen; None if it is not told in time, or was told to be nothing.
 
-        Spark tells it shortly after the write, from another thread. Of a write that Delta skipped
-        it tells nothing, of one that failed what was seen until then.
+        Spark tells it shortly after the write, of one that failed what was seen until then.
         """
         future = self._observation._jo.future()  # type: ignore[union-attr]  # noqa: SLF001  # `get` waits for ever
         until = time.monotonic() + _PATIENCE_SECONDS

@@ -52,9 +52,5 @@ class Append(port.Strategy):
         return {"window": self.window and self.window.fingerprint}
 
     def work(self, build: port.Build) -> Work:
-        """Add the window's rows in one commit that Delta accepts once per step.
-
-        A zombie that lost its lease cannot append the same step twice: the commit carries the
-        step's number as its application transaction (spec/state.md §2).
-        """
+        """Add the window's rows in one commit that Delta takes once per step (spec/state.md §2)."""
         return insert(build)

@@ -19,8 +19,7 @@ from sqlglot.errors import SqlglotError
 from penstock.core.names import quoted
 from penstock.core.query import PARAMETER
 
-_LOWER = frozenset({"partition_date", "start_date"})
-"""The parameters that are where a partition begins."""
+_LOWER = frozenset({"partition_date", "start_date"})  # where a partition begins
 _NAME = "penstock:at:"
 _CLAUSES = frozenset(
     {"expressions", "from_", "joins", "laterals", "where", "group", "having", "order"}
@@ -204,8 +203,7 @@ def _stands_for_all(read: _Read, pin: _Pin, kind: str) -> bool:
 def _keeps(select: exp.Select, join: exp.Join, pin: _Pin) -> bool:
     """Whether a join finds for every row of a partition what it finds for that partition alone.
 
-    Of a semi or anti join only the left rows go on: of those the expression must be. An outer join
-    may not ask for the partition.
+    Of a semi or anti join the expression must be of the left; an outer one may not ask for it.
     """
     side, kind = join.side.upper(), join.kind.upper()
     if join.args.get("method"):

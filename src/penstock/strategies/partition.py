@@ -69,11 +69,7 @@ class Partition(port.PartitionSettings, port.Strategy):
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The rows of one partition, or of those that one run of the SQL makes.
-
-    `sql` is one SELECT with its parameters and tables bound; its rows lie in `spans`. `key` is how
-    people call it: `2024-12-02`.
-    """
+    """The rows of partitions that one bound SELECT makes; people call them `key`: `2024-12-02`."""
 
     sql: str
     spans: tuple[Span, ...]
@@ -177,8 +173,7 @@ def check_columns(
 ) -> None:
     """Hold a query's columns against the declared ones, by name in any letter case; run nothing.
 
-    Raises `output-column-missing`, `output-column-extra`, `output-type-mismatch` (there is no ANSI
-    cast); one error tells every difference. No declared columns: anything fits.
+    One error tells every difference; where no columns are declared anything fits.
     """
     found = _differences(declared, described) if declared.columns else ()
     if not found:

@@ -47,9 +47,8 @@ def rewrite(  # the sides of one statement
 ) -> Commit:
     """Write all rows anew with other types or another layout; a cast that fails commits nothing.
 
-    Columns that the table has and `columns` has not are gone afterwards, and so is NOT NULL, which
-    Delta sets at creation alone: `replace` looks at required columns itself. Rows without a value
-    in a partition field that is a new one belong to no partition and are gone too.
+    Columns that `columns` has not are gone afterwards, and so is NOT NULL, which Delta sets at
+    creation alone. Rows without a value in a new partition field belong to no partition and go too.
     """
     rows = rewritten(model, target, columns, facts)
     partition_by = model.layout.partition_by
@@ -102,11 +101,7 @@ _WIDENING = "delta.enableTypeWidening"
 
 
 def allow_widening(target: str, properties: Mapping[str, str]) -> tuple[str, ...]:
-    """Let a table take wider types, before the first one and not earlier.
-
-    Other readers lose a table that has the feature (spec/project.md §3), so it is set only when
-    a column is really widened.
-    """
+    """Let a table take wider types once it needs to: other readers lose it (spec/project.md §3)."""
     if properties.get(_WIDENING, "false").lower() == "true":
         return ()
     return (f"ALTER TABLE {target} SET TBLPROPERTIES ({written({_WIDENING: 'true'})})",)

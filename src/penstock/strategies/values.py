@@ -56,8 +56,8 @@ def merged_type(first: str, second: str, *, grow: bool = True) -> str:
 def converted(expression: str, have: str, want: str) -> str:
     """Give SQL that turns a value of one type into a type that holds it.
 
-    Numbers are cast up, fields that are missing become NULL, fields that `want` lacks are left
-    out; a NULL stays NULL, at any depth. Raises ValueError where values could be lost.
+    Fields that are missing become NULL, others that `want` lacks are left out; NULL stays NULL, at
+    any depth. Raises ValueError where values could be lost.
     """
     of, to = parse_type(have), parse_type(want)
     if merged(to, of, grow=False) != to:
@@ -83,10 +83,7 @@ def null(kind: ColumnType) -> str:
 
 
 def _shaped(value: str, have: ColumnType, want: ColumnType, *, flat: bool, depth: int = 1) -> str:
-    """Give a value in another type; `flat` puts sorted entries in the place of every map.
-
-    Spark compares no maps. `depth` numbers the variables of lambdas.
-    """
+    """Give a value in another type; `flat` makes sorted entries of maps, which nothing compares."""
     stays = not (flat and has_map(want))
     if stays and have == want:
         return value
@@ -168,22 +165,20 @@ def hash_of_values(values: Sequence[tuple[Column, str]]) -> str:
     return f"sha2(concat_ws({texts}), 256)"
 
 
-def hashes_alike(one: str, other: str) -> bool:
+def hashes_alike(one: ColumnType, other: ColumnType) -> bool:
     """Whether equal values of two types have the same text; a field of one alone is left out."""
-    return _alike(parse_type(one), parse_type(other))
-
-
-def _alike(one: ColumnType, other: ColumnType) -> bool:
     match one, other:
         case ScalarType(), ScalarType():
             return _letter(one.name) == _letter(other.name)
         case ArrayType(), ArrayType():
-            return _alike(one.element, other.element)
+            return hashes_alike(one.element, other.element)
         case MapType(), MapType():
-            return _alike(one.key, other.key) and _alike(one.value, other.value)
+            return hashes_alike(one.key, other.key) and hashes_alike(one.value, other.value)
         case StructType(), StructType():
             pairs = ((field, other.find(field.name)) for field in one.fields)
-            return all(found is None or _alike(field.type, found.type) for field, found in pairs)
+            return all(
+                found is None or hashes_alike(field.type, found.type) for field, found in pairs
+            )
         case _:
             return False
 

@@ -105,11 +105,7 @@ class DeltaLog:
         return tuple(files)
 
     def listing(self, source: Source) -> Listing:
-        """See `Log.listing`.
-
-        Names that Spark leaves out are left out (`_x`, `.x`, `x._COPYING_`). A path that is not
-        there is `source-missing`, naming source, path and the file that declares it (case J17).
-        """
+        """See `Log.listing`; a path that is not there is `source-missing` (case J17)."""
         found = sorted(_remote(source) if "://" in source.path else _local(source))
         digest = hashlib.sha256()
         for name, size, modified in found:

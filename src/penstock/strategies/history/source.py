@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.types import parse_type
 from penstock.core.history import HashDiffers, SystemColumns
 from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, Rule
@@ -25,8 +26,9 @@ def stored_hash(sides: Sides) -> str:
 
 def rehashes(sides: Sides) -> bool:
     """Whether stored hashes are no longer those of equal values: a column becomes another type."""
-    pairs = ((sides.table.find(column.name), column) for column in _hashed(sides))
-    return any(known and not hashes_alike(known.type, sides.held(c)) for known, c in pairs)
+    pairs = ((sides.table.find(column.name), sides.held(column)) for column in _hashed(sides))
+    types = ((parse_type(known.type), parse_type(held)) for known, held in pairs if known)
+    return any(not hashes_alike(stored, held) for stored, held in types)
 
 
 def _hashed(sides: Sides) -> tuple[Column, ...]:

@@ -6,16 +6,8 @@ import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from penstock.core import history
 from penstock.core.columns.schema import Column, Schema
-from penstock.core.history import (
-    ChangeTest,
-    ColumnsDiffer,
-    HardDeletes,
-    HashDiffers,
-    NewerThan,
-    Retention,
-    SystemColumns,
-)
 from penstock.core.names import quoted
 from penstock.core.statement import TARGET_VIEW
 from penstock.core.strategy import Build, OnSchemaChange
@@ -76,22 +68,22 @@ class Terms:
     """
 
     keys: tuple[str, ...]
-    change: ChangeTest
+    change: history.ChangeTest
     moment: dt.datetime
-    columns: SystemColumns = SystemColumns.named()
+    columns: history.SystemColumns = history.SystemColumns.named()
     event_time: bool = False
-    missing: HardDeletes = HardDeletes.IGNORE
+    missing: history.HardDeletes = history.HardDeletes.IGNORE
     scope: str = ""
     missing_sets: tuple[tuple[str, str], ...] = ()
     match_null_keys: bool = False
     ignore_null_time: bool = False
     allow_empty: bool = False
-    retention: Retention | None = None
+    retention: history.Retention | None = None
 
     @property
     def closes_missing(self) -> bool:
         """Whether a key that is gone closes its current version."""
-        return self.missing is not HardDeletes.IGNORE
+        return self.missing is not history.HardDeletes.IGNORE
 
     @property
     def at(self) -> str:
@@ -101,12 +93,12 @@ class Terms:
     @property
     def time_column(self) -> str | None:
         """The column that tells how fresh a row is, None where change is told otherwise."""
-        return self.change.column if isinstance(self.change, NewerThan) else None
+        return self.change.column if isinstance(self.change, history.NewerThan) else None
 
     @property
-    def made_hash(self) -> HashDiffers | None:
+    def made_hash(self) -> history.HashDiffers | None:
         """The hash that the engine makes itself, None where there is none."""
-        by_hash = self.change if isinstance(self.change, HashDiffers) else None
+        by_hash = self.change if isinstance(self.change, history.HashDiffers) else None
         return by_hash if by_hash and by_hash.hashed is not None else None
 
     def is_key(self, column: Column) -> bool:
@@ -165,12 +157,12 @@ class Sides:
     def compared(self) -> tuple[Column, ...]:
         """The query's columns whose values decide, none where a time or a hash alone does."""
         match self.terms.change:
-            case ColumnsDiffer(None):
+            case history.ColumnsDiffer(None):
                 return self._but(self.terms.keys)
-            case ColumnsDiffer(tuple() as names):
+            case history.ColumnsDiffer(tuple() as names):
                 found = (self.query.find(name) for name in names)
                 return tuple(c for c in found if c is not None and not self.terms.is_key(c))
-            case NewerThan(column, compare_rows=True):
+            case history.NewerThan(column, compare_rows=True):
                 return self._but((*self.terms.keys, column))
             case _:
                 return ()
@@ -226,7 +218,8 @@ class Sides:
     @property
     def hash_name(self) -> str | None:
         """The column that holds the hash that decides, None where there is none."""
-        return self.terms.change.column if isinstance(self.terms.change, HashDiffers) else None
+        change = self.terms.change
+        return change.column if isinstance(change, history.HashDiffers) else None
 
 
 def as_instant(column: Column) -> str:
@@ -240,7 +233,7 @@ def stored_name(number: int) -> str:
     return f"`__penstock_c{number}`"
 
 
-def goes(retention: Retention, rank: str, closed_long_ago: str = "true") -> str:
+def goes(retention: history.Retention, rank: str, closed_long_ago: str = "true") -> str:
     """Give the condition of a version being removed; `rank` 1, the newest of its key, stays."""
     conditions = [f"{rank} > 1"]
     if retention.keep_last is not None:
