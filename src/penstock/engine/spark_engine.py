@@ -172,8 +172,13 @@ class SparkEngine:
 
     def _keep_cancelling(self) -> None:
         """Cancel until no session is open: a job may start just after it was cancelled."""
+        from py4j.protocol import Py4JJavaError
+
         while self._open and self._root is not None and not JVM.has_ended():
-            JVM.let_go(partial(self._root.sparkContext.cancelJobsWithTag, self._tag))
+            try:
+                JVM.let_go(partial(self._root.sparkContext.cancelJobsWithTag, self._tag))
+            except Py4JJavaError:  # a second Ctrl-C stopped the context, and its jobs with it
+                return
             time.sleep(0.3)
 
     def _started(self) -> SparkSession:
