@@ -102,12 +102,13 @@ class TableRef:
 class OutputColumn:
     """One column of a query: its name, its line, and the volatile functions that make it.
 
-    The name is "" where Spark makes one up.
+    The name is "" where Spark makes one up, `unit` that of a date that is truncated right here.
     """
 
     name: str
     line: int
     volatile: tuple[str, ...] = ()
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ import hashlib
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location, Severity
@@ -246,35 +245,20 @@ def _text(node: YamlNode, key: str) -> str:
     return member.node.value if member and isinstance(member.node.value, str) else ""
 
 
-Place = tuple[str, int]
-
-
-class SqlFiles(Files, Protocol):
-    """The files of a project, and a parser of SQL that is no template."""
-
-    def sql_text(self, path: str, text: str, line: int) -> SqlFile:
-        """Read SQL that begins on a line of a file."""
-
-    def truncations(self, path: str, text: str, line: int) -> Mapping[str, str]:
-        """Give the output columns that are truncated to a unit of the calendar."""
-
-
 @dataclass(slots=True)
 class Gathered:
-    """The versioned models of a project.
+    """The versioned models of a project; `sql` holds what each SQL says.
 
-    `parts` are the files that are no models by themselves, nor descriptions of any; `sql` holds
-    what each SQL says by the file and line where it begins.
+    `parts` are the files that are no models by themselves, nor descriptions of any.
     """
 
     drafts: list[VersionedDraft] = field(default_factory=list)
     parts: set[str] = field(default_factory=set)
-    sql: dict[Place, SqlFile] = field(default_factory=dict)
-    truncated: dict[Place, Mapping[str, str]] = field(default_factory=dict)
+    sql: dict[SqlText, SqlFile] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
 
-def gather(yaml: Sequence[YamlFile], sql: Sequence[str], files: SqlFiles) -> Gathered:
+def gather(yaml: Sequence[YamlFile], sql: Sequence[str], files: Files) -> Gathered:
     """Read every versioned model with what it includes and names.
 
     `sql` are the paths that could be model files. A YAML file that cannot be read takes those
@@ -299,16 +283,10 @@ def gather(yaml: Sequence[YamlFile], sql: Sequence[str], files: SqlFiles) -> Gat
     for draft in found.drafts:
         found.findings += draft.findings
         for version in draft.versions:
-            for given in (version.own, *version.revisions):
-                _read_sql(found, given.sql, files)
+            for text in (each.sql for each in (version.own, *version.revisions)):
+                if text not in found.sql:
+                    found.sql[text] = files.sql_text(text.path, text.text, text.line)
     return found
-
-
-def _read_sql(found: Gathered, sql: SqlText, files: SqlFiles) -> None:
-    place = (sql.path, sql.line)
-    if place not in found.sql:
-        found.sql[place] = files.sql_text(sql.path, sql.text, sql.line)
-        found.truncated[place] = files.truncations(sql.path, sql.text, sql.line)
 
 
 def _leave_out_leftovers(found: Gathered, yaml: Sequence[YamlFile], sql: Sequence[str]) -> None:

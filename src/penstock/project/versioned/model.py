@@ -187,8 +187,8 @@ class _Builder:
         return Version(given.number, own, schema_of(fields), text, found)
 
     def body(self, version: GivenVersion, given: GivenRevision, schema: str) -> Body | None:
-        file = self.gathered.sql.get((given.sql.path, given.sql.line))
-        if file is None or not file.branches:
+        branches = self.gathered.sql[given.sql].branches
+        if not branches:
             return None
         draft, strategy = self.item.draft, self.item.strategy
         said = Description(draft.description, _docs(draft))
@@ -211,7 +211,7 @@ class _Builder:
                 description=given.description,
                 reason=given.reason,
             ),
-            file.branches[0],
+            branches[0],
             QueryOwner(given.sql.path, self.item.named),
             self.resolver,
             has_partition=bool(draft.destination.field) and draft.word != "table",
@@ -248,9 +248,9 @@ class _Builder:
         to = self.item.draft.destination
         units = set()
         for version in self.item.draft.versions:
-            place = (version.own.sql.path, version.own.sql.line)
-            known = {k.lower(): unit for k, unit in self.gathered.truncated.get(place, {}).items()}
-            units.add(known.get(to.field.lower(), ""))
+            branches = self.gathered.sql[version.own.sql].branches
+            columns = branches[0].outputs.columns if branches else ()
+            units.add({each.name.lower(): each.unit for each in columns}.get(to.field.lower(), ""))
         unit = units.pop() if len(units) == 1 else ""
         if self.item.draft.partition is None or to.grid.grain not in _FINER.get(unit, ()):
             return []
