@@ -9,13 +9,13 @@ from typing import Any
 from penstock.core.findings import Finding
 from penstock.core.model import Body, InputMapping, Model, Source
 from penstock.core.names import InputKind, InputName
+from penstock.core.partitions.bounds import document_of
 from penstock.core.partitions.mapping import (
     ByGrain,
     Everything,
     RangeMapping,
     Same,
     read_mapping,
-    write_mapping,
 )
 from penstock.core.partitions.partition import Grain
 from penstock.project.files.cache import CacheEntry, ParseCache, read_findings, write_findings
@@ -207,7 +207,7 @@ class _Bodies:
 # Any: this is the JSON of our own cache; what does not fit is thrown away.
 def _write(inputs: Iterable[InputMapping], findings: Iterable[Finding]) -> list[Any]:
     written = [
-        [each.input.kind.value, each.input.name, write_mapping(each.mapping), each.declared]
+        [each.input.kind.value, each.input.name, document_of(each.mapping), each.declared]
         for each in inputs
     ]
     return [written, write_findings(findings)]
