@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from penstock.core.findings import Finding
 from penstock.core.model import Body, InputMapping, Model, Source
@@ -52,19 +51,15 @@ def map_inputs(
     views = {
         m.input_name: tuple(as_input(n) for n in m.inputs) for m in models.values() if m.is_view
     }
-    result: dict[str, Model] = {}
+    result = dict(models)
     findings: list[Finding] = []
     for name, model in models.items():
-        result[name] = model
         if model.partition is not None:
-            reader = _Bodies(model, shapes, views, declared.get(name, ()), cache)
+            reader = _Bodies(model, shapes, views, declared.get(name, ()), cache, findings)
+            mapped = ((each, map(reader.mapped, each.bodies)) for each in model.versions)
             versions = tuple(
-                replace(
-                    version,
-                    body=reader.mapped(version.body, findings),
-                    revisions=tuple(reader.mapped(body, findings) for body in version.revisions),
-                )
-                for version in model.versions
+                replace(version, body=own, revisions=tuple(revisions))
+                for version, (own, *revisions) in mapped
             )
             result[name] = replace(model, versions=versions)
     return result, findings
@@ -90,7 +85,7 @@ def shape_of(model: Model) -> InputShape:
     return InputShape(part.field, part.type, columns, part.grid)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Bodies:
     """Maps the bodies of one model."""
 
@@ -99,34 +94,30 @@ class _Bodies:
     views: Mapping[InputName, tuple[InputName, ...]]
     declared: tuple[Declared, ...]
     cache: ParseCache
+    findings: list[Finding]
 
-    def mapped(self, body: Body, findings: list[Finding]) -> Body:
+    def mapped(self, body: Body) -> Body:
         """Give a body with its inputs, from the cache where nothing that counts has changed."""
-        shapes = self._shapes(body)
+        shapes: dict[InputName, InputShape] = {}
+        todo = [as_input(name) for name in body.query.inputs]
+        todo += (as_input(each.input) for each in self.declared)
+        for name in todo:  # which grows by what views among them read
+            if name not in shapes:
+                shapes[name] = self.shapes.get(name, InputShape())
+                todo += self.views.get(name, ())
         texts = tuple(dict.fromkeys((body.query.text, body.query.incremental)))
         first = first_partition(self.model)
         known = (inference_key(texts, self.model.grid, shapes), self.declared, body.where, first)
-        rest = (self.model.input_name, body.fingerprint.label, body.query.inputs)
-        key = digest(repr((known, rest)))
-        file = f"mapping\n{self.model.name}\n{body.fingerprint.label}"
-        kept = self.cache.recall(file, key, lambda entry: _read(entry.result))
+        label = body.fingerprint.label
+        key = digest(repr((known, self.model.input_name, label, body.query.inputs)))
+        file = f"mapping\n{self.model.name}\n{label}"
+        kept = self.cache.recall(file, key, _kept)
         if kept is None:
             kept = self._map(body, texts, shapes)
-            self.cache.keep(file, CacheEntry(key, (), _write(*kept)))
-        inputs, found = kept
-        findings += found
-        return replace(body, inputs=inputs)
-
-    def _shapes(self, body: Body) -> dict[InputName, InputShape]:
-        """Give the inputs of a body, those of views among them."""
-        todo = [as_input(name) for name in body.query.inputs]
-        todo += (as_input(each.input) for each in self.declared)
-        found: dict[InputName, InputShape] = {}
-        for name in todo:
-            if name not in found:
-                found[name] = self.shapes.get(name, InputShape())
-                todo += self.views.get(name, ())
-        return found
+            written = [document_of(kept[0]), write_findings(kept[1])]
+            self.cache.keep(file, CacheEntry(key, (), written))
+        self.findings += kept[1]
+        return replace(body, inputs=kept[0])
 
     def _map(
         self, body: Body, texts: tuple[str, ...], shapes: Mapping[InputName, InputShape]
@@ -145,7 +136,7 @@ class _Bodies:
         findings: list[Finding] = []
         for name, shape in shapes.items():
             entry, read = declared.get(name), inferred.get(name)
-            is_chosen = entry is not None and entry.mapping is not None and not shape.view
+            is_chosen = bool(entry and entry.mapping and not shape.view)
             if entry and is_chosen:
                 mapping, found = self._chosen(name, shape, entry, read)
             else:
@@ -204,19 +195,10 @@ class _Bodies:
         return mapping, found
 
 
-# Any: this is the JSON of our own cache; what does not fit is thrown away.
-def _write(inputs: Iterable[InputMapping], findings: Iterable[Finding]) -> list[Any]:
-    written = [
-        [each.input.kind.value, each.input.name, document_of(each.mapping), each.declared]
-        for each in inputs
-    ]
-    return [written, write_findings(findings)]
-
-
-def _read(result: Sequence[Any]) -> tuple[tuple[InputMapping, ...], Sequence[Finding]]:
-    written, findings = result
+def _kept(entry: CacheEntry) -> tuple[tuple[InputMapping, ...], Sequence[Finding]]:
+    written, findings = entry.result
     inputs = tuple(
         InputMapping(InputName(InputKind(kind), name), read_mapping(mapping), bool(declared))
-        for kind, name, mapping, declared in written
+        for _, (_, kind, name), mapping, declared, _ in written
     )
     return inputs, read_findings(findings)

@@ -16,7 +16,7 @@ from sqlglot import exp
 from penstock.core.partitions.bounds import MONTHS, SIZES, At, Bound, Lower, Upper
 from penstock.core.partitions.calendar import DAY, instant
 from penstock.core.partitions.partition import Grain, Grid
-from penstock.project.input_ranges.bounds import ceil, end_of_month, floor, move, move_unit
+from penstock.project.input_ranges.bounds import ceil, end_of_month, floor, move
 
 PARAMETERS: Mapping[str, Bound] = {
     "partition_date": Lower(),
@@ -136,7 +136,7 @@ class ColumnTerm:
         """
         for at, step in reversed([*enumerate(self.steps, 1)]):
             if isinstance(step, str):
-                bound = move_unit(floor(bound, step, grid), step)
+                bound = move(floor(bound, step, grid), MONTHS.get(step, 0), SIZES.get(step, 0))
                 return replace(self, steps=self.steps[:at]).first(bound, grid)
             bound = move(bound, micros=-step)
         return move(bound, micros=tick)
