@@ -20,6 +20,8 @@ _PARSED: Mapping[type[exp.Expr], str] = {
 }
 _UNPARSED = ("now", "monotonically_increasing_id", "spark_partition_id", "input_file_name")
 VOLATILE = (*_PARSED.values(), *_UNPARSED)
+_PLAIN = exp.Literal | exp.Binary | exp.Cast | exp.Paren | exp.Case | exp.Parameter
+"""What is one column for certain without a name, and no generator."""
 _OPAQUE = Outputs()
 Known = Mapping[str, Outputs]
 _UNITS = ("HOUR", "DAY", "WEEK", "MONTH", "YEAR")
@@ -27,10 +29,7 @@ _SHORT = {"DD": "DAY", "MON": "MONTH", "MM": "MONTH", "YYYY": "YEAR", "YY": "YEA
 
 
 def outputs_of(tree: exp.Query) -> Outputs:
-    """Give the columns of a query, seen through CTEs, subqueries and unions.
-
-    A star over anything else leaves the list open.
-    """
+    """Give the columns of a query, seen through CTEs, subqueries and unions."""
     try:
         return _of_query(tree, {})
     except PARSER_BUGS:
@@ -71,7 +70,8 @@ def _of_select(select: exp.Select, known: Known) -> Outputs:
             whole = whole and inner.whole
             continue
         named = [(one.name, int(one.meta.get("line", 1))) for one in _names(item)]
-        named = named or [("", 1)] * _is_one(item)
+        is_one = isinstance(item, _PLAIN) or type(item) in _PARSED or _is_volatile(item)
+        named = named or [("", 1)] * is_one
         volatile, unit = tuple(sorted(_made_by(item, sources))), _unit(item)
         columns += (OutputColumn(name, line, volatile, unit) for name, line in named)
         whole = whole and bool(named)
@@ -127,12 +127,6 @@ def _names(item: exp.Expr) -> Iterator[exp.Identifier]:
         inner = item.this if isinstance(item, exp.Cast) else item
         found = [inner.this] if isinstance(inner, exp.Column) else []
     yield from (n for n in found if isinstance(n, exp.Identifier) and n.name != RUN_TIMESTAMP)
-
-
-def _is_one(item: exp.Expr) -> bool:
-    """Whether an expression without a name is one column for certain, and no generator."""
-    plain = exp.Literal | exp.Binary | exp.Cast | exp.Paren | exp.Case | exp.Parameter
-    return isinstance(item, plain) or type(item) in _PARSED or _is_volatile(item)
 
 
 def _is_volatile(item: exp.Expr) -> bool:
