@@ -68,7 +68,8 @@ def _mapping(section: Section) -> RangeMapping | None:
     word = section.word("partitions", _WORDS)
     if word in _UNITS:
         return Calendar(word)
-    return {"same": Same(), "all": Everything()}.get(word)
+    others: dict[str, RangeMapping] = {"same": Same(), "all": Everything()}
+    return others.get(word)
 
 
 def _find(
