@@ -76,13 +76,11 @@ def shape_of(model: Model) -> InputShape:
         texts = (text for query in queries for text in (query.text, query.incremental))
         return InputShape(view=tuple(dict.fromkeys(texts)))
     schemas = [version.schema.names for version in model.versions]
-    columns: tuple[str, ...] | None = None
-    if schemas and all(schemas):
-        columns = tuple(dict.fromkeys(name for names in schemas for name in names))
+    names = tuple(dict.fromkeys(name for names in schemas for name in names))
+    columns = names if schemas and all(schemas) else None
     part = model.partition
-    if part is None:
-        return InputShape(columns=columns)
-    return InputShape(part.field, part.type, columns, part.grid)
+    shape = InputShape(part.field, part.type, grid=part.grid) if part else InputShape()
+    return replace(shape, columns=columns)
 
 
 @dataclass(slots=True)
@@ -150,34 +148,31 @@ class _Bodies:
 
     def _declared(self, body: Body) -> dict[InputName, Declared]:
         """Give the entries by input; that of a view is for its tables, where none is their own."""
-        own = {as_input(each.input): each for each in self.declared}
+        result = {as_input(each.input): each for each in self.declared}
         direct = {as_input(name) for name in body.query.inputs}
-        result = dict(own)
-        todo = [(name, each) for name, each in own.items() if name in self.views]
+        todo = [(name, each) for name, each in result.items() if each.mapping is not None]
         for view, entry in todo:
-            for name in self.views[view]:
-                if name not in result and name not in direct and entry.mapping is not None:
+            for name in self.views.get(view, ()):
+                if name not in result and name not in direct:
                     result[name] = entry
-                    todo += [(name, entry)] if name in self.views else []
+                    todo.append((name, entry))
         return result
 
     def _automatic(
         self, name: InputName, shape: InputShape, read: Inferred | None, body: Body
     ) -> tuple[RangeMapping, list[Finding]]:
         """Take what the SQL reads; of an input that only `depends_on` knows, what overlaps."""
-        mapping: RangeMapping
-        grains, is_odd = {self.model.grid.grain, shape.grid.grain}, False
+        grains, found = {self.model.grid.grain, shape.grid.grain}, Found.INFERRED
+        mapping: RangeMapping = ByGrain()
         if read is not None:
-            mapping, is_odd = read.mapping, read.found not in (Found.INFERRED, Found.VIEW)
+            mapping, found = read
         elif shape.grid.grain is Grain.WHOLE:
             mapping = over_column(Same(), shape.field, self.model.grid)
-        else:
-            is_odd = Grain.RANGE in grains and len(grains) > 1
-            mapping = Everything() if is_odd else ByGrain()
-        if not is_odd or name == self.model.input_name:
+        elif Grain.RANGE in grains and len(grains) > 1:
+            mapping, found = Everything(), Found.WHOLE
+        if found in (Found.INFERRED, Found.VIEW) or name == self.model.input_name:
             return mapping, []
-        unclear = read is not None and read.found is Found.UNCLEAR
-        return mapping, [read_whole(name, body, unclear=unclear)]
+        return mapping, [read_whole(name, body, unclear=found is Found.UNCLEAR)]
 
     def _chosen(
         self, name: InputName, shape: InputShape, entry: Declared, read: Inferred | None
