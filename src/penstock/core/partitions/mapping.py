@@ -87,7 +87,7 @@ def reading(mapping: RangeMapping, grid: Grid) -> Reading:
         case _ if grid.grain is Grain.WHOLE:
             return lambda _: (_WHOLE,)
         case Same():
-            found = _same
+            return lambda span: (span,)
         case Calendar(unit):
             found = _calendar(unit)
         case Trailing(count):
@@ -149,10 +149,6 @@ def read_mapping(document: Sequence[Any]) -> RangeMapping:
 
 def _read(document: Sequence[Any] | None) -> Bound | None:
     return None if document is None else read_bound(document)
-
-
-def _same(span: Span) -> tuple[Span, ...]:
-    return (span,)
 
 
 def _calendar(unit: str) -> Reading:

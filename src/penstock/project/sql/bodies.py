@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 
@@ -20,30 +20,16 @@ from penstock.project.sql.names import Linked, NameResolver, QueryOwner, link
 _OF_PARTITIONS = tuple(f"@{name}" for name in PARAMETERS if name != "run_date")
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What is said of a table and its columns."""
-
-    description: str = ""
-    columns: tuple[ColumnDoc, ...] = ()
-
-
-def fingerprint(
-    linked: Linked, strategy: Strategy, layout: Layout, said: Description
+def fingerprint_of_settings(
+    strategy: Strategy, layout: Layout, description: str, columns: Sequence[ColumnDoc]
 ) -> Fingerprint:
-    """Give the checksums of a model's code, and of how its table lies."""
-    sql, canonical = digest(linked.shown), digest(linked.query.canonical)
-    return replace(fingerprint_of_settings(strategy, layout, said), sql=sql, canonical=canonical)
-
-
-def fingerprint_of_settings(strategy: Strategy, layout: Layout, said: Description) -> Fingerprint:
     """Give the checksums of everything but SQL."""
     lies = {
         "partition_by": layout.partition_by,
         "cluster_by": layout.cluster_by,
         "properties": dict(layout.properties),
-        "description": said.description,
-        "columns": [[c.name, c.description] for c in said.columns if c.description],
+        "description": description,
+        "columns": [[c.name, c.description] for c in columns if c.description],
     }
     settings = digest(settings_text(strategy, layout))
     return Fingerprint("", "", settings, digest(_compact(lies)), parser=parser_version())

@@ -19,7 +19,7 @@ from penstock.project.input_ranges.inputs import Declared
 from penstock.project.models import Built
 from penstock.project.settings.config import shown_config
 from penstock.project.settings.strategy import versioned_strategy
-from penstock.project.sql.bodies import Description, fingerprint_of_settings, linked_body
+from penstock.project.sql.bodies import fingerprint_of_settings, linked_body
 from penstock.project.sql.names import Named, NameResolver, QueryOwner
 from penstock.project.versioned.gather import Gathered
 from penstock.project.versioned.given import GivenRevision, GivenVersion, VersionedDraft
@@ -184,9 +184,8 @@ class _Builder:
         if not branches:
             return None
         draft, strategy = self.item.draft, self.item.strategy
-        said = Description(draft.description, _docs(draft))
         fingerprint = replace(
-            fingerprint_of_settings(strategy, draft.lies, said),
+            fingerprint_of_settings(strategy, draft.lies, draft.description, _docs(draft)),
             version=version.number,
             revision=given.number,
             effective_from=given.effective_from,

@@ -202,8 +202,8 @@ class Schemas:
     def of(self, number: int, chain: tuple[int, ...] = ()) -> Fields | None:
         """Give the fields of a version."""
         if number not in self.read:
-            node = self.written[number]
-            self.read[number] = self._read(node, f"v{number}", (*chain, number))
+            said = self.written[number]
+            self.read[number] = self._read(said, f"v{number}", (*chain, number))
         return self.read[number]
 
     def _read(self, node: YamlNode, label: str, chain: tuple[int, ...]) -> Fields | None:
@@ -230,13 +230,12 @@ class Schemas:
         section = open_section(node, _DELTA, "schema", self.findings)
         base = section.find("base")
         fields = self._read(base, label, chain) if base is not None else None
-        for key in ("remove", "modify", "add"):
+        for key, what in (("remove", "names"), ("modify", "fields"), ("add", "fields")):
             part = section.find(key)
             if part is not None and not isinstance(part.value, tuple):
-                section.bad(key, "a list of fields" if key != "remove" else "a list of names")
-        if fields is None:
-            return None
-        fields = _added(section, _replaced(section, fields, label), label)
+                section.bad(key, f"a list of {what}")
+        if fields is not None:
+            fields = _added(section, _replaced(section, fields, label), label)
         return fields if len(self.findings) == before else None
 
 
@@ -298,14 +297,11 @@ def _replaced(section: Section, fields: Fields, label: str) -> Fields:
 def _added(section: Section, fields: Fields, label: str) -> Fields:
     part = section.find("add")
     new = _read_fields(part, label, section.findings) if part is not None else ()
-    for each in new:
-        if find_field(fields, each.name):
-            sentence = f'{label}: add names "{each.name}", which is there already'
-            hint = "change it under modify:"
-            section.findings.append(Finding(each.where, "duplicate-field", sentence, hint))
-        else:
-            fields = (*fields, each)
-    return fields
+    for each in (each for each in new if find_field(fields, each.name)):
+        sentence = f'{label}: add names "{each.name}", which is there already'
+        hint = "change it under modify:"
+        section.findings.append(Finding(each.where, "duplicate-field", sentence, hint))
+    return (*fields, *(each for each in new if not find_field(fields, each.name)))
 
 
 def _at(fields: Fields, dotted: str, put: Callable[[SchemaField], Fields]) -> Fields | None:

@@ -62,12 +62,11 @@ class Invariants:
 
     def of(self, number: int, chain: tuple[int, ...] = ()) -> Phases | None:
         """Give the checks of a version as they are written; a version that says none has none."""
+        if number not in self.written:
+            return NONE
         if number not in self.read:
-            found: Phases | None = NONE
-            if number in self.written:
-                node, word = self.written[number]
-                found = self._read(node, (f"v{number}", word), (*chain, number))
-            self.read[number] = found
+            node, word = self.written[number]
+            self.read[number] = self._read(node, (f"v{number}", word), (*chain, number))
         return self.read[number]
 
     def _read(self, node: YamlNode, whose: _Whose, chain: tuple[int, ...]) -> Phases | None:
@@ -242,10 +241,10 @@ class Versions:
             number = None
             if not self.broken.intersection(chain[:1]):
                 number = follow_version(node.value, where, chain, "sql", known, self.findings)
-            if number is None:
-                self.broken.update(chain)
-                return None
-            return self._sql(self.sections[number], (*chain, number))
+            if number is not None:
+                return self._sql(self.sections[number], (*chain, number))
+            self.broken.update(chain)
+            return None
         if not isinstance(node.value, str):
             section.bad("sql", "SQL, or a path that ends in .sql")
             return None
