@@ -171,8 +171,7 @@ class _Columns:
         return selected(draft.file, docs, built.strategy if built else None)
 
     def of_version(self, version: Version, given: GivenVersion) -> KnownColumns:
-        sql = given.own.sql
-        return columns_of_version(version, self.parts.gathered.sql.get((sql.path, sql.line)))
+        return columns_of_version(version, self.parts.gathered.sql[given.own.sql])
 
 
 def _outer(inputs: Iterable[InputName]) -> tuple[InputName, ...]:

@@ -42,7 +42,6 @@ from penstock.project.sql.names import NameResolver, QueryOwner, link
 T = TypeVar("T")
 F = TypeVar("F", SqlFile, YamlFile)
 _FROM_OUTSIDE = re.compile(r"\{\{\s*env_var\(\s*['\"][^'\"]+['\"]\s*\)\s*\}\}")
-_TRUNCATES = re.compile("trunc", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -131,20 +130,6 @@ class FirstPass:
             known |= parsed
         self.findings += (f for file in known.values() for f in file.findings)
         return {c.path: known[c.path] for c in contents if c.path in known}
-
-    def truncations(self, path: str, text: str, line: int) -> Mapping[str, str]:
-        """Give the output columns of SQL that are truncated to a unit of the calendar."""
-        if not _TRUNCATES.search(text):
-            return {}
-        fingerprint = digest(text)
-        key = place_key((path, "truncations", line))
-        found = self.cache.recall(key, fingerprint, lambda e: {str(n): str(u) for n, u in e.result})
-        if found is None:
-            from penstock.project.sql import outputs  # costs 0.2 s that a warm load saves
-
-            found = dict(outputs.truncations(text))
-            self.cache.keep(key, CacheEntry(fingerprint, (), [[*pair] for pair in found.items()]))
-        return found
 
     def _recalled(
         self,

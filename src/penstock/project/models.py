@@ -33,8 +33,7 @@ from penstock.project.settings.strategy import (
     strategy_of,
 )
 from penstock.project.sql.bodies import (
-    Description,
-    fingerprint,
+    fingerprint_of_settings,
     is_range,
     no_parameter_findings,
     parameter_findings,
@@ -164,8 +163,7 @@ class Built:
 def model_of(item: Draft, resolver: NameResolver) -> Built:
     """Resolve every setting and every name of a model."""
     config, file = item.config, item.file
-    words = config.text("description") or config.text("comment")
-    said = Description(words.strip(), config.columns)
+    description = (config.text("description") or config.text("comment")).strip()
     strategy = strategy_of(config)
     partition = strategy.partitioning
     layout = layout_of(config, strategy)
@@ -186,12 +184,16 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
         where=item.where,
         strategy=strategy,
         query=replace(linked.query, inputs=tuple(inputs)),
-        fingerprint=fingerprint(linked, strategy, layout, said),
+        fingerprint=replace(
+            fingerprint_of_settings(strategy, layout, description, config.columns),
+            sql=digest(linked.shown),
+            canonical=digest(linked.query.canonical),
+        ),
         depends_on=tuple(sorted(name for name in built.parents if name in resolver.built)),
         layout=layout,
         on_schema_change=config.word("on_schema_change", OnSchemaChange.APPEND),
-        columns=said.columns,
-        description=said.description,
+        columns=config.columns,
+        description=description,
         tags=config.texts("tags"),
         config=shown_config({"materialized": "view", **config.settings}),
     )

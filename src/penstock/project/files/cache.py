@@ -29,7 +29,7 @@ from penstock.project.files.parsed import (
     YamlFile,
 )
 
-FORMAT = 7
+FORMAT = 8
 _SUM = 8
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
 T = TypeVar("T")
@@ -163,12 +163,13 @@ def read_sql(path: str, reads: Sequence[Dependency], entry: Sequence[Any]) -> Sq
 def _read_branch(
     text: str, canonical: str | None, refs: Sequence[Any], outputs: Sequence[Any]
 ) -> Branch:
-    columns, whole = outputs
+    written, whole = outputs
+    columns = (OutputColumn(name, at, tuple(calls), unit) for name, at, calls, unit in written)
     return Branch(
         text,
         canonical,
         tuple(TableRef(RefKind(kind), tuple(names), *rest) for kind, names, *rest in refs),
-        Outputs(tuple(OutputColumn(name, at, tuple(calls)) for name, at, calls in columns), whole),
+        Outputs(tuple(columns), whole),
     )
 
 

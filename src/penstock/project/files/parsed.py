@@ -93,11 +93,15 @@ class TableRef:
 
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
-    """One column of a query, "" where Spark makes a name up, and the volatile functions in it."""
+    """One column of a query, "" where Spark makes a name up, and the volatile functions in it.
+
+    `unit` is that of a date that is truncated right here.
+    """
 
     name: str
     line: int
     volatile: tuple[str, ...] = ()
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.nodes import Broken, Member, VersionReference, YamlNode
-from penstock.project.files.parsed import MERGE, REFERENCE, YamlFile, path_of, place_key
+from penstock.project.files.parsed import MERGE, REFERENCE, SqlFile, YamlFile, path_of, place_key
 from penstock.project.files.values import Path, Plain, list_of, mapping_of
 
 _MOST = 200_000
@@ -41,6 +41,9 @@ class Files(TextFiles, Protocol):
 
     def filled(self, path: str) -> Plain:
         """Give its tree with the environment's values filled in."""
+
+    def sql_text(self, path: str, text: str, line: int) -> SqlFile:
+        """Read SQL that is no template and begins on a line of a file."""
 
 
 @dataclass(slots=True)

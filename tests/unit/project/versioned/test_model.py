@@ -85,7 +85,6 @@ def test_a_warm_load_is_equal_and_opens_no_parser(load, tmp_path, monkeypatch):
     for door in (
         "sql.sql_file.parse_sql_files",
         "sql.sql_file.parse_plain_sql",
-        "sql.outputs.truncations",
         "settings.yaml_file.parse_yaml_file",
     ):
         monkeypatch.setattr(f"penstock.project.{door}", _closed)
