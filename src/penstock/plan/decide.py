@@ -69,11 +69,7 @@ def decide_partitions(question: Question, earlier: Earlier, model: Model) -> Dec
 
 
 def wanted_of(
-    project: Project,
-    model: Model,
-    scope: Scope,
-    todo: Mapping[str, Ranges],
-    options: Options,
+    project: Project, model: Model, scope: Scope, todo: Mapping[str, Ranges], options: Options
 ) -> Wanted:
     """Give the partitions of a model that the plan runs; `todo` are those of models above it."""
     verdict = scope.verdicts[model.name]

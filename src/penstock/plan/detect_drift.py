@@ -59,11 +59,7 @@ class Evidence:
 
 
 def detect_drift(
-    model: Model,
-    known: Ranges,
-    segments: tuple[Segment, ...],
-    evidence: Evidence,
-    changes: Changes,
+    model: Model, known: Ranges, segments: tuple[Segment, ...], evidence: Evidence, changes: Changes
 ) -> Verdict:
     """Give every partition its first state that holds, with the others beside it.
 
@@ -124,9 +120,7 @@ def _without_segment(
 
 
 def _of_code(
-    done: tuple[PartitionRun, ...],
-    segments: tuple[Segment, ...],
-    evidence: Evidence,
+    done: tuple[PartitionRun, ...], segments: tuple[Segment, ...], evidence: Evidence
 ) -> Iterator[Difference]:
     """Compare what built each range with what is for it now; CURRENT stands for cosmetic."""
     known: dict[tuple[int, int], tuple[tuple[State, str], ...]] = {}

@@ -57,10 +57,7 @@ class _Growth:
 
 
 def evolve(
-    model: Model,
-    query: Schema,
-    table: Schema | None,
-    properties: Mapping[str, str] | None = None,
+    model: Model, query: Schema, table: Schema | None, properties: Mapping[str, str] | None = None
 ) -> Evolution:
     """Compare before anything is written: Delta would cast silently, so penstock looks first.
 

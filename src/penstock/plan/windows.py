@@ -168,10 +168,7 @@ def opened(
 
 
 def _ends(
-    settings: WindowSettings,
-    measured: Measured,
-    known: TypedValue | None,
-    high: TypedValue | None,
+    settings: WindowSettings, measured: Measured, known: TypedValue | None, high: TypedValue | None
 ) -> tuple[Bound | None, Bound | None]:
     """Give both ends of a window; a limit below the watermark makes one that holds nothing."""
     nothing_new = measured.high is None or (known is not None and measured.high < known)

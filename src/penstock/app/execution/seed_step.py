@@ -207,10 +207,7 @@ def _known(seed: Seed, found: Schema) -> Schema:
 
 
 def _relation(
-    seed: Seed,
-    view: str,
-    options: Mapping[str, str],
-    columns: tuple[tuple[str, str], ...] = (),
+    seed: Seed, view: str, options: Mapping[str, str], columns: tuple[tuple[str, str], ...] = ()
 ) -> Relation:
     folder = str(Path(seed.path).parent)
     read = FilesRead(seed.format, folder, (seed.path,), options, columns)

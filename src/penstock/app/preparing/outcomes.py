@@ -37,11 +37,7 @@ def base_of(intent: Intent) -> int:
 
 
 def outcome_of(
-    services: Services,
-    intent: Intent,
-    commit: LogCommit,
-    late: int | None = None,
-    known: str = "",
+    services: Services, intent: Intent, commit: LogCommit, late: int | None = None, known: str = ""
 ) -> Outcome:
     """Read what a commit did from its operation metrics (docs/ARCHITECTURE.md, step 3).
 
