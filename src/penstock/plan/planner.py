@@ -9,7 +9,6 @@ from penstock.core.graph import ordered
 from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.partitions.mapping import spans
-from penstock.core.partitions.partition import Span
 from penstock.core.partitions.ranges import (
     WHOLE,
     Ranges,
@@ -43,7 +42,6 @@ from penstock.plan.steps import (
     Records,
     Scope,
     Wanted,
-    alteration,
     partition_steps,
     table_step,
     waits_for,
@@ -126,15 +124,9 @@ def wanted_of(
     return Wanted(everything, own, sure, after)
 
 
-def reason_of(question: Question, model: Model) -> Reason:
-    """Give the state of a table without partitions, or of a view."""
-    project, records, now = question.project, question.records, question.now
-    return detect_table_drift(project, model, records, now).reason
-
-
 def decide_run(question: Question, earlier: Earlier, model: Model) -> Decided:
     """Bring a model up to date with its code, its inputs and the steps before it."""
-    reason = reason_of(question, model)
+    reason = detect_table_drift(question.project, model, question.records, question.now).reason
     if reason.state is State.NOT_EFFECTIVE:
         return postponed(question, model, reason)
     error = table_obstacle(question, earlier, model, reason)
@@ -175,7 +167,7 @@ def decide_sync(question: Question, earlier: Earlier, model: Model) -> Decided:
     """
     if model.keeps_history:
         return Decided()
-    reason = reason_of(question, model)
+    reason = detect_table_drift(question.project, model, question.records, question.now).reason
     if reason.state is State.NOT_EFFECTIVE:
         return postponed(question, model, reason)
     waits = waits_for(earlier, model)
@@ -231,7 +223,11 @@ def left_current(question: Question, model: Model, waits: tuple[str, ...]) -> De
         drops = " and drops its versions" if model.keeps_history else ""
         notes = (f"{model.name}: {change.moved}; --full-refresh writes the table anew{drops}",)
     if change.is_said:
-        return Decided(steps=(alteration(model, record),), notes=notes, hands_on=waits)
+        reason = Reason(State.CURRENT, "its properties or comments changed", drift=False)
+        step = Step(
+            model.name, reason, initial=False, planned_on=record.last_step_seq, only_alters=True
+        )
+        return Decided(steps=(step,), notes=notes, hands_on=waits)
     return Decided(
         notes=notes,
         hands_on=waits,
@@ -344,12 +340,11 @@ def _before(
     _, body = body_of(model, step.version, step.revision)
     for mapping in body.inputs:
         name = mapping.input
-        if name.kind is not InputKind.MODEL or name.name == model.name:
-            continue
         above = by_model.get(name.name)
-        if not above:
+        if name.kind is not InputKind.MODEL or name.name == model.name or not above:
             continue
-        read = _read(project, model, step, mapping.input.name)
+        grid, places = grid_of(project, name.name), map(model.grid.span, numbers(step.partitions))
+        read = joined([span for each in places for span in spans(mapping.mapping, each, grid)])
         for other in above:
             made = spans_of(other.grid, other.partitions)
             if any(low < end and begin < high for low, high in made for begin, end in read):
@@ -363,14 +358,3 @@ def _before(
 
 def _keys(by_model: Mapping[str, list[Step]], names: Iterable[str]) -> list[str]:
     return [step.key for name in names for step in by_model.get(name, ())]
-
-
-def _read(project: Project, model: Model, step: Step, name: str) -> tuple[Span, ...]:
-    _, body = body_of(model, step.version, step.revision)
-    grid, below = model.grid, grid_of(project, name)
-    found: list[Span] = []
-    for mapping in body.inputs:
-        if mapping.input.name == name:
-            for number in numbers(step.partitions):
-                found.extend(spans(mapping.mapping, grid.span(number), below))
-    return joined(found)
