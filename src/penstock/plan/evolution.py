@@ -332,6 +332,8 @@ def _grown(
 ) -> tuple[list[str], list[str]] | None:
     """Give what is new in a column and what gets wider; None where no type holds both."""
     have, asked = parse_type(table.type), parse_type(query.type)
+    if have == asked:
+        return [], []
     both = merged(have, asked)
     if both is None:
         return None

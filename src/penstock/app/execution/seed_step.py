@@ -26,7 +26,7 @@ from penstock.core.strategy import Build
 from penstock.plan.cascade import parents_of
 from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.evolution import check_query, refuse
-from penstock.plan.obstacles import table_of_another_store
+from penstock.plan.obstacles import foreign_table, table_of_another_store
 from penstock.plan.values import Now, Observed, Reason, State, error_line
 from penstock.strategies.build import create_from
 from penstock.strategies.table import Table
@@ -110,9 +110,7 @@ def load_seed(services: Services, context: Context, seed: Seed, reason: Reason) 
     """Replace the table by the file's rows in one commit."""
     record = context.records.get(seed.name)
     committer = Committer(services, context, seed.where, record.last_step_seq if record else 0)
-    look_at_seed(
-        services, model_of(seed), record
-    )  # what cannot be read has no version to begin from
+    look_at_seed(services, model_of(seed), record)  # unreadable: no version to begin from
     intent = _intent(services, context, seed, reason)
     with committer.rejecting(intent):
         refuse_foreign(services, seed, reason, record)
@@ -141,12 +139,8 @@ def refuse_foreign(
     if owner is not None:
         raise table_of_another_store(model, owner, services.project.name)
     if State.FOREIGN_TABLE in (reason.state, *reason.also):
-        raise TableError(
-            "foreign-table",
-            f"{seed.table} exists and was not built by penstock",
-            where=seed.where,
-            hint="move that table away, or give the seed another schema or alias",
-        )
+        hint = "move that table away, or give the seed another schema or alias"
+        raise foreign_table(model, hint)
 
 
 def _intent(services: Services, context: Context, seed: Seed, reason: Reason) -> Intent:
