@@ -63,18 +63,15 @@ _Found = Iterator[tuple[str, str, str]]
 
 
 def _not_selected(history: HistorySettings, query: Schema) -> _Found:
-    for setting, name in _named(history):
-        if query.find(name) is None:
-            yield "column-not-selected", f"{setting} {name!r} is not selected", _near(name, query)
-
-
-def _named(history: HistorySettings) -> Iterator[tuple[str, str]]:
-    yield from (("unique_key", name) for name in history.keys)
+    named = [("unique_key", name) for name in history.keys]
     match history.change:
         case NewerThan(column):
-            yield "updated_at", column
+            named.append(("updated_at", column))
         case ColumnsDiffer(columns) | HashDiffers(_, columns):
-            yield from (("check_cols", name) for name in columns or ())
+            named += (("check_cols", name) for name in columns or ())
+    for setting, name in named:
+        if query.find(name) is None:
+            yield "column-not-selected", f"{setting} {name!r} is not selected", _near(name, query)
 
 
 def _near(name: str, query: Schema) -> str:
@@ -348,28 +345,25 @@ def _grown(
     return (added, widened) if fits else None
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutChange:
-    """What differs. `is_said` can be set at once; `moved` needs the table to be written anew."""
-
-    is_said: bool = False
-    moved: str = ""
-
-
-def layout_change(model: Model, facts: TableFacts) -> LayoutChange:
-    """Compare properties, comments, partitioning and clustering; no answer means no difference."""
-    layout = model.layout
-    wrong = any(facts.properties.get(key) != value for key, value in layout.properties.items())
+def is_described_otherwise(model: Model, facts: TableFacts) -> bool:
+    """Whether properties or comments differ, which can be set at once."""
+    wanted = model.layout.properties
+    wrong = any(facts.properties.get(key) != value for key, value in wanted.items())
     wrong = wrong or bool(model.description and facts.comment != model.description)
     for column in model.columns:
         known = facts.schema.find(column.name)
         if known is not None and column.description:
             wrong = wrong or known.comment != column.description
-    moved = []
+    return wrong
+
+
+def moved_layout(model: Model, facts: TableFacts) -> str:
+    """Say what differs in partitioning and clustering, for which the table is written anew."""
+    layout, moved = model.layout, []
     for word, is_now, wanted in (
         ("partition_by", facts.partition_by, layout.partition_by),
         ("cluster_by", facts.cluster_by, layout.cluster_by),
     ):
         if is_now != wanted:
             moved.append(f"{word} is [{', '.join(is_now)}], the code says [{', '.join(wanted)}]")
-    return LayoutChange(wrong, "; ".join(moved))
+    return "; ".join(moved)

@@ -30,7 +30,7 @@ from penstock.plan.cascade import (
 )
 from penstock.plan.changes import joined, spans_of
 from penstock.plan.detect_drift import detect_table_drift
-from penstock.plan.evolution import LayoutChange, layout_change
+from penstock.plan.evolution import is_described_otherwise, moved_layout
 from penstock.plan.history import must_look
 from penstock.plan.obstacles import migration_of, obstacle, refusal, table_obstacle
 from penstock.plan.resolve import body_of
@@ -217,12 +217,12 @@ def left_current(question: Question, model: Model, waits: tuple[str, ...]) -> De
     """Plan no build of a model; its properties and comments may still need a step."""
     record, made = question.records[model.name], question.records[model.name].fingerprint
     facts = question.now.targets.get(model.name, Observed()).facts
-    change = layout_change(model, facts) if facts else LayoutChange()
+    moved = moved_layout(model, facts) if facts else ""
     notes: tuple[str, ...] = ()
-    if change.moved:
+    if moved:
         drops = " and drops its versions" if model.keeps_history else ""
-        notes = (f"{model.name}: {change.moved}; --full-refresh writes the table anew{drops}",)
-    if change.is_said:
+        notes = (f"{model.name}: {moved}; --full-refresh writes the table anew{drops}",)
+    if facts and is_described_otherwise(model, facts):
         reason = Reason(State.CURRENT, "its properties or comments changed", drift=False)
         step = Step(
             model.name, reason, initial=False, planned_on=record.last_step_seq, only_alters=True
@@ -268,11 +268,6 @@ def plan(  # the sides of one decision
     wanted = project.models if scope.cascade else question.selected
     for name in (each for each in ordered(parents) if each in wanted):
         decided[name] = decide(question, decided, project.models[name])
-    return _folded(question, decided)
-
-
-def _folded(question: Question, decided: Earlier) -> Plan:
-    """Put the decisions together, in their order."""
     each = decided.items()
     steps, left = [step for one in decided.values() for step in one.steps], 0
     if question.scope.most:

@@ -121,10 +121,8 @@ class Reshaping:
         Its version is that of the table as it is, None without one.
         """
         facts = self._facts()
-        if facts is None:
-            return Shape(self._wanted(described), None)
-        if self._is_replaced(facts):
-            return Shape(self._wanted(described), facts.version)
+        if facts is None or self._is_replaced(facts):
+            return Shape(self._wanted(described), facts.version if facts else None)
         moved = self._migration(facts, described)
         if self._rewrites(moved):
             columns = self._rewritten(moved)

@@ -23,7 +23,7 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.steps.inputs import ViewPin
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.strategy import Writing
-from penstock.plan.evolution import layout_change
+from penstock.plan.evolution import moved_layout
 from penstock.plan.resolve import body_of
 from penstock.plan.values import Step
 from penstock.strategies.relations import leaves
@@ -110,7 +110,7 @@ def bring_properties(state: StepState) -> StepState:
     if facts is None or record.fingerprint is None:
         raise table_gone(model)
     # a layout that only a full refresh brings is still to be told of by the next plan
-    moved = layout_change(model, facts).moved
+    moved = moved_layout(model, facts)
     layout = record.fingerprint.layout if moved else model.fingerprint.layout
     made = replace(record.fingerprint, layout=layout)
     intent = replace(intent, base_version=facts.version, fingerprint=made)
