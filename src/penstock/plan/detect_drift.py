@@ -61,10 +61,7 @@ class Evidence:
 def detect_drift(
     model: Model, known: Ranges, segments: tuple[Segment, ...], evidence: Evidence, changes: Changes
 ) -> Verdict:
-    """Give every partition its first state that holds, with the others beside it.
-
-    `known` are the partitions that the verdict is about, `segments` their SQL.
-    """
+    """Give every partition its first state that holds, with the others beside it."""
     done = tuple(run for run in evidence.runs if run.step_seq)
     seen = evidence.target
     if seen.unrecorded:

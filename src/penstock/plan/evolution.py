@@ -41,11 +41,7 @@ _SHOWN = 5
 
 
 def check_history(model: Model, query: Schema) -> tuple[Finding, ...]:
-    """Name everything that keeps a query from having a history; () for other models.
-
-    Codes: `column-not-selected`, `reserved-column`, `uncomparable-column`, `key-type`,
-    `updated-at-type`.
-    """
+    """Name everything that keeps a query from having a history; () for other models."""
     history = model.history
     if history is None:
         return ()
@@ -269,10 +265,7 @@ def check_query(
 def check_names(
     model: Model, query: Schema, properties: Mapping[str, str] | None = None
 ) -> Iterator[Finding]:
-    """Find names that no table can have, fields of structs included: one twice, or with a blank.
-
-    `properties` are those that the table has and keeps.
-    """
+    """Find names that no table can have, fields of structs included: one twice, or with a blank."""
     takes_all = model.is_view or maps_columns({**(properties or {}), **model.layout.properties})
     whole = StructType(tuple(Field(c.name, parse_type(c.type)) for c in query.columns))
     for path, name, twice in _names(whole, ""):

@@ -27,10 +27,7 @@ _VOLATILE = re.compile(
 
 
 def property_of(model: Model, high_time: dt.datetime | None = None) -> str:
-    """Write what a history table says of itself: the settings that its rows depend on.
-
-    `high_time` is the greatest run timestamp in rows that penstock did not make.
-    """
+    """Write what the rows depend on; `high_time` is the greatest in rows that others made."""
     messages: dict[str, object] = {"format": FORMAT, "model": model.name, **_said(_settings(model))}
     if high_time is not None:
         messages["high_time"] = high_time.isoformat()

@@ -161,10 +161,7 @@ def _though_current(question: Question, model: Model, waits: tuple[str, ...]) ->
 
 
 def decide_sync(question: Question, earlier: Earlier, model: Model) -> Decided:
-    """Repair a model if that is asked for, or make it after what is repaired above it.
-
-    Histories are never made again.
-    """
+    """Repair a model that is asked for, or follows from what is repaired; histories never."""
     if model.keeps_history:
         return Decided()
     reason = detect_table_drift(question.project, model, question.records, question.now).reason

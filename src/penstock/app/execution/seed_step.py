@@ -50,10 +50,7 @@ def model_of(seed: Seed) -> Model:
 def seed_reason(
     services: Services, seed: Seed, records: Mapping[str, ModelRecord], run_timestamp: dt.datetime
 ) -> Reason:
-    """Say whether the table still is what the file holds: `current`, or what differs.
-
-    It is `unreadable` if that cannot be told.
-    """
+    """Say whether the table is what the file holds: `current`, what differs, or `unreadable`."""
     model = model_of(seed)
     try:
         seen = look_at_seed(services, model, records.get(seed.name))
@@ -129,11 +126,7 @@ def load_seed(services: Services, context: Context, seed: Seed, reason: Reason) 
 def refuse_foreign(
     services: Services, seed: Seed, reason: Reason, record: ModelRecord | None
 ) -> None:
-    """Raise where the seed would replace a table that is not its own.
-
-    `table-of-another-store` is one that another project writes, `foreign-table` one that penstock
-    did not make.
-    """
+    """Refuse to replace a table that another project, or somebody else, has made."""
     model = model_of(seed)
     owner = look_at_seed(services, model, record).owner
     if owner is not None:
