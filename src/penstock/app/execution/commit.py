@@ -35,7 +35,7 @@ from penstock.core.facts import LogCommit
 from penstock.core.findings import Location
 from penstock.core.ports.engine import StepSession
 from penstock.core.project import Project
-from penstock.core.records import Lease, ModelRecord
+from penstock.core.records import ModelRecord
 from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.steps.step import LONGEST, Intent, Outcome, RowCounts, StepFailure, StepKind
 from penstock.core.strategy import Writing
@@ -218,21 +218,16 @@ class Committer:
         """Raise `lease-held` before Spark starts where another run holds the target."""
 
         def look() -> None:
-            held = self._held_by_another(intent)
-            if held is not None:
-                hint = f"wait with --wait SECONDS, or penstock unlock {intent.table}"
-                raise LeaseHeldError(held, hint=hint)
+            for lease in self._store.leases.taken():
+                others = lease.target == str(intent.table) and lease.run != intent.run
+                if others and may_write(self._services, lease):
+                    hint = f"wait with --wait SECONDS, or penstock unlock {intent.table}"
+                    raise LeaseHeldError(lease, hint=hint)
 
-        if self._held_by_another(intent) is not None:
+        try:
+            look()
+        except LeaseHeldError:
             waiting(look, self._context.wait_seconds)
-
-    def _held_by_another(self, intent: Intent) -> Lease | None:
-        """Give the lease under which another run may still write the target."""
-        for lease in self._store.leases.taken():
-            others = lease.target == str(intent.table) and lease.run != intent.run
-            if others and may_write(self._services, lease):
-                return lease
-        return None
 
     def _commit(
         self, intent: Intent, statement: Commit, again: Work | None = None

@@ -204,7 +204,15 @@ def _settle(services: Services, intent: Intent, *, give_up: bool) -> Recovered:
     intent = _placed(services, intent)
     commit, is_readable = _commit_of(services, intent)
     if commit is None and not is_readable and not give_up:
-        raise _undecidable(intent)
+        command = strategy_named(intent.strategy).command
+        again = f"penstock {command} --select {intent.model} --full-refresh"
+        raise TableError(
+            "undecidable-step",
+            f"step {intent.step} of {intent.model} was left open, and the log of {intent.table} no "
+            f"longer tells whether its {intent.strategy} was committed",
+            hint=f"look into {intent.table}: if its rows are there, penstock recover "
+            f"--step {intent.step} --as committed, if not --as failed; or build it anew: {again}",
+        )
     if commit is None:
         return _give_up(services, intent)
     return _finished(services, intent, outcome_of(services, intent, commit))
@@ -248,18 +256,6 @@ def _commit_of(services: Services, intent: Intent) -> tuple[LogCommit | None, bo
         services.log.transaction(intent.uri, intent.transaction) >= intent.step_seq
     )
     return None, first == after + 1 or not reached
-
-
-def _undecidable(intent: Intent) -> TableError:
-    command = strategy_named(intent.strategy).command
-    again = f"penstock {command} --select {intent.model} --full-refresh"
-    return TableError(
-        "undecidable-step",
-        f"step {intent.step} of {intent.model} was left open, and the log of {intent.table} no "
-        f"longer tells whether its {intent.strategy} was committed",
-        hint=f"look into {intent.table}: if its rows are there, penstock recover "
-        f"--step {intent.step} --as committed, if not --as failed; or build it anew: {again}",
-    )
 
 
 def _adopt(services: Services) -> Iterator[Recovered]:
