@@ -9,13 +9,7 @@ from penstock.app.checking.chosen import SKIPPED, StepChecks, skipped
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.results import ONE_GROUP, CheckedRows, CheckInputs, refused
 from penstock.app.observation.observe import ObservedTables, pin_source
-from penstock.app.preparing.run_context import (
-    Context,
-    Inputs,
-    source_read,
-    table_pin,
-    tombstones_of,
-)
+from penstock.app.preparing import run_context
 from penstock.app.preparing.statements import Values, of_partitions, of_windows
 from penstock.app.services.services import Services
 from penstock.core.check_results import CheckResult, RowsBefore
@@ -50,11 +44,11 @@ class CheckTarget:
     """
 
     services: Services
-    context: Context
+    context: run_context.Context
     session: StepSession
     model: Model
     checks: StepChecks
-    inputs: Inputs
+    inputs: run_context.Inputs
     windows: tuple[InputWindow, ...] = ()
     partitions: Ranges = ONE_GROUP
     body: Body | None = None
@@ -205,12 +199,12 @@ class CheckTarget:
             return None
         try:
             if name.kind is InputKind.MODEL:
-                pin = table_pin(services, name, self.context.records.get(name.name))
+                pin = run_context.table_pin(services, name, self.context.records.get(name.name))
                 uri = project.uri_of(project.table_of(name))
-                return DeltaRead(uri, pin.version, tombstones_of(services, name))
+                return DeltaRead(uri, pin.version, run_context.tombstones_of(services, name))
             view = ObservedTables.empty(services.clock.now())
             pin_of = pin_source(services, project.sources[name.name], view.listings)
-            return source_read(project, name, pin_of, view)
+            return run_context.source_read(project, name, pin_of, view)
         except TableError:
             return None
 
