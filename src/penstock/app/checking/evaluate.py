@@ -132,7 +132,6 @@ def _query(placed: Sequence[placing.Placed]) -> str:
 def _shared(
     session: QuerySession, placed: Sequence[placing.Placed], given: CheckInputs
 ) -> list[placing.Placed | CheckResult]:
-    """Ask for all with one query; where it fails each is tried alone."""
     started = time.monotonic()
     found = placing.fetched(session, _query(placed), placed[0].check, given)
     if not isinstance(found, CheckResult):
@@ -147,7 +146,6 @@ def _shared(
 def _by_group(
     session: QuerySession, placed: placing.Placed, given: CheckInputs
 ) -> placing.Placed | CheckResult:
-    """Ask for groups that have SQL of their own."""
     started = time.monotonic()
     means = {each.key: each.means or placed.means for each in placed.groups}
     texts = [queries.one_group_query(each.sql, each.key, means[each.key]) for each in placed.groups]
@@ -166,7 +164,6 @@ def _by_group(
 def _of_all(
     session: QuerySession, texts: Sequence[str], check: Check, given: CheckInputs
 ) -> list[Row] | CheckResult:
-    """Give the rows of the queries of all groups, some of them by one statement."""
     rows: list[Row] = []
     for first in range(0, len(texts), AT_ONCE):
         found = placing.fetched(session, united(texts[first : first + AT_ONCE]), check, given)
@@ -307,7 +304,6 @@ def _result(
 
 
 def _sample_sql(placed: placing.Placed, failed: Sequence[GroupValue], columns: Schema) -> str:
-    """Give the query of rows of groups that failed, and of values that are not accepted."""
     check, rows = placed.check, placed.rows
     where = check.condition.text if check.condition else ""
     enough, counted = list[str](), 0
@@ -325,7 +321,6 @@ def _sample_sql(placed: placing.Placed, failed: Sequence[GroupValue], columns: S
 
 
 def _detailed(values: Sequence[GroupValue], counts: Sequence[Row]) -> list[GroupValue]:
-    """Add the values that are not accepted, the most frequent ones first."""
     found: dict[str, list[str]] = {}
     for row in sorted(counts, key=lambda row: int(row["place"] or 0)):
         shown = shortened(str(row["value"]), CELL)

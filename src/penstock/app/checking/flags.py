@@ -107,7 +107,6 @@ def drop_repeated(services: Services, model: Model, newest: Quarantine) -> None:
 
 
 def _remove(services: Services, each: Quarantine) -> None:
-    """Remove a quarantine, its rows first."""
     services.folders.drop(each.uri)
     services.writing.journal.forget_quarantine(each.step)
 
@@ -206,7 +205,6 @@ def with_lines(status: ModelStatus, lines: Lines) -> ModelStatus:
 
 
 def _failed_gates(services: Services, view: Model) -> str:
-    """Say which gates of a view failed when somebody other than its own step looked last."""
     records = services.reading.checks.checks_of(view.name, None, len(view.all_checks))
     newest = [each for each in records if (each.run, each.step) == (records[0].run, "")]
     gates = [each.result for each in newest if each.result.failed_gate]
@@ -265,7 +263,6 @@ def _missing(
 
 
 def _range(model: Model, partitions: tuple[int, ...], run_timestamp: dt.datetime) -> str:
-    """Give the flags that name partitions; none where that is the newest due one."""
     there = due(model, run_timestamp) if model.partition else ()
     if model.partition is None or (there and partitions == (there[-1][1],)):
         return ""

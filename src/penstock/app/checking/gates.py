@@ -85,7 +85,6 @@ def _take_out(  # the sides of one step
     report: InvariantReport,
     error: CheckFailedError,
 ) -> None:
-    """Write partitions that a gate took out of a step as a step of their own, SKIPPED."""
     keys = write_ranges(intent.grid, failed)
     out = replace(intent, step=services.clock.new_id(), partitions=keys)
     failure = StepFailure.of(error)
@@ -145,7 +144,6 @@ def version_of(services: Services, view: Model, inputs: Inputs) -> ViewVersion:
 
 
 def _report_on(services: Services, context: Context, view: Model, inputs: Inputs) -> ViewReport:
-    """Evaluate the checks of a view in a session of its own, and record what they say."""
     started = time.monotonic()
     checks = checks_of_step(services.project, view, view.fingerprint.version, context.options)
     below = leaves(services.project, view)

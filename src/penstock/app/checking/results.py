@@ -60,7 +60,6 @@ def check_document(result: CheckResult) -> dict[str, Json]:
 
 
 def _fields(said: CheckResult | GroupValue) -> dict[str, Json]:
-    """Give the fields of what was said by name, without secrets."""
     found = {each.name: getattr(said, each.name) for each in fields(said)}
     return found | {"message": mask(said.message), "details": _masked(said.details)}
 

@@ -190,7 +190,6 @@ class CheckTarget:
         return views
 
     def _read_now(self, name: InputName) -> Read | None:
-        """Say how a table is read that is no input of the step, at its version of now."""
         services, project = self.services, self.services.project
         if name.kind is InputKind.EXTERNAL:
             return CatalogRead(shown_name(name.name))
@@ -239,7 +238,6 @@ class CheckTarget:
         return found
 
     def _mapped(self, name: InputName, view: str, columns: Schema) -> CheckedRows:
-        """Give the rows that each partition reads, once for each that reads them."""
         mapping = next(
             (each for each in (self.body.inputs if self.body else ()) if each.input == name),
             InputMapping(name, Everything()),

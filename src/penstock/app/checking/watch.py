@@ -227,7 +227,6 @@ class Watch:
         return Observation(split.counts, split, types)
 
     def _types(self, aggregates: Mapping[str, str]) -> Schema | None:
-        """Give the types of aggregates, None if Spark refuses one."""
         try:
             return self.target.session.describe(described(aggregates, self.columns))
         except (QueryError, DataError):
@@ -245,7 +244,6 @@ class Watch:
         return None
 
     def _rows(self, decided: DecidedStatement) -> CheckedRows:
-        """Give the rows that are known before the commit: of the feed, the MERGE, or the query."""
         if self.feed is not None:
             return CheckedRows.of_view(ROWS_VIEW, self.columns, _key_of(self.target.model))
         if decided.work.rows is not None:
@@ -301,7 +299,6 @@ class Watch:
         return self._whole(outcome)
 
     def _whole(self, outcome: Outcome) -> CheckedRows | None:
-        """Give every row of the target as the step left it."""
         if self.target.model.is_view:
             return self.target.as_table(f"SELECT * FROM {quoted(QUERY_VIEW)}")
         return self.target.at_version(outcome.stands_at)
@@ -314,7 +311,6 @@ class Watch:
         return self.target.session.bind([Relation(self.target.this, view, read)])[view]
 
     def _within(self, ranges: Ranges) -> PartitionTable:
-        """Give some of the partitions that the step replaces."""
         assert self.cut is not None  # noqa: S101  asked where there are any
         grid = self.target.model.grid
         spans = tuple((grid.lower(low), grid.upper(high)) for low, high in ranges)

@@ -88,7 +88,6 @@ def check_sources(
 def _gravest(
     session: StepSession, source: Source, read: Read, run_timestamp: dt.datetime
 ) -> CheckResult:
-    """Give the gravest of what fails, or that the source is fresh."""
     name, view = source.input_name, "check_source"
     rows = CheckedRows.of_view(view, session.bind([Relation(name, view, read)])[view])
     given = CheckInputs(run_timestamp, inputs={name: rows})
@@ -232,7 +231,6 @@ class _Checking:
         return StepChecks(before, after)
 
     def _partitions(self, model: Model, built: Ranges) -> Ranges:
-        """Give the partitions that are asked for; without a word the newest due one."""
         request, there = self.request, due(model, self.project_state.run_timestamp)
         if request.partition:
             number = model.grid.parse(request.partition)

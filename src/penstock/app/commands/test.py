@@ -208,7 +208,6 @@ def _results(  # the sides of one command
     request: UnitTestRequest,
     listener: Listener,
 ) -> list[UnitResult]:
-    """Run tests on threads and give their results in the order of the tests."""
     stopped = threading.Event()
 
     def one(number: int, test: UnitTest) -> UnitResult:

@@ -209,7 +209,6 @@ class Comparison:
         return tuple(v for v, (_, kind) in pairs if not any(str(f) in str(kind) for f in _FLOATS))
 
     def _lines(self, missing: list[Row], extra: list[Row]) -> Iterator[RowLine]:
-        """Give rows of one key as changed, then those that are missing, then the others."""
         places = self._places
 
         def key_of(row: Row) -> tuple[Hashable, ...]:
@@ -231,7 +230,6 @@ class Comparison:
             yield from (RowLine(sign, cells, n) for cells, n in sorted(Counter(rows).items()))
 
     def _cells(self, expected: Row, found: Row) -> tuple[str, ...]:
-        """Show the cells of a row, both texts where one differs."""
         cells = []
         for one, other, (_, kind) in zip(expected, found, self.columns, strict=True):
             cells.append(shown(one, kind))

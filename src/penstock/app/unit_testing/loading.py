@@ -91,7 +91,6 @@ def _judge_inputs(project: Project, test: UnitTest, notes: FileNotes) -> None:
 
 
 def _judge_input(table: GivenTable, notes: FileNotes) -> None:
-    """Find columns of an input without a type, and values that do not fit."""
     if not table.query and not table.names and not table.known:
         hint = "give columns: {name: TYPE}"
         notes.say(table.where, "test-type-unknown", "a table without rows has no columns", hint)
@@ -145,7 +144,6 @@ def _judge_column(table: GivenTable, name: str, kind: ColumnType, notes: FileNot
 
 
 def _judge_names(model: Model, expected: Expectation, notes: FileNotes) -> None:
-    """Find checks and counts that the model does not have."""
     checks = (*model.checks.all, *(each for v in model.versions for each in v.checks.all))
     for written in expected.checks:
         found = [check for check in checks if is_called(written, check)]

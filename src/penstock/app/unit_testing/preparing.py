@@ -75,7 +75,6 @@ def target_types(
 
 
 def _describe(services: Services, session: StepSession, model: Model, run: UnitRun) -> Schema:
-    """Give the columns of the model's query over the given inputs; nothing is run."""
     query, values = world.model_on(model, run.as_of).query, dict[str, str]()
     if model.partition is not None and run.first:
         first, last = model.grid.parse(run.first), model.grid.parse(run.last)

@@ -242,7 +242,6 @@ def _of_query(session: StepSession, table: GivenTable, added: Types, types: Type
 def _refuse_inexact(
     session: StepSession, table: GivenTable, changed: Sequence[tuple[str, ColumnType, ColumnType]]
 ) -> None:
-    """Raise `bad-test-value` for a value that its new type does not give back."""
     cast = [each for each in changed if "void" not in str(each[1])]  # NULL fits everywhere
     if not cast:
         return

@@ -196,7 +196,6 @@ class _CheckReading:
         return tuple(found)
 
     def _is_filled(self, node: YamlNode) -> bool:
-        """Whether a check stands in a file that holds values of the environment."""
         paths = {member.node.where.path for member in node.members.values()}
         yaml = (path for path in paths if path.endswith((".yml", ".yaml")))
         return any(self.of.files.yaml_file(path).reads for path in yaml)
@@ -235,7 +234,6 @@ def _with_input(phases: Phases, name: InputName, more: Phases) -> Phases:
 
 
 def _names_in(resolver: NameResolver) -> str:
-    """Write what a resolver knows as text that is the same in every process."""
     named = {**resolver.models, **resolver.sources, **resolver.tables}.items()
     means = (f"{name} {it.input.kind} {it.input.name} {it.table}" for name, it in named)
     parts = [*means, *sorted(resolver.schemas), *sorted(resolver.built), resolver.catalog]

@@ -201,7 +201,6 @@ def column_tests(
 
 
 def _check(test: YamlNode, column: YamlNode, findings: list[Finding]) -> Iterator[YamlNode]:
-    """Give the check of one test, or nothing beside a finding."""
     is_word, body = isinstance(test.value, str), dict[str, Member]()
     names = [str(test.value)] if is_word else [key for key in test.members if key not in _BESIDE]
     if len(names) != 1:
@@ -228,7 +227,6 @@ def _check(test: YamlNode, column: YamlNode, findings: list[Finding]) -> Iterato
 
 
 def _said(word: str, body: YamlNode, findings: list[Finding]) -> dict[str, Member]:
-    """Give what a test says in the words of a check."""
     arguments = body.members.get("arguments")
     config = body.members.get("config")
     mine = TESTS[word]

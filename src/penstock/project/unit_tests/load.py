@@ -167,7 +167,6 @@ class _EntryReader:
         )
 
     def _partitions(self, found: Mapping[str, Cell], model: Model, node: Cell) -> tuple[str, str]:
-        """Give the first and the last partition as keys; they are needed, or refused."""
         one, low, high = (found.get(key) for key in _RANGE)
         grid = model.grid
         if grid.grain is Grain.WHOLE:

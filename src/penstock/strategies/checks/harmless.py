@@ -159,5 +159,4 @@ def _all(allowed: set[str], nodes: Iterable[exp.Expr], columns: Schema, gives: s
 
 
 def _is_plain(node: exp.Expr) -> bool:
-    """Whether a call has one argument and nothing else."""
     return not any(value for name, value in node.args.items() if name not in {"this", "big_int"})

@@ -303,5 +303,4 @@ def _cannot_fail(check: Check, columns: Schema) -> bool:
 
 
 def _tried(aggregate: str) -> str:
-    """Give an aggregate with sums that become NULL where they overflow."""
     return _SUM.sub(lambda found: found[1] or "try_sum(", aggregate)
