@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from penstock.app.checking.results import skip
-from penstock.core.check_results import CheckResult, InvariantReport
+from penstock.core.check_results import CheckResult
 from penstock.core.checks import Check, CheckScope, OnFailure, Relationships, SqlCheck
 from penstock.core.model import Model
 from penstock.core.names import InputKind
@@ -77,11 +77,6 @@ def checks_of_step(project: Project, model: Model, version: int, options: Option
 def skipped(checks: Sequence[Check], why: str) -> tuple[CheckResult, ...]:
     """Give the results of checks that nobody looks at."""
     return tuple(skip(check, why) for check in checks)
-
-
-def all_skipped(checks: StepChecks, why: str) -> InvariantReport:
-    """Give the report of a step of which no check was looked at."""
-    return InvariantReport(skipped(checks.before, why), skipped(checks.after, why))
 
 
 @dataclass(frozen=True, slots=True)

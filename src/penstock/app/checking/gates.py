@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from functools import partial
 
-from penstock.app.checking.chosen import SKIPPED, all_skipped, checks_of_step, skipped
+from penstock.app.checking.chosen import SKIPPED, checks_of_step, skipped
 from penstock.app.checking.results import ONE_GROUP, failed_of, refusal, within
 from penstock.app.checking.target import CheckTarget
 from penstock.app.preparing.run_context import Context, Inputs, ViewReport, ViewVersion
@@ -130,7 +130,7 @@ def look_at_views(  # the sides of one step
         where=gate.where,
         hint=f"penstock check --query {view.name} --{gate.phase}",
     )
-    report = all_skipped(checks, NOT_RUN)
+    report = InvariantReport(*(skipped(each, NOT_RUN) for each in (checks.before, checks.after)))
     pinned = replace(intent, inputs=inputs.pins)
     _take_out(services, context.run, pinned, partitions, report, error)
     raise TakenOut(error, partitions, (), report, Ahead(inputs, ()))

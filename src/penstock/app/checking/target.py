@@ -102,14 +102,15 @@ class CheckTarget:
         if table is not None and history is not None:
             sql = f"{table.sql} WHERE {quoted(history.columns.is_current)}"
             current = replace(table, sql=sql)
+        given = self._given()
         given = replace(
-            self._given(),
+            given,
             step=step,
             table=table,
             current=current,
             views=views,
             observed=observed,
-            bases=self._bases(step_seq),
+            bases=self._bases(step_seq, with_rows=given.adds),
         )
         return evaluate(self.session, checks, given, sampling=self.sampling)
 
@@ -146,16 +147,16 @@ class CheckTarget:
             grid=self.model.grid,
             partitions=self.partitions,
             values=self.values,
-            adds=self._adds,
+            adds=self.model.writing in (Writing.ADDED, Writing.MERGED),
         )
 
-    def _bases(self, step_seq: int) -> RowsBefore:
+    def _bases(self, step_seq: int, *, with_rows: bool) -> RowsBefore:
         rules = [c.rule for c in self.checks.after if isinstance(c.rule, RowCountChange)]
         if not rules:
             return RowsBefore()
-        last, reading = max(rule.last or 1 for rule in rules), self.services.reading.checks
-        name, adds = self.model.name, self._adds
-        return reading.rows_before(name, self.partitions, last, step_seq, with_rows=adds)
+        last, name = max(rule.last or 1 for rule in rules), self.model.name
+        rows_before = self.services.reading.checks.rows_before
+        return rows_before(name, self.partitions, last, step_seq, with_rows=with_rows)
 
     def _bind_target(self, view: str, version: int | None) -> Schema | None:
         """Make the target readable at a version, or as it is; None where it is not there."""
@@ -206,11 +207,6 @@ class CheckTarget:
             return run_context.source_read(project, name, pin_of, view)
         except TableError:
             return None
-
-    @property
-    def _adds(self) -> bool:
-        """Whether a step puts rows to those that stay, so that a quiet one writes none."""
-        return self.model.writing in (Writing.ADDED, Writing.MERGED)
 
     def _input_rows(
         self, read: tuple[InputName, ...], views: Mapping[InputName, str]

@@ -38,14 +38,15 @@ from penstock.core.model import Body, Model, Source
 from penstock.core.names import InputKind
 from penstock.core.partitions.partition import key_pairs, shown_ranges, write_ranges
 from penstock.core.partitions.ranges import Ranges, count, difference, intersection, merged
-from penstock.core.ports.engine import StepSession
-from penstock.core.steps.inputs import Read, Relation
+from penstock.core.steps.inputs import Relation
 from penstock.core.steps.window import InputWindow
 from penstock.plan.resolve import due, resolve
 from penstock.project.checks.kept import definition_of
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.strategies.checks.literals import age, micros_of
 from penstock.strategies.relations import leaves_of
+
+_SOURCE = "check_source"
 
 
 def check_sources(
@@ -77,22 +78,18 @@ def check_sources(
         pin = pin_source(services, source, view.listings)
         read = source_read(services.project, source.input_name, pin, view)
         with services.engine.session(name, source.where) as session:
-            result = _gravest(session, source, read, run_timestamp)
+            columns = session.bind([Relation(source.input_name, _SOURCE, read)])[_SOURCE]
+            rows = {source.input_name: CheckedRows.of_view(_SOURCE, columns)}
+            given = CheckInputs(run_timestamp, inputs=rows)
+            results = evaluate(session, freshness_checks(source), given)
+        result = next(
+            (each for each in results if each.failed), results[-1]
+        )  # the gravest is first
         messages.append(SourceChecked(name, result))
         if request.record:
             report, journal = InvariantReport((result,)), services.writing.journal
             journal.note_checks(run, f"{SOURCE}{name}", report, (WHOLE_GROUP,), None)
     return tuple(messages)
-
-
-def _gravest(
-    session: StepSession, source: Source, read: Read, run_timestamp: dt.datetime
-) -> CheckResult:
-    name, view = source.input_name, "check_source"
-    rows = CheckedRows.of_view(view, session.bind([Relation(name, view, read)])[view])
-    given = CheckInputs(run_timestamp, inputs={name: rows})
-    results = evaluate(session, freshness_checks(source), given)
-    return next((each for each in results if each.failed), results[-1])
 
 
 def freshness_checks(source: Source) -> tuple[Check, ...]:

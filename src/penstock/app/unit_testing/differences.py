@@ -107,35 +107,29 @@ def summary(rows: RowsDiffer) -> str:
 
 
 def pairing(near: Sequence[Sequence[int]]) -> Mapping[int, int]:
-    """Give the row that each of the others belongs to; no other choice makes more pairs."""
+    """Give the row that each of the others belongs to; no other choice makes more pairs.
+
+    Rows that have a partner move to another where that makes room. The way to a free one may be as
+    long as there are rows, so nothing calls itself here.
+    """
     partner: dict[int, int] = {}
     for row in range(len(near)):
-        _place(row, near, partner)
+        asked_by: dict[int, int] = {}
+        waiting, free = deque([row]), None
+        while waiting and free is None:
+            asking = waiting.popleft()
+            for at in near[asking]:
+                if at not in asked_by:
+                    asked_by[at] = asking
+                    if at not in partner:
+                        free = at
+                        break
+                    waiting.append(partner[at])
+        held = {of: place for place, of in partner.items()}
+        while free is not None:  # every row on the way back takes the one that it asked
+            partner[free] = asked_by[free]
+            free = held.get(asked_by[free])
     return dict(sorted(partner.items()))
-
-
-def _place(row: int, near: Sequence[Sequence[int]], partner: dict[int, int]) -> None:
-    """Find a partner for a row; rows that have one move to another where that makes room.
-
-    The way to a free one may be as long as there are rows, so nothing calls itself here.
-    """
-    asked_by: dict[int, int] = {}
-    waiting = deque([row])
-    while waiting:
-        asking = waiting.popleft()
-        for at in near[asking]:
-            if at in asked_by:
-                continue
-            asked_by[at] = asking
-            if at in partner:
-                waiting.append(partner[at])
-                continue
-            held = {of: place for place, of in partner.items()}
-            free: int | None = at
-            while free is not None:  # every row on the way back takes the one that it asked
-                partner[free] = asked_by[free]
-                free = held.get(asked_by[free])
-            return
 
 
 @dataclass(frozen=True, slots=True)

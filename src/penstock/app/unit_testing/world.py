@@ -31,17 +31,14 @@ def asked(model: Model, test: UnitTest) -> Model:
     if test.version is None:
         return model
     first = min((_day(model, run) for run in test.runs), default=dt.date.max)
-    found = [_since(each, first) for each in model.versions if each.number == test.version]
+    found = []
+    for version in (each for each in model.versions if each.number == test.version):
+        body: Body = version.body
+        begins = body.fingerprint.effective_from
+        if begins is not None and begins > first:
+            body = replace(body, fingerprint=replace(body.fingerprint, effective_from=first))
+        found.append(replace(version, body=body))
     return replace(model, versions=tuple(found))
-
-
-def _since(version: Version, first: dt.date) -> Version:
-    body: Body = version.body
-    begins = body.fingerprint.effective_from
-    if begins is None or begins <= first:
-        return version
-    fingerprint = replace(body.fingerprint, effective_from=first)
-    return replace(version, body=replace(body, fingerprint=fingerprint))
 
 
 def model_on(model: Model, run_timestamp: dt.datetime) -> Model:

@@ -13,13 +13,7 @@ from penstock.core.names import InputKind, InputName
 from penstock.project.checks.check import read_check
 from penstock.project.checks.kept import Edge, Result, keep, recall
 from penstock.project.checks.phases import Phases, joined, name_of
-from penstock.project.checks.scene import (
-    CheckedModel,
-    KnownColumns,
-    Scene,
-    Stand,
-    WrittenChecks,
-)
+from penstock.project.checks.scene import CheckedModel, KnownColumns, Scene, Stand, WrittenChecks
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.nodes import YamlNode, mapping_node, shown
 from penstock.project.files.parsed import place_key

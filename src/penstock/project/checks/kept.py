@@ -95,15 +95,13 @@ def _parsed(text: str) -> tuple[SqlFile, Sequence[Any] | None]:
 
     written, unknown = parameters.with_destination(text)
     file = sql_file.parse_plain_sql("", written)
-    found = (*map(_worded, file.findings), *parsed.located(unknown, ""))
-    file = replace(file, findings=found)
+    found = list(parsed.located(unknown, ""))
+    for each in reversed(file.findings):
+        sentence = each.sentence.replace(_MODELS_ARE, "one query is expected")
+        sentence = sentence.replace(_OWN_TABLE, "{destination}")
+        found.insert(0, replace(each, sentence=sentence, hint=_HINTS.get(each.code, each.hint)))
+    file = replace(file, findings=tuple(found))
     return file, None if any(finding.is_error for finding in found) else files.write_sql(file)
-
-
-def _worded(finding: Finding) -> Finding:
-    sentence = finding.sentence.replace(_MODELS_ARE, "one query is expected")
-    sentence = sentence.replace(_OWN_TABLE, "{destination}")
-    return replace(finding, sentence=sentence, hint=_HINTS.get(finding.code, finding.hint))
 
 
 def condition_of(

@@ -236,15 +236,12 @@ def _said(word: str, body: YamlNode, findings: list[Finding]) -> dict[str, Membe
     below = open_section(config.node, _CONFIG, "config", findings).members if config else {}
     said = {**top, **below, **inner}
     for key, member in said.items():
-        findings += _without_effect(key, member)
+        value = str(member.node.value)
+        if key in _IDLE:
+            code, sentence = "option-without-effect", f"{key} has no effect on a check"
+            findings.append(Finding(member.key, code, sentence, severity=Severity.INFO))
+        elif key in _THRESHOLDS and not _ANY.fullmatch(value):
+            sentence = f"{key} is {value!r}; only != 0 is known"
+            hint = "use null_percentage, row_count or column_check"
+            findings.append(Finding(member.node.where, "unsupported-threshold", sentence, hint))
     return {key: said[key] for key in (*mine.known, *_KEPT) if key in said and key not in _IDLE}
-
-
-def _without_effect(key: str, member: Member) -> Iterator[Finding]:
-    if key in _IDLE:
-        sentence = f"{key} has no effect on a check"
-        yield Finding(member.key, "option-without-effect", sentence, severity=Severity.INFO)
-    elif key in _THRESHOLDS and not _ANY.fullmatch(str(member.node.value)):
-        sentence = f"{key} is {str(member.node.value)!r}; only != 0 is known"
-        hint = "use null_percentage, row_count or column_check"
-        yield Finding(member.node.where, "unsupported-threshold", sentence, hint)

@@ -158,7 +158,7 @@ def scalar(text: str, name: str, kind: CellKind = CellKind.TEXT) -> Value:
         raise CellError(f"{text!r} is no value of {name.upper()}") from error
 
 
-def _scalar(text: str, name: str, kind: CellKind) -> Value:
+def _scalar(text: str, name: str, kind: CellKind) -> Value:  # noqa: C901  one case per type
     """Raise some `ValueError` or `KeyError` for a text that is no such value."""
     match name.partition("(")[0].partition(" collate ")[0]:
         case "string" | "varchar" | "char":
@@ -170,25 +170,24 @@ def _scalar(text: str, name: str, kind: CellKind) -> Value:
             words = _YAML_WORDS if kind is CellKind.BOOLEAN else _WORDS
             return words[text.strip().lower()]
         case "tinyint" | "smallint" | "int" | "bigint":
-            return _integer(text, name)
+            number, bound = _number(text), 1 << (_BITS[name] - 1)
+            if number != number.to_integral_value(context=_EXACT) or not -bound <= number < bound:
+                raise ValueError
+            return int(number)
         case "decimal":
             return _decimal(text, name)
         case "double" | "float":
             return _float(text, name, kind)
         case "date":
-            return _date(text)
+            stamp = dt.datetime.fromisoformat(text.strip())
+            if stamp.tzinfo is not None or stamp.time() != dt.time():
+                raise ValueError
+            return stamp.date()
         case "timestamp" | "timestamp_ntz":
             return _timestamp(text, name)
         case "binary":
             return bytes.fromhex(text)
     raise CellError(f"{name.upper()} cannot be given as rows; give the table as sql")
-
-
-def _integer(text: str, name: str) -> int:
-    number, bound = _number(text), 1 << (_BITS[name] - 1)
-    if number != number.to_integral_value(context=_EXACT) or not -bound <= number < bound:
-        raise ValueError
-    return int(number)
 
 
 def _number(text: str) -> Decimal:
@@ -223,13 +222,6 @@ def _float(text: str, name: str, kind: CellKind) -> float:
     if kind is CellKind.INTEGER and int(number) != int(text):
         raise CellError(f"{text} is rounded to {number!r} as {name.upper()}")
     return number
-
-
-def _date(text: str) -> dt.date:
-    stamp = dt.datetime.fromisoformat(text.strip())
-    if stamp.tzinfo is not None or stamp.time() != dt.time():
-        raise ValueError
-    return stamp.date()
 
 
 def _timestamp(text: str, name: str) -> dt.datetime:
