@@ -129,10 +129,7 @@ def accept(services: Services, step: str, reason: str) -> AcceptReport:
 
 
 def drop_quarantine(services: Services, step: str) -> AcceptReport:
-    """Remove the rows that one step had kept, or with `all` those of every step.
-
-    Raises `unknown-step`.
-    """
+    """Remove the rows that a step had kept, or those of `all` steps; raises `unknown-step`."""
     kept = services.reading.checks.quarantines()
     chosen = kept if step == "all" else tuple(q for q in kept if step and q.step.startswith(step))
     if step != "all" and len({each.step for each in chosen}) != 1:

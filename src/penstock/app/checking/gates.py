@@ -164,10 +164,7 @@ def _report_on(services: Services, context: Context, view: Model, inputs: Inputs
 
 
 def flagged_above(services: Services, step: Step) -> tuple[str, ...]:
-    """Say which flagged rows a step reads, through views too (spec/checks.md §5.6).
-
-    That does not stop it.
-    """
+    """Say which flagged rows a step reads, through views too; that does not stop it."""
     model = services.project.models[step.model]
     read_from = leaves_of(services.project, model.inputs)
     above = {name.name for name in read_from if name.kind is InputKind.MODEL}

@@ -38,10 +38,7 @@ AFTER_VIEW = "check_after_target"
 
 @dataclass(frozen=True, slots=True)
 class CheckTarget:
-    """What is checked: a model, some of its partitions, what its step reads and through what.
-
-    `body` is the SQL of a step of partitions, None for a whole table.
-    """
+    """What is checked, and through what; `body` is the SQL of partitions, None for a table."""
 
     services: Services
     context: run_context.Context
@@ -90,10 +87,7 @@ class CheckTarget:
         observed: Row | None,
         step_seq: int,
     ) -> tuple[CheckResult, ...]:
-        """Evaluate what must hold for the rows of the step and for the table after it.
-
-        `table` is what the view `check_after_target` holds.
-        """
+        """Evaluate what must hold after it; `table` is what the view `check_after_target` holds."""
         checks = self.checks.after
         views = self._bound_tables(checks)
         if table is not None:

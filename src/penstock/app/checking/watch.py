@@ -252,10 +252,7 @@ class Watch:
         return CheckedRows.of_view(QUERY_VIEW, self.columns)
 
     def _would_be(self, folder: str, decided: DecidedStatement, rows: CheckedRows) -> CheckedRows:
-        """Make the table as it will be readable as `check_after_target`.
-
-        Its rows are put to those that stay; a MERGE is tried on a shallow clone.
-        """
+        """Make the table as it will be readable; a MERGE is tried on a shallow clone."""
         target, session = self.target, self.target.session
         model = target.model
         if not self.stays:

@@ -79,10 +79,7 @@ class UnitResult:
 
 @dataclass(frozen=True, slots=True)
 class UnitTestReport:
-    """The results in the order of files and lines; skipped ones came after `--fail-fast`.
-
-    `log_path` is the log of Spark, "" where none was started.
-    """
+    """Results in order, those skipped after `--fail-fast` too; `log_path` is the log of Spark."""
 
     results: tuple[UnitResult, ...] = ()
     log_path: str = ""

@@ -45,10 +45,7 @@ _ELSEWHERE = DeltaPin("given", 0)
 def target_types(
     services: Services, session: StepSession, model: Model, run: UnitRun, table: GivenTable
 ) -> Mapping[str, ColumnType]:
-    """Give the columns of the target by their types: declared ones, else those of the query.
-
-    A query that Spark refuses gives none; its step then says why.
-    """
+    """Give the columns of the target by their types: declared ones, else those of the query."""
     ours = {name.lower() for name in model.history.columns.names} if model.history else set()
     declared = {name: kind for name, kind in table.known.items() if name.lower() not in ours}
     folded = {name.lower(): kind for name, kind in declared.items()}
@@ -126,10 +123,7 @@ def target_sql(project: Project, model: Model, table: Typed, where: Location) ->
 
 @dataclass(slots=True)
 class Preparing:
-    """Writes the tables and records of one test, in its own warehouse and store.
-
-    `later` are the tables that runs after the first give.
-    """
+    """Writes the tables and records of one test; `later` are those that later runs give."""
 
     services: Services
     clock: world.TestClock

@@ -36,10 +36,7 @@ _VIEW = "penstock_test_view"
 
 @dataclass(frozen=True, slots=True)
 class TestOutcome:
-    """A run of a test after it ended. `before` is the target's version before it, None: no table.
-
-    `refused` is the error that kept anything from being planned.
-    """
+    """A run after it ended; `before` is the version before it, `refused` what kept it off."""
 
     services: Services
     model: Model

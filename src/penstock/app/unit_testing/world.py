@@ -226,10 +226,7 @@ def _read_by(version: Version) -> tuple[InputName, ...]:
 
 
 def carriers(model: Model, schemas: Mapping[str, Schema]) -> Carriers | None:
-    """Give the columns that carry watermarks of a model that reads these; None if it has none.
-
-    Raises what the step will raise where no input has such a column.
-    """
+    """Give the columns that carry watermarks, None if there are none; raises what the step will."""
     settings = model.strategy.window
     if settings is None:
         return None

@@ -24,10 +24,7 @@ from penstock.project.sql.names import NameResolver
 
 @dataclass(slots=True)
 class Attacher:
-    """Reads the checks of the models of one project.
-
-    `sources` are those that stand with source tables: they hold for every model that reads one.
-    """
+    """Reads the checks of a project's models; `sources` hold for every model that reads one."""
 
     resolver: NameResolver
     files: Files

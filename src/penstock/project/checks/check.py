@@ -33,10 +33,7 @@ _LISTED = f"there are: {', '.join(TYPE_NAMES)}"
 
 
 def read_check(node: YamlNode, phase: Phase, scene: Scene, findings: list[Finding]) -> Check | None:
-    """Read a check; None where it is off, or beside a finding.
-
-    Everything that is wrong with it is found at once.
-    """
+    """Read a check, or find all that is wrong with it at once; None where it is off or broken."""
     member = node.members.get("enabled")
     if member is not None and str(member.node.value).lower() == "false":
         return None

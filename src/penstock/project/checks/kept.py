@@ -164,10 +164,7 @@ _MICRO = dt.timedelta(microseconds=1)
 
 
 def definition_of(check: core.Check) -> str:
-    """Give the digest of everything that decides a check's result.
-
-    Its name, severity and words, and where it stands, are not in it.
-    """
+    """Give the digest of what decides a check's result: not its name, severity, words or place."""
     rule = check.rule
     shown = {"shown"} if isinstance(rule, core.Relationships) else {"shown", "source"}
     parts = {
@@ -336,10 +333,7 @@ def keep(cache: files.ParseCache, name: str, context: str, result: Result) -> No
 def recall(
     cache: files.ParseCache, name: str, context: str, model: str, now: Callable[[str], str]
 ) -> Result | None:
-    """Give what an earlier load read of a model, if all that it needed is as it was.
-
-    `now` gives the digest of something that it needed.
-    """
+    """Give what an earlier load read of a model, if `now` gives the digests that it needed."""
 
     def read(entry: files.CacheEntry) -> Result | None:
         versions, edges, findings, needs, texts = entry.result

@@ -63,10 +63,7 @@ NONE = Phases()
 
 
 def read_phases(node: YamlNode, above: str, findings: list[Finding]) -> Phases:
-    """Read a mapping with `before`, `after` and `on_failure`, or a list, which means `after`.
-
-    What is no check is left out, and a finding.
-    """
+    """Read a mapping of phases, or a list, which means `after`; what is no check is left out."""
     value = node.value
     if isinstance(value, Broken) or value is None:
         return NONE

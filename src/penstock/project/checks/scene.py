@@ -220,10 +220,7 @@ def written_nodes(phases: Phases) -> WrittenChecks | None:
 def written_in_yaml(
     file: YamlFile, at: Path, filled: Callable[[Plain], Plain]
 ) -> WrittenChecks | None:
-    """Give the checks of a model, snapshot or source table, its tests of columns included.
-
-    Those of a source all stand under before.
-    """
+    """Give the checks of an entry and its tests of columns; a source's stand under before."""
     text = file.checks.get(place_key(at))
     if text is None:
         return None

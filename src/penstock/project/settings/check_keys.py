@@ -121,10 +121,7 @@ def is_kept_spot(key: str) -> bool:
 def checks_at(
     file: YamlFile, at: Path, filled: Callable[[Plain], Plain]
 ) -> tuple[Plain, Callable[[Path, bool], Location]] | None:
-    """Give the checks of an entry with a function that knows their places; None without any.
-
-    `filled` puts the environment's values in.
-    """
+    """Give the checks of an entry, with the environment's values, and what knows their places."""
     below = place_key(at)
     text = file.checks.get(below)
     if text is None:

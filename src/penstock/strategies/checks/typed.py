@@ -35,10 +35,7 @@ _COUNTED = (rules.RowCount, rules.DistinctCount, rules.RowCountChange)
 
 
 def measured(check: Check, columns: Schema) -> measure.Measure:  # noqa: C901  one line per type
-    """Give what a typed check measures of rows with these columns.
-
-    The columns must fit (`misfit`). Raises `ValueError` for a `sql` check.
-    """
+    """Give what a typed check measures of columns that fit it; `ValueError` for a `sql` check."""
     kinds = {each.name.lower(): each.type for each in columns.columns}
     kept = measure.Restriction(check.condition.text if check.condition else "")
     match check.rule:
