@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.checking.chosen import SKIPPED, StepChecks, skipped
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.results import ONE_GROUP, CheckedRows, CheckInputs, refused
+from penstock.app.checking.results import ONE_GROUP, CheckedRows, CheckInputs
 from penstock.app.observation.observe import ObservedTables, pin_source
 from penstock.app.preparing import run_context
 from penstock.app.preparing.statements import Values, of_partitions, of_windows
@@ -74,7 +74,7 @@ class CheckTarget:
             views[self.this] = BEFORE_VIEW
         query = self.body.query if self.body else self.model.query
         read = tuple(name for name in query.inputs if name.kind is not InputKind.THIS)
-        given = replace(self._given(), inputs=self._input_rows(read, views), views=views)
+        given = replace(self.given(), inputs=self._input_rows(read, views), views=views)
         # Without a word a check looks at the only input.
         only = read[0] if len(read) == 1 else None
         named = [replace(check, input=check.input or only) for check in checks]
@@ -96,7 +96,7 @@ class CheckTarget:
         if table is not None and history is not None:
             sql = f"{table.sql} WHERE {quoted(history.columns.is_current)}"
             current = replace(table, sql=sql)
-        given = self._given()
+        given = self.given()
         given = replace(
             given,
             step=step,
@@ -107,11 +107,6 @@ class CheckTarget:
             bases=self._bases(step_seq, with_rows=given.adds),
         )
         return evaluate(self.session, checks, given, sampling=self.sampling)
-
-    def refuse_after(self, reason: str) -> tuple[CheckResult, ...]:
-        """Say of every check after the step why it could not be evaluated."""
-        given = self._given()
-        return tuple(refused(each, given, reason) for each in self.checks.after)
 
     def at_version(self, version: int | None) -> CheckedRows | None:
         """Make the target readable as `check_after_target`; None where it is not there."""
@@ -135,7 +130,8 @@ class CheckTarget:
         columns = self.session.define(AFTER_VIEW, sql)
         return CheckedRows.of_view(AFTER_VIEW, columns)
 
-    def _given(self) -> CheckInputs:
+    def given(self) -> CheckInputs:
+        """Give what checks of any phase are evaluated on."""
         return CheckInputs(
             run_timestamp=self.context.run_timestamp,
             grid=self.model.grid,
