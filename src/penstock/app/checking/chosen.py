@@ -125,10 +125,7 @@ class PlannedChecks:
 def planned_checks(
     project: Project, step: Step, options: Options, creates: Callable[[], bool]
 ) -> PlannedChecks:
-    """Count the checks of a step and the queries that they cost; none of a step without rows.
-
-    `creates` tells whether the step makes its target: then there is nothing to go back to.
-    """
+    """Count the checks of a step and the queries that they cost; none of a step without rows."""
     if step.only_alters:
         return PlannedChecks()
     model = project.models[step.model]

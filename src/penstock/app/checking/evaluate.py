@@ -86,11 +86,7 @@ def _found(session: QuerySession, check: Check, given: CheckInputs) -> placing.P
 def _asked(
     session: QuerySession, found: Sequence[placing.Placed | CheckResult], given: CheckInputs
 ) -> list[placing.Placed | CheckResult]:
-    """Measure what nobody has answered yet, in its order; checks over the same rows share a query.
-
-    Of those that Spark refuses to analyse, or that fail, each is tried alone, so that the others
-    have their values.
-    """
+    """Measure what nobody has answered yet; of those that Spark refuses each is tried alone."""
     answers = [*found]
     together: dict[CheckedRows, dict[int, placing.Placed]] = {}
     for at, each in enumerate(found):
@@ -210,10 +206,7 @@ def _evaluate_sql(
 def _group_value(
     placed: placing.Placed, group: placing.Group, given: CheckInputs, written: Mapping[int, int]
 ) -> GroupValue:
-    """Say what the answers mean for a group; one without an answer has no rows.
-
-    `written` are the rows that this step wrote so far: those of partitions that passed every gate.
-    """
+    """Say what answers mean for a group; `written` are rows of those that passed every gate."""
     means, row = group.means or placed.means, placed.answer(group)
     values: Values = {name: row.get(queries.named(sql)) for name, sql in means.aggregates.items()}
     if not GroupMeasures(values).rows:  # without rows there is nothing to measure
@@ -281,11 +274,7 @@ _GROUPS_ASKED = 50
 def _result(
     session: QuerySession, placed: placing.Placed, values: Sequence[GroupValue], given: CheckInputs
 ) -> CheckResult:
-    """Put the groups of a check together; where rows are counted, with some that break it.
-
-    They are of the lowest groups that have enough, or of the first where groups have SQL of their
-    own.
-    """
+    """Put the groups of a check together, with some rows that break it, of the lowest groups."""
     check, rows, means = placed.check, placed.rows, placed.means
     failed = [value for value in values if value.status is CheckStatus.FAILED and value.failures]
     if failed and placed.by_group:

@@ -221,10 +221,7 @@ def _flagged(flags: list[Flag]) -> str:
 
 
 def _unevaluated(services: Services, project: Project) -> Iterator[tuple[str, str]]:
-    """Count the checks of each model that were never looked at, of versions that made partitions.
-
-    The command names partitions where the newest one alone would leave checks out.
-    """
+    """Count the checks that were never looked at, by model, and say the command that does."""
     records, run_timestamp = services.reading.records, services.clock.now()
     models = project.models
     wanted = {name: _definitions(model.all_checks) for name, model in models.items()}

@@ -201,10 +201,7 @@ class CheckTarget:
     def _input_rows(
         self, read: tuple[InputName, ...], views: Mapping[InputName, str]
     ) -> dict[InputName, CheckedRows]:
-        """Give what typed checks see: of an input its window, or what the groups will read.
-
-        Of a table that they name and the step does not read they see all rows.
-        """
+        """Give what checks see: of an input its window or what groups read, of others all rows."""
         found: dict[InputName, CheckedRows] = {}
         asked = {check.input for check in self.checks.before}
         for name in sorted(name for name in asked if name and name not in read and name in views):

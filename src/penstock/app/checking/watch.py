@@ -67,10 +67,7 @@ class Observation:
     types: Schema = Schema()
 
     def answers(self, session: QuerySession, seen: Row | None) -> Row | None:
-        """Give what was seen by the names of the aggregates that are wanted.
-
-        None where nothing was seen, or where it cannot be put together: the rows are asked then.
-        """
+        """Give what was seen by the names that are wanted, None where the rows must be asked."""
         if seen is None or self.split is None:
             return seen
         try:
@@ -317,11 +314,7 @@ class Watch:
 def watched(
     target: CheckTarget, step_inputs: StepInputs, before: tuple[CheckResult, ...]
 ) -> tuple[Watch, Work]:
-    """Give what watches a step that has checks, and the step's work.
-
-    Rows that are looked at pass through a view of their own where the strategy computes them in
-    its commit.
-    """
+    """Give what watches a step that has checks, and its work, with the rows through a view."""
     model = target.model
     build = build_of(target.services, target.context, model, step_inputs)
     creates = step_inputs.facts is None and not model.is_view

@@ -53,10 +53,7 @@ def chosen(
 def _selected(
     project: Project, tests: Sequence[UnitTest], request: UnitTestRequest
 ) -> tuple[UnitTest, ...]:
-    """Ask for each model with the tags of its tests: selectors know models.
-
-    A model that is none has the tags of all tests, so that a tag of another test is no mistake.
-    """
+    """Ask for each model with the tags of its tests; one that is none has the tags of all."""
     refusal: errors.SelectorError | None = None
     answers: dict[tuple[str, tuple[str, ...]], bool] = {}
     every = tuple(dict.fromkeys(tag for test in tests for tag in test.tags))
