@@ -58,11 +58,8 @@ def target_types(
     if model.history is None:
         return found
     columns = model.history.columns  # those that penstock adds, in their order
-    added: dict[str, ColumnType] = {
-        columns.valid_from: ScalarType("timestamp"),
-        columns.valid_to: ScalarType("timestamp"),
-        columns.is_current: ScalarType("boolean"),
-    }
+    added = dict.fromkeys((columns.valid_from, columns.valid_to), ScalarType("timestamp"))
+    added[columns.is_current] = ScalarType("boolean")
     if model.history.hard_deletes is HardDeletes.NEW_RECORD:
         added[columns.is_deleted] = ScalarType("boolean")
     change = model.history.change

@@ -196,15 +196,11 @@ class _Rewriting:
         return replace(body, query=self.query(body.query), inputs=own)
 
     def _checks(self, checks: Checks) -> Checks:
-        return replace(
-            checks,
-            before=tuple(
-                self._check(each) for each in checks.before if all(map(self._has, each.reads))
-            ),
-            after=tuple(
-                self._check(each) for each in checks.after if all(map(self._has, each.reads))
-            ),
+        before, after = (
+            tuple(self._check(each) for each in phase if all(map(self._has, each.reads)))
+            for phase in (checks.before, checks.after)
         )
+        return replace(checks, before=before, after=after)
 
     def _check(self, check: Check) -> Check:
         rule = check.rule

@@ -65,7 +65,7 @@ NONE = Phases()
 def read_phases(node: YamlNode, above: str, findings: list[Finding]) -> Phases:
     """Read a mapping of phases, or a list, which means `after`; what is no check is left out."""
     value = node.value
-    if isinstance(value, Broken) or value is None:
+    if node.is_absent:
         return NONE
     if isinstance(value, VersionReference):
         sentence = f"{value} stands under {above}, which is no version's"
