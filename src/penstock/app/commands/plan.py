@@ -12,7 +12,6 @@ from functools import partial
 from penstock.app.checking.chosen import PlannedChecks, planned_checks
 from penstock.app.commands.diff import model_diff
 from penstock.app.commands.status import status_of_models
-from penstock.app.execution.step import schema_changes
 from penstock.app.observation.project_state import detect_drift
 from penstock.app.planning.make_plan import Planned, make_plan
 from penstock.app.preparing.run_context import Context, pin_inputs
@@ -218,6 +217,6 @@ def _counted(services: Services, context: Context, step: Step, result: ModelResu
         reason=WOULD_COMMIT if commits else NO_CHANGE,
         metrics=decided.work.counts(decided.seen),
         version=step_inputs.facts.version if step_inputs.facts else None,
-        schema_changes=schema_changes(step_inputs) if commits else (),
+        schema_changes=step_inputs.schema_changes if commits else (),
         inputs=inputs.pins,
     )

@@ -276,13 +276,12 @@ def ready_partitions(state: StepState) -> StepState:
     shape = reshaping.foreseen(described) if waits else bring()
     table = _table(state, shape, described)
     if target is not None:
-        fed = feed(table, slices)
         watch = Watch(
             target,
             mode,
             state.said,
             table.columns,
-            fed,
+            feed(table, slices),
             shape.version,
             shape.stays,
             cut=table,

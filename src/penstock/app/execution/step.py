@@ -65,7 +65,7 @@ def look_at_table(state: StepState, session: StepSession) -> StepState:
         check_target=target,
         late=found.late,
         is_idle=is_idle,
-        changes=() if is_idle else schema_changes(found),
+        changes=() if is_idle else found.schema_changes,
     )
 
 
@@ -106,12 +106,6 @@ def _altered(state: StepState, found: StepInputs) -> Intent:
     altering = replace(intent, base_version=facts.version, fingerprint=kept)
     altered, _ = alter_each(state.committer, altering, statements)
     return replace(intent, base_version=altered.base_version)
-
-
-def schema_changes(found: StepInputs) -> tuple[str, ...]:
-    """Word how the query's columns change the table."""
-    added = (f"added {name}" for name in found.evolution.added)
-    return (*added, *(f"widened {name}" for name in found.evolution.widened))
 
 
 def bring_properties(state: StepState) -> StepState:

@@ -230,6 +230,12 @@ class StepInputs:
     passed_by: tuple[str, ...] = ()
     has_nothing_to_read: bool = False
 
+    @property
+    def schema_changes(self) -> tuple[str, ...]:
+        """How the query's columns change the table, in words."""
+        added = (f"added {name}" for name in self.evolution.added)
+        return (*added, *(f"widened {name}" for name in self.evolution.widened))
+
 
 NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)
 """What is known before anything was looked at."""
