@@ -15,7 +15,7 @@ from penstock.app.execution.partitions import read_by, ready_partitions
 from penstock.app.execution.step_state import StepState, known
 from penstock.app.preparing.run_context import Context, pin_names
 from penstock.app.preparing.statements import build_of, decide
-from penstock.app.preparing.step_inputs import Looking, StepInputs, table_gone
+from penstock.app.preparing.step_inputs import Looking, table_gone
 from penstock.app.services.services import Services
 from penstock.core.model import Body, Model
 from penstock.core.partitions.partition import write_ranges
