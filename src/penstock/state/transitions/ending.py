@@ -138,8 +138,7 @@ def finished(records: ModelState, event: Finished) -> ModelState:
 
 def failed(records: ModelState, event: Failed) -> ModelState:
     """Give the records after a failure: of a partition only that its last execution failed."""
-    settles = _settles(records, event)
-    before = records.steps[event.step_seq]
+    settles, before = _settles(records, event), records.steps[event.step_seq]
     step = replace(
         before,
         status=Status.SKIPPED if event.skipped else Status.FAILED,
@@ -153,9 +152,9 @@ def failed(records: ModelState, event: Failed) -> ModelState:
     leaves_history = _leaves_history(step.intent, succeeded=False)
     if is_ours and (leaves_history or step.intent.grid.is_whole):
         records = replace(records, partitions=end.failing(records.partitions, ords))
-    unwritten: Written = (None, None) if event.skipped else (0, 0)
-    rows = end.executed(spread(ords, unwritten), event.failure) if leaves_history else ()
-    return replace(records, history=records.history + rows)
+    rows: Written = (None, None) if event.skipped else (0, 0)
+    told = end.executed(spread(ords, rows), event.failure) if leaves_history else ()
+    return replace(records, history=records.history + told)
 
 
 def _settles(records: ModelState, event: Finished | Failed) -> bool:
