@@ -211,12 +211,15 @@ def _fields(draft: VersionedDraft) -> Iterator[Finding]:
         if found and found.where not in typed:
             typed.add(found.where)
             yield from _field_type(version, found, to.grid.grain)
-        asked = [("partition-field-missing", "partition field", to.field)] if to.field else []
-        asked += (("cluster-field-missing", "cluster column", each) for each in to.cluster)
-        for code, what, name in asked:
-            if not find_field(fields, name):
-                sentence = f'{version.label}: {what} "{name}" is not in the schema'
-                yield Finding(version.declared, code, sentence, did_you_mean(name, names))
+        elif to.field and not found:
+            sentence = f'{version.label}: partition field "{to.field}" is not in the schema'
+            hint = did_you_mean(to.field, names)
+            yield Finding(version.declared, "partition-field-missing", sentence, hint)
+        for column in to.cluster:
+            if not find_field(fields, column):
+                sentence = f'{version.label}: cluster column "{column}" is not in the schema'
+                hint = did_you_mean(column, names)
+                yield Finding(version.declared, "cluster-field-missing", sentence, hint)
 
 
 def _field_type(version: GivenVersion, found: SchemaField, grain: Grain) -> Iterator[Finding]:
