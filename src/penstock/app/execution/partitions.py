@@ -26,7 +26,6 @@ from penstock.plan.cascade import reads_itself
 from penstock.plan.evolution import check_names, refuse
 from penstock.plan.obstacles import incompatible_type
 from penstock.plan.table_columns import Migration, migration, target_schema, with_described
-from penstock.strategies.one_query import one_query
 from penstock.strategies.partition import PartitionTable, Slice, check_columns, feed
 from penstock.strategies.partition import replace as replace_range
 from penstock.strategies.relations import bind_query, leaves_of
@@ -328,6 +327,8 @@ def _together(state: StepState, sql: str, described: Schema) -> Slice | None:
         if not all(abs(each) < _LARGE for each in lowers):
             return None
         kind = "int"  # as Spark reads the literals
+    from penstock.strategies.one_query import one_query  # a plan loads no parser
+
     text = one_query(sql, settings.field, kind.upper(), begins)
     if text is None:
         return None
