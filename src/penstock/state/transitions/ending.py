@@ -153,8 +153,8 @@ def failed(records: ModelState, event: Failed) -> ModelState:
     if is_ours and (leaves_history or step.intent.grid.is_whole):
         records = replace(records, partitions=end.failing(records.partitions, ords))
     rows: Written = (None, None) if event.skipped else (0, 0)
-    told = end.executed(spread(ords, rows), event.failure) if leaves_history else ()
-    return replace(records, history=records.history + told)
+    executed = end.executed(spread(ords, rows), event.failure) if leaves_history else ()
+    return replace(records, history=records.history + executed)
 
 
 def _settles(records: ModelState, event: Finished | Failed) -> bool:
