@@ -260,7 +260,7 @@ def _linked_models(parts: ProjectParts, resolver: NameResolver) -> dict[str, Mod
         model, own = built[name].model, immutable.get(name)
         if model is not None:
             is_immutable = parts.settings.immutable if own is None else own
-            models[name] = replace(model, immutable=is_immutable)
+            models[name] = replace(model, immutable=True) if is_immutable else model
     paths = {d.name: d.file.path for d in parts.drafts}
     paths |= {item.name: item.draft.path for item in parts.versioned}
     parts.findings += cycle_findings({n: each.parents for n, each in built.items()}, paths)

@@ -94,7 +94,7 @@ def draft(file: SqlFile, entry: YamlEntry | None, settings: Settings) -> Draft:
     folder = PurePosixPath(file.path).parent
     usual = settings.name if str(folder) in settings.folders else folder.name
     written = TableName(config.text("schema") or usual, config.text("alias") or name)
-    table = replace(written, schema=settings.target.schema_prefix + written.schema)
+    table = TableName(settings.target.schema_prefix + written.schema, written.table)
     result = Draft(name, where, stem, file, config, table, written, entry)
     named = (("model", name), ("schema", written.schema), ("table", written.table))
     for what, word in named:
@@ -176,6 +176,7 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
     config.findings += linked.findings
     config.findings += parameter_findings(branches, file.path, has_partition=bool(partition))
     inputs = _with_dependencies(item, dict(linked.inputs), resolver)
+    is_whole = len(inputs) == len(linked.inputs)  # most models: nothing is said beside their SQL
     kinds = (InputKind.MODEL, InputKind.THIS) if strategy.is_view else (InputKind.MODEL,)
     built.parents = {each.name: line for each, line in inputs.items() if each.kind in kinds}
     built.model = Model(
@@ -183,7 +184,7 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
         table=item.table,
         where=item.where,
         strategy=strategy,
-        query=replace(linked.query, inputs=tuple(inputs)),
+        query=linked.query if is_whole else replace(linked.query, inputs=tuple(inputs)),
         fingerprint=replace(
             fingerprint_of_settings(strategy, layout, description, config.columns),
             sql=digest(linked.shown),

@@ -114,8 +114,10 @@ def strategy_of(config: StrategyConfig) -> Strategy:
     strategy = known.get(word, known["view"]).read(config)
     layout, partitioned = config.text("layout"), strategy.partitioning is not None
     if strategy.history is None:
-        own = {key: at for key, at in config.own.items() if key != "layout" or not partitioned}
-        if word in known and is_meant_as_snapshot(replace(config, own=own)):
+        asked = config
+        if partitioned and "layout" in config.own:  # of partitions, and no sign of a snapshot
+            asked = replace(config, own={k: at for k, at in config.own.items() if k != "layout"})
+        if word in known and is_meant_as_snapshot(asked):
             return strategy
     elif layout and layout not in _OF_SNAPSHOTS:
         sentence = f"layout {layout!r} is that of partitions, and this is a snapshot"
