@@ -6,14 +6,17 @@ Raising a budget needs a page in docs/decisions.
 import ast
 from collections import Counter, defaultdict
 from functools import cache
+from pathlib import Path
 
 from house.source import SRC, files, found, place
 
+UNIT = Path(__file__).parents[1] / "unit"
+FAKES = Path(__file__).parents[1] / "fakes"
 FOLDER_FILES = 16
 ALONE_LINES = 80
-# A ratchet: whoever deletes code lowers it. The aim is 52,000 lines in 320 files.
-SRC_LINES = 62_900
-SRC_FILES = 405
+# A ratchet: whoever deletes code lowers it. The aim was 52,000 lines (decision 22).
+SRC_LINES = 53_000
+SRC_FILES = 300
 # Each file is one of a kind: a command, a renderer, a strategy, a type of check.
 ONE_OF_A_KIND = ("app/commands", "ui/cli", "ui/render", "strategies", "strategies/checks/types")
 ENDINGS = ("ing", "ions", "ion", "ed", "er", "es", "s", "e")
@@ -63,6 +66,18 @@ def test_the_house_stays_small():
     assert 150 <= total / len([path for path in files() if path.name != "__init__.py"]) <= 220
 
 
+def test_the_tests_of_a_module_stand_where_it_stands_and_begin_with_its_name():
+    strays = [
+        str(path.relative_to(UNIT))
+        for path in UNIT.rglob("test_*.py")
+        if not any(
+            path.stem == each or path.stem.startswith(f"{each}_") for each in beginnings(path)
+        )
+    ]
+
+    assert strays == []
+
+
 def test_an_ending_is_cut_off():
     assert [stem(name) for name in ("look", "looking", "looked", "execute", "executions")] == [
         "look",
@@ -71,6 +86,13 @@ def test_an_ending_is_cut_off():
         "execut",
         "execut",
     ]
+
+
+def beginnings(path):
+    """Give the beginnings that tests may have in a folder: of its modules, or of fakes."""
+    parts = path.parent.relative_to(UNIT).parts
+    home = FAKES if parts == ("fakes",) else SRC.joinpath(*parts)
+    return {f"test_{each.stem}" for each in home.glob("*.py")}
 
 
 def test_importers_are_found():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.core.check_results import InvariantReport
 from penstock.core.errors import PenstockError
@@ -262,9 +262,12 @@ class ModelResult:
     consequence: str = ""
 
     @classmethod
-    def of(cls, model: Model, status: str, reason: str) -> ModelResult:
-        """Say what became of a model, before anything else is known of it."""
-        return cls(model.name, model.table, model.strategy_name, status, reason)
+    def of(cls, model: Model, status: str, reason: str, step: Step | None = None) -> ModelResult:
+        """Say what became of a model, or of a step of it, before anything else is known of it."""
+        found = cls(model.name, model.table, model.strategy_name, status, reason)
+        if step is None:
+            return found
+        return replace(found, partitions=step.keys, count=step.count, trigger=step.trigger)
 
     @property
     def ok(self) -> bool:

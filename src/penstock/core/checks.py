@@ -208,8 +208,6 @@ TYPES: Mapping[type, str] = {
 }
 """The word that users write for each rule."""
 
-_SCANNED = (SqlCheck, DistinctCount, Unique, Relationships)
-
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -251,13 +249,11 @@ class Check:
     @property
     def is_observable(self) -> bool:
         """Whether it can be computed while the rows are written, without another scan."""
-        if self.query is not None or self.scope is CheckScope.TABLE:
+        scans = isinstance(self.rule, SqlCheck | DistinctCount | Unique | Relationships)
+        if scans or self.query is not None or self.scope is CheckScope.TABLE:
             return False
-        if isinstance(self.rule, ColumnCheck) and not self.rule.condition.observable:
-            return False
-        if self.condition is not None and not self.condition.observable:
-            return False
-        return not isinstance(self.rule, _SCANNED)
+        own = self.rule.condition if isinstance(self.rule, ColumnCheck) else None
+        return all(each is None or each.observable for each in (own, self.condition))
 
     @property
     def differs_by_group(self) -> bool:

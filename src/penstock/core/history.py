@@ -6,7 +6,7 @@ The words are those of docs/history.md: a version is one row with a validity int
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from enum import StrEnum
 
 
@@ -78,21 +78,15 @@ class SystemColumns:
     @classmethod
     def named(cls, prefix: str = "_ps_", case: str = "snake") -> SystemColumns:
         """Give the names with a prefix, in `snake` or `pascal` case."""
-        words = ("valid_from", "valid_to", "is_current", "is_deleted", "row_hash")
+        words = [each.name for each in fields(cls)]
         if case == "pascal":
-            words = tuple(word.title().replace("_", "") for word in words)  # type: ignore[assignment]
+            words = [word.title().replace("_", "") for word in words]
         return cls(*(prefix + word for word in words))
 
     @property
     def names(self) -> tuple[str, ...]:
         """All five, in the order in which they stand in a table."""
-        return (
-            self.valid_from,
-            self.valid_to,
-            self.is_current,
-            self.is_deleted,
-            self.row_hash,
-        )
+        return astuple(self)
 
 
 ENGINE_PREFIX = "__penstock_"

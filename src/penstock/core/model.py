@@ -180,18 +180,13 @@ class Model:
     @property
     def inputs(self) -> tuple[InputName, ...]:
         """Everything that any of its versions reads or declares to depend on."""
-        found = dict.fromkeys(self.query.inputs)
-        for version in self.versions:
-            for body in version.bodies:
-                found |= dict.fromkeys(body.query.inputs)
-        return tuple(found)
+        bodies = (body for version in self.versions for body in version.bodies)
+        queries = (self.query, *(body.query for body in bodies))
+        return tuple(dict.fromkeys(name for query in queries for name in query.inputs))
 
     def checks_of(self, version: int) -> Checks:
         """Give the checks of one version; without versions there is one set."""
-        for each in self.versions:
-            if each.number == version:
-                return each.checks
-        return self.checks
+        return next((v.checks for v in self.versions if v.number == version), self.checks)
 
     @property
     def all_checks(self) -> tuple[Check, ...]:

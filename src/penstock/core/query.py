@@ -41,31 +41,20 @@ def mention(name: InputName, alias: str = "") -> str:
 
 
 def present(name: InputName) -> str:
-    """Write the condition that leaves the tombstones of a history table out.
+    """Write the token of the condition that leaves the tombstones of a history table out.
 
     What it stands for is decided when the step is bound: the table may lack the column.
-
-    >>> present(InputName(InputKind.MODEL, "users"))
-    '`penstock:present:model:users`'
     """
     return f"`penstock:present:{name.kind}:{name.name}`"
 
 
 def live(is_deleted: str) -> str:
-    """Give the condition of rows that are no tombstones, where the table has the column.
-
-    >>> live("_ps_is_deleted")
-    'coalesce(`_ps_is_deleted`, false) = false'
-    """
+    """Give the condition of rows that are no tombstones, where the table has the column."""
     return f"coalesce({quoted(is_deleted)}, false) = false"
 
 
 def parameter(name: str) -> str:
-    """Write the token of a parameter.
-
-    >>> parameter("partition_date")
-    '`penstock:param:partition_date`'
-    """
+    """Write the token of a parameter."""
     return f"`penstock:param:{name}`"
 
 
@@ -116,12 +105,7 @@ def substitute(text: str, relation: Callable[[InputName, str], str]) -> str:
 
 
 def mentioned(text: str) -> tuple[InputName, ...]:
-    """Give the tables that a text has tokens for, each once, in the order of the text.
-
-    >>> events = InputName(InputKind.SOURCE, "raw.events")
-    >>> mentioned(f"select * from {mention(events)} join {mention(events)}") == (events,)
-    True
-    """
+    """Give the tables that a text has tokens for, each once, in the order of the text."""
     found = (InputName(InputKind(each[1]), each[2]) for each in _TOKEN.finditer(text))
     return tuple(dict.fromkeys(found))
 
@@ -158,22 +142,12 @@ def _decided(text: str, conditions: Mapping[InputName, str]) -> str:
 
 
 def parameters(text: str) -> frozenset[str]:
-    """Give the names of the parameters that a text has tokens for.
-
-    >>> sorted(parameters(f"select {parameter('start_date')}, {parameter('end_date')}"))
-    ['end_date', 'start_date']
-    """
+    """Give the names of the parameters that a text has tokens for."""
     return frozenset(PARAMETER.findall(text))
 
 
 def with_parameters(text: str, values: Mapping[str, str]) -> str:
-    """Put typed literals in the place of parameters; those without a value keep their token.
-
-    >>> with_parameters(
-    ...     f"d = {parameter('partition_date')}", {"partition_date": "DATE '2024-12-02'"}
-    ... )
-    "d = DATE '2024-12-02'"
-    """
+    """Put typed literals in the place of parameters; those without a value keep their token."""
     return PARAMETER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
@@ -182,13 +156,7 @@ def at(text: str, run_timestamp: dt.datetime) -> str:
 
     The template renders to the word `penstock__run_timestamp`, which fingerprints see: the time of
     a run is no change of code. Inside quotes and comments it becomes bare text, elsewhere a typed
-    literal. `run_timestamp` is UTC.
-
-    >>> noon = dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC)
-    >>> at("select penstock__run_timestamp, 'penstock__run_timestamp'", noon)
-    "select TIMESTAMP '2024-03-01T12:00:00.000000Z', '2024-03-01T12:00:00.000000Z'"
-    >>> at(parameter("run_date"), noon)
-    "DATE '2024-03-01'"
+    literal.
     """
     utc = run_timestamp.astimezone(dt.UTC)
     text = with_parameters(text, {"run_date": f"DATE '{utc.date().isoformat()}'"})
@@ -196,13 +164,10 @@ def at(text: str, run_timestamp: dt.datetime) -> str:
         return text
     stamp = f"{utc:%Y-%m-%dT%H:%M:%S.%fZ}"
 
-    def replace(found: re.Match[str]) -> str:
-        quoted_text = found[1]
-        if quoted_text is not None:
-            return quoted_text.replace(RUN_TIMESTAMP, stamp)
-        return f"TIMESTAMP '{stamp}'"
+    def stamped(found: re.Match[str]) -> str:
+        return found[1].replace(RUN_TIMESTAMP, stamp) if found[1] else f"TIMESTAMP '{stamp}'"
 
-    return _STAMPED.sub(replace, text)
+    return _STAMPED.sub(stamped, text)
 
 
 def shown_name(dotted: str) -> str:

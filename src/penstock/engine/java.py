@@ -28,10 +28,7 @@ _INSTALL = (
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that was found; `version` is its feature number, for example 17.
-
-    `output` is all that `java -version` says: another build of one version says something else.
-    """
+    """A Java that was found; `output` is all that it says of its version, 17, and of its build."""
 
     executable: str
     version: int
@@ -41,9 +38,7 @@ class Java:
 def find_java(environ: Mapping[str, str]) -> Java | None:
     """Give the Java that Spark will use: JAVA_HOME first, then PATH; None if there is none."""
     home = environ.get("JAVA_HOME")
-    found = (
-        str(Path(home, "bin", "java")) if home else shutil.which("java", path=environ.get("PATH"))
-    )
+    found = f"{Path(home, 'bin/java')}" if home else shutil.which("java", path=environ.get("PATH"))
     if not found or not os.access(found, os.X_OK):
         return None
     result = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)
@@ -54,9 +49,8 @@ def find_java(environ: Mapping[str, str]) -> Java | None:
 
 def is_whole(java: Java) -> bool:
     """Whether it has the module that Spark needs and that reduced builds leave out."""
-    result = subprocess.run(
-        [java.executable, "--list-modules"], capture_output=True, text=True, check=False
-    )
+    command = [java.executable, "--list-modules"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     return "jdk.incubator.vector" in result.stdout
 
 
@@ -72,16 +66,14 @@ def how_to_install() -> str:
 def require_java(environ: Mapping[str, str]) -> Java:
     """Give a Java that is new enough, or raise `java-missing` (case J9)."""
     java, needs = find_java(environ), f"Spark needs Java {NEEDED} or newer"
-    if java is None:
-        sentence = f"{needs} and none was found"
-        raise EnvironmentMissingError("java-missing", sentence, hint=how_to_install())
-    if java.version < NEEDED:
-        sentence = f"{needs}; {java.executable} is {java.version}"
-        raise EnvironmentMissingError("java-too-old", sentence, hint=how_to_install())
-    return java
+    if java is not None and java.version >= NEEDED:
+        return java
+    code, sentence = "java-missing", f"{needs} and none was found"
+    if java is not None:
+        code, sentence = "java-too-old", f"{needs}; {java.executable} is {java.version}"
+    raise EnvironmentMissingError(code, sentence, hint=how_to_install())
 
 
-_NUMBER = re.compile(r"\d+")
 # Spark ships these in newer versions; fetching them again only costs time.
 _EXCLUDED = (
     "org.apache.hadoop:hadoop-client-runtime",
@@ -116,8 +108,8 @@ def cached_jars(ivy: Path | None = None) -> tuple[str, ...]:
     _, delta = spark_versions()
     folder = (ivy or ivy_home()) / "jars"
     # One jar of each name: other versions of Delta may have left theirs in the cache.
-    catalogs = list(folder.glob("io.unitycatalog_*.jar"))
-    catalogs.sort(key=lambda jar: [int(number) for number in _NUMBER.findall(jar.stem)])
+    found = folder.glob("io.unitycatalog_*.jar")
+    catalogs = sorted(found, key=lambda jar: [int(each) for each in re.findall(r"\d+", jar.stem)])
     newest = {jar.stem.rpartition("-")[0]: jar for jar in catalogs}
     jars = sorted(map(str, (*folder.glob(f"io.delta_*-{delta}.jar"), *newest.values())))
     needed = (f"delta-spark_4.2_2.13-{delta}.jar", f"delta-storage-{delta}.jar")
@@ -131,18 +123,12 @@ def ivy_home() -> Path:
 
 
 def ensure_jars() -> tuple[str, ...]:
-    """Give the Delta jars, fetching them from Maven Central if this is the first time.
-
-    Raises `jars-unreachable` when they can be neither found nor fetched.
-    """
+    """Give the Delta jars, fetched from Maven Central at first, or raise `jars-unreachable`."""
     if jars := cached_jars():
         return jars
-    result = subprocess.run(
-        [sys.executable, "-c", _RESOLVE, coordinate(), ",".join(_EXCLUDED), str(ivy_home())],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    asked = (coordinate(), ",".join(_EXCLUDED), str(ivy_home()))
+    command = [sys.executable, "-c", _RESOLVE, *asked]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     jars = cached_jars()
     if result.returncode or not jars:
         last = next((line for line in reversed(result.stderr.splitlines()) if line.strip()), "")
@@ -177,31 +163,21 @@ def archive_path(java: Java, jars: tuple[str, ...], environ: Mapping[str, str]) 
     spark = util.find_spec("pyspark")
     identity = "\n".join((java.output, str(spark and spark.origin), *jars))
     key = hashlib.sha256(identity.encode()).hexdigest()[:16]
-    return cache_folder(environ) / f"session-{key}.jsa"
-
-
-def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Give the user's cache folder of penstock."""
     caches = environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(caches, "penstock")
+    return Path(caches, "penstock", f"session-{key}.jsa")
 
 
 def make_archive(path: Path) -> bool:
     """Run a small session of every kind of statement and keep the classes that it loaded.
 
-    Takes half a minute and some 200 MB. The file appears whole or not at all; False means that
-    none was made, which costs only time.
+    Takes half a minute and some 200 MB. The file appears whole or, which costs only time, not.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix="training-") as folder:
         made = Path(folder, path.name)
+        command = [sys.executable, "-m", "penstock.engine.launch", str(made)]
         try:
-            subprocess.run(
-                [sys.executable, "-m", "penstock.engine.launch", str(made)],
-                capture_output=True,
-                check=False,
-                timeout=600,
-            )
+            subprocess.run(command, capture_output=True, check=False, timeout=600)
         except subprocess.TimeoutExpired:
             return False
         if not made.is_file():

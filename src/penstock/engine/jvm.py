@@ -19,19 +19,15 @@ _MORE_CODE = (
     "-XX:ReservedCodeCacheSize=512m}"
 )
 _MORE_MEMORY = "raise driver_memory of the target's spark, or lower --threads"
-_SIGNS = tuple(
-    (re.compile(pattern), hint)
-    for pattern, hint in (
-        (rb"Out of space in CodeCache[^\r\n]*", _MORE_CODE),
-        (rb"Code(?:Cache|Heap '[^'\n]{1,40}') is full\. Compiler has been disabled", _MORE_CODE),
-        (rb"java\.lang\.OutOfMemoryError[^\r\n]*", _MORE_MEMORY),
-        (rb"There is insufficient memory for the Java Runtime Environment", _MORE_MEMORY),
-        (
-            rb"A fatal error has been detected by the Java Runtime Environment",
-            "the log names the file in which Java describes it; another version of Java may help",
-        ),
-    )
-)
+_SIGNS = {
+    rb"Out of space in CodeCache[^\r\n]*": _MORE_CODE,
+    rb"Code(?:Cache|Heap '[^'\n]{1,40}') is full\. Compiler has been disabled": _MORE_CODE,
+    rb"java\.lang\.OutOfMemoryError[^\r\n]*": _MORE_MEMORY,
+    rb"There is insufficient memory for the Java Runtime Environment": _MORE_MEMORY,
+    rb"A fatal error has been detected by the Java Runtime Environment": (
+        "the log names the file in which Java describes it; another version of Java may help"
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,7 @@ def signs_in(log: Path) -> tuple[Sign, ...]:
             content += b"\n" + file.read(_TAIL_BYTES)
     except OSError:
         return ()
-    found = ((pattern.findall(content), hint) for pattern, hint in _SIGNS)
+    found = ((re.findall(pattern, content), hint) for pattern, hint in _SIGNS.items())
     return tuple(
         Sign(lines[0].decode("utf-8", "replace").strip()[:_SHOWN], len(lines), hint)
         for lines, hint in found
@@ -63,13 +59,12 @@ def signs_in(log: Path) -> tuple[Sign, ...]:
 
 def warnings_of(log: Path) -> tuple[str, ...]:
     """Word the signs in a run's log, each with what helps."""
-    warnings = []
-    for sign in signs_in(log):
-        times = f" ({sign.times} times)" if sign.times > 1 else ""
-        warnings.append(
-            f"spark-in-trouble: Spark's log says '{sign.says}'{times}: {log}; {sign.hint}"
-        )
-    return tuple(warnings)
+    return tuple(
+        f"spark-in-trouble: Spark's log says '{sign.says}'"
+        + (f" ({sign.times} times)" if sign.times > 1 else "")
+        + f": {log}; {sign.hint}"
+        for sign in signs_in(log)
+    )
 
 
 def newest_with_signs(folder: Path) -> tuple[Path, tuple[Sign, ...]] | None:
@@ -114,7 +109,7 @@ class StartedJvm:
             return isinstance(error, SparkDiedError)
         if self._process is None:
             return _is_cut_off(error)
-        if self._process.poll() is None and _is_cut_off(error):
+        if not self.has_ended() and _is_cut_off(error):
             try:
                 self._process.wait(_PATIENCE_SECONDS)
             except subprocess.TimeoutExpired:
@@ -130,8 +125,7 @@ class StartedJvm:
         killed = code is not None and code < 0
         how = f"was killed (signal {-(code or 0)})" if killed else f"ended (exit code {code})"
         hint = _OUT_OF_MEMORY if code == _KILLED_BY_SYSTEM else _RUN_AGAIN
-        signs = signs_in(self._log)
-        if signs:
+        if signs := signs_in(self._log):
             how += f" after saying '{signs[0].says}'"
             hint = f"{signs[0].hint}; then run again"
         sentence = f"Spark's JVM {how}; its log is {self._log}"
@@ -157,8 +151,7 @@ class StartedJvm:
 
         # Stopping what PySpark holds of the JVM would ask the JVM, and there is no public way else.
         context = SparkContext._active_spark_context  # noqa: SLF001
-        server = getattr(context, "_accumulatorServer", None)
-        if server is not None:
+        if server := getattr(context, "_accumulatorServer", None):
             server.shutdown()
         SparkContext._active_spark_context = None  # noqa: SLF001
         SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
@@ -173,12 +166,11 @@ def _is_cut_off(error: BaseException) -> bool:
         return False
     from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
-    if isinstance(error, Py4JNetworkError):
-        return True
     if not isinstance(error, Py4JError) or isinstance(error, Py4JJavaError):
         return False
     # Of a call that Java refused Py4J tells the trace, of an answer that never came nothing.
-    return "error occurred while calling" in str(error) and "Trace:" not in str(error)
+    unanswered = "error occurred while calling" in str(error) and "Trace:" not in str(error)
+    return unanswered or isinstance(error, Py4JNetworkError)
 
 
 def silence_py4j() -> None:

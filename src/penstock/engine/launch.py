@@ -144,10 +144,7 @@ def _did_not_start(log: Path) -> EnvironmentMissingError:
 
 @dataclass(frozen=True, slots=True)
 class JvmParts:
-    """What the JVM starts with; the archive need not exist.
-
-    `outside` are the options that the environment gives every JVM.
-    """
+    """What the JVM starts with; `outside` are options from the environment, for every JVM."""
 
     jars: tuple[str, ...]
     log4j: Path
@@ -181,8 +178,7 @@ def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
 def java_options(settings: LaunchSettings, parts: JvmParts) -> str:
     """Give the JVM's options; the user's come last, so that they win.
 
-    One or two cores gain from the serial collector; with more the JVM chooses. The archive fits
-    only the class path that it was made with.
+    Few cores gain from the serial collector. The archive fits only the class path it was made with.
     """
     spark = settings.spark
     theirs = spark.conf.get(_JAVA_OPTIONS, "")
@@ -217,10 +213,7 @@ _CLAUSES = "WHEN MATCHED THEN UPDATE SET t.s = 'x' WHEN NOT MATCHED THEN INSERT 
 
 
 def train(archive: Path) -> None:
-    """Do a little of all that runs do, then wait until the JVM has written the archive.
-
-    `make_archive` runs this in a process of its own.
-    """
+    """Do a little of all that runs do, then wait until the JVM has written the archive."""
     folder = archive.parent
     options = f"-XX:ArchiveClassesAtExit={archive} -XX:TieredStopAtLevel=1"
     spark = SparkSettings("local[2]", conf={"spark.driver.extraJavaOptions": options})
@@ -239,9 +232,8 @@ def train(archive: Path) -> None:
         f"ALTER TABLE {table} SET TBLPROPERTIES ('a' = 'b')",
     ):
         session.sql(statement)
-    session.read.format("delta").option("versionAsOf", 1).load(
-        f"{folder}/warehouse/s/t"
-    ).createOrReplaceTempView("t")
+    reader = session.read.format("delta").option("versionAsOf", 1)
+    reader.load(f"{folder}/warehouse/s/t").createOrReplaceTempView("t")
     session.sql(
         "SELECT k, count(*) AS n, max(timestamp_seconds(id)) AS m, avg(id) AS a FROM (SELECT t.*, "
         "count(*) OVER (PARTITION BY t.id) AS c FROM t LEFT JOIN q ON t.id <=> q.id) "

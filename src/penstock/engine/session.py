@@ -19,15 +19,7 @@ from penstock.core.errors import InterruptedRunError, TableError
 from penstock.core.findings import Location
 from penstock.core.names import quoted
 from penstock.core.ports.ports import Fault
-from penstock.core.statement import (
-    OBSERVED_ROWS,
-    Commit,
-    Feed,
-    Passing,
-    Row,
-    Stage,
-    StagedRows,
-)
+from penstock.core.statement import OBSERVED_ROWS, Commit, Feed, Passing, Row, Stage, StagedRows
 from penstock.core.steps.inputs import (
     CatalogRead,
     DeltaRead,
@@ -50,10 +42,7 @@ _PATIENCE_SECONDS = 5.0
 
 
 def read(spark: SparkSession, relation: Relation, frames: SharedFrames | None = None) -> DataFrame:
-    """Give the frame of a relation, with its window on it; nothing is run.
-
-    `frames` are those that the sessions of a run share.
-    """
+    """Give the frame of a relation, with its window on it; nothing is run."""
     match relation.read:
         case DeltaRead(uri, version):
             reader = spark.read.format("delta")
@@ -96,17 +85,11 @@ def _read_files(spark: SparkSession, files: FilesRead, name: str) -> DataFrame:
 
 def schema_of(frame: DataFrame) -> Schema:
     """Give a frame's columns in our words."""
-    return Schema(
-        tuple(
-            Column(
-                field.name,
-                field.dataType.simpleString(),
-                field.nullable,
-                (field.metadata or {}).get("comment", ""),
-            )
-            for field in frame.schema.fields
-        )
-    )
+    columns = []
+    for field in frame.schema.fields:
+        comment = (field.metadata or {}).get("comment", "")
+        columns.append(Column(field.name, field.dataType.simpleString(), field.nullable, comment))
+    return Schema(tuple(columns))
 
 
 class ObservedWrite:
@@ -124,8 +107,7 @@ class ObservedWrite:
     def seen(self) -> Row | None:
         """Give what was seen; None if it is not told in time, or was told to be nothing.
 
-        Spark tells it shortly after the write, from another thread. Of a write that Delta skipped
-        it tells nothing, of one that failed what was seen until then.
+        Spark tells it shortly after the write, of one that failed what was seen until then.
         """
         future = self._observation._jo.future()  # type: ignore[union-attr]  # noqa: SLF001  # `get` waits for ever
         until = time.monotonic() + _PATIENCE_SECONDS
@@ -186,9 +168,7 @@ class SparkSideTables:
         """See `SideTables.added`."""
         write_log(uri, version, folder)
         with explaining(self._where):
-            frame = self._spark.read.format("delta").load(folder)
-            frame.createOrReplaceTempView(view)
-            return schema_of(frame)
+            return _viewed(self._spark.read.format("delta").load(folder), view)
 
 
 def watched(spark: SparkSession, feed: Feed) -> tuple[DataFrame, ObservedWrite | None]:
@@ -250,24 +230,20 @@ class SparkStepSession:
 
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
         """See `StepSession.bind`."""
-        schemas = {}
         with explaining(self._where):
-            for relation in relations:
-                if self._bound.get(relation.view) == relation:  # a function would be called again
-                    schemas[relation.view] = schema_of(self._spark.table(relation.view))
-                    continue
-                self._bound[relation.view] = relation
-                frame = read(self._spark, relation, self._frames)
-                frame.createOrReplaceTempView(relation.view)
-                schemas[relation.view] = schema_of(frame)
-        return schemas
+            return {each.view: self._read(each) for each in relations}
+
+    def _read(self, relation: Relation) -> Schema:
+        """Read a relation once: a function would be called again."""
+        if self._bound.get(relation.view) == relation:
+            return schema_of(self._spark.table(relation.view))
+        self._bound[relation.view] = relation
+        return _viewed(read(self._spark, relation, self._frames), relation.view)
 
     def define(self, view: str, sql: str) -> Schema:
         """See `StepSession.define`."""
         with explaining(self._where):
-            frame = self._spark.sql(sql)
-            frame.createOrReplaceTempView(view)
-        return schema_of(frame)
+            return _viewed(self._spark.sql(sql), view)
 
     def rows(self, sql: str) -> tuple[Row, ...]:
         """See `StepSession.rows`."""
@@ -302,10 +278,9 @@ class SparkStepSession:
         return seen
 
     def _sift(self, stage: Stage, passing: Passing) -> Row:
-        """Count the rows that pass by and keep some, in one action.
+        """Count the rows that pass by and keep some, in one action, cut off from their query.
 
-        What is kept is cut off from the query that made it, so that rows which get lost fail the
-        step instead of being evaluated anew.
+        So rows which get lost fail the step instead of being evaluated anew.
         """
         from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 
@@ -353,9 +328,8 @@ class SparkStepSession:
                 fed.createOrReplaceTempView(feed.view)
             frame = self._spark.sql(statement.sql)
             if whole := statement.overwrite:  # rows, columns and partitioning, in one commit
-                writer = frame.write.format("delta").mode("overwrite")
-                writer = writer.option("overwriteSchema", "true")
-                writer.partitionBy(*whole.partition_by).save(whole.uri)
+                writer = frame.write.format("delta").option("overwriteSchema", "true")
+                writer.mode("overwrite").partitionBy(*whole.partition_by).save(whole.uri)
 
     def close(self) -> None:
         """Drop what was kept; the session's views go with it."""
@@ -366,6 +340,11 @@ class SparkStepSession:
         for frame in self._cut:
             _java(frame).logicalPlan().rdd().unpersist(blocking)
         self._cut.clear()
+
+
+def _viewed(frame: DataFrame, view: str) -> Schema:
+    frame.createOrReplaceTempView(view)
+    return schema_of(frame)
 
 
 def unwatched(statement: Commit) -> Commit:

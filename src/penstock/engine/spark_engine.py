@@ -31,10 +31,7 @@ if TYPE_CHECKING:
 
 
 class ProcessSpark:
-    """A process holds one Spark, so engines share it: a notebook's stays, ours ends with its users.
-
-    A Spark that runs already, in a notebook or a job, is used with the settings it has.
-    """
+    """A process has one Spark, shared by engines: a notebook's stays, ours ends with its users."""
 
     def __init__(self) -> None:
         """Nothing is started yet."""
@@ -104,10 +101,7 @@ class SparkEngine:
         fault: Fault,
         spark: SparkSession | None = None,
     ) -> None:
-        """Remember how to start; a session that is handed in, or runs already, is never stopped.
-
-        `signature` gives penstock's version, the store's id and the project: they sign commits.
-        """
+        """Remember how to start; a session that is handed in, or runs already, is never stopped."""
         self._settings = settings
         self._environ = environ
         self._signature = signature
@@ -120,21 +114,13 @@ class SparkEngine:
         self._tag = f"penstock-{id(self)}"
 
     def elsewhere(self, warehouse: str) -> SparkEngine:
-        """Give an engine that starts Spark for tables of a few rows, with another warehouse folder.
-
-        Where a session was handed in, that one is used: no path lies in its warehouse.
-        """
-        spark = self._settings.spark
-        settings = replace(
-            self._settings, warehouse=warehouse, spark=replace(spark, conf={**_SMALL, **spark.conf})
-        )
+        """Give an engine for tables of a few rows, in another warehouse if it is to start Spark."""
+        spark = replace(self._settings.spark, conf={**_SMALL, **self._settings.spark.conf})
+        settings = replace(self._settings, warehouse=warehouse, spark=spark)
         return SparkEngine(settings, self._environ, self._signature, self._fault, self._root)
 
     def signing(self, signature: Signature) -> SparkEngine:
-        """Give an engine on the same Spark, started now, that signs commits otherwise.
-
-        It stops nothing, and cancelling one of both cancels the jobs of both.
-        """
+        """Give an engine that signs otherwise, on the same Spark; cancelling one cancels both."""
         started = self._started()
         twin = SparkEngine(self._settings, self._environ, signature, self._fault, started)
         twin._open, twin._tag = self._open, self._tag
@@ -210,8 +196,13 @@ class SparkEngine:
 
     def _keep_cancelling(self) -> None:
         """Cancel until no session is open: a job may start just after it was cancelled."""
+        from py4j.protocol import Py4JJavaError
+
         while self._open and self._root is not None and not JVM.has_ended():
-            JVM.let_go(partial(self._root.sparkContext.cancelJobsWithTag, self._tag))
+            try:
+                JVM.let_go(partial(self._root.sparkContext.cancelJobsWithTag, self._tag))
+            except Py4JJavaError:  # a second Ctrl-C stopped the context, and its jobs with it
+                return
             time.sleep(0.3)
 
     def _started(self) -> SparkSession:

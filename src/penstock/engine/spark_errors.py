@@ -6,14 +6,8 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from penstock.core.errors import (
-    ConcurrentWriterError,
-    DataError,
-    InterruptedRunError,
-    PenstockError,
-    QueryError,
-    TableError,
-)
+from penstock.core import errors
+from penstock.core.errors import PenstockError
 from penstock.core.findings import Location
 from penstock.engine.jvm import JVM
 
@@ -29,6 +23,7 @@ _RAISED = re.compile(  # what Py4J and Java put before a message
 )
 _OURS = re.compile(r"penstock:([a-z-]+): ([^\n]*?)(?:\s*;;|\s*SQLSTATE|$)", re.MULTILINE)
 _HINTS = {
+    "history-changed-underneath": "run again; if it is said again: penstock snapshot verify MODEL",
     "row-outside-partition": "filter the query by @partition_date",
     "empty-partition-value": "select NULL or another text in its place",
     "rows-outside-window": "say grain= if the function aggregates, or window_on= for the inputs",
@@ -39,17 +34,9 @@ _BY_DELTA = {  # what Delta finds by itself where our own guards did not look
     "DELTA_REPLACE_WHERE_MISMATCH": "row-outside-partition",
 }
 _FILES_GONE = re.compile(r"Not all files from version (\d+) are available")
-_CONFLICTS = (
-    "ConcurrentAppendException",
-    "ConcurrentDeleteReadException",
-    "ConcurrentDeleteDeleteException",
-    "ConcurrentTransactionException",
-    "ConcurrentWriteException",
-    "MetadataChangedException",
-    "ProtocolChangedException",
-    "DELTA_CONCURRENT",
-    "DELTA_METADATA_CHANGED",
-    "DELTA_PROTOCOL_CHANGED",
+_CONFLICT = re.compile(
+    r"Concurrent(Append|DeleteRead|DeleteDelete|Transaction|Write)Exception"
+    r"|(Metadata|Protocol)ChangedException|DELTA_(CONCURRENT|(METADATA|PROTOCOL)_CHANGED)"
 )
 
 
@@ -65,10 +52,7 @@ def explaining(where: Location | None) -> Iterator[None]:
 
 
 def explained(error: BaseException, where: Location | None = None) -> PenstockError:
-    """Give the error of ours that says what a Spark error means to the owner of a model.
-
-    `where` is the model's file; the line is the one Spark reports in the model's SQL.
-    """
+    """Give the error of ours that says what a Spark error means; `where` is the model's file."""
     if isinstance(error, PenstockError):
         return error
     if JVM.is_lost(error):
@@ -84,34 +68,32 @@ def explained(error: BaseException, where: Location | None = None) -> PenstockEr
 
 def _error_of(text: str, where: Location | None) -> PenstockError:
     """Give the error that says what Spark's words mean."""
-    if (ours := _OURS.search(text)) and ours[1] == "history-changed-underneath":
-        return ConcurrentWriterError(
-            "history-changed-underneath",
-            ours[2].strip(),
-            where=where,
-            hint="run again; if it is said again: penstock snapshot verify MODEL",
-        )
-    if ours:
-        return DataError(ours[1], ours[2].strip(), where=where, hint=_HINTS.get(ours[1], ""))
-    if any(name in text for name in _CONFLICTS):
-        return ConcurrentWriterError(
+    if ours := _OURS.search(text):
+        said, hint = ours[2].strip(), _HINTS.get(ours[1], "")
+        if ours[1] == "history-changed-underneath":
+            return errors.ConcurrentWriterError(
+                "history-changed-underneath", said, where=where, hint=hint
+            )
+        return errors.DataError(ours[1], said, where=where, hint=hint)
+    if _CONFLICT.search(text):
+        return errors.ConcurrentWriterError(
             "concurrent-writer",
             "another writer committed to the table at the same time",
             where=where,
             hint="run again; nothing of this step was written",
         )
     if _CANCELLED.search(text):
-        return InterruptedRunError("interrupted", "the run was interrupted", where=where)
+        return errors.InterruptedRunError("interrupted", "the run was interrupted", where=where)
     for name, code in _BY_DELTA.items():
         if (start := text.find(f"[{name}")) >= 0:
-            return DataError(code, _sentence(text[start:]), where=where, hint=_HINTS[code])
+            return errors.DataError(code, _sentence(text[start:]), where=where, hint=_HINTS[code])
     if (found := _of_tables(text)) is not None:
-        return TableError(found[0], found[1], where=where, hint=found[2])
+        return errors.TableError(found[0], found[1], where=where, hint=found[2])
     if "FAILED_READ_FILE" in text or "DELTA_TRUNCATED_TRANSACTION_LOG" in text:
-        return TableError("table-unreadable", _sentence(text), where=where)
+        return errors.TableError("table-unreadable", _sentence(text), where=where)
     line = _CONTEXT_LINE.search(text) or _PARSE_LINE.search(text)
     place = Location(where.path, int(line[1])) if where and line else where
-    return QueryError(condition(text) or "spark-error", _sentence(text), where=place)
+    return errors.QueryError(condition(text) or "spark-error", _sentence(text), where=place)
 
 
 def _of_tables(text: str) -> tuple[str, str, str] | None:

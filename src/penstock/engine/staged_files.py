@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from penstock.core.errors import TableError
-from penstock.engine.log.folder import (
-    Actions,
-    checksum,
-    commit_path,
-    gap,
-    is_local,
-    metadata_action,
-    open_version,
-    read_actions,
-)
+from penstock.engine.log import folder as log
+from penstock.engine.log.folder import Actions, is_local
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -87,7 +79,7 @@ def write_log(uri: str, version: int, folder: str) -> None:
             hint="check the whole table: scope: table",
         )
     protocol, metadata = _shape(uri, version)
-    lines = [{"protocol": protocol}, {"metaData": metadata}, *_adds(uri, added)]
+    lines = [{"protocol": protocol}, {"metaData": _plain(metadata)}, *_adds(uri, added)]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     system, path = filesystem(f"{folder.rstrip('/')}/_delta_log")
     system.create_dir(path)
@@ -96,24 +88,24 @@ def write_log(uri: str, version: int, folder: str) -> None:
 
 
 def _actions(uri: str, version: int) -> Actions:
+    if is_local(uri):
+        return log.read_actions(uri, version)
     try:
-        if is_local(uri):
-            return read_actions(commit_path(uri, version))
         system, path = filesystem(f"{uri.rstrip('/')}/_delta_log/{version:020d}.json")
         with system.open_input_stream(path) as file:
             return Actions.from_lines(file.read().decode().splitlines())
     except FileNotFoundError:
-        raise gap(uri, version) from None
+        raise log.gap(uri, version) from None
 
 
 def _shape(uri: str, version: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Give the protocol and the metadata of a version: Spark's checksum file has them."""
-    summary = checksum(uri, version) if is_local(uri) else {}
+    summary = log.checksum(uri, version) if is_local(uri) else {}
     if {"protocol", "metadata"} <= summary.keys():
-        return summary["protocol"], _plain(summary["metadata"])
-    table = open_version(uri, version)
+        return summary["protocol"], summary["metadata"]
+    table = log.open_version(uri, version)
     if table is None:
-        raise gap(uri, version)
+        raise log.gap(uri, version)
     spoken = table.protocol()
     protocol: dict[str, Any] = {
         "minReaderVersion": spoken.min_reader_version,
@@ -121,7 +113,7 @@ def _shape(uri: str, version: int) -> tuple[Mapping[str, Any], Mapping[str, Any]
     }
     features = {"readerFeatures": spoken.reader_features, "writerFeatures": spoken.writer_features}
     protocol |= {name: list(each) for name, each in features.items() if each is not None}
-    return protocol, _plain(metadata_action(table))
+    return protocol, log.metadata_action(table)
 
 
 def _plain(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -147,10 +139,8 @@ def _adds(uri: str, added: Actions) -> Iterator[Mapping[str, Any]]:
         yield {"add": {"path": whole, **said, "dataChange": True}}
 
 
-CONFS = {
-    # Spark's default is a form of timestamps that other readers take for older than it is.
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-}
+# Spark's default is a form of timestamps that other readers take for older than it is.
+CONFS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 _PLAIN = {
     "compression": "none",
     "parquet.enable.dictionary": "false",
@@ -160,10 +150,9 @@ _PLAIN = {
 
 
 def write_files(frame: DataFrame, folder: str) -> DataFrame:
-    """Write a frame's rows to Parquet files; give a frame that reads them.
+    """Write a frame's rows to the only Parquet files of a folder; give a frame that reads them.
 
     It has the same columns, whatever their names: in the files they are called by their places.
-    Files that lie in the folder already go.
     """
     placed = frame.toDF(*[f"c{place}" for place in range(len(frame.columns))])
     placed.write.mode("overwrite").options(**_PLAIN).parquet(folder)

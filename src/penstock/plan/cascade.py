@@ -102,10 +102,7 @@ def mapped_to(
 def following(
     project: Project, model: Model, segments: tuple[Segment, ...], todo: Mapping[str, Ranges]
 ) -> Ranges:
-    """Give what must be run of a model after `todo`, its own partitions in it included.
-
-    Of one that reads itself that is what follows from those too, until nothing does.
-    """
+    """Give what must be run of a model after `todo`, what follows from its own included."""
     own, found = todo.get(model.name, ()), mapped_to(project, model, segments, todo)
     while reads_itself(model):
         more = mapped_to(project, model, segments, {**todo, model.name: union(own, found)})

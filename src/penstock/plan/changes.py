@@ -317,8 +317,5 @@ def hull(mapping: RangeMapping, grid: Grid, candidates: Ranges, grid_input: Grid
         return None
     read = reading(mapping, grid_input)
     first, last = candidates[0][0], candidates[-1][1]
-    begin, end = (
-        read((grid.lower(first), grid.upper(first))),
-        read((grid.lower(last), grid.upper(last))),
-    )
+    begin, end = read(grid.span(first)), read(grid.span(last))
     return (begin[0][0], end[-1][1]) if begin and end else None

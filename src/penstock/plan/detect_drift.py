@@ -59,22 +59,17 @@ class Evidence:
 
 
 def detect_drift(
-    model: Model,
-    known: Ranges,
-    segments: tuple[Segment, ...],
-    evidence: Evidence,
-    changes: Changes,
+    model: Model, known: Ranges, segments: tuple[Segment, ...], evidence: Evidence, changes: Changes
 ) -> Verdict:
-    """Give every partition its first state that holds, with the others beside it.
-
-    `known` are the partitions that the verdict is about, `segments` their SQL.
-    """
+    """Give every partition its first state that holds, with the others beside it."""
     done = tuple(run for run in evidence.runs if run.step_seq)
     seen = evidence.target
     if seen.unrecorded:
         messages = (unrecorded_detail(seen.unrecorded[0]),)
         return Verdict(model.name, known, segments, whole=State.UNRECORDED, lines=messages)
-    if _is_unknown(evidence):
+    ours = bool(evidence.recorded) and evidence.recorded == seen.table_id
+    replaced = evidence.runs and (seen.ever_ours or seen.owner is not None)
+    if seen.there and not ours and not replaced:
         whole = State.UNRECORDED if seen.ever_ours else State.FOREIGN_TABLE
         return Verdict(model.name, known, segments, whole=whole, owner=seen.owner)
     effective = intersection(known, merged(segment.range for segment in segments))
@@ -104,14 +99,6 @@ def detect_drift(
     )
 
 
-def _is_unknown(evidence: Evidence) -> bool:
-    """Whether a table is there that is not the one on record, and took the place of none."""
-    seen = evidence.target
-    ours = bool(evidence.recorded) and evidence.recorded == seen.table_id
-    replaced = evidence.runs and (seen.ever_ours or seen.owner is not None)
-    return seen.there and not ours and not replaced
-
-
 def _without_segment(
     ranges: Ranges, done: tuple[PartitionRun, ...], evidence: Evidence
 ) -> Iterator[Difference]:
@@ -124,9 +111,7 @@ def _without_segment(
 
 
 def _of_code(
-    done: tuple[PartitionRun, ...],
-    segments: tuple[Segment, ...],
-    evidence: Evidence,
+    done: tuple[PartitionRun, ...], segments: tuple[Segment, ...], evidence: Evidence
 ) -> Iterator[Difference]:
     """Compare what built each range with what is for it now; CURRENT stands for cosmetic."""
     known: dict[tuple[int, int], tuple[tuple[State, str], ...]] = {}
@@ -224,8 +209,7 @@ def _reason(project: Project, model: Model, records: Mapping[str, ModelRecord], 
     until a step reads everything; so are others' changes of its table.
     """
     record = records.get(model.name)
-    seen = now.targets.get(model.name, Observed())
-    found = list(_differences(project, model, record, seen, records, now))
+    found = list(_differences(project, model, records, now))
     if model.strategy.window is None:
         return first_of(found)
     passed, lasting = record.passed_by if record is not None else (), []
@@ -239,14 +223,10 @@ def _reason(project: Project, model: Model, records: Mapping[str, ModelRecord], 
     return replace(first_of(found), stale=bool(lasting), drift=not only_new)
 
 
-def _differences(  # one question, six sides
-    project: Project,
-    model: Model,
-    record: ModelRecord | None,
-    seen: Observed,
-    records: Mapping[str, ModelRecord],
-    now: Now,
+def _differences(
+    project: Project, model: Model, records: Mapping[str, ModelRecord], now: Now
 ) -> Iterator[Difference]:
+    record, seen = records.get(model.name), now.targets.get(model.name, Observed())
     begins = model.fingerprint.effective_from
     if begins is not None and begins > now.run_timestamp.date():
         yield Difference(State.NOT_EFFECTIVE, f"its first version is effective from {begins}")

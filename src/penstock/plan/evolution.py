@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from penstock.core.columns.types import (
     MapType,
     ScalarType,
     StructType,
+    has_map,
     merged,
     parse_type,
     scalars,
@@ -20,11 +22,132 @@ from penstock.core.columns.types import (
 from penstock.core.errors import SchemaChangeError, SchemaError
 from penstock.core.facts import TableFacts
 from penstock.core.findings import Finding
+from penstock.core.history import (
+    ENGINE_PREFIX,
+    ColumnsDiffer,
+    HashDiffers,
+    HistorySettings,
+    NewerThan,
+)
 from penstock.core.model import Model
 from penstock.core.names import NAMES_HINT, maps_columns, refused_by_delta
 from penstock.core.strategy import OnSchemaChange, Writing
-from penstock.plan.history_columns import check_history
-from penstock.plan.table_columns import keeps_types
+from penstock.plan.table_columns import keeps_types, parts
+
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal")
+_TIMES = ("date", "timestamp", "timestamp_ntz", "string")
+_COMPARABLE = (*_NUMBERS, *_TIMES, "boolean", "float", "double", "binary", "varchar", "char")
+_SHOWN = 5
+
+
+def check_history(model: Model, query: Schema) -> tuple[Finding, ...]:
+    """Name everything that keeps a query from having a history; () for other models."""
+    history = model.history
+    if history is None:
+        return ()
+    found = (
+        *_not_selected(history, query),
+        *_reserved(history, query),
+        *_uncomparable(history, query),
+        *_bad_keys(history, query),
+        *_bad_time(history, query),
+    )
+    return tuple(Finding(model.where, *each) for each in found)
+
+
+_Found = Iterator[tuple[str, str, str]]
+
+
+def _not_selected(history: HistorySettings, query: Schema) -> _Found:
+    named = [("unique_key", name) for name in history.keys]
+    match history.change:
+        case NewerThan(column):
+            named.append(("updated_at", column))
+        case ColumnsDiffer(columns) | HashDiffers(_, columns):
+            named += (("check_cols", name) for name in columns or ())
+    for setting, name in named:
+        if query.find(name) is None:
+            yield "column-not-selected", f"{setting} {name!r} is not selected", _near(name, query)
+
+
+def _near(name: str, query: Schema) -> str:
+    folded = {known.lower(): known for known in query.names}
+    near = difflib.get_close_matches(name.lower(), folded, n=1)
+    if near:
+        return f"did you mean {folded[near[0]]!r}?"
+    rest = len(query.names) - _SHOWN
+    more = f" and {rest} more" if rest > 0 else ""
+    return f"the query gives {', '.join(query.names[:_SHOWN])}{more}"
+
+
+def _reserved(history: HistorySettings, query: Schema) -> _Found:
+    system = {name.lower() for name in history.columns.names}
+    for name in query.names:
+        sentence = f"column {name!r} is reserved"
+        if name.lower() in system:
+            yield "reserved-column", sentence, "rename it, or set system_columns.prefix"
+        elif name.lower().startswith(ENGINE_PREFIX):
+            yield "reserved-column", sentence, "rename it"
+
+
+def _uncomparable(history: HistorySettings, query: Schema) -> _Found:
+    for column in compared(history, query):
+        kinds = scalars(parse_type(column.type))
+        name, shown = column.name, column.type.upper()
+        if any(_stem(kind) not in (*_COMPARABLE, "void") for kind in kinds):  # void-column tells
+            sentence = f"column {name!r} is {shown}, which cannot be compared"
+            hint = f"compare to_json({name})" if "variant" in kinds else "cast it in the SELECT"
+            yield "uncomparable-column", sentence, hint
+        elif isinstance(history.change, HashDiffers) and any(" collate " in k for k in kinds):
+            sentence = f"column {name!r} is {shown}, which has no row hash"
+            yield "uncomparable-column", sentence, "compare columns without row_hash"
+
+
+def compared(history: HistorySettings, query: Schema) -> tuple[Column, ...]:
+    """Give the columns of the query whose values decide whether a row changed."""
+    names: tuple[str, ...] | None
+    match history.change:
+        case NewerThan(_, compare_rows):
+            names = None if compare_rows else ()
+        case ColumnsDiffer(columns):
+            names = columns
+        case HashDiffers(_, columns):
+            names = columns or ()
+    if names is not None:
+        return tuple(c for name in names if (c := query.find(name)) is not None)
+    apart = {name.lower() for name in history.keys}
+    if isinstance(history.change, NewerThan):
+        apart.add(history.change.column.lower())
+    return tuple(column for column in query.columns if column.name.lower() not in apart)
+
+
+def _bad_keys(history: HistorySettings, query: Schema) -> _Found:
+    for name in history.keys:
+        column = query.find(name)
+        if column is None:
+            continue
+        kind = parse_type(column.type)
+        if has_map(kind) or any(_stem(each) not in _COMPARABLE for each in scalars(kind)):
+            sentence = f"key column {column.name!r} is {column.type.upper()}"
+            yield "key-type", sentence, "a key can be compared: no MAP and no VARIANT in it"
+
+
+def _bad_time(history: HistorySettings, query: Schema) -> _Found:
+    if not isinstance(history.change, NewerThan):
+        return
+    column = query.find(history.change.column)
+    allowed = _TIMES if history.event_time else (*_TIMES, *_NUMBERS)
+    if column is None or _stem(column.type) in allowed:
+        return
+    sentence = f"updated_at {column.name!r} is {column.type.upper()}"
+    numbers = "" if history.event_time else ", an integer or DECIMAL"
+    hint = f"it may be DATE, TIMESTAMP, TIMESTAMP_NTZ, STRING{numbers}"
+    yield "updated-at-type", sentence, hint
+
+
+def _stem(kind: str) -> str:
+    """Give a scalar type's name without length, scale or collation."""
+    return kind.partition("(")[0].partition(" collate ")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +170,8 @@ class Evolution:
         return bool(self.added or self.widened)
 
 
-@dataclass(frozen=True, slots=True)
-class _Growth:
-    """What one column of a table becomes; `fits` is whether there is a type that holds both."""
-
-    fits: bool = True
-    added: tuple[str, ...] = ()
-    widened: tuple[str, ...] = ()
-
-
 def evolve(
-    model: Model,
-    query: Schema,
-    table: Schema | None,
-    properties: Mapping[str, str] | None = None,
+    model: Model, query: Schema, table: Schema | None, properties: Mapping[str, str] | None = None
 ) -> Evolution:
     """Compare before anything is written: Delta would cast silently, so penstock looks first.
 
@@ -81,22 +192,23 @@ def evolve(
     stored = Schema(tuple(c for c in table.columns if c.name.lower() not in system))
     if model.function is not None and model.on_schema_change is OnSchemaChange.FAIL:
         _refuse_change(model, query, stored)
-    shared = [(column, stored.find(column.name)) for column in query.columns]
-    grown = [_grown(model, column, known, properties or {}) for column, known in shared]
-    misfits = [
-        (column, known)
-        for (column, known), growth in zip(shared, grown, strict=True)
-        if known is not None and not growth.fits
-    ]
+    added: list[str] = []
+    widened: list[str] = []
+    misfits: list[tuple[Column, Column]] = []
+    for column in query.columns:
+        known = stored.find(column.name)
+        if known is None:
+            added.append(column.name)
+        elif (grown := _grown(model, column, known, properties or {})) is None:
+            misfits.append((column, known))
+        else:
+            added += grown[0]
+            widened += grown[1]
     if misfits:
         wrong.append(incompatible(model, *misfits[0], more=len(misfits) - 1))
     refuse(wrong)
-    found = Evolution(
-        query.names,
-        tuple(path for growth in grown for path in growth.added),
-        tuple(path for growth in grown for path in growth.widened),
-        tuple(name for name in stored.names if query.find(name) is None),
-    )
+    gone = tuple(name for name in stored.names if query.find(name) is None)
+    found = Evolution(query.names, tuple(added), tuple(widened), gone)
     return _allowed(model, found, stored)
 
 
@@ -130,8 +242,8 @@ def _refuse_change(model: Model, query: Schema, stored: Schema) -> None:
     removed = [name for name in stored.names if query.find(name) is None]
     if not added and not types and not removed:
         return
-    told = (("added", added), ("removed", removed), ("type_changes", types))
-    words = ", ".join(f"{word}=[{', '.join(each)}]" for word, each in told if each)
+    named = (("added", added), ("removed", removed), ("type_changes", types))
+    words = ", ".join(f"{word}=[{', '.join(each)}]" for word, each in named if each)
     hint = "run with safe=False to add columns, or full_refresh=True to replace the table"
     changes = (tuple(added), tuple(removed), tuple(types))
     raise SchemaChangeError(f"{model.name}: {words}", changes, where=model.where, hint=hint)
@@ -174,10 +286,7 @@ def check_query(
 def check_names(
     model: Model, query: Schema, properties: Mapping[str, str] | None = None
 ) -> Iterator[Finding]:
-    """Find names that no table can have, fields of structs included: one twice, or with a blank.
-
-    `properties` are those that the table has and keeps.
-    """
+    """Find names that no table can have, fields of structs included: one twice, or with a blank."""
     takes_all = model.is_view or maps_columns({**(properties or {}), **model.layout.properties})
     whole = StructType(tuple(Field(c.name, parse_type(c.type)) for c in query.columns))
     for path, name, twice in _names(whole, ""):
@@ -230,73 +339,45 @@ def incompatible(model: Model, query: Column, table: Column, more: int) -> Findi
 
 
 def _grown(
-    model: Model, query: Column, table: Column | None, properties: Mapping[str, str]
-) -> _Growth:
-    if table is None:
-        return _Growth(added=(query.name,))
+    model: Model, query: Column, table: Column, properties: Mapping[str, str]
+) -> tuple[list[str], list[str]] | None:
+    """Give what is new in a column and what gets wider; None where no type holds both."""
     have, asked = parse_type(table.type), parse_type(query.type)
+    if have == asked:
+        return [], []
     both = merged(have, asked)
     if both is None:
-        return _Growth(fits=False)
-    parts = tuple(_parts(have, both, query.name))
-    added = tuple(path for path, is_new in parts if is_new)
-    widened = tuple(path for path, is_new in parts if not is_new)
-    lacks = any(is_new for _, is_new in _parts(asked, both, query.name))
+        return None
+    changed = [*parts(have, both, query.name)]
+    added = [path for path, was, _ in changed if was is None]
+    widened = [path for path, was, _ in changed if was is not None]
+    lacks = any(was is None for _, was, _ in parts(asked, both, query.name))
     fits = not (widened and keeps_types(model, properties))
     if not model.keeps_history:  # Delta's INSERT refuses lacking fields, its MERGE keeps old values
         fits = fits and not lacks
         fits = fits and not (added and model.on_schema_change is OnSchemaChange.IGNORE)
-    return _Growth(fits, added, widened)
+    return (added, widened) if fits else None
 
 
-def _parts(have: ColumnType, grown: ColumnType, path: str) -> Iterator[tuple[str, bool]]:
-    """Walk a type and what it becomes: give the path of each part that differs, and if it is new.
-
-    >>> have, grown = parse_type("struct<zip:int>"), parse_type("struct<zip:bigint,city:string>")
-    >>> list(_parts(have, grown, "address"))
-    [('address.zip', False), ('address.city', True)]
-    """
-    match have, grown:
-        case ScalarType(), ScalarType():
-            if have != grown:
-                yield path, False
-        case ArrayType(of), ArrayType(to):
-            yield from _parts(of, to, f"{path}.element")
-        case MapType(), MapType():
-            yield from _parts(have.key, grown.key, f"{path}.key")
-            yield from _parts(have.value, grown.value, f"{path}.value")
-        case StructType(), StructType():
-            for field in grown.fields:
-                known = have.find(field.name)
-                inner = f"{path}.{field.name}"
-                if known is None:
-                    yield inner, True
-                else:
-                    yield from _parts(known.type, field.type, inner)
-
-
-@dataclass(frozen=True, slots=True)
-class LayoutChange:
-    """What differs. `is_said` can be set at once; `moved` needs the table to be written anew."""
-
-    is_said: bool = False
-    moved: str = ""
-
-
-def layout_change(model: Model, facts: TableFacts) -> LayoutChange:
-    """Compare properties, comments, partitioning and clustering; no answer means no difference."""
-    layout = model.layout
-    wrong = any(facts.properties.get(key) != value for key, value in layout.properties.items())
+def is_described_otherwise(model: Model, facts: TableFacts) -> bool:
+    """Whether properties or comments differ, which can be set at once."""
+    wanted = model.layout.properties
+    wrong = any(facts.properties.get(key) != value for key, value in wanted.items())
     wrong = wrong or bool(model.description and facts.comment != model.description)
     for column in model.columns:
         known = facts.schema.find(column.name)
         if known is not None and column.description:
             wrong = wrong or known.comment != column.description
-    moved = []
+    return wrong
+
+
+def moved_layout(model: Model, facts: TableFacts) -> str:
+    """Say what differs in partitioning and clustering, for which the table is written anew."""
+    layout, moved = model.layout, []
     for word, is_now, wanted in (
         ("partition_by", facts.partition_by, layout.partition_by),
         ("cluster_by", facts.cluster_by, layout.cluster_by),
     ):
         if is_now != wanted:
             moved.append(f"{word} is [{', '.join(is_now)}], the code says [{', '.join(wanted)}]")
-    return LayoutChange(wrong, "; ".join(moved))
+    return "; ".join(moved)

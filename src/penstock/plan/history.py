@@ -27,10 +27,7 @@ _VOLATILE = re.compile(
 
 
 def property_of(model: Model, high_time: dt.datetime | None = None) -> str:
-    """Write what a history table says of itself: the settings that its rows depend on.
-
-    `high_time` is the greatest run timestamp in rows that penstock did not make.
-    """
+    """Write what the rows depend on; `high_time` is the greatest in rows that others made."""
     messages: dict[str, object] = {"format": FORMAT, "model": model.name, **_said(_settings(model))}
     if high_time is not None:
         messages["high_time"] = high_time.isoformat()
@@ -211,7 +208,14 @@ def history_refusal(
         )
     wrong = differences(model, messages)
     if wrong:
-        return _changed(model, wrong)
+        refresh = f"penstock snapshot run --select {model.name} --full-refresh drops its versions"
+        migrate = f"penstock snapshot migrate {model.name} takes them over; {refresh}"
+        return TableError(
+            "history-settings-changed",
+            f"{model.table}: {'; '.join(wrong)}",
+            where=model.where,
+            hint=refresh if needs_refresh(wrong) else migrate,
+        )
     return run_time_refusal(model, high_time(record, messages), now.run_timestamp)
 
 
@@ -262,15 +266,4 @@ def not_delta(model: Model, seen: Observed, record: ModelRecord | None) -> Table
         f"the folder of {model.table} holds files and no Delta table",
         where=model.where,
         hint="move them away, or give the model another schema or alias",
-    )
-
-
-def _changed(model: Model, wrong: tuple[str, ...]) -> TableError:
-    refresh = f"penstock snapshot run --select {model.name} --full-refresh drops its versions"
-    migrate = f"penstock snapshot migrate {model.name} takes them over; {refresh}"
-    return TableError(
-        "history-settings-changed",
-        f"{model.table}: {'; '.join(wrong)}",
-        where=model.where,
-        hint=refresh if needs_refresh(wrong) else migrate,
     )

@@ -156,12 +156,11 @@ def _not_built(model: Model, upstream: Model) -> TableError:
 def _table_refusal(question: Question, model: Model, reason: Reason) -> PenstockError | None:
     """Find states of a table in which nothing of its model may run."""
     options, is_foreign = question.options, State.FOREIGN_TABLE in (reason.state, *reason.also)
+    seen = question.now.targets.get(model.name, Observed())
     if reason.state is State.UNRECORDED:
-        seen = question.now.targets.get(model.name, Observed())
         if not seen.unrecorded:
             return unrecorded(model)
         return None if options.full_refresh else unrecorded_commit(model, reason.detail)
-    seen = question.now.targets.get(model.name, Observed())
     if seen.owner is not None and (model.keeps_history or not options.adopt):
         takes = "" if model.keeps_history else "--adopt"
         return table_of_another_store(model, seen.owner, question.project.name, takes)

@@ -9,15 +9,239 @@ from penstock.core.graph import ordered
 from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.partitions.mapping import spans
-from penstock.core.partitions.partition import Span
-from penstock.core.partitions.ranges import first_numbers, numbers
+from penstock.core.partitions.ranges import (
+    WHOLE,
+    Ranges,
+    count,
+    difference,
+    first_numbers,
+    intersection,
+    numbers,
+    union,
+)
 from penstock.core.project import Project
-from penstock.plan.cascade import grid_of, upstream_models
+from penstock.plan.cascade import (
+    following,
+    grid_of,
+    is_decided_alone,
+    parents_of,
+    reads_itself,
+    upstream_models,
+)
 from penstock.plan.changes import joined, spans_of
-from penstock.plan.decide import decide
+from penstock.plan.detect_drift import detect_table_drift
+from penstock.plan.evolution import is_described_otherwise, moved_layout
+from penstock.plan.history import must_look
+from penstock.plan.obstacles import migration_of, obstacle, refusal, table_obstacle
 from penstock.plan.resolve import body_of
-from penstock.plan.steps import Decided, Earlier, Question, Records, Scope
-from penstock.plan.values import Blocked, Now, Options, Plan, Step
+from penstock.plan.steps import (
+    LEFT,
+    Decided,
+    Earlier,
+    Question,
+    Records,
+    Scope,
+    Wanted,
+    partition_steps,
+    table_step,
+    waits_for,
+)
+from penstock.plan.values import Blocked, Now, Observed, Options, Plan, Reason, State, Step
+from penstock.plan.verdict import states_of
+
+
+def decide(question: Question, earlier: Earlier, model: Model) -> Decided:
+    """Decide about one model, after those above it."""
+    if model.partition is not None:
+        return decide_partitions(question, earlier, model)
+    if question.scope.syncs:
+        return decide_sync(question, earlier, model)
+    return decide_run(question, earlier, model)
+
+
+def decide_partitions(question: Question, earlier: Earlier, model: Model) -> Decided:
+    """Decide about a model of partitions: those of the scope, and those that follow from above."""
+    scope, is_selected = question.scope, model.name in question.selected
+    todo = {name: above.todo for name, above in earlier.items() if above.todo}
+    wanted = wanted_of(question.project, model, scope, todo, question.options)
+    verdict = scope.verdicts[model.name]
+    left = count(difference(verdict.drifted, wanted.partitions))
+    notes: tuple[str, ...] = ()
+    if left and is_selected and not scope.syncs:
+        word = "partition" if left == 1 else "partitions"
+        notes = (f"{model.name}: {left:,} other {word} drifted; penstock sync runs them",)
+    if not wanted.partitions and not (verdict.whole and is_selected):
+        return Decided(notes=notes, is_current=is_selected)
+    error = refusal(question, model, wanted) or obstacle(question, earlier, model)
+    if error is not None:
+        return Decided(notes=notes, error=error)
+    moved = migration_of(model, scope)
+    record = question.records.get(model.name)
+    planned_on = record.last_step_seq if record else 0
+    steps = partition_steps(model, verdict, wanted, scope.trigger, scope.batch_size)
+    # steps meet no other's rows, once the first has made the table what it must be
+    stays = moved is not None and not (moved.breaking or moved.moved)
+    return Decided(
+        steps=tuple(replace(step, planned_on=planned_on) for step in steps),
+        notes=(*notes, *(f"{model.name}: {line}" for line in (moved.lines if moved else ()))),
+        todo=wanted.partitions,
+        at_once=stays and bool(model.layout.partition_by) and not reads_itself(model),
+    )
+
+
+def wanted_of(
+    project: Project, model: Model, scope: Scope, todo: Mapping[str, Ranges], options: Options
+) -> Wanted:
+    """Give the partitions of a model that the plan runs; `todo` are those of models above it."""
+    verdict = scope.verdicts[model.name]
+    within = intersection(scope.within.get(model.name, ()), verdict.effective)
+    if verdict.relaid and model.name in scope.within:
+        within = verdict.effective  # the table is written anew: none of its rows stays on record
+    forced = within if scope.force or options.full_refresh else ()
+    asked = intersection(verdict.drifted, within)
+    if scope.states:
+        asked = intersection(asked, states_of(verdict, scope.states))
+    own = union(forced, asked)
+    place = verdict.effective if scope.cascade else () if scope.syncs else within
+    segments = tuple(
+        replace(segment, low=low, high=high)
+        for segment in verdict.segments
+        for low, high in intersection((segment.range,), place)
+    )
+    # what failed, or was never reached, after the models above it were made
+    followed = scope.followed.get(model.name, ())
+    undone = difference(followed, scope.within.get(model.name, ()))
+    undone = intersection(states_of(verdict, LEFT), intersection(undone, verdict.effective))
+    below = following(project, model, segments, {**todo, model.name: own})
+    below = union(below, undone)
+    if not scope.cascade:
+        own = union(own, below)
+    everything = union(own, below)
+    sure = union(forced, intersection(verdict.drifted, everything))
+    after = tuple(name for name in parents_of(project, model) if name in todo)
+    if reads_itself(model):
+        after = (*after, model.name)
+    return Wanted(everything, own, sure, after)
+
+
+def decide_run(question: Question, earlier: Earlier, model: Model) -> Decided:
+    """Bring a model up to date with its code, its inputs and the steps before it."""
+    reason = detect_table_drift(question.project, model, question.records, question.now).reason
+    if reason.state is State.NOT_EFFECTIVE:
+        return postponed(question, model, reason)
+    error = table_obstacle(question, earlier, model, reason)
+    if error is not None:
+        return Decided(error=error)
+    waits = waits_for(earlier, model)
+    if question.options.rerun is not None:
+        low, high = question.options.rerun
+        again = Reason(State.CURRENT, f"rerun [{low.text}, {high.text}]", drift=False)
+        return Decided(steps=(table_step(question, model, again, waits),), todo=WHOLE)
+    settled = reason.state is State.CURRENT or reason.passed
+    due = _though_current(question, model, waits) if settled else reason
+    if due is None:
+        left = left_current(question, model, waits)
+        if not reason.passed:
+            return left
+        why = f"{reason.detail} changed rows that it had read"
+        if reason.state is State.TAMPERED:
+            why = reason.detail
+        note = f"{model.name}: {why}; penstock sync --select {model.name} re-makes it"
+        return replace(left, notes=(*left.notes, note))
+    return Decided(steps=(table_step(question, model, due, waits),), todo=WHOLE)
+
+
+def _though_current(question: Question, model: Model, waits: tuple[str, ...]) -> Reason | None:
+    """Say why a model is built although nothing differs; None if it is not."""
+    if question.options.full_refresh:
+        return Reason(State.CURRENT, "full refresh asked for")
+    if model.keeps_history:
+        why = must_look(question.project, model, question.now, question.options)
+        if why:
+            return Reason(State.CURRENT, why, drift=False)
+    if waits and (not model.is_view or is_decided_alone(question.project, model)):
+        return Reason.after(waits)
+    return None
+
+
+def decide_sync(question: Question, earlier: Earlier, model: Model) -> Decided:
+    """Repair a model that is asked for, or follows from what is repaired; histories never."""
+    if model.keeps_history:
+        return Decided()
+    reason = detect_table_drift(question.project, model, question.records, question.now).reason
+    if reason.state is State.NOT_EFFECTIVE:
+        return postponed(question, model, reason)
+    waits = waits_for(earlier, model)
+    drifted, scope = reason.state is not State.CURRENT and reason.drift, question.scope
+    is_selected, follows = model.name in question.selected, False
+    forced = scope.force or question.options.full_refresh
+    fits = not scope.states or bool({reason.state, *reason.also} & scope.states)
+    is_asked = is_selected and (forced or (drifted and fits))
+    if not is_selected and model.name in scope.followed:
+        follows = drifted and reason.state in LEFT  # a cascade that stopped would have made it
+    # A view has no rows to make anew, but what reads it needs it to be there, and as the code is.
+    matters = not model.is_view or drifted or is_decided_alone(question.project, model)
+    follows = follows or (scope.cascade and bool(waits) and matters)
+    if not is_asked and not follows:
+        if is_selected and not drifted:
+            return left_current(question, model, waits)
+        return Decided(hands_on=waits if model.is_view else ())
+    error = table_obstacle(question, earlier, model, reason)
+    if error is not None:
+        return Decided(error=error)
+    if is_asked and reason.state is State.CURRENT:
+        reason = Reason(State.CURRENT, "asked for", drift=False)
+    elif not is_asked and not drifted:
+        reason = Reason.after(waits)
+    anew = model.strategy.keeps_rows and _has_wrong_rows(question, model, reason)
+    step = table_step(question, model, reason, waits, anew=anew)
+    notes = (*step.notes, "full refresh") if anew else step.notes
+    trigger = scope.trigger if is_asked else "cascade"
+    return Decided(steps=(replace(step, trigger=trigger, notes=notes),), todo=WHOLE)
+
+
+def _has_wrong_rows(question: Question, model: Model, reason: Reason) -> bool:
+    """Whether a table holds rows that no ordinary step would mend.
+
+    A step that only failed is done again, and new rows are taken by their window; but a failure
+    hides no other drift, or the next success would tell of rows that nobody re-made as current.
+    """
+    if reason.state is not State.FAILED:
+        return reason.state is not State.NEVER_RUN
+    others = set(reason.also)
+    if model.strategy.window is not None:
+        others -= {State.SOURCE_CHANGED, State.UPSTREAM_CHANGED}
+    return bool(others or reason.stale or question.now.below.get(model.name))
+
+
+def left_current(question: Question, model: Model, waits: tuple[str, ...]) -> Decided:
+    """Plan no build of a model; its properties and comments may still need a step."""
+    record, made = question.records[model.name], question.records[model.name].fingerprint
+    facts = question.now.targets.get(model.name, Observed()).facts
+    moved = moved_layout(model, facts) if facts else ""
+    notes: tuple[str, ...] = ()
+    if moved:
+        drops = " and drops its versions" if model.keeps_history else ""
+        notes = (f"{model.name}: {moved}; --full-refresh writes the table anew{drops}",)
+    if facts and is_described_otherwise(model, facts):
+        reason = Reason(State.CURRENT, "its properties or comments changed", drift=False)
+        step = Step(
+            model.name, reason, initial=False, planned_on=record.last_step_seq, only_alters=True
+        )
+        return Decided(steps=(step,), notes=notes, hands_on=waits)
+    return Decided(
+        notes=notes,
+        hands_on=waits,
+        is_current=True,
+        is_cosmetic=made is not None and made.sql != model.fingerprint.sql,
+    )
+
+
+def postponed(question: Question, model: Model, reason: Reason) -> Decided:
+    """Leave out a model whose first version is still to come; what reads it cannot be built."""
+    notes = (f"{model.name}: {reason}",) if model.name in question.selected else ()
+    return Decided(notes=notes, is_unborn=True)
+
 
 NO_PARTITIONS = Scope()
 
@@ -45,11 +269,6 @@ def plan(  # the sides of one decision
     wanted = project.models if scope.cascade else question.selected
     for name in (each for each in ordered(parents) if each in wanted):
         decided[name] = decide(question, decided, project.models[name])
-    return _folded(question, decided)
-
-
-def _folded(question: Question, decided: Earlier) -> Plan:
-    """Put the decisions together, in their order."""
     each = decided.items()
     steps, left = [step for one in decided.values() for step in one.steps], 0
     if question.scope.most:
@@ -117,12 +336,11 @@ def _before(
     _, body = body_of(model, step.version, step.revision)
     for mapping in body.inputs:
         name = mapping.input
-        if name.kind is not InputKind.MODEL or name.name == model.name:
-            continue
         above = by_model.get(name.name)
-        if not above:
+        if name.kind is not InputKind.MODEL or name.name == model.name or not above:
             continue
-        read = _read(project, model, step, mapping.input.name)
+        grid, places = grid_of(project, name.name), map(model.grid.span, numbers(step.partitions))
+        read = joined([span for each in places for span in spans(mapping.mapping, each, grid)])
         for other in above:
             made = spans_of(other.grid, other.partitions)
             if any(low < end and begin < high for low, high in made for begin, end in read):
@@ -136,14 +354,3 @@ def _before(
 
 def _keys(by_model: Mapping[str, list[Step]], names: Iterable[str]) -> list[str]:
     return [step.key for name in names for step in by_model.get(name, ())]
-
-
-def _read(project: Project, model: Model, step: Step, name: str) -> tuple[Span, ...]:
-    _, body = body_of(model, step.version, step.revision)
-    grid, below = model.grid, grid_of(project, name)
-    found: list[Span] = []
-    for mapping in body.inputs:
-        if mapping.input.name == name:
-            for number in numbers(step.partitions):
-                found.extend(spans(mapping.mapping, grid.span(number), below))
-    return joined(found)

@@ -153,14 +153,6 @@ def table_step(
     )
 
 
-def alteration(model: Model, record: ModelRecord) -> Step:
-    """Give the step that changes properties and comments and touches no row."""
-    reason = Reason(State.CURRENT, "its properties or comments changed", drift=False)
-    return Step(
-        model.name, reason, initial=False, planned_on=record.last_step_seq, only_alters=True
-    )
-
-
 def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
     """Say what an ordinary run of an incremental model leaves as it is."""
     states = {reason.state, *reason.also}
@@ -243,20 +235,15 @@ def _batches(
     else:
         size = given or BATCH
     if len(pieces) > APART and size > 1:
-        yield from _gathered(pieces, size)
+        left = pieces
+        while left:
+            batch = first_numbers(left[:BATCH], size)
+            yield batch
+            left = difference(left, batch)
         return
     for low, high in pieces:
         for first in range(low, high + 1, size):
             yield ((first, min(high, first + size - 1)),)
-
-
-def _gathered(pieces: Ranges, size: int) -> Iterator[Ranges]:
-    """Take up to so many partitions, in at most `BATCH` runs, at a time."""
-    left = pieces
-    while left:
-        batch = first_numbers(left[:BATCH], size)
-        yield batch
-        left = difference(left, batch)
 
 
 def _reason_of_batch(verdict: Verdict, batch: Ranges, wanted: Wanted, *, pending: bool) -> Reason:

@@ -210,26 +210,43 @@ class _Change:
         return (line for each, line in self.turns if each is turn)
 
 
-def _turns(have: ColumnType, want: ColumnType, path: str) -> Iterator[tuple[Turn, str]]:
-    """Walk two types; a field that only the old one has stays and is no change."""
+def parts(
+    have: ColumnType, want: ColumnType, path: str
+) -> Iterator[tuple[str, ColumnType | None, ColumnType]]:
+    """Walk two types: give the path of each part that differs, and both; None for a new field.
+
+    A field that only the old one has stays and is no change.
+
+    >>> have, want = parse_type("struct<zip:int>"), parse_type("struct<zip:bigint,city:string>")
+    >>> [(path, str(was), str(now)) for path, was, now in parts(have, want, "address")]
+    [('address.zip', 'int', 'bigint'), ('address.city', 'None', 'string')]
+    """
     match have, want:
         case ArrayType(of), ArrayType(to):
-            yield from _turns(of, to, f"{path}.element")
+            yield from parts(of, to, f"{path}.element")
         case MapType(), MapType():
-            yield from _turns(have.key, want.key, f"{path}.key")
-            yield from _turns(have.value, want.value, f"{path}.value")
+            yield from parts(have.key, want.key, f"{path}.key")
+            yield from parts(have.value, want.value, f"{path}.value")
         case StructType(), StructType():
             for field in want.fields:
                 known, inner = have.find(field.name), f"{path}.{field.name}"
                 if known is None:
-                    yield Turn.ADDITIVE, f"+ {inner} {str(field.type).upper()}"
+                    yield inner, None, field.type
                 else:
-                    yield from _turns(known.type, field.type, inner)
+                    yield from parts(known.type, field.type, inner)
         case _ if have != want:
-            both = isinstance(have, ScalarType) and isinstance(want, ScalarType)
-            wider = both and widens(str(have), str(want))
-            line = f"{path} {str(have).upper()} -> {str(want).upper()}"
-            yield (Turn.WIDENING if wider else Turn.BREAKING), line
+            yield path, have, want
+
+
+def _turns(have: ColumnType, want: ColumnType, path: str) -> Iterator[tuple[Turn, str]]:
+    for at, was, now in parts(have, want, path):
+        if was is None:
+            yield Turn.ADDITIVE, f"+ {at} {str(now).upper()}"
+            continue
+        both = isinstance(was, ScalarType) and isinstance(now, ScalarType)
+        wider = both and widens(str(was), str(now))
+        line = f"{at} {str(was).upper()} -> {str(now).upper()}"
+        yield (Turn.WIDENING if wider else Turn.BREAKING), line
 
 
 def _grown(have: ColumnType, want: ColumnType) -> ColumnType:

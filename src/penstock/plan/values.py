@@ -62,11 +62,8 @@ class Owner:
         >>> str(Owner("shop", "0a1b"))
         "project 'shop' (state store 0a1b)"
         """
-        return (
-            f"project {self.project!r} (state store {self.store})"
-            if self.project
-            else (f"another project (state store {self.store})")
-        )
+        project = f"project {self.project!r}" if self.project else "another project"
+        return f"{project} (state store {self.store})"
 
 
 def error_line(error: PenstockError) -> str:

@@ -190,7 +190,13 @@ def opened(
     include = settings.null_watermark is NullWatermark.INCLUDE_FIRST
     for each in measured:
         if each.nulls and settings.null_watermark is NullWatermark.ERROR:
-            raise _nulls_error(model, each)
+            raise DataError(
+                "null-watermark",
+                f"column {each.input.column!r} of {each.input.input} is NULL in "
+                f"{each.nulls} rows that {model.name!r} would read",
+                where=model.where,
+                hint="correct the rows, or set null_watermark to include_first or drop_counted",
+            )
         known = old.get(each.input.input)
         value = known.value if known else None
         high = max((v for v in (value, each.high) if v is not None), default=None)
@@ -208,10 +214,7 @@ def opened(
 
 
 def _ends(
-    settings: WindowSettings,
-    measured: Measured,
-    known: TypedValue | None,
-    high: TypedValue | None,
+    settings: WindowSettings, measured: Measured, known: TypedValue | None, high: TypedValue | None
 ) -> tuple[Bound | None, Bound | None]:
     """Give both ends of a window; a limit below the watermark makes one that holds nothing."""
     nothing_new = measured.high is None or (known is not None and measured.high < known)
@@ -220,16 +223,6 @@ def _ends(
     top = known if not settings.reads_again and nothing_new else high
     upper = Bound(top, inclusive=True) if top is not None else None
     return low_bound(settings, known), upper
-
-
-def _nulls_error(model: Model, measured: Measured) -> DataError:
-    return DataError(
-        "null-watermark",
-        f"column {measured.input.column!r} of {measured.input.input} is NULL in "
-        f"{measured.nulls} rows that {model.name!r} would read",
-        where=model.where,
-        hint="correct the rows, or set null_watermark to include_first or drop_counted",
-    )
 
 
 def check_watermarks(

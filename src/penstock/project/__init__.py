@@ -4,8 +4,8 @@ Loading reads files and the environment it is given. It never touches the wareho
 and writes nothing but its parse cache. With a warm cache it imports no parser.
 """
 
-from penstock.project.first_pass import json_schemas, parse_user_query
+from penstock.project.first_pass import parse_user_query
 from penstock.project.load import load_project
 from penstock.project.selectors import Known, select
 
-__all__ = ["Known", "json_schemas", "load_project", "parse_user_query", "select"]
+__all__ = ["Known", "load_project", "parse_user_query", "select"]

@@ -13,21 +13,9 @@ from penstock.core.model import Model, Seed, Source, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import Grid
 from penstock.core.strategy import PartitionSettings
+from penstock.project.checks import scene
 from penstock.project.checks.attach import Attacher
 from penstock.project.checks.kept import Edge, Result
-from penstock.project.checks.scene import (
-    UNKNOWN,
-    CheckedModel,
-    KnownColumns,
-    Stand,
-    WrittenChecks,
-    columns_of_tables,
-    columns_of_version,
-    selected,
-    written_in_header,
-    written_in_yaml,
-    written_nodes,
-)
 from penstock.project.files.parsed import SqlFile, YamlFile
 from penstock.project.files.values import Plain
 from penstock.project.first_pass import FirstPass
@@ -46,10 +34,7 @@ if TYPE_CHECKING:
 def order_edges(
     parents: Mapping[str, Sequence[str]], edges: Sequence[Edge]
 ) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
-    """Give the models to build before each, and say which edges are dropped.
-
-    `parents` are what models read by themselves; an edge that repeats one of those is none.
-    """
+    """Give the models to build before each beside `parents`, and say which edges are dropped."""
     new = [e for e in sorted(edges) if e.reads in parents and e.reads not in parents[e.model]]
     if not new or find_cycle(parents):
         return {}, []
@@ -61,12 +46,10 @@ def order_edges(
     findings = []
     for edge in new:
         if is_cyclic and edge.model in reach([edge.reads], before):
-            sentence = (
-                f'check "{edge.check}" reads {edge.reads}, which is built after {edge.model}: '
-                "it reads what is there"
-            )
-            code, info = "check-order-dropped", Severity.INFO
-            findings.append(Finding(edge.where, code, sentence, severity=info))
+            late = f"{edge.reads}, which is built after {edge.model}"
+            sentence = f'check "{edge.check}" reads {late}: it reads what is there'
+            info = Severity.INFO
+            findings.append(Finding(edge.where, "check-order-dropped", sentence, severity=info))
         else:
             before[edge.model].append(edge.reads)
             found.setdefault(edge.model, set()).add(edge.reads)
@@ -77,8 +60,7 @@ def order_edges(
 class ProjectParts:
     """Everything that the files of a project say, as far as it is put together.
 
-    `yaml` are the files that describe models and sources; `sql` holds model files by their paths
-    and queries of YAML entries by `entry_key`; `built` what became of each model, by name.
+    `sql` holds model files by their paths and queries of YAML entries by `entry_key`.
     """
 
     settings: Settings
@@ -89,7 +71,7 @@ class ProjectParts:
     drafts: list[Draft] = field(default_factory=list)
     versioned: list[VersionedModel] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
-    source_checks: dict[InputName, WrittenChecks] = field(default_factory=dict)
+    source_checks: dict[InputName, scene.WrittenChecks] = field(default_factory=dict)
     seeds: list[Seed] = field(default_factory=list)
     built: dict[str, Built] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -102,7 +84,9 @@ def with_checks(
     """Give every model with its checks and its order edges; all that is wrong is a finding."""
     columns = _Columns(parts, {draft.name: draft for draft in parts.drafts})
     sources = {str(source.table): source for source in parts.sources}
-    tables = columns_of_tables(columns.of_name, sources, {seed.name: seed for seed in parts.seeds})
+    tables = scene.columns_of_tables(
+        columns.of_name, sources, {seed.name: seed for seed in parts.seeds}
+    )
     first, sample = parts.first, parts.settings.checks.sample
     attacher = Attacher(resolver, first, first.cache, tables, parts.source_checks, sample)
     found: dict[str, Result] = {}
@@ -119,39 +103,41 @@ def with_checks(
     return {**models, **changed}
 
 
-def _checked_models(parts: ProjectParts, columns: _Columns) -> Iterable[CheckedModel]:
+def _checked_models(parts: ProjectParts, columns: _Columns) -> Iterable[scene.CheckedModel]:
     for draft in parts.drafts:
         if not draft.enabled:
             continue
         built = parts.built[draft.name]
-        written = [written_in_header(draft.file)]
+        written = [scene.written_in_header(draft.file)]
         if draft.entry:
-            written.append(written_in_yaml(draft.entry.file, draft.entry.path, parts.first.fill))
+            written.append(
+                scene.written_in_yaml(draft.entry.file, draft.entry.path, parts.first.fill)
+            )
         said = tuple(each for each in written if each is not None)
         inputs = _outer(built.model.inputs) if built.model else None
-        known = columns.of_draft(draft) if said else UNKNOWN
-        yield CheckedModel(draft.named, built.strategy, [Stand(1, said, known, inputs)])
+        known = columns.of_draft(draft) if said else scene.UNKNOWN
+        yield scene.CheckedModel(draft.named, built.strategy, [scene.Stand(1, said, known, inputs)])
     for item in parts.versioned:
-        yield CheckedModel(item.named, item.strategy, [*_stands(parts, item, columns)])
+        yield scene.CheckedModel(item.named, item.strategy, [*_stands(parts, item, columns)])
     read = {name for each in parts.built.values() if each.model for name in each.model.inputs}
     readers = versioned_strategy("", PartitionSettings("", "date", Grid()))  # may have partitions
     for source in parts.sources:
         name = source.input_name
         if name in parts.source_checks and name not in read:
             # nobody builds from it; its checks are looked at all the same
-            stand = Stand(1, (), UNKNOWN, (name,))
-            yield CheckedModel(Named(name, source.table), readers, [stand])
+            stand = scene.Stand(1, (), scene.UNKNOWN, (name,))
+            yield scene.CheckedModel(Named(name, source.table), readers, [stand])
 
 
-def _stands(parts: ProjectParts, item: VersionedModel, columns: _Columns) -> Iterable[Stand]:
+def _stands(parts: ProjectParts, item: VersionedModel, columns: _Columns) -> Iterable[scene.Stand]:
     model = parts.built[item.name].model
     versions = {each.number: each for each in model.versions} if model else {}
     for given in item.draft.versions:
-        written = written_nodes(given.checks)
+        written = scene.written_nodes(given.checks)
         version = versions.get(given.number)
         inputs = None if version is None else _outer(version.body.query.inputs)
-        known = columns.of_version(version, given) if version else UNKNOWN
-        yield Stand(given.number, (written,) if written else (), known, inputs)
+        known = columns.of_version(version, given) if version else scene.UNKNOWN
+        yield scene.Stand(given.number, (written,) if written else (), known, inputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +147,7 @@ class _Columns:
     parts: ProjectParts
     drafts: Mapping[str, Draft]
 
-    def of_name(self, name: str) -> KnownColumns:
+    def of_name(self, name: str) -> scene.KnownColumns:
         if name in self.drafts:
             return self.of_draft(self.drafts[name])
         built = self.parts.built.get(name)
@@ -169,21 +155,20 @@ class _Columns:
         given = item.draft.newest if item else None
         versions = built.model.versions if built and built.model else ()
         version = next((v for v in versions if given and v.number == given.number), None)
-        return self.of_version(version, given) if version and given else UNKNOWN
+        return self.of_version(version, given) if version and given else scene.UNKNOWN
 
-    def of_draft(self, draft: Draft) -> KnownColumns:
+    def of_draft(self, draft: Draft) -> scene.KnownColumns:
         built = self.parts.built.get(draft.name)
         model = built.model if built else None
         if built and model and built.strategy.partitioning is not None:
             declared = model.versions[0].schema.columns
             if declared:
-                return columns_of_version(model.versions[0], None)
+                return scene.columns_of_version(model.versions[0], None)
         docs = model.columns if model else draft.config.columns
-        return selected(draft.file, docs, built.strategy if built else None)
+        return scene.selected(draft.file, docs, built.strategy if built else None)
 
-    def of_version(self, version: Version, given: GivenVersion) -> KnownColumns:
-        sql = given.own.sql
-        return columns_of_version(version, self.parts.gathered.sql.get((sql.path, sql.line)))
+    def of_version(self, version: Version, given: GivenVersion) -> scene.KnownColumns:
+        return scene.columns_of_version(version, self.parts.gathered.sql[given.own.sql])
 
 
 def _outer(inputs: Iterable[InputName]) -> tuple[InputName, ...]:
@@ -192,9 +177,7 @@ def _outer(inputs: Iterable[InputName]) -> tuple[InputName, ...]:
 
 def _with_result(model: Model, result: Result, order: tuple[str, ...]) -> Model:
     checks = result.checks
-    versions = tuple(
-        replace(each, checks=checks.get(each.number, Checks())) for each in model.versions
-    )
+    versions = tuple(replace(v, checks=checks.get(v.number, Checks())) for v in model.versions)
     newest = next((v.number for v in versions if v.body.query is model.query), 1)
     own = checks.get(newest, Checks())
     return replace(model, versions=versions, checks=own, order_after=order)

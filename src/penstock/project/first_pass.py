@@ -1,7 +1,4 @@
-"""The first pass: what each file says by itself, from the cache where nothing changed.
-
-Whatever needs a parser imports it on first use, so that a warm load imports none.
-"""
+"""What each file says by itself; where nothing changed the cache says it, without a parser."""
 
 from __future__ import annotations
 
@@ -29,7 +26,6 @@ from penstock.project.files.cache import (
     write_yaml,
 )
 from penstock.project.files.parsed import (
-    AskedVariables,
     Dependency,
     RefKind,
     RenderContext,
@@ -46,18 +42,6 @@ from penstock.project.sql.names import NameResolver, QueryOwner, link
 T = TypeVar("T")
 F = TypeVar("F", SqlFile, YamlFile)
 _FROM_OUTSIDE = re.compile(r"\{\{\s*env_var\(\s*['\"][^'\"]+['\"]\s*\)\s*\}\}")
-_TRUNCATES = re.compile("trunc", re.IGNORECASE)
-
-
-def parse_sql_files(
-    texts: Mapping[str, str], macros: Mapping[str, str], render_context: RenderContext
-) -> dict[str, SqlFile]:
-    """Render and read model files; imports Jinja, sqlglot and pydantic if there is any."""
-    if not texts:
-        return {}
-    from penstock.project.sql import sql_file  # costs 0.2 s that a warm load saves
-
-    return sql_file.parse_sql_files(texts, macros, render_context)
 
 
 @dataclass(slots=True)
@@ -74,9 +58,8 @@ class FirstPass:
     def yaml_file(self, path: str) -> YamlFile:
         """Give a YAML file; one that cannot be read is empty, and a finding."""
         if path not in self.documents:
-            file = self._read_yaml(path)
+            self.documents[path] = file = self._read_yaml(path)
             self.findings += file.findings
-            self.documents[path] = file
         return self.documents[path]
 
     def filled(self, path: str) -> Plain:
@@ -86,7 +69,7 @@ class FirstPass:
 
     def fill(self, tree: Plain) -> Plain:
         """Fill the environment's values into a tree."""
-        return fill_environment(tree, self.environ, AskedVariables())
+        return fill_environment(tree, self.environ, [])
 
     def has(self, path: str) -> bool:
         """Whether there is such a file in the project."""
@@ -94,12 +77,12 @@ class FirstPass:
 
     def data(self, path: str) -> bytes:
         """Give the bytes of a file; those of one that cannot be read are none, and a finding."""
-        content = self._content(path)
+        content = self.content(path)
         return content.data if content else b""
 
     def text(self, path: str) -> str | None:
         """Give a file as text; one that cannot be read is None, and a finding."""
-        content = self._content(path)
+        content = self.content(path)
         return decode(content, self.findings) if content else None
 
     def sql_text(self, path: str, text: str, line: int) -> SqlFile:
@@ -118,10 +101,7 @@ class FirstPass:
     def sql_files(
         self, contents: Sequence[Content], macros: Sequence[str], render_context: RenderContext
     ) -> dict[str, SqlFile]:
-        """Give model files and queries of YAML entries under the paths of their contents.
-
-        Those that cannot be read are left out, and findings.
-        """
+        """Give model files and queries of YAML entries that can be read under their paths."""
         macro_texts = {path: text for path in macros if (text := self.text(path)) is not None}
         macro_digest = digest(repr(sorted(macro_texts.items())))
         known: dict[str, SqlFile] = {}
@@ -141,29 +121,15 @@ class FirstPass:
                 self.findings.append(Finding(where, "empty-file", "the file is empty", hint))
             elif text is not None:
                 texts[path] = text
-        for path, file in parse_sql_files(texts, macro_texts, render_context).items():
-            known[path] = file
-            self._keep(path, fingerprints[path], file, write_sql)
+        if texts:
+            from penstock.project.sql import sql_file  # costs 0.2 s that a warm load saves
+
+            parsed = sql_file.parse_sql_files(texts, macro_texts, render_context)
+            for path, file in parsed.items():
+                self._keep(path, fingerprints[path], file, write_sql)
+            known |= parsed
         self.findings += (f for file in known.values() for f in file.findings)
         return {c.path: known[c.path] for c in contents if c.path in known}
-
-    def model_contents(self, paths: Sequence[str]) -> list[Content]:
-        """Read model files; those that cannot be read are left out, and findings."""
-        return [content for path in paths if (content := self._content(path)) is not None]
-
-    def truncations(self, path: str, text: str, line: int) -> Mapping[str, str]:
-        """Give the output columns of SQL that are truncated to a unit of the calendar."""
-        if not _TRUNCATES.search(text):
-            return {}
-        fingerprint = digest(text)
-        key = place_key((path, "truncations", line))
-        found = self.cache.recall(key, fingerprint, lambda e: {str(n): str(u) for n, u in e.result})
-        if found is None:
-            from penstock.project.sql import outputs  # costs 0.2 s that a warm load saves
-
-            found = dict(outputs.truncations(text))
-            self.cache.keep(key, CacheEntry(fingerprint, (), [[*pair] for pair in found.items()]))
-        return found
 
     def _recalled(
         self,
@@ -172,10 +138,8 @@ class FirstPass:
         read: Callable[[str, Sequence[Dependency], Sequence[Any]], T],
         render_context: RenderContext | None = None,
     ) -> T | None:
-        context = render_context or RenderContext(self.environ)
-
         def current(entry: CacheEntry) -> T | None:
-            agrees = context.agrees(entry.reads)
+            agrees = (render_context or RenderContext(self.environ)).agrees(entry.reads)
             return read(path_of(key), entry.reads, entry.result) if agrees else None
 
         return self.cache.recall(key, fingerprint, current)
@@ -185,7 +149,7 @@ class FirstPass:
             self.cache.keep(key, CacheEntry(fingerprint, file.reads, write(file)))
 
     def _read_yaml(self, path: str) -> YamlFile:
-        content = self._content(path)
+        content = self.content(path)
         kept = self._recalled(path, content.digest, read_yaml) if content else None
         if kept is not None:
             return kept
@@ -200,7 +164,8 @@ class FirstPass:
             self._keep(path, content.digest, file, write_yaml)
         return file
 
-    def _content(self, path: str) -> Content | None:
+    def content(self, path: str) -> Content | None:
+        """Give a file with its digest; one that cannot be read is None, and a finding."""
         if path not in self.contents:
             self.contents[path] = read_content(self.root, path, self.findings)
         return self.contents[path]
@@ -225,8 +190,7 @@ def holds_secret(tree: Plain, *, is_named: bool = False) -> bool:
 def parse_user_query(project: Project, sql: str) -> Query:
     """Find the tables of a query: `schema.table`, or the bare name of a model or seed.
 
-    Other tables are external. Raises `UsageError` `not-a-query`, or `parameter-without-partition`:
-    nobody gives a typed query the values of parameters.
+    Other tables are external. Raises `UsageError` for what is no query, or has parameters.
     """
     from penstock.project.sql.canonical import NotAQueryError
     from penstock.project.sql.sql_file import read_branch
@@ -240,32 +204,12 @@ def parse_user_query(project: Project, sql: str) -> Query:
     if asked:
         sentence = f"@{asked} has no value here"
         raise UsageError("parameter-without-partition", sentence, hint="write the value itself")
-    return link([branch], _resolver_of(project), QueryOwner("query")).query
-
-
-def canonical_of(text: str) -> str:
-    """Give the canonical form of a stored SQL text, the text itself where it cannot be parsed."""
-    from penstock.project.sql import canonical  # imports sqlglot
-
-    return canonical.canonical_of(text)
-
-
-def json_schemas() -> Mapping[str, str]:
-    """Give the JSON Schema of every YAML file by the name it is written under."""
-    from penstock.project import editor_schemas  # imports pydantic
-
-    return editor_schemas.json_schemas()
-
-
-def _resolver_of(project: Project) -> NameResolver:
-    """Give the names of a loaded project."""
     resolver = NameResolver(catalog=project.target.catalog)
     built: list[Model | Seed] = [*project.models.values(), *project.seeds.values()]
     for each in built:
         resolver.add_model(each.name, each.table)
-    for each in built:
         schema = each.table.schema.removeprefix(project.target.schema_prefix)
         resolver.add_table(TableName(schema, each.table.table), each.name)
     for source in project.sources.values():
         resolver.add_source(source.table)
-    return resolver
+    return link([branch], resolver, QueryOwner("query")).query

@@ -27,11 +27,7 @@ from penstock.project.files.references import (
 from penstock.project.files.values import did_you_mean, mapping_of, text_of
 from penstock.project.first_pass import FirstPass
 from penstock.project.input_ranges.mappings import map_inputs
-from penstock.project.models import (
-    SNAPSHOTS,
-    cycle_findings,
-    draft,
-)
+from penstock.project.models import SNAPSHOTS, cycle_findings, draft
 from penstock.project.settings.project import (
     Settings,
     YamlEntry,
@@ -64,9 +60,9 @@ def load_project(
 
     Raises `ProjectError` with the findings of all files if any is an error; a project that loads
     carries its warnings. `UsageError` is for a folder without penstock.yml (`no-project`) and for a
-    target that does not exist (`unknown-target`). `vars` and `target` come from the command line
-    and win over what penstock.yml says. `functions` are those of an app: with them the folder may
-    do without penstock.yml, and they are then all that there is.
+    target that does not exist (`unknown-target`). `vars` and `target` win over penstock.yml.
+    `functions` are those of an app: with them the folder may do without penstock.yml, and they are
+    then all that there is.
     """
     root = root.resolve()
     is_whole = (root / PROJECT_FILE).is_file()
@@ -74,7 +70,14 @@ def load_project(
         sentence = f"there is no {PROJECT_FILE} in {root}"
         raise UsageError("no-project", sentence, hint="penstock init DIR")
     first = FirstPass(root, environ, open_cache(root, use=use_cache))
-    settings = _settings(first, target, vars or {})
+    tree = mapping_of(first.filled(PROJECT_FILE)) if is_whole else {"name": "main"}
+    try:
+        settings = settings_of(tree, first.root, target, environ)
+    except UsageError:
+        if not any(finding.is_error for finding in first.findings):
+            raise
+        settings = settings_of(None, first.root, None, {})
+    settings = replace(settings, vars={**settings.vars, **(vars or {})})
     document = first.yaml_file(PROJECT_FILE) if is_whole else YamlFile(PROJECT_FILE)
     places = {f: document.place("models", i) for i, f in enumerate(settings.folders)}
     found = discover(root, places) if is_whole else Discovery()
@@ -85,23 +88,11 @@ def load_project(
     bad = check_name("project", settings.name, document.place("name"))
     findings = [*first.findings, *parts.findings, *document.misfits, *([bad] if bad else [])]
     everything = tuple(sorted(set(findings)))
-    if document.tree is None:
+    if document.tree is None:  # nobody knows which variables it has
         everything = tuple(each for each in everything if each.code != "missing-var")
     if any(finding.is_error for finding in everything):
         raise ProjectError(everything)
     return replace(project, findings=everything)
-
-
-def _settings(first: FirstPass, target: str | None, given: Mapping[str, str]) -> Settings:
-    has_file = first.has(PROJECT_FILE)
-    tree = mapping_of(first.filled(PROJECT_FILE)) if has_file else {"name": "main"}
-    try:
-        settings = settings_of(tree, first.root, target, first.environ)
-    except UsageError:
-        if not any(finding.is_error for finding in first.findings):
-            raise
-        settings = settings_of(None, first.root, None, {})
-    return replace(settings, vars={**settings.vars, **given})
 
 
 def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectParts:
@@ -114,18 +105,17 @@ def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectPart
     described = [file for file in read if file.path not in gathered.parts]
     yaml_files = [(file, mapping_of(first.filled(file.path))) for file in described]
     others = gathered.parts.union(*(file.named for file in described))
-    contents = first.model_contents([path for path in found.sql if path not in others])
+    contents = [c for path in found.sql if path not in others and (c := first.content(path))]
     contents += [query for file in described for query in queries_of(file)]
     sql_files = first.sql_files(contents, found.macros, render_context)
     # SQL that the checks of a header name is no model: nobody knew before the header was read
     named = {path for file in sql_files.values() for path in files_in_header(file)}
     first.findings[:] = [each for each in first.findings if each.where.path not in named]
     sql_files = {path: file for path, file in sql_files.items() if path not in named}
-    parts = ProjectParts(settings, first, gathered, yaml_files, sql_files)
-    parts.findings += [f for f in found.findings if f.where.path not in gathered.parts]
-    parts.findings += [finding for file in described for finding in file.misfits]
-    parts.findings += gathered.findings
-    return parts
+    findings = [f for f in found.findings if f.where.path not in gathered.parts]
+    findings += [finding for file in described for finding in file.misfits]
+    findings += gathered.findings
+    return ProjectParts(settings, first, gathered, yaml_files, sql_files, findings=findings)
 
 
 def _assembled(parts: ProjectParts, seed_files: Sequence[str]) -> Project:
@@ -165,7 +155,7 @@ def _assembled(parts: ProjectParts, seed_files: Sequence[str]) -> Project:
 
 
 def _read_drafts(parts: ProjectParts) -> dict[str, YamlEntry]:
-    """Give what YAML says of models that no file is of."""
+    """Read every model; give what YAML says of those that no file is of."""
     documented = _documented(parts, "models")
     for path, file in parts.sql.items():
         if path != file.path:
@@ -233,10 +223,8 @@ def _check_documented(parts: ProjectParts, documented: Mapping[str, YamlEntry]) 
     for name, entry in documented.items():
         code, hint = "unknown-model", did_you_mean(name, known)
         if name in known:
-            code, sentence = (
-                "duplicate-key",
-                f"{name!r} is described here and in {known[name].place}",
-            )
+            code = "duplicate-key"
+            sentence = f"{name!r} is described here and in {known[name].place}"
             hint = "a snapshot of YAML says everything in its own entry"
         elif mapping_of(entry.tree.get("config")).get("materialized") == "snapshot":
             sentence = f"snapshot {name!r} has no query"
@@ -318,11 +306,10 @@ def _linked_models(parts: ProjectParts, resolver: NameResolver) -> dict[str, Mod
         model, own = built[name].model, immutable.get(name)
         if model is not None:
             is_immutable = parts.settings.immutable if own is None else own
-            models[name] = replace(model, immutable=is_immutable)
+            models[name] = replace(model, immutable=True) if is_immutable else model
     paths = {d.name: d.file.path for d in parts.drafts}
     paths |= {item.name: item.draft.path for item in parts.versioned}
-    edges = {name: each.parents for name, each in built.items()}
-    parts.findings += cycle_findings(edges, paths)
+    parts.findings += cycle_findings({n: each.parents for n, each in built.items()}, paths)
     return models
 
 

@@ -21,13 +21,9 @@ from penstock.core.names import (
 from penstock.core.strategy import Layout, OnSchemaChange, Strategy
 from penstock.project.files.parsed import SqlFile
 from penstock.project.files.references import check_name, model_name
-from penstock.project.files.values import Path, Plain, digest, is_true, mapping_of, texts_of
+from penstock.project.files.values import Plain, digest, is_true, mapping_of, texts_of
 from penstock.project.settings.check_keys import CHECK_KEYS
-from penstock.project.settings.config import (
-    lift,
-    merged,
-    shown_config,
-)
+from penstock.project.settings.config import lift, merged, shown_config
 from penstock.project.settings.project import Settings, YamlEntry, column_docs, defaults_for
 from penstock.project.settings.snapshot import check_outputs
 from penstock.project.settings.strategy import (
@@ -37,8 +33,7 @@ from penstock.project.settings.strategy import (
     strategy_of,
 )
 from penstock.project.sql.bodies import (
-    Description,
-    fingerprint,
+    fingerprint_of_settings,
     is_range,
     no_parameter_findings,
     parameter_findings,
@@ -52,10 +47,9 @@ _SYSTEM = "system_columns"
 
 @dataclass(slots=True)
 class Draft:
-    """One model: its file, its settings, its table with and without the schema prefix.
+    """One model. `stem` is another name for ref(): that of its file without .sql.
 
-    `stem` is another name by which ref() may call it: that of its file without .sql. `entry` is
-    what a YAML file says of it.
+    `written` is its table without the schema prefix, `entry` what a YAML file says of it.
     """
 
     name: str
@@ -74,11 +68,6 @@ class Draft:
         return is_true(self.config.settings.get("enabled", True))
 
     @property
-    def is_incremental(self) -> bool:
-        """Whether its readers may ask for what is new in it alone."""
-        return False
-
-    @property
     def named(self) -> Named:
         """What others call it."""
         return Named(InputName(InputKind.MODEL, self.name), self.table)
@@ -88,6 +77,11 @@ class Draft:
         """Where it is defined, for sentences: a file, or a line of a YAML file."""
         is_file = self.where == Location(self.file.path)
         return self.file.path if is_file else str(self.where)
+
+    @property
+    def is_incremental(self) -> bool:
+        """Whether its readers may ask for what is new in it alone."""
+        return False
 
     def made(self, resolver: NameResolver) -> Built:
         """Resolve every setting and every name."""
@@ -109,7 +103,7 @@ def draft(file: SqlFile, entry: YamlEntry | None, settings: Settings) -> Draft:
     folder = PurePosixPath(file.path).parent
     usual = settings.name if str(folder) in settings.folders else folder.name
     written = TableName(config.text("schema") or usual, config.text("alias") or name)
-    table = replace(written, schema=settings.target.schema_prefix + written.schema)
+    table = TableName(settings.target.schema_prefix + written.schema, written.table)
     result = Draft(name, where, stem, file, config, table, written, entry)
     named = (("model", name), ("schema", written.schema), ("table", written.table))
     for what, word in named:
@@ -125,14 +119,14 @@ def _config(
 ) -> StrategyConfig:
     header_at = Location(file.path, file.config_line)
 
-    def header_place(path: Path) -> Location:
+    def header_place(*path: str) -> Location:
         return Location(file.path, line_of(file.key_lines, path, file.config_line))
 
-    def beside_place(path: Path) -> Location:
+    def beside_place(*path: str) -> Location:
         return entry.file.key_place(*entry.path, "config", *path) if entry else header_at
 
     layers = defaults_for(settings.defaults, file.path, settings.folders)
-    lowest = [lift(layer, lambda _: header_at).values for layer in layers]
+    lowest = [lift(layer, lambda *_: header_at).values for layer in layers]
     beside = lift(entry_settings(entry.tree) if entry else {}, beside_place)
     said = {key: value for key, value in file.config.items() if key not in CHECK_KEYS}
     header = lift(said, header_place)
@@ -146,7 +140,7 @@ def _config(
     if values.get("materialized") == "snapshot":
         columns = merged([{_SYSTEM: settings.system_columns}, values])[_SYSTEM]
         values |= {_SYSTEM: columns} if columns else {}
-    where = header_at if file.config or not entry else beside_place(())
+    where = header_at if file.config or not entry else beside_place()
     described = entry.tree.get("columns") if entry else None
     docs = column_docs(values.get("columns") if described is None else described)
     findings = [*beside.findings, *header.findings]
@@ -179,8 +173,7 @@ class Built:
 def model_of(item: Draft, resolver: NameResolver) -> Built:
     """Resolve every setting and every name of a model."""
     config, file = item.config, item.file
-    words = config.text("description") or config.text("comment")
-    said = Description(words.strip(), config.columns)
+    description = (config.text("description") or config.text("comment")).strip()
     strategy = strategy_of(config)
     partition = strategy.partitioning
     layout = layout_of(config, strategy)
@@ -193,6 +186,7 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
     config.findings += linked.findings
     config.findings += parameter_findings(branches, file.path, has_partition=bool(partition))
     inputs = _with_dependencies(item, dict(linked.inputs), resolver)
+    is_whole = len(inputs) == len(linked.inputs)  # most models: nothing is said beside their SQL
     kinds = (InputKind.MODEL, InputKind.THIS) if strategy.is_view else (InputKind.MODEL,)
     built.parents = {each.name: line for each, line in inputs.items() if each.kind in kinds}
     built.model = Model(
@@ -200,13 +194,17 @@ def model_of(item: Draft, resolver: NameResolver) -> Built:
         table=item.table,
         where=item.where,
         strategy=strategy,
-        query=replace(linked.query, inputs=tuple(inputs)),
-        fingerprint=fingerprint(linked, strategy, layout, said),
+        query=linked.query if is_whole else replace(linked.query, inputs=tuple(inputs)),
+        fingerprint=replace(
+            fingerprint_of_settings(strategy, layout, description, config.columns),
+            sql=digest(linked.shown),
+            canonical=digest(linked.query.canonical),
+        ),
         depends_on=tuple(sorted(name for name in built.parents if name in resolver.built)),
         layout=layout,
         on_schema_change=config.word("on_schema_change", OnSchemaChange.APPEND),
-        columns=said.columns,
-        description=said.description,
+        columns=config.columns,
+        description=description,
         tags=config.texts("tags"),
         config=shown_config({"materialized": "view", **config.settings}),
     )
@@ -249,14 +247,8 @@ def _with_version(model: Model, text: str, built: Built) -> Model:
     """Give a partition model its one version; it has a schema if every column has a type."""
     schema, schema_text = declared_schema(model.columns)
     checksums = replace(model.fingerprint, schema=digest(schema_text) if schema_text else "")
-    body = Body(
-        query=model.query,
-        fingerprint=checksums,
-        text=text,
-        source=model.where.path,
-        where=model.where,
-        is_range=is_range(model.query),
-    )
+    query, where = model.query, model.where
+    body = Body(query, checksums, text, where.path, where, is_range=is_range(query))
     built.findings += no_parameter_findings(body)
     version = Version(1, body, schema, schema_text)
     return replace(model, fingerprint=checksums, versions=(version,))
@@ -265,10 +257,7 @@ def _with_version(model: Model, text: str, built: Built) -> Model:
 def cycle_findings(
     edges: Mapping[str, Mapping[str, int]], paths: Mapping[str, str]
 ) -> list[Finding]:
-    """Report one cycle, if there is any, with the place of every reference.
-
-    Arrows point from a model to the one that reads it, as `penstock graph` draws them.
-    """
+    """Report one cycle, if there is any; arrows point to the reader, as `penstock graph` has it."""
     cycle = find_cycle(edges)
     if not cycle:
         return []

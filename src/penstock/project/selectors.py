@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from penstock.core.errors import SelectorError
 from penstock.core.graph import children, ordered, reach
 from penstock.core.model import Model
-from penstock.core.names import InputKind
+from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
 from penstock.project.files.values import did_you_mean, some_of
 
@@ -24,10 +24,9 @@ _ABSENT = ("entity", "group", "connection", "connectiongroup")
 
 @dataclass(frozen=True, slots=True)
 class SelectorTerm:
-    """One selector: a method with a value, and which neighbours come along.
+    """One selector: a method with a value, and how far parents and children come along.
 
-    `up` and `down` are how far parents and children come along: None not at all, "" without limit.
-    `whole_build` is `@`: children and all that those need.
+    None is not at all, "" without limit. `whole_build` is `@`: children and all that those need.
     """
 
     text: str
@@ -53,11 +52,8 @@ def parse_terms(value: str) -> list[list[SelectorTerm]]:
 def _term(text: str) -> SelectorTerm:
     found = _TERM.fullmatch(text)
     if found is None or (found["at"] and found["up"] is not None):
-        raise SelectorError(
-            "bad-selector",
-            f"{text!r} is no selector",
-            hint="for example name, +name, name+1, @name, tag:daily, path:models/staging",
-        )
+        hint = "for example name, +name, name+1, @name, tag:daily, path:models/staging"
+        raise SelectorError("bad-selector", f"{text!r} is no selector", hint=hint)
     method, value = found["method"] or "", found["value"]
     return SelectorTerm(text, method, value, found["up"], found["down"], bool(found["at"]))
 
@@ -86,8 +82,12 @@ def _find(project: Project, known: Known, term: SelectorTerm) -> set[str]:
     models, method = project.models, term.method
     if method in _WORDS:
         words = {name: [*_WORDS[method](model, known)] for name, model in models.items()}
-        is_drift = (method, term.value) == ("state", "drifted")
-        return _drifted(words) if is_drift else _among(term, method, words)
+        if (method, term.value) != ("state", "drifted"):
+            return _among(term, method, words)
+        drifted = {name for name, now in words.items() if {*now} - {"current"}}
+        if not drifted:
+            raise SelectorError("no-match", "no model has drifted")
+        return drifted
     match method:
         case "" | "fqn" if "/" not in term.value:
             found = {n for n, m in models.items() if _is_named(m, term.value, project.name)}
@@ -95,7 +95,13 @@ def _find(project: Project, known: Known, term: SelectorTerm) -> set[str]:
         case "name":
             return {n for n in models if _matches(n, term.value)} or _nothing(term, "model", models)
         case "" | "fqn" | "path":
-            return _by_path(models, term)
+            wanted = term.value.removeprefix("./").rstrip("/")
+            at = {name: model.where.path for name, model in models.items()}
+            folders = {str(PurePosixPath(path).parent) for path in at.values()}
+            found = {
+                n for n, p in at.items() if p.startswith(f"{wanted}/") or fnmatchcase(p, wanted)
+            }
+            return found or _nothing(term, "model file", folders)
         case "source":
             return _by_source(project, term)
     if method.startswith("config."):
@@ -106,33 +112,15 @@ def _find(project: Project, known: Known, term: SelectorTerm) -> set[str]:
     raise SelectorError("bad-selector", f"{method!r} is no selector method", hint=hint)
 
 
-def _by_path(models: Mapping[str, Model], term: SelectorTerm) -> set[str]:
-    wanted = term.value.removeprefix("./").rstrip("/")
-    paths = {name: model.where.path for name, model in models.items()}
-    found = {n for n, p in paths.items() if p.startswith(f"{wanted}/") or fnmatchcase(p, wanted)}
-    folders = {str(PurePosixPath(path).parent) for path in paths.values()}
-    return found or _nothing(term, "model file", folders)
-
-
 def _by_source(project: Project, term: SelectorTerm) -> set[str]:
     known, value = sorted(project.sources), term.value
     wanted = {s for s in known if _matches(s, value) or _matches(s, f"{value}.*")}
     if not wanted:
         return _nothing(term, "source", known)
-    found = {
-        name
-        for name, model in project.models.items()
-        if any(i.kind is InputKind.SOURCE and i.name in wanted for i in model.query.inputs)
-    }
+    inputs = {InputName(InputKind.SOURCE, name) for name in wanted}
+    found = {n for n, model in project.models.items() if not inputs.isdisjoint(model.query.inputs)}
     if not found:
         raise SelectorError("no-match", f"no model reads the source {value!r}")
-    return found
-
-
-def _drifted(states: Mapping[str, Iterable[str]]) -> set[str]:
-    found = {name for name, now in states.items() if {*now} - {"current"}}
-    if not found:
-        raise SelectorError("no-match", "no model has drifted")
     return found
 
 
@@ -150,20 +138,16 @@ def _among(term: SelectorTerm, what: str, words: Mapping[str, Iterable[str]]) ->
     if found:
         return found
     existing = {word for own in words.values() for word in own}
-    near = did_you_mean(term.value, existing)
     there = f"there are: {some_of(existing)}" if existing else "no model has any"
-    raise SelectorError(
-        "no-match", f"no model has {what} {term.value!r}; {there}", hint=near or "penstock list"
-    )
+    sentence = f"no model has {what} {term.value!r}; {there}"
+    hint = did_you_mean(term.value, existing) or "penstock list"
+    raise SelectorError("no-match", sentence, hint=hint)
 
 
 def _nothing(term: SelectorTerm, what: str, known: Iterable[str]) -> set[str]:
     names = set(known)
-    raise SelectorError(
-        "no-match",
-        f"{term.text!r} matches no {what}",
-        hint=did_you_mean(term.value, names) or f"there are: {some_of(names)}",
-    )
+    hint = did_you_mean(term.value, names) or f"there are: {some_of(names)}"
+    raise SelectorError("no-match", f"{term.text!r} matches no {what}", hint=hint)
 
 
 def _is_named(model: Model, wanted: str, project: str) -> bool:
@@ -189,20 +173,16 @@ def select(
 ) -> tuple[str, ...]:
     """Give the selected models in topological order; without `include` all but the excluded.
 
-    A space in one value unites, a comma intersects; several `include` intersect, several `exclude`
-    unite. Raises `SelectorError` for whatever matches nothing (law 10).
+    Several `include` intersect, several `exclude` unite. What matches nothing raises (law 10).
     """
     graph = _Graph(project, known)
     chosen = set(project.models)
     for position, value in enumerate(include):
         found = graph.union(value)
         if position and not chosen & found:
-            names = " ".join(include)
-            raise SelectorError(
-                "empty-selection",
-                "no model is in all of the given --select",
-                hint=f"put the names into one --select: --select {names!r}",
-            )
+            sentence = "no model is in all of the given --select"
+            hint = f"put the names into one --select: --select {' '.join(include)!r}"
+            raise SelectorError("empty-selection", sentence, hint=hint)
         chosen &= found
     left = chosen.difference(*(graph.union(value) for value in exclude))
     if chosen and not left:

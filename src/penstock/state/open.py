@@ -22,7 +22,7 @@ from penstock.core.errors import EnvironmentMissingError, StateError
 from penstock.core.ports.ports import Clock, Fault, Store, inert
 from penstock.core.project import LeaseSettings
 from penstock.state.lease import Identity, IsGone, StoreContext, is_gone
-from penstock.state.schema import FORMAT, REVISION, project
+from penstock.state.schema import FORMAT, REVISION, metadata, project, revisions
 from penstock.state.sql import postgres, sqlite
 from penstock.state.sql.archive import SqlArchive
 from penstock.state.sql.checks import SqlChecks
@@ -37,6 +37,41 @@ __all__ = ["Identity", "open_store", "store_exists"]
 
 UNRELEASED = ("0001", "0002", "0003", "0004")
 SCRIPTS = Path(__file__).parent / "migrations"
+
+
+_PINS = {
+    "sqlite": "json_group_object(i.input, i.pinned_version)",
+    "postgresql": "json_object_agg(i.input, i.pinned_version)",
+}
+
+_PARTITION_STATE_FULL = """
+CREATE VIEW partition_state_full AS
+SELECT
+    m.name AS "model", p."partition", CAST(f.version AS INTEGER) AS version,
+    CAST(NULLIF(f.revision, '') AS INTEGER) AS sql_revision, f.effective_from,
+    f.sql_checksum, f.canonical_checksum, f.settings_checksum, f.layout_checksum,
+    f.schema_checksum, f.yaml_checksum,
+    (SELECT {pins} FROM step_inputs i WHERE i.step_seq = p.step_seq) AS upstream_states,
+    p.executed_at, p.execution_time_ms, p.rows_written, p.bytes_written, p.status,
+    p.step_seq, p.last_step_seq, p.commit_version, p.settled_version
+FROM partition_state p
+JOIN models m ON m.id = p.model_id
+LEFT JOIN fingerprints f ON f.id = p.fingerprint_id
+"""
+
+_EXECUTION_HISTORY_FULL = """
+CREATE VIEW execution_history_full AS
+SELECT
+    h.id, m.name AS "model", h."partition", CAST(f.version AS INTEGER) AS version,
+    CAST(NULLIF(f.revision, '') AS INTEGER) AS sql_revision,
+    f.sql_checksum, f.canonical_checksum, f.settings_checksum, f.layout_checksum,
+    f.schema_checksum,
+    h.executed_at, h.execution_time_ms, h.rows_written, h.bytes_written, h.status,
+    h.error_code, h.error_message, h.triggered_by, h.executed_by, h.step_seq
+FROM execution_history h
+JOIN models m ON m.id = h.model_id
+JOIN fingerprints f ON f.id = h.fingerprint_id
+"""
 
 
 def open_store(
@@ -137,9 +172,9 @@ def _revision(database: Database) -> str:
 
 
 def _read_revision(connection: Connection) -> str:
-    if not inspect(connection).has_table("alembic_version"):
+    if not inspect(connection).has_table(revisions.name):
         return ""
-    found = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    found = connection.scalar(select(revisions.c.version_num))
     if not found:
         raise LookupError("alembic_version says nothing")  # who made the table wrote a version
     return str(found)
@@ -151,12 +186,26 @@ def _migrate(database: Database, file: Path | None, context: StoreContext) -> No
         old = _read_revision(connection)
         if old == REVISION:
             return
-        if old:
-            _require_known(old, database.place)
-            _keep_old(file, old)
-        _upgrade(connection)
-        if connection.scalar(select(project.c.store_id)) is None:
+        if not old:
+            make_tables(connection)
             write_owner(connection, context)
+            return
+        _require_known(old, database.place)
+        _keep_old(file, old)
+        from alembic import command
+
+        config = _config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def make_tables(connection: Connection) -> None:
+    """Make the tables as they are now and the views for people."""
+    metadata.create_all(connection, checkfirst=False)
+    connection.execute(text(_PARTITION_STATE_FULL.format(pins=_PINS[connection.dialect.name])))
+    connection.execute(text(_EXECUTION_HISTORY_FULL))
+    revisions.create(connection, checkfirst=False)
+    connection.execute(insert(revisions).values(version_num=REVISION))
 
 
 def write_owner(connection: Connection, context: StoreContext) -> None:
@@ -220,15 +269,6 @@ def _require_known(revision: str, place: str) -> None:
             f"{place} was written by a newer penstock (schema {revision})",
             hint="upgrade penstock: pip install --upgrade penstock",
         ) from error
-
-
-def _upgrade(connection: Connection) -> None:
-    """Run every migration that is missing inside the connection's transaction."""
-    from alembic import command
-
-    config = _config()
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
 
 
 def _config() -> Config:

@@ -1,4 +1,4 @@
-"""The tables of the state store as they are now; migrations/ tells how they came to be.
+"""The tables of the state store as they are now; migrations/ brings older ones to this.
 
 Every number that identifies a row is given by penstock, never by the database, so that an
 exported document can be loaded anywhere. Times are UTC.
@@ -21,6 +21,8 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    PrimaryKeyConstraint,
+    String,
     Table,
     Text,
 )
@@ -39,23 +41,21 @@ class UtcTime(TypeDecorator[dt.datetime]):
     impl = DateTime(timezone=True)
     cache_ok = True
 
-    def process_bind_param(self, value: dt.datetime | None, dialect: Dialect) -> dt.datetime | None:
+    def process_bind_param(
+        self, value: dt.datetime | None, _dialect: Dialect
+    ) -> dt.datetime | None:
         """Turn the time to UTC; a naive one raises `ValueError`."""
-        del dialect
-        if value is None:
-            return None
-        if value.tzinfo is None:
+        if value is not None and value.tzinfo is None:
             raise ValueError(f"{value} has no time zone")
-        return value.astimezone(dt.UTC)
+        return value and value.astimezone(dt.UTC)
 
     def process_result_value(
-        self, value: dt.datetime | None, dialect: Dialect
+        self, value: dt.datetime | None, _dialect: Dialect
     ) -> dt.datetime | None:
         """Say that the time is UTC where the database does not."""
-        del dialect
-        if value is None:
-            return None
-        return value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
+        if value is not None and value.tzinfo is None:
+            return value.replace(tzinfo=dt.UTC)
+        return value and value.astimezone(dt.UTC)
 
 
 class PackedText(TypeDecorator[str]):
@@ -64,14 +64,12 @@ class PackedText(TypeDecorator[str]):
     impl = LargeBinary
     cache_ok = True
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> bytes | None:
+    def process_bind_param(self, value: str | None, _dialect: Dialect) -> bytes | None:
         """Compress the UTF-8 bytes."""
-        del dialect
         return None if value is None else zlib.compress(value.encode())
 
-    def process_result_value(self, value: bytes | None, dialect: Dialect) -> str | None:
+    def process_result_value(self, value: bytes | None, _dialect: Dialect) -> str | None:
         """Read what was compressed."""
-        del dialect
         return None if value is None else zlib.decompress(value).decode()
 
 
@@ -361,4 +359,11 @@ leases = Table(
     Column("expires", UtcTime),
     *_texts("process"),
     Index(None, "run"),
+)
+
+revisions = Table(  # alembic's own, which no document holds
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )

@@ -6,37 +6,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from penstock.core import strategy as port
 from penstock.core.statement import Work
-from penstock.core.strategy import (
-    STORED,
-    WINDOWED,
-    Build,
-    GivenSettings,
-    Layout,
-    Strategy,
-    WindowSettings,
-    Writing,
-)
 from penstock.strategies.build import insert, replace_range
 
 
 @dataclass(frozen=True, slots=True)
-class Append(Strategy):
+class Append(port.Strategy):
     """Rows of the window are added; without a window the query itself selects only new rows."""
 
-    window: WindowSettings | None = None
+    window: port.WindowSettings | None = None
 
     name = "append"
-    writing = Writing.ADDED
+    writing = port.Writing.ADDED
     keeps_rows = True
     takes_feed = True
-    settings = STORED | WINDOWED | {"window"}
+    settings = port.STORED | port.WINDOWED | {"window"}
     is_incremental = True
     adds_again = True
     dbt = ("incremental", "append")
 
     @classmethod
-    def read(cls, given: GivenSettings) -> Self:
+    def read(cls, given: port.GivenSettings) -> Self:
         """Read its window; `window: none` says that there is none to have."""
         window = given.window()
         if window is None and given.text("window") != "none":
@@ -55,15 +46,11 @@ class Append(Strategy):
             )
         return cls(window)
 
-    def fingerprint(self, layout: Layout) -> Mapping[str, object]:
+    def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
         """Give the window: it decides which rows are read."""
         del layout
         return {"window": self.window and self.window.fingerprint}
 
-    def work(self, build: Build) -> Work:
-        """Add the window's rows in one commit that Delta accepts once per step.
-
-        A zombie that lost its lease cannot append the same step twice, because the commit carries
-        the step's number as its application transaction (spec/state.md §2).
-        """
+    def work(self, build: port.Build) -> Work:
+        """Add the window's rows in one commit that Delta takes once per step (spec/state.md §2)."""
         return replace_range(build) if build.reruns else insert(build)

@@ -13,7 +13,6 @@ from penstock.core.strategy import Build, Layout
 from penstock.strategies.values import cast
 
 CODE = "empty-partition-value"
-_LOST_TEXTS = ("", "__HIVE_DEFAULT_PARTITION__")
 _TEXTS = ("string", "varchar", "char", "binary")
 
 
@@ -29,8 +28,7 @@ def is_lost(value: str) -> str:
     >>> is_lost("`city`")
     "coalesce(CAST(`city` AS STRING) IN ('', '__HIVE_DEFAULT_PARTITION__'), false)"
     """
-    lost = ", ".join(map(literal, _LOST_TEXTS))
-    return f"coalesce(CAST({value} AS STRING) IN ({lost}), false)"
+    return f"coalesce(CAST({value} AS STRING) IN ('', '__HIVE_DEFAULT_PARTITION__'), false)"
 
 
 def any_lost(names: Iterable[str]) -> str:
@@ -46,10 +44,7 @@ def lost_counts(names: Iterable[str]) -> dict[str, str]:
 def lost_rules(
     names: Iterable[str], model: str, kept: str, shown_key: str = "", by: str = ""
 ) -> tuple[Rule, ...]:
-    """Give a rule for each column; `kept` is the FROM clause, WHERE included, of rows to show.
-
-    Without `shown_key`, SQL that shows a row's key, nothing is shown.
-    """
+    """Give a rule for each column; `kept` is FROM and WHERE of what is shown, with its key."""
     rules = []
     for number, name in enumerate(names):
         sentence, samples = _lost_sentence(name, model, "{count} rows"), ""
@@ -104,16 +99,13 @@ def create_from(build: Build, source: str = "") -> Commit:
     return create(build, f"SELECT {selected(build)} FROM {quoted(source or build.source)}")
 
 
-def insert(build: Build, overwrites: str = "", confs: Mapping[str, str] | None = None) -> Work:
-    """Insert the query's rows; a table that is not there, or is made anew, is created of them.
-
-    `overwrites` is the word for an INSERT that replaces rows.
-    """
+def insert(build: Build, how: str = "INTO", confs: Mapping[str, str] | None = None) -> Work:
+    """Insert the query's rows; a table that is not there, or is made anew, is created of them."""
     rows = f"SELECT {selected(build)} FROM {quoted(build.source)}"
     statement = create(build, rows)
     if build.inserts:
-        how = ("WITH SCHEMA EVOLUTION " if build.evolves else "") + (overwrites or "INTO")
-        statement = Commit(f"INSERT {how} {build.target} BY NAME {rows}", confs or {})
+        evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
+        statement = Commit(f"INSERT {evolution}{how} {build.target} BY NAME {rows}", confs or {})
     return Work((), lambda _: statement, again=counted_texts(build))
 
 
@@ -154,8 +146,7 @@ def refusing(code: str, message: str) -> str:
 
 def counted_texts(build: Build) -> Work | None:
     """Give the work that counts the rows for which `selected` failed; None where it cannot."""
-    names = texts_of(build)
-    if not names:
+    if not (names := texts_of(build)):
         return None
     counts = ", ".join(f"{sql} AS `{name}`" for name, sql in lost_counts(names).items())
     stage = Stage(
@@ -177,11 +168,8 @@ def feed_of(build: Build) -> Feed:
     columns = []
     for column, want in zip(build.query.columns, stored(build).columns, strict=True):
         name = quoted(column.name)
-        if want.type != column.type:
-            value = cast(name, parse_type(column.type), parse_type(want.type))
-            columns.append(f"{value} AS {name}")
-        else:
-            columns.append(name)
+        value = cast(name, parse_type(column.type), parse_type(want.type))
+        columns.append(name if want.type == column.type else f"{value} AS {name}")
     return Feed(ROWS_VIEW, f"SELECT {', '.join(columns)} FROM {quoted(QUERY_VIEW)}", confs=ANSI)
 
 
@@ -194,10 +182,7 @@ def stored(build: Build) -> Schema:
 
 
 def create(build: Build, rows: str, properties: Mapping[str, str] | None = None) -> Commit:
-    """One atomic replace: readers see the old rows or the new ones, never neither.
-
-    Creates the table with schema, layout, properties and the rows of a query in one commit.
-    """
+    """One atomic replace: readers see the old rows or the new ones, never neither."""
     model = build.model
     clauses = table_clauses(model.layout, model.description, build.location, properties)
     return Commit(f"CREATE OR REPLACE TABLE {build.target} USING delta {clauses} AS {rows}")
@@ -206,10 +191,7 @@ def create(build: Build, rows: str, properties: Mapping[str, str] | None = None)
 def table_clauses(
     layout: Layout, description: str, location: str, properties: Mapping[str, str] | None = None
 ) -> str:
-    """Give what a statement that makes a table says of it; `location` where a catalog is told.
-
-    Deletion vectors are on by default.
-    """
+    """Give what a statement that makes a table says of it; `location` where a catalog is told."""
     all_properties = {"delta.enableDeletionVectors": "true", **layout.properties}
     clauses = []
     if layout.partition_by:
@@ -240,21 +222,14 @@ def listed(names: tuple[str, ...], prefix: str = "") -> str:
 
 
 def with_rows(target: str, columns: Schema, rows: str, given: Schema, kept: str = "") -> str:
-    """Give the rows of a target that stay, and those that come, under the columns of both.
+    """Give the rows of a view that stay, being `kept`, and those that come, with all columns."""
+    names = (*columns.names, *(name for name in given.names if columns.find(name) is None))
 
-    `target` and `rows` are views, `kept` is the condition of a row of the target that stays. A
-    column that one side lacks is NULL there.
-    """
-    added = [column for column in given.columns if columns.find(column.name) is None]
-    names = [quoted(column.name) for column in columns.columns]
-    others = [quoted(column.name) for column in added]
-    stays = ", ".join((*names, *(f"NULL AS {name}" for name in others)))
-    comes = [
-        ("" if given.find(column.name) else "NULL AS ") + quoted(column.name)
-        for column in columns.columns
-    ]
+    def side(of: Schema) -> str:
+        return ", ".join(("" if of.find(n) else "NULL AS ") + quoted(n) for n in names)
+
     where = f" WHERE {kept}" if kept else ""
     return (
-        f"SELECT {stays} FROM {quoted(target)}{where} "
-        f"UNION ALL SELECT {', '.join((*comes, *others))} FROM {quoted(rows)}"
+        f"SELECT {side(columns)} FROM {quoted(target)}{where} "
+        f"UNION ALL SELECT {side(given)} FROM {quoted(rows)}"
     )

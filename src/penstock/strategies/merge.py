@@ -6,29 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
+from penstock.core import strategy as port
 from penstock.core.columns.types import parse_type, scalars
 from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Row, Rule, Stage, Work
-from penstock.core.strategy import (
-    STORED,
-    WINDOWED,
-    Build,
-    GivenSettings,
-    Layout,
-    Strategy,
-    WindowSettings,
-    Writing,
-)
-from penstock.strategies.build import (
-    HASH_JOIN,
-    create_from,
-    listed,
-    lost_counts,
-    lost_rules,
-    same_key,
-    shown_key,
-    texts_of,
-)
+from penstock.strategies import build as pieces
+from penstock.strategies.build import listed
 from penstock.strategies.values import same
 
 SOURCE_VIEW = "penstock_source"
@@ -39,7 +22,7 @@ _IS_NEW = "_ps_is_new"
 
 
 @dataclass(frozen=True, slots=True)
-class Merge(Strategy):
+class Merge(port.Strategy):
     """Rows whose key exists are updated, others inserted; rows gone from the query stay.
 
     `order_by` decides between rows with one key (`on_duplicate: latest`); empty means that such
@@ -47,20 +30,20 @@ class Merge(Strategy):
     """
 
     keys: tuple[str, ...] = field()  # else what the port answers would be its default
-    window: WindowSettings | None = None
+    window: port.WindowSettings | None = None
     order_by: tuple[str, ...] = ()
     match_null_keys: bool = False
     newest: str = ""
 
     name = "merge"
-    settings = STORED | WINDOWED | {"unique_key", "null_keys", "on_duplicate", "order_by"}
-    writing = Writing.MERGED
+    settings = port.STORED | port.WINDOWED | {"unique_key", "null_keys", "on_duplicate", "order_by"}
+    writing = port.Writing.MERGED
     keeps_rows = True
     is_incremental = True
     dbt = ("incremental", "merge")
 
     @classmethod
-    def read(cls, given: GivenSettings) -> Self:
+    def read(cls, given: port.GivenSettings) -> Self:
         """Read keys, window, and what decides between rows with one key."""
         keys, order = given.texts("unique_key"), given.texts("order_by")
         if not keys:
@@ -76,7 +59,7 @@ class Merge(Strategy):
         match, newest = given.text("null_keys") == "match", given.text("newest_by")
         return cls(keys, given.window(), order if latest else (), match, newest)
 
-    def fingerprint(self, layout: Layout) -> Mapping[str, object]:
+    def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
         """Give all its settings: each decides which row has which values."""
         del layout
         return {
@@ -87,33 +70,29 @@ class Merge(Strategy):
             **({"newest": self.newest} if self.newest else {}),
         }
 
-    def work(self, build: Build) -> Work:
+    def work(self, build: port.Build) -> Work:
         """Update rows whose key exists and whose values differ, insert the rest; others stay.
 
-        The query is evaluated once. Its rows are compared with the table's by `<=>`, and the MERGE
-        is fed only what is new or changed, so no file without a changed row is touched and a run
-        that changes nothing makes no commit. Only new rows become an append, only changed ones a
-        MERGE that Spark can run without shuffling the table.
+        The query is evaluated once, and the MERGE is fed only what is new or changed, so no file
+        without a changed row is touched. Only new rows become an append, only changed ones a MERGE
+        that Spark can run without shuffling the table.
         """
+        first = build.table is None
+        view = SOURCE_VIEW if first else STAGE_VIEW
+        rows = f"SELECT {listed(build.query.names)} FROM {quoted(view)}"
         source = _source(build, self)
-        columns = listed(build.query.names)
-        if build.table is None:
-            rows = f"SELECT {columns} FROM {quoted(SOURCE_VIEW)}"
-            create = create_from(build, SOURCE_VIEW)
-            return Work((source,), lambda _: create, rows=lambda _: rows, fed_by=SOURCE_VIEW)
-        rows = f"SELECT {columns} FROM {quoted(STAGE_VIEW)}"
-        if build.reruns:
+        if build.reruns and not first:
             stages = (source, _stage(build, self), _gone(build, self))
             return Work(stages, lambda seen: _rerun(build, self, seen))
         return Work(
-            (source, _stage(build, self)),
-            lambda seen: _commit(build, self, seen),
+            (source,) if first else (source, _stage(build, self)),
+            lambda seen: pieces.create_from(build, view) if first else _commit(build, self, seen),
             rows=lambda _: rows,
-            fed_by=STAGE_VIEW,
+            fed_by=view,
         )
 
 
-def _source(build: Build, strategy: Merge) -> Stage:
+def _source(build: port.Build, strategy: Merge) -> Stage:
     keys, columns = listed(strategy.keys), listed(build.query.names)
     copies = f"count(*) OVER (PARTITION BY {keys}) AS {quoted(_COPIES)}"
     rows = f"SELECT {columns}, {copies} FROM {quoted(QUERY_VIEW)}"
@@ -129,7 +108,9 @@ def _source(build: Build, strategy: Merge) -> Stage:
             f"SELECT {columns}, 1 AS {quoted(_COPIES)} "
             f"FROM (SELECT *, {rank} FROM {quoted(QUERY_VIEW)}) WHERE `_ps_rank` = 1"
         )
-    lost = "".join(f", {sql} AS `{name}`" for name, sql in lost_counts(texts_of(build)).items())
+    lost = "".join(
+        f", {sql} AS `{name}`" for name, sql in pieces.lost_counts(pieces.texts_of(build)).items()
+    )
     look = (
         f"SELECT count(*) AS `rows`, "
         f"count(DISTINCT CASE WHEN {quoted(_COPIES)} > 1 THEN struct({keys}) END) AS `copied`, "
@@ -138,9 +119,9 @@ def _source(build: Build, strategy: Merge) -> Stage:
     return Stage(SOURCE_VIEW, rows, look, _rules(build, strategy))
 
 
-def _rules(build: Build, strategy: Merge) -> tuple[Rule, ...]:
+def _rules(build: port.Build, strategy: Merge) -> tuple[Rule, ...]:
     name, keys = build.model.name, ", ".join(strategy.keys)
-    shown, source = shown_key(strategy.keys), quoted(SOURCE_VIEW)
+    shown, source = pieces.shown_key(strategy.keys), quoted(SOURCE_VIEW)
     return (
         Rule(
             "copied",
@@ -159,11 +140,11 @@ def _rules(build: Build, strategy: Merge) -> tuple[Rule, ...]:
             "filter them out, or set null_keys='match'",
             f"SELECT {shown} FROM {source} WHERE {_null_key(strategy)} ORDER BY 1 LIMIT 5",
         ),
-        *lost_rules(texts_of(build), name, f"FROM {source} WHERE true", shown, "1"),
+        *pieces.lost_rules(pieces.texts_of(build), name, f"FROM {source} WHERE true", shown, "1"),
     )
 
 
-def _stage(build: Build, strategy: Merge) -> Stage:
+def _stage(build: port.Build, strategy: Merge) -> Stage:
     matched = (
         f"SELECT {listed(strategy.keys, 's.')}, {_differs(build, strategy)} AS `_ps_differs` "
         f"FROM {quoted(SOURCE_VIEW)} s JOIN {quoted(TARGET_VIEW)} t ON {_on(strategy, 's', 't')}"
@@ -180,7 +161,7 @@ def _stage(build: Build, strategy: Merge) -> Stage:
     return Stage(STAGE_VIEW, sql, look)
 
 
-def _commit(build: Build, strategy: Merge, seen: Row) -> Commit | None:
+def _commit(build: port.Build, strategy: Merge, seen: Row) -> Commit | None:
     if not seen["new"] and not seen["changed"]:
         return None
     columns = build.query.names
@@ -196,20 +177,15 @@ def _commit(build: Build, strategy: Merge, seen: Row) -> Commit | None:
     return Commit(
         f"MERGE {evolution}INTO {build.target} t USING ({rows}) s "
         f"ON {_on(strategy, 't', 's')} {' '.join(clauses)}",
-        HASH_JOIN,
+        pieces.HASH_JOIN,
     )
 
 
-def _differs(build: Build, strategy: Merge) -> str:
-    """Whether a row differs from the table's: exact, NULL equals NULL.
-
-    A column that the table does not have yet differs when it has a value.
-    """
+def _differs(build: port.Build, strategy: Merge) -> str:
+    """Whether a row differs from the table's: exact, NULL equals NULL."""
     keys = {key.lower() for key in strategy.keys}
     terms = []
-    for column in build.query.columns:
-        if column.name.lower() in keys:
-            continue
+    for column in (c for c in build.query.columns if c.name.lower() not in keys):
         known = build.table.find(column.name) if build.table else None
         left, right = f"s.{quoted(column.name)}", f"t.{quoted(known.name if known else '')}"
         if known and "variant" in scalars(parse_type(column.type)):  # Spark cannot compare these
@@ -226,13 +202,13 @@ def _differs(build: Build, strategy: Merge) -> str:
     return f"{differs} AND {may}"
 
 
-def _in_range(build: Build, alias: str) -> str:
+def _in_range(build: port.Build, alias: str) -> str:
     """Give the condition of a row of the table being in the range of a rerun."""
     name = quoted(build.model.strategy.window.time_column) if build.model.strategy.window else ""
     return f"({build.replaced.replace(name, f'{alias}.{name}')})"
 
 
-def _gone(build: Build, strategy: Merge) -> Stage:
+def _gone(build: port.Build, strategy: Merge) -> Stage:
     """Give the keys in the range of a rerun that the query no longer has."""
     found = f"SELECT 1 FROM {quoted(SOURCE_VIEW)} s WHERE {_on(strategy, 's', 't')}"
     keys = listed(strategy.keys, "t.")
@@ -243,7 +219,7 @@ def _gone(build: Build, strategy: Merge) -> Stage:
     return Stage(GONE_VIEW, sql, f"SELECT count(*) AS `gone` FROM {quoted(GONE_VIEW)}")
 
 
-def _rerun(build: Build, strategy: Merge, seen: Row) -> Commit | None:
+def _rerun(build: port.Build, strategy: Merge, seen: Row) -> Commit | None:
     """Merge what a range gives now, and delete the keys that it has lost, in one commit."""
     if not seen["new"] and not seen["changed"] and not seen["gone"]:
         return None
@@ -267,7 +243,7 @@ def _rerun(build: Build, strategy: Merge, seen: Row) -> Commit | None:
 
 
 def _on(strategy: Merge, left: str, right: str) -> str:
-    return same_key(strategy.keys, left, right, matches_null=strategy.match_null_keys)
+    return pieces.same_key(strategy.keys, left, right, matches_null=strategy.match_null_keys)
 
 
 def _null_key(strategy: Merge) -> str:

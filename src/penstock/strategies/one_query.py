@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlglot import Token, TokenType, exp, parse_one
@@ -18,8 +19,7 @@ from sqlglot.errors import SqlglotError
 from penstock.core.names import quoted
 from penstock.core.query import PARAMETER
 
-_LOWER = frozenset({"partition_date", "start_date"})
-"""The parameters that are where a partition begins."""
+_LOWER = frozenset({"partition_date", "start_date"})  # where a partition begins
 _NAME = "penstock:at:"
 _CLAUSES = frozenset(
     {"expressions", "from_", "joins", "laterals", "where", "group", "having", "order"}
@@ -37,10 +37,7 @@ _MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ"})
 
 @dataclass(frozen=True, slots=True)
 class _Pin:
-    """The condition `expression = @partition_date`; `text` is the expression as it is written.
-
-    `slot` is the name of the parameter's place; `leads` is whether it stands on the left.
-    """
+    """The condition `expression = @partition_date` in the place `slot`; on the left it `leads`."""
 
     slot: str
     expression: exp.Expression
@@ -50,10 +47,7 @@ class _Pin:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A text, and what the parser made of it.
-
-    `slots` are the places where the partition's beginning is asked for: start and end, by name.
-    """
+    """A parsed text; `slots` are where it asks for the partition's beginning: start and end."""
 
     text: str
     slots: Mapping[str, tuple[int, int]]
@@ -77,14 +71,11 @@ def one_query(text: str, field: str, kind: str, begins: Sequence[str]) -> str | 
      try_cast((d) AS DATE) IN (DATE '2024-01-01', DATE '2024-01-08') GROUP BY (d), 1"
     """
     read = _read(text)
-    if read is None or not _is_by_row(read.select):
+    pin = _pin(read) if read and _is_by_row(read.select) else None
+    if read is None or pin is None or not _stands_for_all(read, pin, kind):
         return None
-    pin = _pin(read)
-    if pin is None or not _stands_for_all(read, pin, kind):
-        return None
-    if not _is_cut_by(read.select, pin) or not _gives(read.select, field, pin):
-        return None
-    return _rewritten(read, pin, kind, begins)
+    certain = _is_cut_by(read.select, pin) and _gives(read.select, field, pin)
+    return _rewritten(read, pin, kind, begins) if certain else None
 
 
 def _read(text: str) -> _Read | None:
@@ -133,10 +124,7 @@ def _is_slot(each: exp.Expr | None) -> bool:
 
 
 def _slots(*within: exp.Expression | None) -> list[str]:
-    """Give the names of the holes in some expressions, but not in queries inside them.
-
-    Those in a lambda are left out too, whose variables may have the names of columns.
-    """
+    """Give the holes in some expressions; queries and lambdas in them have names of their own."""
     return [
         column.name
         for each in within
@@ -151,17 +139,12 @@ def _slots(*within: exp.Expression | None) -> list[str]:
 def _pin(read: _Read) -> _Pin | None:
     """Find a condition of WHERE that every row must meet and that says its partition."""
     where = read.select.args.get("where")
-    for term in _terms(where.this) if where else ():
-        if not isinstance(term, exp.EQ):
-            continue
-        for slot, other, leads in (
-            (term.expression, term.this, False),
-            (term.this, term.expression, True),
-        ):
-            if not _is_slot(slot) or not _is_plain(other):
-                continue
-            text = _written(read, slot.name, other, leads=leads)
-            if text:
+    equals = (term for term in _terms(where.this) if isinstance(term, exp.EQ)) if where else ()
+    for term in equals:
+        for leads in (False, True):
+            slot, other = (term.this, term.expression) if leads else (term.expression, term.this)
+            is_pin = _is_slot(slot) and _is_plain(other)
+            if is_pin and (text := _written(read, slot.name, other, leads=leads)):
                 return _Pin(slot.name, other, text, leads)
     return None
 
@@ -195,16 +178,10 @@ def _written(read: _Read, slot: str, other: exp.Expression, *, leads: bool) -> s
         pieces = ((first, at - 2) for first in range(at - 2, -1, -1))
     for first, last in pieces:
         text = read.text[tokens[first].start : tokens[last].end + 1]
-        if _is_written(text, other):
-            return "" if re.search(r"[\n]|--|/\*", text) else text
+        with suppress(SqlglotError):
+            if parse_one(f"SELECT {text}", dialect="spark").expressions == [other]:
+                return "" if re.search(r"[\n]|--|/\*", text) else text
     return ""
-
-
-def _is_written(text: str, other: exp.Expression) -> bool:
-    try:
-        return bool(parse_one(f"SELECT {text}", dialect="spark").expressions == [other])
-    except SqlglotError:
-        return False
 
 
 def _stands_for_all(read: _Read, pin: _Pin, kind: str) -> bool:
@@ -226,8 +203,7 @@ def _stands_for_all(read: _Read, pin: _Pin, kind: str) -> bool:
 def _keeps(select: exp.Select, join: exp.Join, pin: _Pin) -> bool:
     """Whether a join finds for every row of a partition what it finds for that partition alone.
 
-    Of a semi or anti join only the left rows go on: of those the expression must be. An outer join
-    may not ask for the partition.
+    Of a semi or anti join the expression must be of the left; an outer one may not ask for it.
     """
     side, kind = join.side.upper(), join.kind.upper()
     if join.args.get("method"):
@@ -255,11 +231,8 @@ def _is_cut_by(select: exp.Select, pin: _Pin) -> bool:
 
 def _gives(select: exp.Select, field: str, pin: _Pin) -> bool:
     """Whether the column `field` of the result is where the row's partition begins."""
-    named = [
-        each
-        for each in select.expressions
-        if isinstance(each, exp.Alias | exp.Column) and each.alias_or_name.lower() == field.lower()
-    ]
+    given = (each for each in select.expressions if isinstance(each, exp.Alias | exp.Column))
+    named = [each for each in given if each.alias_or_name.lower() == field.lower()]
     if named:
         return len(named) == 1 and _is_pinned(select, named[0].unalias(), pin)
     column = pin.expression
@@ -298,9 +271,8 @@ def _rewritten(read: _Read, pin: _Pin, kind: str, begins: Sequence[str]) -> str:
     """Put the row's own partition where the parameter was, and its group into `GROUP BY`."""
     own = f"try_cast(({pin.text}) AS {kind})"
     inside = f"{own} IN ({', '.join(begins)})"
-    edits = [(start, end, own) for start, end in read.slots.values()]
     pinned = f"{inside} AND {own}" if pin.leads else f"{own} AND {inside}"
-    edits[[*read.slots].index(pin.slot)] = (*read.slots[pin.slot], pinned)
+    edits = [(*at, pinned if name == pin.slot else own) for name, at in read.slots.items()]
     if read.select.args.get("group"):
         end = _end_of_group_by(read.tokens)
         edits.append((end, end, f" ({pin.text}),"))

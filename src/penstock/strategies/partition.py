@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from penstock.core import strategy as port
 from penstock.core.columns.casts import Misfit, TypeDifference, differences
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import parse_type
@@ -15,15 +16,6 @@ from penstock.core.findings import Location
 from penstock.core.names import literal, quoted
 from penstock.core.partitions.partition import Span, literal_at
 from penstock.core.statement import Commit, Feed, Work
-from penstock.core.strategy import (
-    STORED,
-    Build,
-    GivenSettings,
-    Layout,
-    PartitionSettings,
-    Strategy,
-    Writing,
-)
 from penstock.strategies.build import ANSI, ROWS_VIEW, guarded, partition_texts, refusing
 from penstock.strategies.values import cast, null
 
@@ -32,11 +24,11 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Partition(PartitionSettings, Strategy):
+class Partition(port.PartitionSettings, port.Strategy):
     """Ranges of partitions are replaced, and each is remembered by itself (spec/drift.md)."""
 
     name = "partition"
-    settings = STORED | {
+    settings = port.STORED | {
         "time_column",
         "partition_type",
         "partition_start",
@@ -46,22 +38,22 @@ class Partition(PartitionSettings, Strategy):
         "ready_after",
         "batch_size",
     }
-    writing = Writing.RANGES
+    writing = port.Writing.RANGES
     rerun_is_safe = True
     dbt = ("incremental", "insert_overwrite")
 
     @classmethod
-    def read(cls, given: GivenSettings) -> Self:
+    def read(cls, given: port.GivenSettings) -> Self:
         """Read how it is cut."""
         found = given.partitioning()
         return cls(*(getattr(found, each.name) for each in dataclasses.fields(found)))
 
     @property
-    def partitioning(self) -> PartitionSettings:
+    def partitioning(self) -> port.PartitionSettings:
         """Its settings."""
         return self
 
-    def fingerprint(self, layout: Layout) -> Mapping[str, object]:
+    def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
         """Give which rows belong to which partition; when one is due changes none."""
         del layout
         grid = self.grid
@@ -70,18 +62,14 @@ class Partition(PartitionSettings, Strategy):
             "grid": [str(grid.grain), grid.start, grid.end, grid.interval],
         }
 
-    def work(self, build: Build) -> Work:
+    def work(self, build: port.Build) -> Work:
         """Refuse: whatever has partitions is made by `replace`, of slices (spec/drift.md §7)."""
         raise TypeError(f"{build.model.name} is built by partitions")
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The rows of one partition, or of those that one run of the SQL makes.
-
-    `sql` is one SELECT with its parameters and tables bound; its rows lie in `spans`. `key` is how
-    people call it: `2024-12-02`.
-    """
+    """The rows of partitions that one bound SELECT makes; people call them `key`: `2024-12-02`."""
 
     sql: str
     spans: tuple[Span, ...]
@@ -90,12 +78,11 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class PartitionTable:
-    """What a step writes to: `target` in SQL, `shown` to people.
+    """What a step writes to: `target` in SQL, `shown` to people; `kind` is the field's Spark type.
 
-    `kind` is the Spark type of the partition field. `columns` are those the table has after the
-    commit; `declared` are those of the version that is built, none where it declares none;
-    `described` are those that its query gives. The step replaces the positions in `spans`, which
-    rise and do not touch. `partition_by` are the columns that partition the table.
+    `columns` are those the table has after the commit; `declared` are those of the version that is
+    built, `described` those that its query gives. `spans`, which are replaced, rise and do not
+    touch.
     """
 
     target: str
@@ -112,11 +99,9 @@ class PartitionTable:
 def replace(table: PartitionTable, slices: tuple[Slice, ...]) -> Work:
     """Replace all rows of some ranges by those of the slices; rows outside stay, files and all.
 
-    Readers see the old rows or the new ones. New columns and wider types come with the same
-    commit; a column that the query lacks is NULL. A row outside its own slice, or NULL in a
-    required column, fails the job, so that a batch takes exactly what single runs would take.
-    Nothing is committed when the ranges were empty and stay empty. `table.columns` must hold every
-    column that the query gives.
+    New columns and wider types come with the same commit; a column that the query lacks is NULL. A
+    row outside its own slice, or NULL in a required column, fails the job, so that a batch takes
+    exactly what single runs would take. Nothing is committed when ranges stay empty.
     """
     return Work.just(_insert(table, feed(table, slices).sql))
 
@@ -141,16 +126,12 @@ def replace_fed(table: PartitionTable, given: Feed) -> Commit:
 
 def publish(table: PartitionTable) -> Commit:
     """Replace `table.spans` by the rows of these spans that the view of the feed holds."""
-    rows = f"SELECT * FROM {quoted(ROWS_VIEW)} WHERE {inside(table)}"
-    return _insert(table, rows)
+    return _insert(table, f"SELECT * FROM {quoted(ROWS_VIEW)} WHERE {inside(table)}")
 
 
 def _insert(table: PartitionTable, rows: str) -> Commit:
-    return Commit(
-        f"INSERT WITH SCHEMA EVOLUTION INTO {table.target} BY NAME REPLACE WHERE "
-        f"{inside(table)} {rows}",
-        _CONFS,
-    )
+    into = f"INSERT WITH SCHEMA EVOLUTION INTO {table.target} BY NAME"
+    return Commit(f"{into} REPLACE WHERE {inside(table)} {rows}", _CONFS)
 
 
 def inside(table: PartitionTable) -> str:
@@ -181,10 +162,8 @@ def _value(table: PartitionTable, column: Column, piece: Slice) -> str:
         value = guarded(value, column.name, table.shown)
     wanted = table.declared.find(column.name)
     if wanted is not None and not wanted.nullable:
-        messages = (
-            f"{table.shown} {piece.key}: column {column.name!r} is REQUIRED and NULL in a row"
-        )
-        failed = refusing("null-in-required-column", literal(messages))
+        said = f"{table.shown} {piece.key}: column {column.name!r} is REQUIRED and NULL in a row"
+        failed = refusing("null-in-required-column", literal(said))
         return f"CASE WHEN {value} IS NULL THEN {failed} ELSE {value} END"
     return value
 
@@ -194,12 +173,9 @@ def check_columns(
 ) -> None:
     """Hold a query's columns against the declared ones, by name in any letter case; run nothing.
 
-    Raises `output-column-missing`, `output-column-extra`, `output-type-mismatch` (there is no ANSI
-    cast); one error tells every difference. No declared columns: anything fits.
+    One error tells every difference; where no columns are declared anything fits.
     """
-    if not declared.columns:
-        return
-    found = _differences(declared, described)
+    found = _differences(declared, described) if declared.columns else ()
     if not found:
         return
     code, hint = _SAYS[found[0].why]
@@ -227,16 +203,11 @@ _SENTENCES = {
 def _differences(declared: Schema, described: Schema) -> tuple[TypeDifference, ...]:
     found: list[TypeDifference] = []
     for column in declared.columns:
-        given = described.find(column.name)
-        if given is None:
-            found.append(TypeDifference(Misfit.MISSING, column.name, want=column.type))
+        if given := described.find(column.name):
+            found += differences(parse_type(given.type), parse_type(column.type), column.name)
         else:
-            pair = (parse_type(given.type), parse_type(column.type))
-            found.extend(differences(*pair, column.name))
-    found.extend(
-        TypeDifference(Misfit.EXTRA, column.name, have=column.type)
-        for column in described.columns
-        if declared.find(column.name) is None
-    )
-    order = tuple(Misfit)
-    return tuple(sorted(found, key=lambda each: order.index(each.why)))
+            found.append(TypeDifference(Misfit.MISSING, column.name, want=column.type))
+    for column in described.columns:
+        if declared.find(column.name) is None:
+            found.append(TypeDifference(Misfit.EXTRA, column.name, have=column.type))
+    return tuple(sorted(found, key=lambda each: [*Misfit].index(each.why)))

@@ -12,11 +12,5 @@ from penstock.strategies.partition import Partition
 from penstock.strategies.table import Table
 from penstock.strategies.view import View
 
-register(View)
-register(Table)
-register(Append)
-register(Merge)
-register(Partition)
-register(Snapshot)
-register(Frame)
-register(OverwriteRange)
+for _each in (View, Table, Append, Merge, Partition, Snapshot, Frame, OverwriteRange):
+    register(_each)

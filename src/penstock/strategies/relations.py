@@ -99,8 +99,8 @@ def bind(  # the sides of one step
     """Give the relations and the SQL of one step; `moment` is the run timestamp.
 
     `reads` says how to read every input that is not a view model; `windows` which direct inputs
-    are read through which window. The same input read inside a view stays whole. Only what the
-    text mentions is bound: the table itself, for one, may not be there on a first run.
+    are read through which window: inside a view they stay whole. Only what the text mentions is
+    bound: the table itself, for one, may not be there on a first run.
     """
     binder = _Binder(project, reads, moment, step_windows=step_windows)
     text = model.query.incremental if incremental else model.query.text
@@ -166,10 +166,7 @@ def bind_tables(
     moment: dt.datetime,
     prefix: str,
 ) -> tuple[tuple[Relation, ...], dict[InputName, str]]:
-    """Give the relations of some tables, and the view of each; views begin with the prefix.
-
-    Tables that nobody can read are left out: a view model is, when one of its inputs is.
-    """
+    """Give relations, and views that begin with the prefix, of the tables that can be read."""
     binder = _Binder(project, reads, moment, prefix=prefix)
     views = {name: binder.view_of(name) for name in names if _is_readable(project, name, reads)}
     return tuple(binder.relations), views
@@ -178,10 +175,8 @@ def bind_tables(
 def _is_readable(project: Project, name: InputName, reads: Mapping[InputName, Read]) -> bool:
     if name in reads:
         return True
-    inner = _view_model(project, name)
-    return inner is not None and all(
-        _is_readable(project, each, reads) for each in inner.query.inputs
-    )
+    view = _view_model(project, name)
+    return view is not None and all(_is_readable(project, n, reads) for n in view.query.inputs)
 
 
 def _view_model(project: Project, name: InputName) -> Model | None:
@@ -197,18 +192,14 @@ def leaves(project: Project, model: Model) -> tuple[InputName, ...]:
 def leaves_of(project: Project, inputs: tuple[InputName, ...]) -> tuple[InputName, ...]:
     """Give every input of a query, views replaced by what they read.
 
-    Views stand in the result too, before their own inputs, because a view's re-creation is a
-    change of all its readers.
+    Views stand in it too, before their own inputs: making one anew is a change of its readers.
     """
     found: dict[InputName, None] = {}
-
-    def walk(names: tuple[InputName, ...]) -> None:
-        for name in names:
-            if name in found:
-                continue
-            found[name] = None
-            if inner := _view_model(project, name):
-                walk(inner.query.inputs)
-
-    walk(inputs)
+    left = [*reversed(inputs)]
+    while left:
+        if (name := left.pop()) in found:
+            continue
+        found[name] = None
+        if inner := _view_model(project, name):
+            left.extend(reversed(inner.query.inputs))
     return tuple(found)

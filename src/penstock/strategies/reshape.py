@@ -21,10 +21,7 @@ _ANSI = {"spark.sql.ansi.enabled": "true"}
 def create_empty(
     model: Model, target: str, columns: Schema, *, location: str = "", replaces: bool = False
 ) -> Commit:
-    """Make the table without rows; with `replaces` in the place of one that somebody else made.
-
-    `location` is the table's folder where a catalog must be told.
-    """
+    """Make the table without rows, or replace somebody else's; a catalog is told its `location`."""
     descriptions = {each.name.lower(): each.description for each in model.columns}
     declared = []
     for column in columns.columns:
@@ -50,27 +47,23 @@ def rewrite(  # the sides of one statement
 ) -> Commit:
     """Write all rows anew with other types or another layout; a cast that fails commits nothing.
 
-    Columns that the table has and `columns` has not are gone afterwards, and so is NOT NULL, which
-    Delta sets at creation alone: `replace` looks at required columns itself. Rows without a value
-    in a partition field that is a new one belong to no partition and are gone too.
+    Columns that `columns` has not are gone afterwards, and so is NOT NULL, which Delta sets at
+    creation alone. Rows without a value in a new partition field belong to no partition and go too.
     """
     rows = rewritten(model, target, columns, facts)
     partition_by = model.layout.partition_by
     if partition_by and facts.cluster_by:
         return Commit(rows, _ANSI, overwrite=TableOverwrite(uri, partition_by))
-    return Commit(
-        f"CREATE OR REPLACE TABLE {target} USING delta {_clauses(model, location)} AS {rows}",
-        _ANSI,
-    )
+    made = f"CREATE OR REPLACE TABLE {target} USING delta {_clauses(model, location)}"
+    return Commit(f"{made} AS {rows}", _ANSI)
 
 
 def rewritten(model: Model, rows: str, columns: Schema, facts: TableFacts) -> str:
     """Give the rows of a table as `rewrite` leaves them; `rows` is SQL that names them."""
     chosen = []
     for column in columns.columns:
-        known, value = facts.schema.find(column.name), null(parse_type(column.type))
-        if known is not None:
-            value = cast(quoted(known.name), parse_type(known.type), parse_type(column.type))
+        known, want = facts.schema.find(column.name), parse_type(column.type)
+        value = cast(quoted(known.name), parse_type(known.type), want) if known else null(want)
         chosen.append(f"{value} AS {quoted(column.name)}")
     found = f"SELECT {', '.join(chosen)} FROM {rows}"
     field = model.partition.field if model.partition else ""
@@ -82,10 +75,8 @@ def rewritten(model: Model, rows: str, columns: Schema, facts: TableFacts) -> st
 
 def drop_not_null(target: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """Let columns be NULL from now on, all in one commit."""
-    if not names:
-        return ()
     dropped = ", ".join(f"{quoted(name)} DROP NOT NULL" for name in names)
-    return (f"ALTER TABLE {target} ALTER COLUMN {dropped}",)
+    return (f"ALTER TABLE {target} ALTER COLUMN {dropped}",) if names else ()
 
 
 def restore(target: str, version: int) -> Commit:
@@ -110,21 +101,14 @@ _WIDENING = "delta.enableTypeWidening"
 
 
 def allow_widening(target: str, properties: Mapping[str, str]) -> tuple[str, ...]:
-    """Let a table take wider types, before the first one and not earlier.
-
-    Other readers lose a table that has the feature (spec/project.md §3), so it is set only when
-    a column is really widened.
-    """
+    """Let a table take wider types once it needs to: other readers lose it (spec/project.md §3)."""
     if properties.get(_WIDENING, "false").lower() == "true":
         return ()
     return (f"ALTER TABLE {target} SET TBLPROPERTIES ({written({_WIDENING: 'true'})})",)
 
 
 def alter_properties(target: str, model: Model, facts: TableFacts) -> tuple[str, ...]:
-    """Bring properties and comments to what the project says; rows are not touched.
-
-    One statement, so one commit, each for the properties, the table's and the columns' comments.
-    """
+    """Bring properties, the table's comment and those of columns to what the project says."""
     wanted = model.layout.properties
     wrong = {key: value for key, value in wanted.items() if facts.properties.get(key) != value}
     statements = []

@@ -56,9 +56,5 @@ class Table(Strategy):
         return f"NOT EXISTS (SELECT 1 FROM {quoted(rows)} r WHERE {same})"
 
     def work(self, build: Build) -> Work:
-        """Replace the table by the query's rows.
-
-        With `overwrite: partitions` only the partitions that occur in the result are replaced; the
-        rows of all others stay.
-        """
+        """Replace the table by the query's rows, or the partitions that occur in them."""
         return insert(build, "OVERWRITE", _DYNAMIC)

@@ -35,23 +35,18 @@ _EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 def same(left: str, right: str, left_type: str, right_type: str | None) -> str:
     """Give SQL that is true where two expressions are equal and false where they are not.
 
-    Without `right_type` the right side has no such column: it counts as NULL. Numbers are
-    compared in the wider type; a field that only one side has is NULL on the other. Raises
-    ValueError where no type holds both.
+    Without `right_type` the right side has no such column: it is NULL, as a field is that one side
+    has. Numbers are compared in the wider type; ValueError where no type holds both.
     """
     if right_type is None:
         return f"{left} IS NULL"
     both = parse_type(merged_type(left_type, right_type))
     one = _shaped(left, parse_type(left_type), both, flat=True)
-    other = _shaped(right, parse_type(right_type), both, flat=True)
-    return f"{one} <=> {other}"
+    return f"{one} <=> {_shaped(right, parse_type(right_type), both, flat=True)}"
 
 
 def merged_type(first: str, second: str, *, grow: bool = True) -> str:
-    """Give the type that holds both; ValueError if there is none.
-
-    Fields that only `second` has stand last, or are left out without `grow`.
-    """
+    """Give the type that holds both, or ValueError; `grow` brings the fields of `second`."""
     both = merged(parse_type(first), parse_type(second), grow=grow)
     if both is None:
         raise ValueError(f"no type holds both {first} and {second}")
@@ -61,8 +56,8 @@ def merged_type(first: str, second: str, *, grow: bool = True) -> str:
 def converted(expression: str, have: str, want: str) -> str:
     """Give SQL that turns a value of one type into a type that holds it.
 
-    Numbers are cast up, fields that are missing become NULL, fields that `want` lacks are left
-    out; a NULL stays NULL, at any depth. Raises ValueError where values could be lost.
+    Fields that are missing become NULL, others that `want` lacks are left out; NULL stays NULL, at
+    any depth. Raises ValueError where values could be lost.
     """
     of, to = parse_type(have), parse_type(want)
     if merged(to, of, grow=False) != to:
@@ -88,10 +83,7 @@ def null(kind: ColumnType) -> str:
 
 
 def _shaped(value: str, have: ColumnType, want: ColumnType, *, flat: bool, depth: int = 1) -> str:
-    """Give a value in another type; `flat` puts sorted entries in the place of every map.
-
-    Spark compares no maps. `depth` numbers the variables of lambdas.
-    """
+    """Give a value in another type; `flat` makes sorted entries of maps, which nothing compares."""
     stays = not (flat and has_map(want))
     if stays and have == want:
         return value
@@ -173,25 +165,20 @@ def hash_of_values(values: Sequence[tuple[Column, str]]) -> str:
     return f"sha2(concat_ws({texts}), 256)"
 
 
-def hashes_alike(one: str, other: str) -> bool:
-    """Whether equal values of two types have the same text; of numbers and structs many have.
-
-    A field that only one type has is NULL in the other, and left out.
-    """
-    return _alike(parse_type(one), parse_type(other))
-
-
-def _alike(one: ColumnType, other: ColumnType) -> bool:
+def hashes_alike(one: ColumnType, other: ColumnType) -> bool:
+    """Whether equal values of two types have the same text; a field of one alone is left out."""
     match one, other:
         case ScalarType(), ScalarType():
             return _letter(one.name) == _letter(other.name)
         case ArrayType(), ArrayType():
-            return _alike(one.element, other.element)
+            return hashes_alike(one.element, other.element)
         case MapType(), MapType():
-            return _alike(one.key, other.key) and _alike(one.value, other.value)
+            return hashes_alike(one.key, other.key) and hashes_alike(one.value, other.value)
         case StructType(), StructType():
             pairs = ((field, other.find(field.name)) for field in one.fields)
-            return all(found is None or _alike(field.type, found.type) for field, found in pairs)
+            return all(
+                found is None or hashes_alike(field.type, found.type) for field, found in pairs
+            )
         case _:
             return False
 
@@ -212,17 +199,19 @@ def _coded(value: str, kind: ColumnType, lead: str, depth: int) -> str:
             text = f"array_join({items}, '', 'N')"
             return f"concat({literal(lead + 'A')}, size({value}), ':', {text})"
         case MapType():
-            text = f"array_join(sort_array({_coded_entries(value, kind, depth)}), '')"
+            each = f"x{depth}"
+            key = _coded(f"{each}.key", kind.key, "", depth + 1)
+            inner = f"coalesce({_coded(f'{each}.value', kind.value, '', depth + 1)}, 'N')"
+            coded = f"transform(map_entries({value}), {each} -> concat({key}, {inner}))"
+            # Sorting whole entries sorts by key: no encoded key begins with another.
+            text = f"array_join(sort_array({coded}), '')"
             return f"concat({literal(lead + 'M')}, size({value}), ':', {text})"
         case StructType(fields):
             return _struct(value, fields, lead, depth)
 
 
 def _struct(value: str, fields: Sequence[Field], lead: str, depth: int) -> str:
-    """Encode a struct as a row is: fields by name, without those that are NULL.
-
-    So a field that comes later, or stands elsewhere, changes no hash (docs/decisions/0007).
-    """
+    """Encode a struct as a row is: fields by name, without NULLs (docs/decisions/0007)."""
     ordered = sorted(fields, key=lambda field: field.name.lower())
     names = [f"{value}.{quoted(field.name)}" for field in ordered]
     pairs = zip(names, ordered, strict=True)
@@ -230,14 +219,6 @@ def _struct(value: str, fields: Sequence[Field], lead: str, depth: int) -> str:
     count = " + ".join(f"CAST({name} IS NOT NULL AS INT)" for name in names) or "0"
     texts = [literal(f"{lead}R"), count, "':'", *(f"coalesce({each}, '')" for each in coded)]
     return f"CASE WHEN {value} IS NOT NULL THEN concat({', '.join(texts)}) END"
-
-
-def _coded_entries(value: str, kind: MapType, depth: int) -> str:
-    """Sorting whole entries sorts by key: no encoded key begins with another."""
-    each = f"x{depth}"
-    key = _coded(f"{each}.key", kind.key, "", depth + 1)
-    inner = _coded(f"{each}.value", kind.value, "", depth + 1)
-    return f"transform(map_entries({value}), {each} -> concat({key}, coalesce({inner}, 'N')))"
 
 
 def _scalar(value: str, name: str, lead: str) -> str:

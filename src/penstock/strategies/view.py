@@ -25,11 +25,7 @@ class View(Strategy):
         return cls()
 
     def work(self, build: Build) -> Work:
-        """Keep the query under a name.
-
-        In a catalog that is `CREATE OR REPLACE VIEW`, idempotent and without a log. Over path
-        tables nothing is run: whoever reads the view reads its query.
-        """
+        """Keep the query under a name; over path tables whoever reads the view reads its query."""
         if not build.view_sql:
             return Work.just(None)
         sql = f"CREATE OR REPLACE VIEW {build.target} AS {build.view_sql}"

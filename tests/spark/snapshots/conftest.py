@@ -1,6 +1,6 @@
 """One story for each file: its cases share the runs, so the file costs four runs of Spark.
 
-What the oracle tells by the same name in tests/unit/history is `LONG` here: the law of histories
+What the oracle tells by the same name in tests/unit/fakes is `LONG` here: the law of histories
 holds Spark to the oracle, so that the gate needs a case of each statement and no more.
 """
 

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.core.project import SparkSettings
 from penstock.engine import java
-from penstock.engine.java import Java, archive_path, cache_folder
+from penstock.engine.java import Java, archive_path
 from penstock.engine.launch import JvmParts, LaunchSettings, java_options, spark_confs
 
 LOG4J = Path("/logs/log4j2.properties")
@@ -145,4 +145,4 @@ def test_an_archive_belongs_to_one_java_and_one_set_of_jars():
 
 
 def test_the_cache_is_the_users():
-    assert cache_folder({}) == Path.home() / ".cache" / "penstock"
+    assert archive_path(Java("java", 17), (), {}).parent == Path.home() / ".cache" / "penstock"

@@ -3,7 +3,7 @@ import pytest
 from fakes.builders import a_model
 from fakes.lake import columns
 from penstock.core.history import ColumnsDiffer, HashDiffers, NewerThan, SystemColumns
-from penstock.plan.history_columns import check_history
+from penstock.plan.evolution import check_history
 from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.table import Table
 

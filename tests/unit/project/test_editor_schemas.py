@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import re
 
-from penstock.project import json_schemas
+from penstock.project.editor_schemas import json_schemas
 
 
 def test_editors_know_every_key_of_a_versioned_model():

@@ -6,7 +6,6 @@ import datetime as dt
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -142,27 +141,13 @@ _SCHEMA = "https://schemas.getdbt.com/dbt/{name}.json"
 _SHAPE = "1.8.0"  # the dbt whose artifacts have these schema versions
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
-    """One command that ran steps, checks or tests, and what became of each.
-
-    Only `penstock test` reads `unit_tests`, so only its manifest has them.
-    """
-
-    command: str
-    run: str
-    results: tuple[Json, ...]
-    elapsed: float = 0.0
-    unit_tests: tuple[Node, ...] = ()
-
-
 def write_artifacts(services: Services, report: RunReport) -> None:
     """Write both files under `.penstock/target/`, each whole or not at all; secrets are masked."""
     starts = [result.started for result in report.results if result.started]
     ends = [ended(result) for result in report.results if result.started]
     elapsed = (max(ends) - min(starts)).total_seconds() if starts else 0.0
     results = [one for each in report.results for one in model_results(services.project, each)]
-    _write_both(services, Invocation(report.command, report.run_id, tuple(results), elapsed))
+    _write_both(services, report.command, report.run_id, results, elapsed)
 
 
 def write_check_artifacts(
@@ -176,55 +161,53 @@ def write_check_artifacts(
     results += [_check(source_id(project, project.sources[n]), each) for n, each in sources.items()]
     elapsed = sum(one.duration for each in reports.values() for one in each.all)
     elapsed += sum(result.duration for result in sources.values())
-    _write_both(services, Invocation("check", services.run_id, tuple(results), elapsed))
+    _write_both(services, "check", services.run_id, results, elapsed)
 
 
 def write_unit_test_artifacts(services: Services, tested: Sequence[UnitTested]) -> None:
     """Write both files after `penstock test`: a result for each unit test."""
-    results = tuple(
-        _bare(
-            unit_test_id(services.project, each.model, each.name),
-            _TESTED.get(each.status, each.status),
-            each.seconds,
-            each.message or None,
-        )
+    project = services.project
+    results: list[Json] = []
+    for each in tested:
+        key, status = unit_test_id(project, each.model, each.name), each.status
+        said = each.message or None
+        results.append(_bare(key, _TESTED.get(status, status), each.seconds, said))
+    nodes: Node = {
+        unit_test_id(project, each.model, each.name): unit_test_node(project, each)
         for each in tested
-    )
-    nodes = tuple(unit_test_node(services.project, each) for each in tested)
+    }
     elapsed = sum(each.seconds for each in tested)
-    _write_both(services, Invocation("test", services.run_id, results, elapsed, nodes))
+    _write_both(services, "test", services.run_id, results, elapsed, nodes)
 
 
-def _write_both(services: Services, invocation: Invocation) -> None:
+def _write_both(  # one command, and what became of each step, check or test
+    services: Services,
+    command: str,
+    run: str,
+    results: list[Json],
+    elapsed: float,
+    unit_tests: Node | None = None,
+) -> None:
+    """Write both; only `penstock test` reads unit tests, so only its manifest has them."""
     folder = Path(services.project.root, *FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
-    at = services.clock.now()
-    metadata = _metadata(invocation, "manifest/v12", at)
-    metadata |= {"project_name": services.project.name, "adapter_type": "spark"}
-    project = manifest(services.project, metadata)
-    tests: Node = {str(node["unique_id"]): node for node in invocation.unit_tests}
-    _write(folder / "manifest.json", project | {"unit_tests": tests})
-    _write(folder / "run_results.json", run_results(services, invocation, at))
-
-
-def run_results(services: Services, invocation: Invocation, at: dt.datetime) -> Node:
-    """Give what became of each model, seed, check or test that the command looked at."""
-    return {
-        "metadata": _metadata(invocation, "run-results/v6", at),
-        "results": [*invocation.results],
-        "elapsed_time": invocation.elapsed,
-        "args": {"which": invocation.command, "target": services.project.target.name},
-    }
-
-
-def _metadata(invocation: Invocation, name: str, at: dt.datetime) -> Node:
-    return {
-        "dbt_schema_version": _SCHEMA.format(name=name),
+    metadata: Node = {
+        "dbt_schema_version": _SCHEMA.format(name="manifest/v12"),
         "dbt_version": _SHAPE,
-        "generated_at": stamp(at),
-        "invocation_id": invocation.run,
+        "generated_at": stamp(services.clock.now()),
+        "invocation_id": run,
         "env": {"PENSTOCK_VERSION": version()},
     }
+    names: Node = {"project_name": services.project.name, "adapter_type": "spark"}
+    project = manifest(services.project, metadata | names)
+    _write(folder / "manifest.json", project | {"unit_tests": unit_tests or {}})
+    ran: Node = {
+        "metadata": metadata | {"dbt_schema_version": _SCHEMA.format(name="run-results/v6")},
+        "results": results,
+        "elapsed_time": elapsed,
+        "args": {"which": command, "target": services.project.target.name},
+    }
+    _write(folder / "run_results.json", ran)
 
 
 def _write(path: Path, document: Node) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from penstock.app.checking.results import skip
-from penstock.core.check_results import CheckResult, InvariantReport
+from penstock.core.check_results import CheckResult
 from penstock.core.checks import Check, CheckScope, OnFailure, Relationships, SqlCheck
 from penstock.core.model import Model
 from penstock.core.names import InputKind
@@ -79,11 +79,6 @@ def skipped(checks: Sequence[Check], why: str) -> tuple[CheckResult, ...]:
     return tuple(skip(check, why) for check in checks)
 
 
-def all_skipped(checks: StepChecks, why: str) -> InvariantReport:
-    """Give the report of a step of which no check was looked at."""
-    return InvariantReport(skipped(checks.before, why), skipped(checks.after, why))
-
-
 @dataclass(frozen=True, slots=True)
 class PlannedChecks:
     """How many checks a step has, and what looking at them costs beside the step.
@@ -130,10 +125,7 @@ class PlannedChecks:
 def planned_checks(
     project: Project, step: Step, options: Options, creates: Callable[[], bool]
 ) -> PlannedChecks:
-    """Count the checks of a step and the queries that they cost; none of a step without rows.
-
-    `creates` tells whether the step makes its target: then there is nothing to go back to.
-    """
+    """Count the checks of a step and the queries that they cost; none of a step without rows."""
     if step.only_alters:
         return PlannedChecks()
     model = project.models[step.model]

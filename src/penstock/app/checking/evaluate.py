@@ -8,17 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from penstock.app.checking.placing import (
-    Group,
-    Placed,
-    described,
-    fetched,
-    missing,
-    own_groups,
-    own_queries,
-    place,
-    whole_group,
-)
+from penstock.app.checking import placing
 from penstock.app.checking.results import CheckedRows, CheckInputs, failed_of, result_of
 from penstock.core import checks as rules
 from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, GroupValue
@@ -54,7 +44,7 @@ def evaluate(
     wanted = [check if sampling else replace(check, sample=False) for check in checks]
     answers = _asked(session, [_found(session, check, given) for check in wanted], given)
     results: dict[int, CheckResult] = {}
-    changes: dict[int, Placed] = {}
+    changes: dict[int, placing.Placed] = {}
     for at, each in enumerate(answers):
         if isinstance(each, CheckResult):
             results[at] = each
@@ -72,7 +62,7 @@ def evaluate(
     return tuple(results[at] for at in range(len(answers)))
 
 
-def _found(session: QuerySession, check: Check, given: CheckInputs) -> Placed | CheckResult:
+def _found(session: QuerySession, check: Check, given: CheckInputs) -> placing.Placed | CheckResult:
     """Find where a check looks; SQL checks, and what was observed, are done with that.
 
     That no row was written is an answer already, to a check for which it is a change to 0.
@@ -84,9 +74,9 @@ def _found(session: QuerySession, check: Check, given: CheckInputs) -> Placed | 
     is_quiet = given.adds and given.step is None and check.empty is Empty.FAIL
     if is_quiet and is_of_step and isinstance(rule, rules.RowCountChange):
         rows = CheckedRows("", Schema())
-        means, group = measured(check, rows.columns), whole_group(given)
-        return Placed(check, means, rows, (group,), is_step=True, answers={})
-    placed = place(check, given, session)
+        means, group = measured(check, rows.columns), placing.whole_group(given)
+        return placing.Placed(check, means, rows, (group,), is_step=True, answers={})
+    placed = placing.place(check, given, session)
     if isinstance(placed, CheckResult) or not placed.is_step or given.observed is None:
         return placed
     seen = taken(placed.means, given.observed) if len(placed.groups) == 1 else None
@@ -94,15 +84,11 @@ def _found(session: QuerySession, check: Check, given: CheckInputs) -> Placed | 
 
 
 def _asked(
-    session: QuerySession, found: Sequence[Placed | CheckResult], given: CheckInputs
-) -> list[Placed | CheckResult]:
-    """Measure what nobody has answered yet, in its order; checks over the same rows share a query.
-
-    Of those that Spark refuses to analyse, or that fail, each is tried alone, so that the others
-    have their values.
-    """
+    session: QuerySession, found: Sequence[placing.Placed | CheckResult], given: CheckInputs
+) -> list[placing.Placed | CheckResult]:
+    """Measure what nobody has answered yet; of those that Spark refuses each is tried alone."""
     answers = [*found]
-    together: dict[CheckedRows, dict[int, Placed]] = {}
+    together: dict[CheckedRows, dict[int, placing.Placed]] = {}
     for at, each in enumerate(found):
         if isinstance(each, CheckResult) or each.answers is not None:
             continue
@@ -118,13 +104,13 @@ def _asked(
 
 
 def _together(
-    session: QuerySession, placed: Sequence[Placed], given: CheckInputs
-) -> list[Placed | CheckResult]:
+    session: QuerySession, placed: Sequence[placing.Placed], given: CheckInputs
+) -> list[placing.Placed | CheckResult]:
     """Ask for all that Spark understands: it is asked of all at once, and only then one by one."""
     wrong: dict[int, CheckResult] = {}
-    if isinstance(described(session, _query(placed), placed[0].check, given), CheckResult):
+    if isinstance(placing.described(session, _query(placed), placed[0].check, given), CheckResult):
         for at, each in enumerate(placed):
-            found = described(session, _query([each]), each.check, given)
+            found = placing.described(session, _query([each]), each.check, given)
             if isinstance(found, CheckResult):
                 wrong[at] = found
     left = [each for at, each in enumerate(placed) if at not in wrong]
@@ -132,7 +118,7 @@ def _together(
     return [wrong.get(at) or next(answers) for at in range(len(placed))]
 
 
-def _query(placed: Sequence[Placed]) -> str:
+def _query(placed: Sequence[placing.Placed]) -> str:
     rows = placed[0].rows
     return queries.phase_query(
         rows.sql, rows.key, queries.aggregates_of([each.means for each in placed])
@@ -140,11 +126,10 @@ def _query(placed: Sequence[Placed]) -> str:
 
 
 def _shared(
-    session: QuerySession, placed: Sequence[Placed], given: CheckInputs
-) -> list[Placed | CheckResult]:
-    """Ask for all with one query; where it fails each is tried alone."""
+    session: QuerySession, placed: Sequence[placing.Placed], given: CheckInputs
+) -> list[placing.Placed | CheckResult]:
     started = time.monotonic()
-    found = fetched(session, _query(placed), placed[0].check, given)
+    found = placing.fetched(session, _query(placed), placed[0].check, given)
     if not isinstance(found, CheckResult):
         groups = {str(row.get(queries.GROUP, WHOLE_GROUP)): _texts(row) for row in found}
         took = _since(started)
@@ -154,12 +139,13 @@ def _shared(
     return [answer for each in placed for answer in _shared(session, [each], given)]
 
 
-def _by_group(session: QuerySession, placed: Placed, given: CheckInputs) -> Placed | CheckResult:
-    """Ask for groups that have SQL of their own."""
+def _by_group(
+    session: QuerySession, placed: placing.Placed, given: CheckInputs
+) -> placing.Placed | CheckResult:
     started = time.monotonic()
     means = {each.key: each.means or placed.means for each in placed.groups}
     texts = [queries.one_group_query(each.sql, each.key, means[each.key]) for each in placed.groups]
-    wrong = described(session, texts[0], placed.check, given)
+    wrong = placing.described(session, texts[0], placed.check, given)
     rows = wrong if isinstance(wrong, CheckResult) else _of_all(session, texts, placed.check, given)
     if isinstance(rows, CheckResult):
         return rows
@@ -174,10 +160,9 @@ def _by_group(session: QuerySession, placed: Placed, given: CheckInputs) -> Plac
 def _of_all(
     session: QuerySession, texts: Sequence[str], check: Check, given: CheckInputs
 ) -> list[Row] | CheckResult:
-    """Give the rows of the queries of all groups, some of them by one statement."""
     rows: list[Row] = []
     for first in range(0, len(texts), AT_ONCE):
-        found = fetched(session, united(texts[first : first + AT_ONCE]), check, given)
+        found = placing.fetched(session, united(texts[first : first + AT_ONCE]), check, given)
         if isinstance(found, CheckResult):
             return found
         rows += found
@@ -196,12 +181,12 @@ def _evaluate_sql(
     session: QuerySession, check: Check, rule: SqlCheck, given: CheckInputs
 ) -> CheckResult:
     started = time.monotonic()
-    gone = missing(check, given)
+    gone = placing.missing(check, given)
     if gone is not None:
         return gone
-    groups = own_groups(check, given)
-    texts = own_queries(rule.query.text, groups, given)
-    columns = described(session, texts[0], check, given)
+    groups = placing.own_groups(check, given)
+    texts = placing.own_queries(rule.query.text, groups, given)
+    columns = placing.described(session, texts[0], check, given)
     if isinstance(columns, CheckResult):
         return columns
     shown = columns if check.sample else None
@@ -219,12 +204,9 @@ def _evaluate_sql(
 
 
 def _group_value(
-    placed: Placed, group: Group, given: CheckInputs, written: Mapping[int, int]
+    placed: placing.Placed, group: placing.Group, given: CheckInputs, written: Mapping[int, int]
 ) -> GroupValue:
-    """Say what the answers mean for a group; one without an answer has no rows.
-
-    `written` are the rows that this step wrote so far: those of partitions that passed every gate.
-    """
+    """Say what answers mean for a group; `written` are rows of those that passed every gate."""
     means, row = group.means or placed.means, placed.answer(group)
     values: Values = {name: row.get(queries.named(sql)) for name, sql in means.aggregates.items()}
     if not GroupMeasures(values).rows:  # without rows there is nothing to measure
@@ -263,7 +245,7 @@ def _base(
 
 
 def _judge_changes(
-    changes: Sequence[Placed], given: CheckInputs, passing: Ranges
+    changes: Sequence[placing.Placed], given: CheckInputs, passing: Ranges
 ) -> list[list[GroupValue]]:
     """Give the values of the groups of each check; `passing` fail no gate of another type.
 
@@ -290,13 +272,9 @@ _GROUPS_ASKED = 50
 
 
 def _result(
-    session: QuerySession, placed: Placed, values: Sequence[GroupValue], given: CheckInputs
+    session: QuerySession, placed: placing.Placed, values: Sequence[GroupValue], given: CheckInputs
 ) -> CheckResult:
-    """Put the groups of a check together; where rows are counted, with some that break it.
-
-    They are of the lowest groups that have enough, or of the first where groups have SQL of their
-    own.
-    """
+    """Put the groups of a check together, with some rows that break it, of the lowest groups."""
     check, rows, means = placed.check, placed.rows, placed.means
     failed = [value for value in values if value.status is CheckStatus.FAILED and value.failures]
     if failed and placed.by_group:
@@ -307,15 +285,14 @@ def _result(
     if failed and means.breaks and check.sample:
         columns = queries.shown_columns(rows.columns, columns_of(check))
         sql = _sample_sql(replace(placed, check=check, rows=rows, means=means), failed, columns)
-        found = fetched(session, sql, check, given)
+        found = placing.fetched(session, sql, check, given)
         if not isinstance(found, CheckResult):
             sample = queries.sample_of([row for row in found if not row.get("n")], columns)
             values = _detailed(values, [row for row in found if row.get("n")])
     return result_of(placed.check, given, values, seconds=placed.seconds, sample=sample)
 
 
-def _sample_sql(placed: Placed, failed: Sequence[GroupValue], columns: Schema) -> str:
-    """Give the query of rows of groups that failed, and of values that are not accepted."""
+def _sample_sql(placed: placing.Placed, failed: Sequence[GroupValue], columns: Schema) -> str:
     check, rows = placed.check, placed.rows
     where = check.condition.text if check.condition else ""
     enough, counted = list[str](), 0
@@ -333,7 +310,6 @@ def _sample_sql(placed: Placed, failed: Sequence[GroupValue], columns: Schema) -
 
 
 def _detailed(values: Sequence[GroupValue], counts: Sequence[Row]) -> list[GroupValue]:
-    """Add the values that are not accepted, the most frequent ones first."""
     found: dict[str, list[str]] = {}
     for row in sorted(counts, key=lambda row: int(row["place"] or 0)):
         shown = shortened(str(row["value"]), CELL)

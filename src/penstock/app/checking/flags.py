@@ -107,7 +107,6 @@ def drop_repeated(services: Services, model: Model, newest: Quarantine) -> None:
 
 
 def _remove(services: Services, each: Quarantine) -> None:
-    """Remove a quarantine, its rows first."""
     services.folders.drop(each.uri)
     services.writing.journal.forget_quarantine(each.step)
 
@@ -130,10 +129,7 @@ def accept(services: Services, step: str, reason: str) -> AcceptReport:
 
 
 def drop_quarantine(services: Services, step: str) -> AcceptReport:
-    """Remove the rows that one step had kept, or with `all` those of every step.
-
-    Raises `unknown-step`.
-    """
+    """Remove the rows that a step had kept, or those of `all` steps; raises `unknown-step`."""
     kept = services.reading.checks.quarantines()
     chosen = kept if step == "all" else tuple(q for q in kept if step and q.step.startswith(step))
     if step != "all" and len({each.step for each in chosen}) != 1:
@@ -206,7 +202,6 @@ def with_lines(status: ModelStatus, lines: Lines) -> ModelStatus:
 
 
 def _failed_gates(services: Services, view: Model) -> str:
-    """Say which gates of a view failed when somebody other than its own step looked last."""
     records = services.reading.checks.checks_of(view.name, None, len(view.all_checks))
     newest = [each for each in records if (each.run, each.step) == (records[0].run, "")]
     gates = [each.result for each in newest if each.result.failed_gate]
@@ -226,10 +221,7 @@ def _flagged(flags: list[Flag]) -> str:
 
 
 def _unevaluated(services: Services, project: Project) -> Iterator[tuple[str, str]]:
-    """Count the checks of each model that were never looked at, of versions that made partitions.
-
-    The command names partitions where the newest one alone would leave checks out.
-    """
+    """Count the checks that were never looked at, by model, and say the command that does."""
     records, run_timestamp = services.reading.records, services.clock.now()
     models = project.models
     wanted = {name: _definitions(model.all_checks) for name, model in models.items()}
@@ -265,7 +257,6 @@ def _missing(
 
 
 def _range(model: Model, partitions: tuple[int, ...], run_timestamp: dt.datetime) -> str:
-    """Give the flags that name partitions; none where that is the newest due one."""
     there = due(model, run_timestamp) if model.partition else ()
     if model.partition is None or (there and partitions == (there[-1][1],)):
         return ""

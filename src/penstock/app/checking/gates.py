@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from functools import partial
 
-from penstock.app.checking.chosen import SKIPPED, all_skipped, checks_of_step, skipped
+from penstock.app.checking.chosen import SKIPPED, checks_of_step, skipped
 from penstock.app.checking.results import ONE_GROUP, failed_of, refusal, within
 from penstock.app.checking.target import CheckTarget
 from penstock.app.preparing.run_context import Context, Inputs, ViewReport, ViewVersion
@@ -85,7 +85,6 @@ def _take_out(  # the sides of one step
     report: InvariantReport,
     error: CheckFailedError,
 ) -> None:
-    """Write partitions that a gate took out of a step as a step of their own, SKIPPED."""
     keys = write_ranges(intent.grid, failed)
     out = replace(intent, step=services.clock.new_id(), partitions=keys)
     failure = StepFailure.of(error)
@@ -131,7 +130,7 @@ def look_at_views(  # the sides of one step
         where=gate.where,
         hint=f"penstock check --query {view.name} --{gate.phase}",
     )
-    report = all_skipped(checks, NOT_RUN)
+    report = InvariantReport(*(skipped(each, NOT_RUN) for each in (checks.before, checks.after)))
     pinned = replace(intent, inputs=inputs.pins)
     _take_out(services, context.run, pinned, partitions, report, error)
     raise TakenOut(error, partitions, (), report, Ahead(inputs, ()))
@@ -145,7 +144,6 @@ def version_of(services: Services, view: Model, inputs: Inputs) -> ViewVersion:
 
 
 def _report_on(services: Services, context: Context, view: Model, inputs: Inputs) -> ViewReport:
-    """Evaluate the checks of a view in a session of its own, and record what they say."""
     started = time.monotonic()
     checks = checks_of_step(services.project, view, view.fingerprint.version, context.options)
     below = leaves(services.project, view)
@@ -166,10 +164,7 @@ def _report_on(services: Services, context: Context, view: Model, inputs: Inputs
 
 
 def flagged_above(services: Services, step: Step) -> tuple[str, ...]:
-    """Say which flagged rows a step reads, through views too (spec/checks.md §5.6).
-
-    That does not stop it.
-    """
+    """Say which flagged rows a step reads, through views too; that does not stop it."""
     model = services.project.models[step.model]
     read_from = leaves_of(services.project, model.inputs)
     above = {name.name for name in read_from if name.kind is InputKind.MODEL}

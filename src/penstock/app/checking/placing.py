@@ -147,12 +147,10 @@ def whole_group(given: CheckInputs) -> Group:
 
 
 def _partitions(given: CheckInputs) -> tuple[Group, ...]:
-    """Give the partitions as groups, those without rows as well."""
     return tuple(Group(given.grid.key(each), each) for each in numbers(given.partitions))
 
 
 def _with_values(text: str, given: CheckInputs, group: Group) -> str:
-    """Put the parameters of a partition into SQL."""
     values = given.values(_first(given) if group.number is None else group.number)
     return at(with_parameters(text, values), given.run_timestamp)
 
@@ -194,7 +192,6 @@ def _misfit(
 
 
 def _grouped(check: Check, rows: CheckedRows, queries: Sequence[str], given: CheckInputs) -> Placed:
-    """Cut rows into the groups that the check tells apart; `queries` are its own, by group."""
     is_after = check.phase is Phase.AFTER
     if is_after and check.scope is CheckScope.TABLE:
         rows = replace(rows, key="")

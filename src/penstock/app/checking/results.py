@@ -60,7 +60,6 @@ def check_document(result: CheckResult) -> dict[str, Json]:
 
 
 def _fields(said: CheckResult | GroupValue) -> dict[str, Json]:
-    """Give the fields of what was said by name, without secrets."""
     found = {each.name: getattr(said, each.name) for each in fields(said)}
     return found | {"message": mask(said.message), "details": _masked(said.details)}
 
@@ -76,10 +75,7 @@ def _masked(text: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ModelChecked:
-    """What the checks of one model, or of some of its partitions, say of the rows of today.
-
-    `partitions` are ranges of keys as first and last, `version` the Delta version that was read.
-    """
+    """What the checks of a model's ranges of keys say of today's rows, at a Delta `version`."""
 
     model: str
     partitions: tuple[tuple[str, str], ...]
@@ -278,10 +274,7 @@ def result_of(
     seconds: float = 0.0,
     sample: Sample | None = None,
 ) -> CheckResult:
-    """Put the groups of a check together: it fails if one of them does.
-
-    A group `*` that failed stands for every partition of the step.
-    """
+    """Put the groups of a check together; `*` that failed stands for every partition."""
     result = _of_groups(skip(check, ""), values)
     if WHOLE_GROUP in result.partitions:
         keys = tuple(given.grid.key(each) for each in numbers(given.partitions))

@@ -7,15 +7,9 @@ from dataclasses import dataclass, replace
 
 from penstock.app.checking.chosen import SKIPPED, StepChecks, skipped
 from penstock.app.checking.evaluate import evaluate
-from penstock.app.checking.results import ONE_GROUP, CheckedRows, CheckInputs, refused
+from penstock.app.checking.results import ONE_GROUP, CheckedRows, CheckInputs
 from penstock.app.observation.observe import ObservedTables, pin_source
-from penstock.app.preparing.run_context import (
-    Context,
-    Inputs,
-    source_read,
-    table_pin,
-    tombstones_of,
-)
+from penstock.app.preparing import run_context
 from penstock.app.preparing.statements import Values, of_partitions, of_windows
 from penstock.app.services.services import Services
 from penstock.core.check_results import CheckResult, RowsBefore
@@ -44,17 +38,14 @@ AFTER_VIEW = "check_after_target"
 
 @dataclass(frozen=True, slots=True)
 class CheckTarget:
-    """What is checked: a model, some of its partitions, what its step reads and through what.
-
-    `body` is the SQL of a step of partitions, None for a whole table.
-    """
+    """What is checked, and through what; `body` is the SQL of partitions, None for a table."""
 
     services: Services
-    context: Context
+    context: run_context.Context
     session: StepSession
     model: Model
     checks: StepChecks
-    inputs: Inputs
+    inputs: run_context.Inputs
     windows: tuple[InputWindow, ...] = ()
     partitions: Ranges = ONE_GROUP
     body: Body | None = None
@@ -83,7 +74,7 @@ class CheckTarget:
             views[self.this] = BEFORE_VIEW
         query = self.body.query if self.body else self.model.query
         read = tuple(name for name in query.inputs if name.kind is not InputKind.THIS)
-        given = replace(self._given(), inputs=self._input_rows(read, views), views=views)
+        given = replace(self.given(), inputs=self._input_rows(read, views), views=views)
         # Without a word a check looks at the only input.
         only = read[0] if len(read) == 1 else None
         named = [replace(check, input=check.input or only) for check in checks]
@@ -96,10 +87,7 @@ class CheckTarget:
         observed: Row | None,
         step_seq: int,
     ) -> tuple[CheckResult, ...]:
-        """Evaluate what must hold for the rows of the step and for the table after it.
-
-        `table` is what the view `check_after_target` holds.
-        """
+        """Evaluate what must hold after it; `table` is what the view `check_after_target` holds."""
         checks = self.checks.after
         views = self._bound_tables(checks)
         if table is not None:
@@ -108,21 +96,17 @@ class CheckTarget:
         if table is not None and history is not None:
             sql = f"{table.sql} WHERE {quoted(history.columns.is_current)}"
             current = replace(table, sql=sql)
+        given = self.given()
         given = replace(
-            self._given(),
+            given,
             step=step,
             table=table,
             current=current,
             views=views,
             observed=observed,
-            bases=self._bases(step_seq),
+            bases=self._bases(step_seq, with_rows=given.adds),
         )
         return evaluate(self.session, checks, given, sampling=self.sampling)
-
-    def refuse_after(self, reason: str) -> tuple[CheckResult, ...]:
-        """Say of every check after the step why it could not be evaluated."""
-        given = self._given()
-        return tuple(refused(each, given, reason) for each in self.checks.after)
 
     def at_version(self, version: int | None) -> CheckedRows | None:
         """Make the target readable as `check_after_target`; None where it is not there."""
@@ -146,22 +130,23 @@ class CheckTarget:
         columns = self.session.define(AFTER_VIEW, sql)
         return CheckedRows.of_view(AFTER_VIEW, columns)
 
-    def _given(self) -> CheckInputs:
+    def given(self) -> CheckInputs:
+        """Give what checks of any phase are evaluated on."""
         return CheckInputs(
             run_timestamp=self.context.run_timestamp,
             grid=self.model.grid,
             partitions=self.partitions,
             values=self.values,
-            adds=self._adds,
+            adds=self.model.writing in (Writing.ADDED, Writing.MERGED),
         )
 
-    def _bases(self, step_seq: int) -> RowsBefore:
+    def _bases(self, step_seq: int, *, with_rows: bool) -> RowsBefore:
         rules = [c.rule for c in self.checks.after if isinstance(c.rule, RowCountChange)]
         if not rules:
             return RowsBefore()
-        last, reading = max(rule.last or 1 for rule in rules), self.services.reading.checks
-        name, adds = self.model.name, self._adds
-        return reading.rows_before(name, self.partitions, last, step_seq, with_rows=adds)
+        last, name = max(rule.last or 1 for rule in rules), self.model.name
+        rows_before = self.services.reading.checks.rows_before
+        return rows_before(name, self.partitions, last, step_seq, with_rows=with_rows)
 
     def _bind_target(self, view: str, version: int | None) -> Schema | None:
         """Make the target readable at a version, or as it is; None where it is not there."""
@@ -196,7 +181,6 @@ class CheckTarget:
         return views
 
     def _read_now(self, name: InputName) -> Read | None:
-        """Say how a table is read that is no input of the step, at its version of now."""
         services, project = self.services, self.services.project
         if name.kind is InputKind.EXTERNAL:
             return CatalogRead(shown_name(name.name))
@@ -205,27 +189,19 @@ class CheckTarget:
             return None
         try:
             if name.kind is InputKind.MODEL:
-                pin = table_pin(services, name, self.context.records.get(name.name))
+                pin = run_context.table_pin(services, name, self.context.records.get(name.name))
                 uri = project.uri_of(project.table_of(name))
-                return DeltaRead(uri, pin.version, tombstones_of(services, name))
+                return DeltaRead(uri, pin.version, run_context.tombstones_of(services, name))
             view = ObservedTables.empty(services.clock.now())
             pin_of = pin_source(services, project.sources[name.name], view.listings)
-            return source_read(project, name, pin_of, view)
+            return run_context.source_read(project, name, pin_of, view)
         except TableError:
             return None
-
-    @property
-    def _adds(self) -> bool:
-        """Whether a step puts rows to those that stay, so that a quiet one writes none."""
-        return self.model.writing in (Writing.ADDED, Writing.MERGED)
 
     def _input_rows(
         self, read: tuple[InputName, ...], views: Mapping[InputName, str]
     ) -> dict[InputName, CheckedRows]:
-        """Give what typed checks see: of an input its window, or what the groups will read.
-
-        Of a table that they name and the step does not read they see all rows.
-        """
+        """Give what checks see: of an input its window or what groups read, of others all rows."""
         found: dict[InputName, CheckedRows] = {}
         asked = {check.input for check in self.checks.before}
         for name in sorted(name for name in asked if name and name not in read and name in views):
@@ -245,7 +221,6 @@ class CheckTarget:
         return found
 
     def _mapped(self, name: InputName, view: str, columns: Schema) -> CheckedRows:
-        """Give the rows that each partition reads, once for each that reads them."""
         mapping = next(
             (each for each in (self.body.inputs if self.body else ()) if each.input == name),
             InputMapping(name, Everything()),

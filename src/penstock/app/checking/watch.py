@@ -67,10 +67,7 @@ class Observation:
     types: Schema = Schema()
 
     def answers(self, session: QuerySession, seen: Row | None) -> Row | None:
-        """Give what was seen by the names of the aggregates that are wanted.
-
-        None where nothing was seen, or where it cannot be put together: the rows are asked then.
-        """
+        """Give what was seen by the names that are wanted, None where the rows must be asked."""
         if seen is None or self.split is None:
             return seen
         try:
@@ -227,7 +224,6 @@ class Watch:
         return Observation(split.counts, split, types)
 
     def _types(self, aggregates: Mapping[str, str]) -> Schema | None:
-        """Give the types of aggregates, None if Spark refuses one."""
         try:
             return self.target.session.describe(described(aggregates, self.columns))
         except (QueryError, DataError):
@@ -245,7 +241,6 @@ class Watch:
         return None
 
     def _rows(self, decided: DecidedStatement) -> CheckedRows:
-        """Give the rows that are known before the commit: of the feed, the MERGE, or the query."""
         if self.feed is not None:
             return CheckedRows.of_view(ROWS_VIEW, self.columns, _key_of(self.target.model))
         if decided.work.rows is not None:
@@ -254,10 +249,7 @@ class Watch:
         return CheckedRows.of_view(QUERY_VIEW, self.columns)
 
     def _would_be(self, folder: str, decided: DecidedStatement, rows: CheckedRows) -> CheckedRows:
-        """Make the table as it will be readable as `check_after_target`.
-
-        Its rows are put to those that stay; a MERGE is tried on a shallow clone.
-        """
+        """Make the table as it will be readable; a MERGE is tried on a shallow clone."""
         target, session = self.target, self.target.session
         model = target.model
         if not self.stays:
@@ -301,7 +293,6 @@ class Watch:
         return self._whole(outcome)
 
     def _whole(self, outcome: Outcome) -> CheckedRows | None:
-        """Give every row of the target as the step left it."""
         if self.target.model.is_view:
             return self.target.as_table(f"SELECT * FROM {quoted(QUERY_VIEW)}")
         return self.target.at_version(outcome.stands_at)
@@ -314,7 +305,6 @@ class Watch:
         return self.target.session.bind([Relation(self.target.this, view, read)])[view]
 
     def _within(self, ranges: Ranges) -> PartitionTable:
-        """Give some of the partitions that the step replaces."""
         assert self.cut is not None  # noqa: S101  asked where there are any
         grid = self.target.model.grid
         spans = tuple((grid.lower(low), grid.upper(high)) for low, high in ranges)
@@ -324,11 +314,7 @@ class Watch:
 def watched(
     target: CheckTarget, step_inputs: StepInputs, before: tuple[CheckResult, ...]
 ) -> tuple[Watch, Work]:
-    """Give what watches a step that has checks, and the step's work.
-
-    Rows that are looked at pass through a view of their own where the strategy computes them in
-    its commit.
-    """
+    """Give what watches a step that has checks, and its work, with the rows through a view."""
     model = target.model
     build = build_of(target.services, target.context, model, step_inputs)
     creates = step_inputs.facts is None and not model.is_view

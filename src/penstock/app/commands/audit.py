@@ -41,7 +41,14 @@ def audit(services: Services, request: AuditRequest) -> AuditReport:
 
 def _rows(services: Services, project_state: ProjectState, model: Model) -> Iterator[AuditRow]:
     built = _built(services, project_state, model)
-    bodies = _bodies(project_state, model)
+    bodies = {
+        (version.number, body.fingerprint.revision): body
+        for version in model.versions
+        for body in version.bodies
+    }
+    if not bodies:
+        text, path = project_state.project.shown_sql(model), model.where.path
+        bodies[1, 0] = Body(model.query, model.fingerprint, text, path, model.where)
     records = services.reading.records
     for key in sorted({*built, *bodies}):
         made, body = built.get(key, []), bodies.get(key)
@@ -58,18 +65,6 @@ def _rows(services: Services, project_state: ProjectState, model: Model) -> Iter
             first=min(times, default=None),
             last=max(times, default=None),
         )
-
-
-def _bodies(project_state: ProjectState, model: Model) -> dict[_Key, Body]:
-    if model.versions:
-        return {
-            (version.number, body.fingerprint.revision): body
-            for version in model.versions
-            for body in version.bodies
-        }
-    text = project_state.project.shown_sql(model)
-    path = model.where.path
-    return {(1, 0): Body(model.query, model.fingerprint, text, path, model.where)}
 
 
 def _built(

@@ -7,17 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.app.artifacts.write import write_check_artifacts
+from penstock.app.checking import results
 from penstock.app.checking.chosen import StepChecks, skipped
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.flags import close_passed
-from penstock.app.checking.results import (
-    ONE_GROUP,
-    CheckedRows,
-    CheckInputs,
-    CheckReport,
-    ModelChecked,
-    SourceChecked,
-)
 from penstock.app.checking.target import CheckTarget
 from penstock.app.checking.watch import replaced_rows
 from penstock.app.commands.history import SOURCE, check_names
@@ -38,8 +31,7 @@ from penstock.core.model import Body, Model, Source
 from penstock.core.names import InputKind
 from penstock.core.partitions.partition import key_pairs, shown_ranges, write_ranges
 from penstock.core.partitions.ranges import Ranges, count, difference, intersection, merged
-from penstock.core.ports.engine import StepSession
-from penstock.core.steps.inputs import Read, Relation
+from penstock.core.steps.inputs import Relation
 from penstock.core.steps.window import InputWindow
 from penstock.plan.resolve import due, resolve
 from penstock.project.checks.kept import definition_of
@@ -47,10 +39,12 @@ from penstock.project.files.values import did_you_mean, some_of
 from penstock.strategies.checks.literals import age, micros_of
 from penstock.strategies.relations import leaves_of
 
+_SOURCE = "check_source"
+
 
 def check_sources(
     services: Services, request: CheckRequest, run_timestamp: dt.datetime
-) -> tuple[SourceChecked, ...]:
+) -> tuple[results.SourceChecked, ...]:
     """Compare the newest value of each source with what it may be at most, and record it.
 
     Records name a source as selectors do, `source:raw.events`. Raises `unknown-source` for a
@@ -77,23 +71,16 @@ def check_sources(
         pin = pin_source(services, source, view.listings)
         read = source_read(services.project, source.input_name, pin, view)
         with services.engine.session(name, source.where) as session:
-            result = _gravest(session, source, read, run_timestamp)
-        messages.append(SourceChecked(name, result))
+            columns = session.bind([Relation(source.input_name, _SOURCE, read)])[_SOURCE]
+            rows = {source.input_name: results.CheckedRows.of_view(_SOURCE, columns)}
+            given = results.CheckInputs(run_timestamp, inputs=rows)
+            said = evaluate(session, freshness_checks(source), given)
+        result = next((each for each in said if each.failed), said[-1])  # the gravest is first
+        messages.append(results.SourceChecked(name, result))
         if request.record:
             report, journal = InvariantReport((result,)), services.writing.journal
             journal.note_checks(run, f"{SOURCE}{name}", report, (WHOLE_GROUP,), None)
     return tuple(messages)
-
-
-def _gravest(
-    session: StepSession, source: Source, read: Read, run_timestamp: dt.datetime
-) -> CheckResult:
-    """Give the gravest of what fails, or that the source is fresh."""
-    name, view = source.input_name, "check_source"
-    rows = CheckedRows.of_view(view, session.bind([Relation(name, view, read)])[view])
-    given = CheckInputs(run_timestamp, inputs={name: rows})
-    results = evaluate(session, freshness_checks(source), given)
-    return next((each for each in results if each.failed), results[-1])
 
 
 def freshness_checks(source: Source) -> tuple[Check, ...]:
@@ -117,7 +104,7 @@ def freshness_checks(source: Source) -> tuple[Check, ...]:
     return tuple(replace(each, definition=definition_of(each)) for each in checks)
 
 
-def check(services: Services, request: CheckRequest) -> CheckReport:
+def check(services: Services, request: CheckRequest) -> results.CheckReport:
     """Evaluate the checks of the selected models, and settle flags and pending checks by them.
 
     No data is written and no lease is taken. Raises `unknown-check` for a name that no selected
@@ -130,7 +117,7 @@ def check(services: Services, request: CheckRequest) -> CheckReport:
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     if request.sources:
         found = check_sources(services, request, run_timestamp)
-        return _written(services, request, CheckReport((), found, request.strict, notes))
+        return _written(services, request, results.CheckReport((), found, request.strict, notes))
     names = selected_models(services, request.select, request.exclude, run_timestamp)
     project_state = look(services, names, run_timestamp)
     models = [project_state.project.models[name] for name in names]
@@ -145,11 +132,13 @@ def check(services: Services, request: CheckRequest) -> CheckReport:
     )
     checking = _Checking(services, request, project_state, context)
     messages = tuple(each for model in models for each in checking.of_model(model))
-    report = CheckReport(messages, strict=request.strict, notes=notes)
+    report = results.CheckReport(messages, strict=request.strict, notes=notes)
     return _written(services, request, report)
 
 
-def _written(services: Services, request: CheckRequest, report: CheckReport) -> CheckReport:
+def _written(
+    services: Services, request: CheckRequest, report: results.CheckReport
+) -> results.CheckReport:
     if request.record:
         sources = {each.source: each.result for each in report.sources}
         write_check_artifacts(services, report.reports, sources)
@@ -202,16 +191,16 @@ class _Checking:
     project_state: ProjectState
     context: Context
 
-    def of_model(self, model: Model) -> tuple[ModelChecked, ...]:
+    def of_model(self, model: Model) -> tuple[results.ModelChecked, ...]:
         """Evaluate the checks of one model, by the versions of its partitions."""
         return tuple(self._of_part(each) for each in self._parts(model) if not each.checks.is_empty)
 
     def _parts(self, model: Model) -> Iterator[_Part]:
         if model.partition is None:
             known = self.context.records.get(model.name)
-            there = ONE_GROUP if known is not None and known.succeeded_once else ()
+            there = results.ONE_GROUP if known is not None and known.succeeded_once else ()
             checks = self._wanted(model.checks_of(model.fingerprint.version))
-            yield _Part(model, ONE_GROUP, checks, there, known.step_seq if known else 0)
+            yield _Part(model, results.ONE_GROUP, checks, there, known.step_seq if known else 0)
             return
         runs = [run for run in self.services.reading.records.runs(model.name) if run.step_seq]
         built = merged((run.low, run.high) for run in runs)
@@ -232,7 +221,6 @@ class _Checking:
         return StepChecks(before, after)
 
     def _partitions(self, model: Model, built: Ranges) -> Ranges:
-        """Give the partitions that are asked for; without a word the newest due one."""
         request, there = self.request, due(model, self.project_state.run_timestamp)
         if request.partition:
             number = model.grid.parse(request.partition)
@@ -245,7 +233,7 @@ class _Checking:
             model, request.range, self.project_state.run_timestamp, merged((*there, *built))
         )
 
-    def _of_part(self, part: _Part) -> ModelChecked:
+    def _of_part(self, part: _Part) -> results.ModelChecked:
         model, chosen, services, left = part.model, part.checks, self.services, part.there
         missing = difference(part.partitions, left)
         after = () if left else skipped(chosen.after, _never_built(model, missing))
@@ -267,7 +255,8 @@ class _Checking:
             )
             before = target.look_before() if chosen.before else ()
             if chosen.after and left and gone and model.is_view:
-                after = target.refuse_after("what the view reads cannot be read")
+                why, given = "what the view reads cannot be read", target.given()
+                after = tuple(results.refused(each, given, why) for each in chosen.after)
             elif chosen.after and left:
                 version, after = _look_after(replace(target, partitions=left), part.made_by)
         report = InvariantReport(before, after)
@@ -276,7 +265,7 @@ class _Checking:
             journal.note_checks(self.context.run, model.name, report, keys, version)
             close_passed(services, model, report, left)
         pairs, number = key_pairs(model.grid, part.partitions), count(part.partitions)
-        return ModelChecked(model.name, pairs, number, version, report, (*lines, *gone))
+        return results.ModelChecked(model.name, pairs, number, version, report, (*lines, *gone))
 
     def _windows(self, model: Model) -> tuple[InputWindow, ...]:
         """Give the windows of the step that made the newest rows; without one there are none."""

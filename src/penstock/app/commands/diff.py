@@ -76,9 +76,8 @@ def model_diff(
 
 
 def _schema_lines(services: Services, made: Fingerprint, version: Version) -> tuple[str, ...]:
-    if not made.schema or not version.schema.columns:
-        return ()
-    text = services.reading.records.text(made.schema)
+    declared = bool(made.schema and version.schema.columns)
+    text = services.reading.records.text(made.schema) if declared else None
     before = read_schema_text(text) if text else Schema()
     return version_schema_diff(before, version.schema) if before.columns else ()
 

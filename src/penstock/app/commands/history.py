@@ -33,26 +33,17 @@ def check_history(
         return checks.checks_of(model, name, request.limit)
     found = named_model(services, model)
     records = checks.checks_of(found.name, name, request.limit)
-    if name is not None and not records and name not in check_names(found):
-        raise unknown_check(found, name)
+    known = check_names(found)
+    if name is not None and not records and name not in known:
+        there = f"there are: {some_of(known)}" if known else f"{found.name} has no checks"
+        sentence = f"{found.name} has no check called {name!r}"
+        raise UsageError("unknown-check", sentence, hint=did_you_mean(name, known) or there)
     return records
 
 
 def check_names(model: Model) -> frozenset[str]:
     """Give the names of the checks of all its versions."""
-    each = [model.checks, *(version.checks for version in model.versions)]
-    return frozenset(check.name for checks in each for check in checks.all)
-
-
-def unknown_check(model: Model, name: str) -> UsageError:
-    """Say that a model has no check of that name, with the nearest one."""
-    known = check_names(model)
-    there = f"there are: {some_of(known)}" if known else f"{model.name} has no checks"
-    return UsageError(
-        "unknown-check",
-        f"{model.name} has no check called {name!r}",
-        hint=did_you_mean(name, known) or there,
-    )
+    return frozenset(check.name for check in model.all_checks)
 
 
 @in_one_state

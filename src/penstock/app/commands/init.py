@@ -27,12 +27,10 @@ def init(folder: Path, template: str = DEFAULT_TEMPLATE) -> tuple[str, ...]:
         sentence = f"no template is called {template!r}; there are: {known}"
         raise UsageError("unknown-template", sentence, hint=f"--template {DEFAULT_TEMPLATE}")
     if (folder / _PROJECT_FILE).exists():
-        raise UsageError(
-            "project-exists",
-            f"{folder} already holds a project ({_PROJECT_FILE})",
-            hint="choose another folder, or run penstock in this one",
-        )
-    files = dict(sorted(_files(_TEMPLATES / template), key=lambda pair: pair[0]))
+        sentence = f"{folder} already holds a project ({_PROJECT_FILE})"
+        hint = "choose another folder, or run penstock in this one"
+        raise UsageError("project-exists", sentence, hint=hint)
+    files = dict(sorted(_files(_TEMPLATES / template)))
     for name in files:
         if (folder / name).exists():
             sentence = f"{folder / name} is already there and would be overwritten"
@@ -41,7 +39,13 @@ def init(folder: Path, template: str = DEFAULT_TEMPLATE) -> tuple[str, ...]:
     called = re.sub(r"\W+", "_", folder.resolve().name).strip("_") or "project"
     named = _NAME.sub(f"name: {called}", project, count=1)
     for name, text in (*files.items(), (_PROJECT_FILE, named)):
-        _write(folder / name, text)
+        path = folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            sentence, hint = f"{path} cannot be written: {error.strerror}", "choose another folder"
+            raise UsageError("folder-not-writable", sentence, hint=hint) from error
     return tuple(sorted((*files, _PROJECT_FILE)))
 
 
@@ -55,12 +59,3 @@ def _files(source: Path) -> Iterator[tuple[str, str]]:
         if path.is_file() and "__pycache__" not in path.parts:
             name = path.relative_to(source).with_name(_RENAMED.get(path.name, path.name))
             yield name.as_posix(), path.read_text(encoding="utf-8")
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        sentence = f"{path} cannot be written: {error.strerror}"
-        raise UsageError("folder-not-writable", sentence, hint="choose another folder") from error

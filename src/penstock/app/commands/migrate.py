@@ -42,7 +42,7 @@ from penstock.strategies.history.verify import HIGH
 
 COMMAND = "snapshot migrate"
 _STORED = "penstock_stored"
-_MENDED = ("history-settings-changed", "run-time-before-history")
+_MENDED = {"history-settings-changed", "run-time-before-history"}
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -104,17 +104,15 @@ def migrate(
 
 def _refuse(context: Context, model: Model, *, adopt: bool) -> None:
     """Raise what forbids a run of the model, but for what a migration is there to mend."""
-    made = plan(context.project, [model.name], context.records, context.view.now, Options())
-    for blocked in made.blocked:
-        seen = context.view.now.targets.get(model.name)
-        facts = seen.facts if seen is not None else None
-        messages = facts.properties.get(PROPERTY) if facts else None
-        if messages is None:
-            mended = adopt and blocked.error.code == "foreign-table"
-        else:
-            wrong = needs_refresh(differences(model, messages))
-            mended = blocked.error.code in _MENDED and not wrong
-        if not mended:
+    now = context.view.now
+    seen = now.targets.get(model.name)
+    said = seen.facts.properties.get(PROPERTY) if seen is not None and seen.facts else None
+    if said is None:
+        mended = {"foreign-table"} if adopt else set()
+    else:
+        mended = set() if needs_refresh(differences(model, said)) else _MENDED
+    for blocked in plan(context.project, [model.name], context.records, now, Options()).blocked:
+        if blocked.error.code not in mended:
             raise blocked.error
 
 

@@ -75,29 +75,20 @@ def planned_results(services: Services, made: Plan) -> tuple[ModelResult, ...]:
             model, _, _ = stopped[0].partition(" ")  # a step's key begins with it
             status, reason = "skipped", f"upstream {model} failed"
             bad.add(step.key)
-        found.append(
-            replace(
-                ModelResult.of(models[step.model], status, reason),
-                partitions=step.keys,
-                count=step.count,
-                trigger=step.trigger,
-                notes=step.notes,
-            )
-        )
+        result = ModelResult.of(models[step.model], status, reason, step)
+        found.append(replace(result, notes=step.notes))
     return tuple(found)
 
 
 def drifted_of(planned: Planned) -> tuple[ModelStatus, ...]:
     """Give the states of the models that the plan runs on their own account."""
-    own = planned_partitions(planned, cascaded=False)
-    drift_report = detect_drift(planned.project_state)
-    found = []
-    for name in planned.project_state.names:
-        if name in own:
-            status = status_of_models(drift_report, name, own[name])
-            kept = tuple(state for state in status.states if state.drifted)
-            found.append(replace(status, states=kept))
-    return tuple(found)
+    own, drift_report = (
+        planned_partitions(planned, cascaded=False),
+        detect_drift(planned.project_state),
+    )
+    names = (name for name in planned.project_state.names if name in own)
+    found = (status_of_models(drift_report, name, own[name]) for name in names)
+    return tuple(replace(one, states=tuple(s for s in one.states if s.drifted)) for one in found)
 
 
 def planned_partitions(planned: Planned, *, cascaded: bool) -> dict[str, Ranges]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from penstock.app.preparing.run_context import tombstones_of
+from penstock.app.observation.observe import ObservedTables, pin_source
+from penstock.app.preparing.run_context import source_read, tombstones_of
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError, UsageError
-from penstock.core.model import Source
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import QueryResult
 from penstock.core.project import Project
 from penstock.core.query import Query, shown_name
-from penstock.core.steps.inputs import CatalogRead, DeltaRead, FilesRead, Read
+from penstock.core.steps.inputs import CatalogRead, DeltaRead, Read
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.first_pass import parse_user_query
 from penstock.strategies.relations import BoundQuery, bind_query, leaves_of
@@ -40,7 +40,9 @@ def bound_now(services: Services, parsed: Query) -> BoundQuery:
 def _read(services: Services, name: InputName) -> Read:
     project = services.project
     if name.kind is InputKind.SOURCE:
-        return _source(services, project.sources[name.name])
+        view = ObservedTables.empty(services.clock.now())
+        pin = pin_source(services, project.sources[name.name], view.listings)
+        return source_read(project, name, pin, view)
     if name.kind is not InputKind.MODEL:
         if not project.target.catalog:
             raise _unknown(project, name)
@@ -56,23 +58,9 @@ def _read(services: Services, name: InputName) -> Read:
     return DeltaRead(uri, head.version, tombstones_of(services, name))
 
 
-def _source(services: Services, source: Source) -> Read:
-    if not source.path:
-        return CatalogRead(shown_name(str(source.table)))
-    if source.is_delta:
-        head = services.log.head(source.path)
-        if head is None:
-            sentence = f"source {source.table} has no Delta table: {source.path}"
-            raise TableError("source-missing", sentence, where=source.where)
-        return DeltaRead(source.path, head.version)
-    columns = tuple((column.name, column.type) for column in source.columns if column.type)
-    files = services.log.listing(source).files
-    return FilesRead(source.format, source.path, files, source.options, columns)
-
-
 def _unknown(project: Project, name: InputName) -> UsageError:
-    models = {each.name: each.table for each in project.models.values()}
-    models |= {each.name: each.table for each in project.seeds.values()}
-    known = [*models, *map(str, models.values()), *project.sources]
-    hint = did_you_mean(name.name, known) or f"there are: {some_of(map(str, models.values()))}"
+    models = {each.name: str(each.table) for each in project.models.values()}
+    models |= {each.name: str(each.table) for each in project.seeds.values()}
+    known = (*models, *models.values(), *project.sources)
+    hint = did_you_mean(name.name, known) or f"there are: {some_of(models.values())}"
     return UsageError("unknown-table", f"no model, seed or source is called {name}", hint=hint)

@@ -9,6 +9,7 @@ from penstock.app.commands.status import keys_of
 from penstock.app.commands.sync import Ask
 from penstock.app.execution.commit import Committer
 from penstock.app.execution.recover import recover
+from penstock.app.observation.log_reader import LogReader
 from penstock.app.observation.observe import last_writer, others
 from penstock.app.observation.project_state import ProjectState, look
 from penstock.app.planning.make_plan import run_timestamp_of
@@ -78,6 +79,11 @@ def rollback(
     with services.reading.one_state():
         project_state = look(services, (model.name,), run_timestamp)
         back = _way_back(services, project_state, request)
+    models = services.project.models
+    readers = children({name: parents_of(services.project, m) for name, m in models.items()})
+    lines = ["the restored partitions count as drifted until the code is reverted"]
+    if below := ", ".join(readers[model.name]):
+        lines.append(f"downstream becomes upstream_changed: {below}")
     report = RollbackReport(
         model=model.name,
         step=back.step.intent.step,
@@ -86,10 +92,7 @@ def rollback(
         count=count(back.partitions),
         deleted=back.deleted,
         dry_run=request.dry_run,
-        lines=(
-            "the restored partitions count as drifted until the code is reverted",
-            *_below(services, model),
-        ),
+        lines=tuple(lines),
     )
     if request.dry_run:
         return report
@@ -105,29 +108,22 @@ def rollback(
 def _way_back(services: Services, project_state: ProjectState, request: RollbackRequest) -> _Back:
     model = project_state.project.models[named_model(services, request.model).name]
     steps = services.reading.records.steps_of(model.name)
-    step = _step_of(model, steps, request.to)
-    outcome = step.outcome
-    if outcome is None or outcome.version is None:
-        raise _unknown(model, request.to, "it made no commit")
-    version = outcome.version - 1
+    step, committed = _step_of(model, steps, request.to)
+    version = committed - 1
     earlier = [one for one in steps if one.intent.step_seq < step.intent.step_seq]
     is_first = all(one.outcome is None or one.outcome.version is None for one in earlier)
     if step.intent.kind is StepKind.CREATE or version < 0 or is_first:
-        raise TableError(
-            "rollback-nothing-before",
-            f"step {step.intent.step} made the table {model.table}; nothing was there before it",
-            where=model.where,
-            hint="name a later step; penstock history --verbose shows them",
-        )
-    _check_foreign(model, project_state, version, request)
+        name = step.intent.step
+        sentence = f"step {name} made the table {model.table}; nothing was there before it"
+        hint = "name a later step; penstock history --verbose shows them"
+        raise TableError("rollback-nothing-before", sentence, where=model.where, hint=hint)
+    reader = project_state.detection.log_reader
+    _check_foreign(model, reader, version, included=request.include_foreign)
     missing = services.places.missing_files(project_state.project.uri_of(model.table), version)
     if missing:
-        raise TableError(
-            "rollback-vacuumed",
-            f"{missing:,} files of version {version} of {model.table} are gone",
-            where=model.where,
-            hint="VACUUM removed them; that version cannot come back",
-        )
+        sentence = f"{missing:,} files of version {version} of {model.table} are gone"
+        hint = "VACUUM removed them; that version cannot come back"
+        raise TableError("rollback-vacuumed", sentence, where=model.where, hint=hint)
     later = [one for one in steps if one.intent.step_seq >= step.intent.step_seq]
     reached = merged(piece for one in later if _built(one) for piece in one.intent.ords)
     kept = merged(piece for one in earlier if _built(one) for piece in one.intent.ords)
@@ -139,49 +135,35 @@ def _built(step: StepRecord) -> bool:
     return step.outcome is not None and step.intent.kind in _MADE
 
 
-def _step_of(model: Model, steps: Sequence[StepRecord], given: str) -> StepRecord:
+def _step_of(model: Model, steps: Sequence[StepRecord], given: str) -> tuple[StepRecord, int]:
+    """Give the step that is meant, and the version that it committed."""
     found = [one for one in steps if one.intent.step.startswith(given)] if given else []
-    if len(found) != 1:
-        why = f"{len(found)} steps begin so" if found else "it has no such step"
-        raise _unknown(model, given, why)
-    return found[0]
+    outcome = found[0].outcome if len(found) == 1 else None
+    if outcome is not None and outcome.version is not None:
+        return found[0], outcome.version
+    why = "it made no commit" if found else "it has no such step"
+    why = f"{len(found)} steps begin so" if len(found) > 1 else why
+    sentence = f"{given!r} names no step of {model.name} to go back before: {why}"
+    hint = f"penstock history {model.name} --verbose shows the steps"
+    raise UsageError("rollback-unknown-step", sentence, hint=hint)
 
 
-def _unknown(model: Model, given: str, why: str) -> UsageError:
-    return UsageError(
-        "rollback-unknown-step",
-        f"{given!r} names no step of {model.name} to go back before: {why}",
-        hint=f"penstock history {model.name} --verbose shows the steps",
-    )
-
-
-def _check_foreign(
-    model: Model, project_state: ProjectState, version: int, request: RollbackRequest
-) -> None:
-    uri, log_reader = project_state.project.uri_of(model.table), project_state.detection.log_reader
+def _check_foreign(model: Model, log_reader: LogReader, version: int, *, included: bool) -> None:
     services = log_reader.services
+    uri = services.project.uri_of(model.table)
     commits = services.places.touched(uri, version, {}, partial=True)
     foreign = [commit for commit in commits if log_reader.foreign(commit)]
     if any(commit.step for commit in foreign):
         owner = others(services, last_writer(services.log.commits(uri, version, partial=True)))
         if owner is not None:
-            raise table_of_another_store(model, owner, project_state.project.name)
-    if foreign and not request.include_foreign:
-        first = foreign[0]
-        raise TableError(
-            "rollback-foreign-commits",
+            raise table_of_another_store(model, owner, services.project.name)
+    if foreign and not included:
+        sentence = (
             f"{len(foreign)} commits of others since would be lost, the first one is version "
-            f"{first.version} {first.operation}",
-            where=model.where,
-            hint="--include-foreign takes them back too",
+            f"{foreign[0].version} {foreign[0].operation}"
         )
-
-
-def _below(services: Services, model: Model) -> tuple[str, ...]:
-    models = services.project.models
-    below = children({name: parents_of(services.project, each) for name, each in models.items()})
-    names = ", ".join(below.get(model.name, ()))
-    return (f"downstream becomes upstream_changed: {names}",) if names else ()
+        hint = "--include-foreign takes them back too"
+        raise TableError("rollback-foreign-commits", sentence, where=model.where, hint=hint)
 
 
 def _restore(
@@ -197,20 +179,18 @@ def _restore(
         wait_seconds=request.wait,
         triggered_by="rollback",
     )
-    run = services.run_record(run_id, "rollback", project_state.run_timestamp, request.arguments)
+    run = services.run_record(run_id, "rollback", context.run_timestamp, request.arguments)
     with on_record(services, run) as succeeded:
-        committed = on_worker(services, lambda: _commit(services, context, project_state, back))
+        committed = on_worker(services, lambda: _commit(services, context, back))
         succeeded()
     return committed
 
 
-def _commit(
-    services: Services, context: Context, project_state: ProjectState, back: _Back
-) -> int | None:
+def _commit(services: Services, context: Context, back: _Back) -> int | None:
     model = back.model
-    uri = project_state.project.uri_of(model.table)
+    uri = context.project.uri_of(model.table)
     head = services.log.head(uri)
-    record = project_state.records.get(model.name)
+    record = context.records.get(model.name)
     made = record.fingerprint if record and record.fingerprint else Fingerprint("", "")
     intent = Intent(
         step=services.clock.new_id(),
@@ -221,8 +201,8 @@ def _commit(
         kind=StepKind.ROLLBACK,
         strategy=model.strategy_name,
         reason=f"rollback to before {back.step.intent.step}",
-        triggered_by="rollback",
-        run_timestamp=project_state.run_timestamp,
+        triggered_by=context.triggered_by,
+        run_timestamp=context.run_timestamp,
         fingerprint=made,
         partitions=write_ranges(model.grid, back.partitions),
         grid=model.grid,

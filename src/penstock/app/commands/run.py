@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,6 +36,7 @@ from penstock.app.planning.make_plan import (
     still_needed,
 )
 from penstock.app.planning.selection import divided
+from penstock.app.preparing.run_context import Context
 from penstock.app.reports import (
     Listener,
     ModelResult,
@@ -114,35 +115,33 @@ def _unchanged(services: Services, planned: Planned) -> tuple[ModelResult, ...]:
     return tuple(found)
 
 
+@dataclass(slots=True)
 class Runner:
     """One run of a plan that has steps."""
 
-    def __init__(
-        self,
-        services: Services,
-        request: AnyRun | AnySync,
-        listener: Listener,
-        planned: Planned,
-        report: RunReport,
-    ) -> None:
-        self._services = services
-        self._request = request
-        self._tell = listener
-        self._planned = planned
-        self._report = report
-        self._steps = {step.key: step for step in planned.plan.steps}
-        self._context = context_of(services, planned, request, report)
-        self._interrupted = False
-        self._holds = False
-        self._spark_died = False
+    services: Services
+    request: AnyRun | AnySync
+    tell: Listener
+    planned: Planned
+    report: RunReport
+    _interrupted: bool = False
+    _holds: bool = False
+    _spark_died: bool = False
+    _results: list[ModelResult] = field(default_factory=list)
+    _steps: dict[str, Step] = field(init=False)
+    _context: Context = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Prepare what the steps share."""
+        self._steps = {step.key: step for step in self.planned.plan.steps}
+        self._context = context_of(self.services, self.planned, self.request, self.report)
 
     def run(self) -> RunReport:
         """Execute the plan; what a step raises is in the report."""
-        services, request, report = self._services, self._request, self._report
+        services, request, report = self.services, self.request, self.report
         if self._steps:
             services.engine.require()
-        self._planned.project_state.detection.log_reader.keep()
-        results: list[ModelResult] = []
+        self.planned.project_state.detection.log_reader.keep()
         status = Status.FAILED
         record = services.run_record(
             report.run_id, report.command, report.run_timestamp, request.arguments
@@ -150,23 +149,23 @@ class Runner:
         services.writing.journal.start_run(record)
         beat = services.project.lease.heartbeat.total_seconds()
         try:
-            models = dict.fromkeys(step.model for step in self._planned.plan.steps)
+            models = dict.fromkeys(step.model for step in self.planned.plan.steps)
             sharing = services.engine.sharing(frame_readers(services.project, models))
             with beating(services.writing.leases, report.run_id, beat), sharing:
-                self._tell(RunStarted(report.run_id, self._planned.plan))
-                self._collect(results)
-            if all(result.ok for result in results):
+                self.tell(RunStarted(report.run_id, self.planned.plan))
+                self._collect()
+            if all(result.ok for result in self._results):
                 status = Status.SUCCESS
         except KeyboardInterrupt:
             self._interrupted = True
         finally:
             notes = self._end_run(status)
-        note_written(services, (step.model for step in self._planned.plan.steps))
+        note_written(services, (step.model for step in self.planned.plan.steps))
         # what Spark's JVM said of itself, if this command started it
         of_log = warnings_of(Path(services.written_log)) if services.written_log else ()
         report = replace(
             report,
-            results=self._in_order(results),
+            results=self._in_order(),
             notes=(*report.notes, *notes, *of_log),
             interrupted=self._interrupted,
             log_path=services.written_log,
@@ -181,49 +180,47 @@ class Runner:
     def _end_run(self, status: Status) -> tuple[str, ...]:
         """Write how the run ended; a store that is gone by now must not hide what the steps did."""
         try:
-            self._services.writing.journal.end_run(self._report.run_id, status, holds=self._holds)
+            self.services.writing.journal.end_run(self.report.run_id, status, holds=self._holds)
         except StateError as error:
             return (error.render(),)
         return ()
 
-    def _collect(self, results: list[ModelResult]) -> None:
-        plan, settled = self._planned.plan, self._planned.settled
-        models = self._services.project.models
+    def _collect(self) -> None:
+        plan, settled = self.planned.plan, self.planned.settled
+        models = self.services.project.models
         for blocked in plan.blocked:
             result = ModelResult.of(models[blocked.model], "failed", blocked.error.code)
-            self._end(results, replace(result, error=blocked.error))
+            self._end(replace(result, error=blocked.error))
         nodes = []
         for s in plan.steps:  # what it reads may have failed before it without being in the plan
-            above = parents_of(self._services.project, models[s.model])
+            above = parents_of(self.services.project, models[s.model])
             unsettled = (name for name in above if name in settled.failed)
             nodes.append(Node(s.key, (*s.upstream, *unsettled), not s.grid.is_whole, s.later_than))
-        for result in settled.results:
-            self._end(results, result)
+        self._end(*settled.results)
         bad = {blocked.model for blocked in plan.blocked}
         self._context.failed.update(dict.fromkeys(bad, EVERYTHING))
         self._context.failed.update(settled.failed)
         bad |= set(settled.failed)
         work = StepActions(self._do, self._skip, lambda results: not all(r.ok for r in results))
-        threads = self._request.threads or self._services.project.threads
+        threads = self.request.threads or self.services.project.threads
         schedule = Schedule(nodes, work, threads, bad)
         try:
-            for found in schedule.results(fail_fast=self._request.fail_fast):
-                for result in found:
-                    self._end(results, result)
+            for found in schedule.results(fail_fast=self.request.fail_fast):
+                self._end(*found)
         except BaseException as error:  # a bug too: no step may go on behind a run that ended
             if isinstance(error, KeyboardInterrupt):
                 self._interrupted = True
-                self._services.engine.cancel()
+                self.services.engine.cancel()
             self._holds = True  # until the last statement has ended
             for found in schedule.stop():
-                for result in found:
-                    self._end(results, result)
+                self._end(*found)
             self._holds = False
             raise
 
-    def _end(self, results: list[ModelResult], result: ModelResult) -> None:
-        results.append(result)
-        self._tell(StepEnded(result))
+    def _end(self, *results: ModelResult) -> None:
+        for result in results:
+            self._results.append(result)
+            self.tell(StepEnded(result))
 
     def _do(self, key: str) -> tuple[ModelResult, ...]:
         if self._spark_died:  # a new JVM could not know whether the old one's statement still runs
@@ -232,7 +229,7 @@ class Runner:
         if step.grid.is_whole:  # it has no part that could be left out
             return self._step(step)
         try:
-            share = share_of(self._services, self._context, step)
+            share = share_of(self.services, self._context, step)
         except TableError as error:  # the log of what it reads, which was readable a moment ago
             self._context.fail(step)
             return (replace(self._of_step(step, "failed", error.code), error=error),)
@@ -244,8 +241,8 @@ class Runner:
 
     def _step(self, step: Step, held: Ahead | None = None) -> tuple[ModelResult, ...]:
         """Do a step; of what a gate ahead of it takes out of it, do what is left."""
-        started, clock = self._services.clock.now(), time.monotonic()
-        self._tell(StepStarted(step.model, str(step.reason)))
+        started, clock = self.services.clock.now(), time.monotonic()
+        self.tell(StepStarted(step.model, str(step.reason)))
         result = self._of_step(step, "success", str(step.reason))
         out: TakenOut | None = None
         try:
@@ -260,10 +257,10 @@ class Runner:
             result = replace(result, status="failed", error=error)
             self._context.fail(step)
         took = round(time.monotonic() - clock, 3)
-        notes = (*step.notes, *flagged_above(self._services, step), *result.notes)
+        notes = (*step.notes, *flagged_above(self.services, step), *result.notes)
         own = replace(result, started=started, duration=took, notes=notes)
         views = self._context.views.reports_of(step.key)
-        found = (*(of_view(self._services.project, each) for each in views), own)
+        found = (*(of_view(self.services.project, each) for each in views), own)
         if out is None:
             return found
         for each in what_is_left(step, out.left):
@@ -271,8 +268,7 @@ class Runner:
         return found
 
     def _of_step(self, step: Step, status: str, reason: str) -> ModelResult:
-        result = ModelResult.of(self._services.project.models[step.model], status, reason)
-        return replace(result, partitions=step.keys, count=step.count, trigger=step.trigger)
+        return ModelResult.of(self.services.project.models[step.model], status, reason, step)
 
     def _attempt(self, step: Step, result: ModelResult, held: Ahead | None) -> ModelResult:
         """Do a step; plan it anew, and look ahead anew, when another of its target came between."""
@@ -282,36 +278,34 @@ class Runner:
                 return replace(result, status="unchanged", reason="another run built it")
             needed: Step | None = now
             if now.reason.pending and now.grid.is_whole:
-                needed = still_needed(self._services, self._context, now, self._request.options)
+                needed = still_needed(self.services, self._context, now, self.request.options)
             if needed is None:
                 return replace(result, status="unchanged", reason="its upstream made no change")
             try:
-                return self._done(
-                    step, result, execute(self._services, self._context, needed, held)
-                )
+                return self._done(step, result, execute(self.services, self._context, needed, held))
             except (PlanOutdatedError, ConcurrentWriterError) as error:
                 if pause is None:
                     raise gave_up(error) from None
                 if isinstance(error, ConcurrentWriterError):
                     time.sleep(pause)
-                now, held = replan(self._services, self._context, now, self._request.options), None
+                now, held = replan(self.services, self._context, now, self.request.options), None
         return result
 
     def _done(self, step: Step, result: ModelResult, ended: Ended) -> ModelResult:
         intent, outcome = ended.intent, ended.outcome
         before = self._context.records.get(intent.model)
         if ended.undone is not None:
-            self._context.records.update(self._services.reading.records.models())
+            self._context.records.update(self.services.reading.records.models())
         elif not ended.held_back:
             self._context.records[intent.model] = ended.record_after(
-                before, self._services.clock.now()
+                before, self.services.clock.now()
             )
         made = outcome.version is not None or (not intent.uri and not ended.held_back)
         if made:
             self._context.change(intent)
         if ended.checked is not None and ended.checked.quarantine is not None:
-            model = self._services.project.models[intent.model]
-            drop_repeated(self._services, model, ended.checked.quarantine)
+            model = self.services.project.models[intent.model]
+            drop_repeated(self.services, model, ended.checked.quarantine)
         failed = failed_by(ended)
         if failed:
             self._context.fail(replace(step, partitions=failed))
@@ -339,18 +333,18 @@ class Runner:
         reason = f"upstream {because.partition(' ')[0]} failed" if because else stopped
         return (self._of_step(step, "skipped", reason),)
 
-    def _in_order(self, results: Sequence[ModelResult]) -> tuple[ModelResult, ...]:
+    def _in_order(self) -> tuple[ModelResult, ...]:
         """Give models in the order of the plan, and the steps of each in that of its partitions.
 
         Views that only their readers have looked at come first.
         """
-        settled = (result.name for result in self._planned.settled.results)
-        planned = (step.model for step in self._planned.plan.steps)
-        known = dict.fromkeys((*self._planned.names, *planned, *settled))
-        order = dict.fromkeys((*(r.name for r in results if r.name not in known), *known))
+        settled = (result.name for result in self.planned.settled.results)
+        planned = (step.model for step in self.planned.plan.steps)
+        known = dict.fromkeys((*self.planned.names, *planned, *settled))
         by_name: dict[str, list[ModelResult]] = {}
-        reported = {result.name for result in results}
-        current = _unchanged(self._services, self._planned)
-        for result in (*results, *(each for each in current if each.name not in reported)):
+        for result in self._results:
             by_name.setdefault(result.name, []).append(result)
+        order = dict.fromkeys((*(name for name in by_name if name not in known), *known))
+        for result in _unchanged(self.services, self.planned):
+            by_name.setdefault(result.name, [result])
         return tuple(result for name in order for result in by_name.get(name, ()))

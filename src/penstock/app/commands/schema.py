@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.project.first_pass import json_schemas
-
 
 def schemas() -> Mapping[str, str]:
     """Give each schema as text by its file name."""
+    from penstock.project.editor_schemas import json_schemas  # imports pydantic
+
     return json_schemas()
 
 

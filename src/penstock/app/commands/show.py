@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.app.observation.project_state import look
@@ -14,7 +14,7 @@ from penstock.core.checks import Check
 from penstock.core.errors import UsageError
 from penstock.core.facts import TableFacts
 from penstock.core.model import Body, ColumnDoc, Fingerprint, Model
-from penstock.core.names import InputKind, InputName, TableName
+from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import Grain
 from penstock.core.records import Execution, ModelRecord
 from penstock.plan.resolve import due, resolve
@@ -23,55 +23,33 @@ from penstock.plan.values import Reason
 _EXECUTIONS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class ModelInfo:
-    """One model in a line; `path` is its file, seen from the project's folder."""
-
-    name: str
-    table: TableName
-    kind: str
-    strategy: str
-    tags: tuple[str, ...] = ()
-    path: str = ""
-    description: str = ""
-
-
-def list_models(services: Services, request: ModelsRequest) -> tuple[ModelInfo, ...]:
+def list_models(services: Services, request: ModelsRequest) -> tuple[Model, ...]:
     """Give the selected models in topological order."""
     names = selected_models(services, request.select, request.exclude, services.clock.now())
-    return tuple(_info(services.project.models[name]) for name in names)
-
-
-@dataclass(frozen=True, slots=True)
-class CheckInfo:
-    """A check as the project says it; `version` is that of the model, 0 where it has none."""
-
-    version: int
-    check: Check
+    return tuple(services.project.models[name] for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelDetail:
     """One model in full. `record` is None before its first run, `version` without a table.
 
-    `versions` are its dated generations in a line each, with what their authors say of them; `sql`
-    is that of the day that was asked for.
+    `columns` are those of its table, if there is one. `versions` are its dated generations in a
+    line each, with what their authors say of them; `sql` is that of the day that was asked for.
+    `checks` stand beside the version that they are of, 0 where the model has none.
     """
 
-    info: ModelInfo
-    place: str
+    model: Model
     uri: str
-    config: Mapping[str, str]
     columns: tuple[ColumnDoc, ...]
     inputs: tuple[InputName, ...]
     sql: str
     fingerprint: Fingerprint
     drift: Reason
-    version: int | None = None
-    record: ModelRecord | None = None
-    executions: tuple[Execution, ...] = ()
-    versions: tuple[str, ...] = ()
-    checks: tuple[CheckInfo, ...] = ()
+    version: int | None
+    record: ModelRecord | None
+    executions: tuple[Execution, ...]
+    versions: tuple[str, ...]
+    checks: tuple[tuple[int, Check], ...]
 
 
 @in_one_state
@@ -92,10 +70,8 @@ def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
     facts = services.log.facts(uri) if uri else None
     sets = [(each.number, each.checks) for each in model.versions] or [(0, model.checks)]
     return ModelDetail(
-        info=_info(model),
-        place=str(model.where),
+        model=model,
         uri=uri,
-        config=model.config,
         columns=_columns(model, facts),
         inputs=tuple(i for i in model.inputs if i.kind is not InputKind.THIS),
         sql=body.text if body else services.project.shown_sql(model),
@@ -105,7 +81,7 @@ def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
         record=project_state.records.get(model.name),
         executions=services.reading.records.history(model.name, _EXECUTIONS),
         versions=tuple(_versions(model)),
-        checks=tuple(CheckInfo(version, each) for version, checks in sets for each in checks.all),
+        checks=tuple((version, each) for version, checks in sets for each in checks.all),
     )
 
 
@@ -120,11 +96,9 @@ def _body(model: Model, run_timestamp: dt.datetime, date: dt.date | None) -> Bod
         within = (model.grid.holding(date, date),)
     segments = resolve(model, run_date, within)
     if date is not None and not segments:
-        raise UsageError(
-            "no-version-for-partition",
-            f"no version of {model.name} is for {date}",
-            hint="give a version an earlier effective_from",
-        )
+        hint = "give a version an earlier effective_from"
+        sentence = f"no version of {model.name} is for {date}"
+        raise UsageError("no-version-for-partition", sentence, hint=hint)
     return segments[-1].body if segments else model.versions[-1].body
 
 
@@ -137,18 +111,6 @@ def _versions(model: Model) -> Iterator[str]:
             source = body.source if body.source.endswith(".sql") else "inline"
             messages = f": {said}" if said else ""
             yield f"{body.fingerprint.label}{since}{back} ({source}){messages}"
-
-
-def _info(model: Model) -> ModelInfo:
-    return ModelInfo(
-        name=model.name,
-        table=model.table,
-        kind="sql",
-        strategy=model.strategy_name,
-        tags=model.tags,
-        path=model.where.path,
-        description=model.description,
-    )
 
 
 def _columns(model: Model, facts: TableFacts | None) -> tuple[ColumnDoc, ...]:

@@ -23,15 +23,10 @@ from penstock.plan.values import State
 from penstock.plan.verdict import Piece, Verdict
 from penstock.project.files.values import did_you_mean
 
-_SHOWN_STATES = tuple(state for state in State if state is not State.CURRENT)
-
 
 @in_one_state
 def status(services: Services, request: StatusRequest) -> StatusReport:
-    """Compare records, code, inputs and facts; start no JVM and write nothing.
-
-    With `states` only partitions in one of them are reported.
-    """
+    """Compare records, code, inputs and facts; start no JVM and write nothing."""
     wanted = states_named(request.states)
     run_timestamp = request.run_timestamp or services.clock.now()
     names = selected_models(services, request.select, request.exclude, run_timestamp)
@@ -64,14 +59,12 @@ def _lines(services: Services, project_state: ProjectState, names: tuple[str, ..
 def states_named(texts: Sequence[str]) -> frozenset[State]:
     """Read the states that `--state` names; raises `bad-value` with the nearest one."""
     known = {str(state) for state in State}
+    shown = (state for state in State if state is not State.CURRENT)
     found = set()
     for text in (part.strip() for each in texts for part in each.split(",")):
         if text not in known:
-            raise UsageError(
-                "bad-value",
-                f"--state: {text!r} is no state",
-                hint=did_you_mean(text, known) or f"states: {', '.join(_SHOWN_STATES)}",
-            )
+            hint = did_you_mean(text, known) or f"states: {', '.join(shown)}"
+            raise UsageError("bad-value", f"--state: {text!r} is no state", hint=hint)
         found.add(State(text))
     return frozenset(found)
 

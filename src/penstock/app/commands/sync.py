@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
@@ -168,14 +169,12 @@ def _names(services: Services, request: AnySync, run_timestamp: dt.datetime) -> 
         return selected_models(services, request.select, request.exclude, run_timestamp)
     model = named_model(services, request.model)
     if model.strategy.window is not None or model.keeps_history:
-        raise UsageError(
-            "not-supported-yet",
-            f"backfill re-makes partitions; {model.name} is built as {model.strategy_name}",
-            hint=f"penstock {model.strategy.command} --select {model.name} --full-refresh"
-            if not model.keeps_history
-            else f"penstock {model.strategy.command} --select {model.name} brings it up to date; "
-            "--full-refresh would drop its versions",
-        )
+        sentence = f"backfill re-makes partitions; {model.name} is built as {model.strategy_name}"
+        command = f"penstock {model.strategy.command} --select {model.name}"
+        hint = f"{command} --full-refresh"
+        if model.keeps_history:
+            hint = f"{command} brings it up to date; --full-refresh would drop its versions"
+        raise UsageError("not-supported-yet", sentence, hint=hint)
     return (model.name,)
 
 
@@ -227,10 +226,10 @@ def _cascade(
 
 
 def _preview(services: Services, request: AnySync, planned: Planned) -> SyncPreview:
-    counts: dict[str, int] = {}
+    counts = Counter[str]()
     for step in planned.plan.steps:
         if step.trigger == "cascade":
-            counts[step.model] = counts.get(step.model, 0) + step.count
+            counts[step.model] += step.count
     steps = {step.model for step in planned.plan.steps}
     return SyncPreview(
         drifted=drifted_of(planned),

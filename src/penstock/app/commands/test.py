@@ -22,13 +22,7 @@ from penstock.app.unit_testing.loading import Variants, load_tests
 from penstock.app.unit_testing.preparing import Preparing
 from penstock.app.unit_testing.verdict import ExpectationCheck, TestOutcome, judge_error
 from penstock.app.unit_testing.world import TestClock, is_seed, wanted_inputs, world_of
-from penstock.core.errors import (
-    InterruptedRunError,
-    PenstockError,
-    ProjectError,
-    SelectorError,
-    SparkDiedError,
-)
+from penstock.core import errors
 from penstock.core.names import InputName
 from penstock.core.project import Project
 from penstock.project.files.values import did_you_mean, some_of
@@ -42,16 +36,15 @@ Listener = Callable[[UnitResult], None]
 def chosen(
     project: Project, tests: Sequence[UnitTest], request: UnitTestRequest
 ) -> tuple[UnitTest, ...]:
-    """Give the tests of the selected models, or with the tags that are selected, by these names.
-
-    Raises `SelectorError` for a selector, or a name, that matches nothing.
-    """
+    """Give the tests that are selected by model, tag and name; `SelectorError` if that is none."""
     found = [test for test in tests if not request.tests or _is_named(test, request.tests)]
     for name in request.tests:
         if not any(_is_named(test, (name,)) for test in tests):
             known = [test.name for test in tests]
             hint = did_you_mean(name, known) or f"there are: {some_of(known) or 'none'}"
-            raise SelectorError("nothing-selected", f"no unit test is called {name!r}", hint=hint)
+            raise errors.SelectorError(
+                "nothing-selected", f"no unit test is called {name!r}", hint=hint
+            )
     if not request.select and not (request.exclude and tests):
         return tuple(found)
     return _selected(project, found, request)
@@ -60,11 +53,8 @@ def chosen(
 def _selected(
     project: Project, tests: Sequence[UnitTest], request: UnitTestRequest
 ) -> tuple[UnitTest, ...]:
-    """Ask for each model with the tags of its tests: selectors know models.
-
-    A model that is none has the tags of all tests, so that a tag of another test is no mistake.
-    """
-    refusal: SelectorError | None = None
+    """Ask for each model with the tags of its tests; one that is none has the tags of all."""
+    refusal: errors.SelectorError | None = None
     answers: dict[tuple[str, tuple[str, ...]], bool] = {}
     every = tuple(dict.fromkeys(tag for test in tests for tag in test.tags))
     for name, tags in dict.fromkeys((test.model, test.tags) for test in tests):
@@ -75,7 +65,7 @@ def _selected(
         known = replace(project, models=models)
         try:
             answers[name, tags] = name in select(known, request.select, request.exclude, Known())
-        except SelectorError as error:
+        except errors.SelectorError as error:
             refusal = error
     found = tuple(test for test in tests if answers.get((test.model, test.tags)))
     if found:
@@ -83,7 +73,7 @@ def _selected(
     if refusal is not None and not answers:
         raise refusal
     asked = " ".join((*request.select, *(f"--exclude {each}" for each in request.exclude)))
-    raise SelectorError(
+    raise errors.SelectorError(
         "nothing-selected",
         f"{asked!r} selects no unit test",
         hint=f"tests are of: {some_of({test.model for test in tests}) or 'no model'}",
@@ -135,13 +125,13 @@ def _differences(preparing: Preparing, test: UnitTest, each: UnitRun) -> Iterato
                 yield from ExpectationCheck(session, each.expect, outcome, test.key).differences()
             elif outcome.error is not None:
                 yield _message(outcome.error)
-    except SparkDiedError:
+    except errors.SparkDiedError:
         raise  # no other test can be run
-    except PenstockError as error:
+    except errors.PenstockError as error:
         yield _message(error)
 
 
-def _message(error: PenstockError) -> str:
+def _message(error: errors.PenstockError) -> str:
     where = f"{error.where}: " if error.where else ""
     return f"{where}{error.code}: {error.sentence}"
 
@@ -161,10 +151,10 @@ def _run(services: Services, test: UnitTest, each: UnitRun) -> TestOutcome:
         request = replace(request, from_=each.first, to=each.last)
     try:
         report = run_models(services, request)
-    except PenstockError as error:
+    except errors.PenstockError as error:
         return TestOutcome(services, model, before, refused=error)
     if report.interrupted:
-        raise InterruptedRunError("interrupted", "the tests were interrupted")
+        raise errors.InterruptedRunError("interrupted", "the tests were interrupted")
     results = tuple(result for result in report.results if result.name == model.name)
     return TestOutcome(services, model, before, results)
 
@@ -180,7 +170,7 @@ def run_tests(
     variants = Variants(services.project)
     loaded = load_tests(variants)
     if any(finding.is_error for finding in loaded.findings):
-        raise ProjectError(loaded.findings)
+        raise errors.ProjectError(loaded.findings)
     tests = chosen(services.project, loaded.tests, request)
     if not tests:
         return UnitTestReport()
@@ -212,7 +202,6 @@ def _results(  # the sides of one command
     request: UnitTestRequest,
     listener: Listener,
 ) -> list[UnitResult]:
-    """Run tests on threads and give their results in the order of the tests."""
     stopped = threading.Event()
 
     def one(number: int, test: UnitTest) -> UnitResult:

@@ -90,11 +90,9 @@ def history_model(services: Services, name: str) -> Model:
     """Give the model of that name; raise `not-a-history-model` for one that keeps no versions."""
     model = named_model(services, name)
     if model.history is None:
-        raise UsageError(
-            "not-a-history-model",
-            f"{model.name!r} is a {model.strategy_name} model and keeps no versions",
-            hint="name a snapshot; penstock list shows the strategies",
-        )
+        sentence = f"{model.name!r} is a {model.strategy_name} model and keeps no versions"
+        hint = "name a snapshot; penstock list shows the strategies"
+        raise UsageError("not-a-history-model", sentence, hint=hint)
     return model
 
 
@@ -103,12 +101,9 @@ def facts_of(services: Services, model: Model) -> TableFacts:
     uri = services.project.uri_of(model.table)
     facts = services.log.facts(uri)
     if facts is None:
-        raise TableError(
-            "not-built-yet",
-            f"{model.name} has no table at {uri}",
-            where=model.where,
-            hint=f"penstock snapshot run --select {model.name}",
-        )
+        sentence = f"{model.name} has no table at {uri}"
+        hint = f"penstock snapshot run --select {model.name}"
+        raise TableError("not-built-yet", sentence, where=model.where, hint=hint)
     return facts
 
 

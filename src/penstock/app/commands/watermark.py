@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.app.services.services import Services, in_one_state, named_model, user_name
@@ -52,40 +53,32 @@ def set_watermark(
     `column` is `input.column`, its end, or "" where there is one.
     """
     model = named_model(services, name)
-    known = {watermark.key: watermark for watermark in _watermarks(services, model)}
+    known = _watermarks(services, model)
     given, column = _column(model, column, known)
     old = known.get(f"{given}.{column}")
     type_ = type_.upper() or (old.value.type if old else _declared(services, given, column))
     if not is_watermark_type(type_.replace(" ", "")):
-        raise UsageError(
-            "watermark-type",
-            f"{type_!r} cannot carry a watermark"
-            if type_
-            else f"the type of {column} is not known",
-            hint="say it with --type, for example --type TIMESTAMP",
-        )
-    typed = TypedValue.parse(type_, value)
-    return _write(services, model, (given, column), str(typed), reason)
+        wrong = f"{type_!r} cannot carry a watermark" if type_ else ""
+        sentence = wrong or f"the type of {column} is not known"
+        hint = "say it with --type, for example --type TIMESTAMP"
+        raise UsageError("watermark-type", sentence, hint=hint)
+    return _write(services, model, (given, column), str(TypedValue.parse(type_, value)), reason)
 
 
 @in_one_state
 def watermarks_to_reset(services: Services, name: str, column: str = "") -> tuple[Watermark, ...]:
     """Give the watermarks that a reset would take away; raise if there are none."""
     model = named_model(services, name)
-    known = {watermark.key: watermark for watermark in _watermarks(services, model)}
+    known = _watermarks(services, model)
     if not known:
         raise UsageError("no-watermark", f"{model.name} has no watermark")
     if not column:
         return tuple(known.values())
     given, column = _column(model, column, known)
-    watermark = known.get(f"{given}.{column}")
-    if watermark is None:
-        raise UsageError(
-            "no-watermark",
-            f"{model.name} has no watermark on {given}.{column}",
-            hint=f"it has: {some_of(known)}",
-        )
-    return (watermark,)
+    if (watermark := known.get(f"{given}.{column}")) is not None:
+        return (watermark,)
+    sentence = f"{model.name} has no watermark on {given}.{column}"
+    raise UsageError("no-watermark", sentence, hint=f"it has: {some_of(known)}")
 
 
 def reset_watermarks(
@@ -93,26 +86,25 @@ def reset_watermarks(
 ) -> tuple[WatermarkChange, ...]:
     """Take watermarks away: the next run reads these inputs from the start."""
     model = named_model(services, name)
-    return tuple(
-        _write(services, model, (watermark.input, watermark.column), None, reason)
-        for watermark in watermarks
-    )
+    return tuple(_write(services, model, (w.input, w.column), None, reason) for w in watermarks)
 
 
-def _watermarks(services: Services, model: Model) -> tuple[Watermark, ...]:
+def _watermarks(services: Services, model: Model) -> dict[str, Watermark]:
+    """Give the watermarks of a model by `input.column`, without a build on record those by hand."""
     record = services.reading.records.models().get(model.name)
     if record is not None:
-        return record.watermarks
-    found = []
+        return {watermark.key: watermark for watermark in record.watermarks}
+    found = {}
     for change in show_watermarks(services, model.name).current:
         type_, _, value = (change.value or "").partition(" ")
-        found.append(Watermark(change.input, change.column, TypedValue.parse(type_, value)))
-    return tuple(found)
+        watermark = Watermark(change.input, change.column, TypedValue.parse(type_, value))
+        found[watermark.key] = watermark
+    return found
 
 
-def _column(model: Model, asked: str, known: dict[str, Watermark]) -> tuple[str, str]:
+def _column(model: Model, asked: str, known: Mapping[str, Watermark]) -> tuple[str, str]:
     """Find the `input.column` that is meant."""
-    keys = {watermark.key: (watermark.input, watermark.column) for watermark in known.values()}
+    keys = {key: (watermark.input, watermark.column) for key, watermark in known.items()}
     settings = model.strategy.window
     if settings is not None and (asked or not keys):  # which of them exist only Spark can tell
         for read in model.query.inputs:
@@ -120,25 +112,19 @@ def _column(model: Model, asked: str, known: dict[str, Watermark]) -> tuple[str,
             if column is not None and read.kind is not InputKind.THIS:
                 keys[f"{read.name}.{column}"] = (read.name, column)
     if not keys:
-        raise UsageError(
-            "no-watermark", f"{model.name} is a {model.strategy_name} model without a time_column"
-        )
-    asked_folded = asked.lower()
-    found = [key for key in keys if not asked or key.lower() == asked_folded]
-    found = found or [key for key in keys if key.lower().endswith(f".{asked_folded}")]
+        sentence = f"{model.name} is a {model.strategy_name} model without a time_column"
+        raise UsageError("no-watermark", sentence)
+    folded = asked.lower()
+    found = [key for key in keys if not asked or key.lower() == folded]
+    found = found or [key for key in keys if key.lower().endswith(f".{folded}")]
     if len(found) == 1:
         return keys[found[0]]
     if not found:
-        raise UsageError(
-            "unknown-column",
-            f"{model.name} has no window on {asked!r}",
-            hint=did_you_mean(asked, keys) or f"there are: {some_of(keys)}",
-        )
-    raise UsageError(
-        "ambiguous-column",
-        f"{model.name} has more than one windowed input",
-        hint=f"add --column with one of: {some_of(found)}",
-    )
+        hint = did_you_mean(asked, keys) or f"there are: {some_of(keys)}"
+        raise UsageError("unknown-column", f"{model.name} has no window on {asked!r}", hint=hint)
+    hint = f"add --column with one of: {some_of(found)}"
+    sentence = f"{model.name} has more than one windowed input"
+    raise UsageError("ambiguous-column", sentence, hint=hint)
 
 
 def _declared(services: Services, given: str, column: str) -> str:

@@ -35,7 +35,7 @@ from penstock.core.facts import LogCommit
 from penstock.core.findings import Location
 from penstock.core.ports.engine import StepSession
 from penstock.core.project import Project
-from penstock.core.records import Lease, ModelRecord
+from penstock.core.records import ModelRecord
 from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.steps.step import LONGEST, Intent, Outcome, RowCounts, StepFailure, StepKind
 from penstock.core.strategy import Writing
@@ -205,7 +205,9 @@ class Committer:
         contents = _contents(self._context.project, intent)
 
         def begin() -> Intent:
-            above = 0  # the number of the last step that Delta knows of the target
+            # The number of the last step that Delta knows of the target: a copy of the store that
+            # was put back would give out numbers that Delta has seen, and skip their statements.
+            above = 0
             if intent.uri:
                 application = replace(intent, epoch=self._store.archive.epoch()).transaction
                 above = self._services.log.transaction(intent.uri, application)
@@ -218,21 +220,16 @@ class Committer:
         """Raise `lease-held` before Spark starts where another run holds the target."""
 
         def look() -> None:
-            held = self._held_by_another(intent)
-            if held is not None:
-                hint = f"wait with --wait SECONDS, or penstock unlock {intent.table}"
-                raise LeaseHeldError(held, hint=hint)
+            for lease in self._store.leases.taken():
+                others = lease.target == str(intent.table) and lease.run != intent.run
+                if others and may_write(self._services, lease):
+                    hint = f"wait with --wait SECONDS, or penstock unlock {intent.table}"
+                    raise LeaseHeldError(lease, hint=hint)
 
-        if self._held_by_another(intent) is not None:
+        try:
+            look()
+        except LeaseHeldError:
             waiting(look, self._context.wait_seconds)
-
-    def _held_by_another(self, intent: Intent) -> Lease | None:
-        """Give the lease under which another run may still write the target."""
-        for lease in self._store.leases.taken():
-            others = lease.target == str(intent.table) and lease.run != intent.run
-            if others and may_write(self._services, lease):
-                return lease
-        return None
 
     def _commit(
         self, intent: Intent, statement: Commit, again: Work | None = None
@@ -245,6 +242,7 @@ class Committer:
         """
         with self.failing(intent):
             self.fault("before-commit")
+            # as late as can be: what another run writes from here on, Delta itself refuses
             self._require_lease(intent)
             if statement.exclusive:
                 self._hold_version(intent)
@@ -256,6 +254,7 @@ class Committer:
                 fence(self._services, intent)
             if own_commit(self._services, intent) is None:
                 with self.failing(intent):
+                    # whoever took the lease has fenced the step; its end is theirs to write
                     self._require_lease(intent)
                     if again is not None and isinstance(error, DataError):
                         staged(self.session, again, self.where)
@@ -295,6 +294,7 @@ class Committer:
 
     def _hold_promises(self, intent: Intent, statement: Commit, commit: LogCommit) -> None:
         """Compare what Delta says it did with what was staged; a difference is a bug."""
+        # a statement that joined its rows twice, or lost some, is seen by no check of the rows
         for name, (identity, wanted) in statement.expected.items():
             found = commit.row_change if name == ROW_CHANGE else commit.metrics.get(name, 0)
             if found is not None and found != wanted:
@@ -312,6 +312,7 @@ class Committer:
         except (KeyboardInterrupt, SystemExit, LeaseLostError):
             raise  # its statement may still run: it stays RUNNING until somebody has looked
         except BaseException as error:
+            # a bug too is on record before it is raised, or the next run would ask the log in vain
             if isinstance(error, PenstockError):
                 failure = StepFailure.of(error)
             elif isinstance(error, IdentityError):

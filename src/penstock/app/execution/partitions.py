@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from penstock.app.checking.chosen import checks_of_step
-from penstock.app.checking.target import CheckTarget
 from penstock.app.checking.watch import Watch
 from penstock.app.execution.commit import Committer
 from penstock.app.execution.step_state import StepState, known
@@ -21,7 +19,6 @@ from penstock.core.model import Body, Model
 from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.partitions.partition import literal_at, shown_ranges
 from penstock.core.partitions.ranges import Range, Ranges, count, numbers
-from penstock.core.ports.engine import StepSession
 from penstock.core.query import with_parameters
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit
 from penstock.core.steps.step import Intent, StepKind
@@ -29,7 +26,6 @@ from penstock.plan.cascade import reads_itself
 from penstock.plan.evolution import check_names, refuse
 from penstock.plan.obstacles import incompatible_type
 from penstock.plan.table_columns import Migration, migration, target_schema, with_described
-from penstock.strategies.one_query import one_query
 from penstock.strategies.partition import PartitionTable, Slice, check_columns, feed
 from penstock.strategies.partition import replace as replace_range
 from penstock.strategies.relations import bind_query, leaves_of
@@ -119,15 +115,10 @@ class Reshaping:
         return facts is None or self._is_replaced(facts)
 
     def foreseen(self, described: Schema) -> Shape:
-        """Give the shape that `bring` will leave; write nothing.
-
-        Its version is that of the table as it is, None without one.
-        """
+        """Give the shape that `bring` will leave, at the version of now; write nothing."""
         facts = self._facts()
-        if facts is None:
-            return Shape(self._wanted(described), None)
-        if self._is_replaced(facts):
-            return Shape(self._wanted(described), facts.version)
+        if facts is None or self._is_replaced(facts):
+            return Shape(self._wanted(described), facts.version if facts else None)
         moved = self._migration(facts, described)
         if self._rewrites(moved):
             columns = self._rewritten(moved)
@@ -219,30 +210,6 @@ class Reshaping:
 
 _LARGE = 2**31
 """What no INT holds: Spark reads greater numbers as BIGINT."""
-
-
-def look(state: StepState, session: StepSession) -> StepState:
-    """Say what the checks are about.
-
-    The query is described later: SQL that reads its own table needs that to be there, and a step
-    of which a gate leaves nothing makes none.
-    """
-    version, body = known(state.version), known(state.body)
-    project, options = state.services.project, state.context.options
-    checks = checks_of_step(project, state.model, version.number, options)
-    if checks.is_empty:
-        return state
-    target = CheckTarget(
-        services=state.services,
-        context=state.context,
-        session=session,
-        model=state.model,
-        checks=checks,
-        inputs=state.inputs,
-        partitions=state.step.partitions,
-        body=body,
-    )
-    return replace(state, check_target=target)
 
 
 def ready_partitions(state: StepState) -> StepState:
@@ -360,6 +327,8 @@ def _together(state: StepState, sql: str, described: Schema) -> Slice | None:
         if not all(abs(each) < _LARGE for each in lowers):
             return None
         kind = "int"  # as Spark reads the literals
+    from penstock.strategies.one_query import one_query  # a plan loads no parser
+
     text = one_query(sql, settings.field, kind.upper(), begins)
     if text is None:
         return None

@@ -49,6 +49,7 @@ def rebuild(services: Services) -> RebuildReport:
         found.extend(steps)
         if not steps:
             untold.append(name)
+    # numbers rise over all tables, so later steps overwrite what earlier ones left on record
     found.sort(key=lambda step: step.intent.step_seq)
     services.writing.archive.rebuild(found)
     models = tuple(dict.fromkeys(step.intent.model for step in found))
@@ -142,7 +143,7 @@ def recover(services: Services, give_up: Collection[str] = ()) -> Recovery:
         intent = record.intent
         try:
             found.append(_settle(services, intent, give_up=intent.model in give_up))
-        except StateError:
+        except StateError:  # no model's trouble: without the store nothing can be settled
             raise
         except PenstockError as error:
             stuck[intent.model] = error
@@ -153,7 +154,9 @@ def recover(services: Services, give_up: Collection[str] = ()) -> Recovery:
                 f"{intent.step}: {error}",
                 hint="restore what is missing or damaged; nothing was written",
             )
+    # after the open steps: one of them may be what the log tells of
     found.extend(_adopt(services))
+    # last, because a step that is settled may still need its staged rows for its checks
     sweep(services)
     return Recovery(tuple(found), stuck)
 
@@ -204,7 +207,15 @@ def _settle(services: Services, intent: Intent, *, give_up: bool) -> Recovered:
     intent = _placed(services, intent)
     commit, is_readable = _commit_of(services, intent)
     if commit is None and not is_readable and not give_up:
-        raise _undecidable(intent)
+        command = strategy_named(intent.strategy).command
+        again = f"penstock {command} --select {intent.model} --full-refresh"
+        raise TableError(
+            "undecidable-step",
+            f"step {intent.step} of {intent.model} was left open, and the log of {intent.table} no "
+            f"longer tells whether its {intent.strategy} was committed",
+            hint=f"look into {intent.table}: if its rows are there, penstock recover "
+            f"--step {intent.step} --as committed, if not --as failed; or build it anew: {again}",
+        )
     if commit is None:
         return _give_up(services, intent)
     return _finished(services, intent, outcome_of(services, intent, commit))
@@ -218,6 +229,7 @@ def _finished(services: Services, intent: Intent, outcome: Outcome) -> Recovered
 def _give_up(services: Services, intent: Intent) -> Recovered:
     """Fence a step, look again, and only then call it failed (spec/state.md §2)."""
     fence(services, intent)
+    # the statement may have landed between the first look and the fence; after it none can
     commit, _ = _commit_of(services, intent)
     if commit is not None:
         return _finished(services, intent, outcome_of(services, intent, commit))
@@ -248,18 +260,6 @@ def _commit_of(services: Services, intent: Intent) -> tuple[LogCommit | None, bo
         services.log.transaction(intent.uri, intent.transaction) >= intent.step_seq
     )
     return None, first == after + 1 or not reached
-
-
-def _undecidable(intent: Intent) -> TableError:
-    command = strategy_named(intent.strategy).command
-    again = f"penstock {command} --select {intent.model} --full-refresh"
-    return TableError(
-        "undecidable-step",
-        f"step {intent.step} of {intent.model} was left open, and the log of {intent.table} no "
-        f"longer tells whether its {intent.strategy} was committed",
-        hint=f"look into {intent.table}: if its rows are there, penstock recover "
-        f"--step {intent.step} --as committed, if not --as failed; or build it anew: {again}",
-    )
 
 
 def _adopt(services: Services) -> Iterator[Recovered]:

@@ -91,10 +91,7 @@ _ROWS = (
 
 
 def resume_sync(report: RunReport, request: AnySync) -> str:
-    """Give the command that does what is left of a sync or backfill, "" if nothing is.
-
-    What is done is current, so the same sync does only the rest; a backfill does all again.
-    """
+    """Give the command that does the rest of a sync, or a backfill anew; "" if nothing is left."""
     done = {(result.name, result.partitions) for result in report.results if result.ok}
     left = any((step.model, step.keys) not in done for step in report.plan.steps)
     if not left and not report.plan.blocked:

@@ -81,14 +81,12 @@ class Schedule(Generic[Result]):
                 del self._waiting[node.name]
                 self._bad.add(node.name)
                 yield self._work.skip(node.name, blocker)
-            elif len(self._running) < self._threads and not self._is_held(node):
+            elif len(self._running) < self._threads and not any(
+                up in self._waiting or up in self._running.values()
+                for up in (*node.after, *node.later_than)
+            ):
                 del self._waiting[node.name]
                 self._running[self._pool.submit(self._work.do, node.name)] = node.name
-
-    def _is_held(self, node: Node) -> bool:
-        under_way = set(self._running.values())
-        before = (*node.after, *node.later_than)
-        return any(up in self._waiting or up in under_way for up in before)
 
     def _take(self, ended: Iterable[Future[Result]], *, fail_fast: bool) -> Iterator[Result]:
         for future in ended:

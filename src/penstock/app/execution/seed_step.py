@@ -26,7 +26,7 @@ from penstock.core.strategy import Build
 from penstock.plan.cascade import parents_of
 from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.evolution import check_query, refuse
-from penstock.plan.obstacles import table_of_another_store
+from penstock.plan.obstacles import foreign_table, table_of_another_store
 from penstock.plan.values import Now, Observed, Reason, State, error_line
 from penstock.strategies.build import create_from
 from penstock.strategies.table import Table
@@ -50,10 +50,7 @@ def model_of(seed: Seed) -> Model:
 def seed_reason(
     services: Services, seed: Seed, records: Mapping[str, ModelRecord], run_timestamp: dt.datetime
 ) -> Reason:
-    """Say whether the table still is what the file holds: `current`, or what differs.
-
-    It is `unreadable` if that cannot be told.
-    """
+    """Say whether the table is what the file holds: `current`, what differs, or `unreadable`."""
     model = model_of(seed)
     try:
         seen = look_at_seed(services, model, records.get(seed.name))
@@ -110,9 +107,7 @@ def load_seed(services: Services, context: Context, seed: Seed, reason: Reason) 
     """Replace the table by the file's rows in one commit."""
     record = context.records.get(seed.name)
     committer = Committer(services, context, seed.where, record.last_step_seq if record else 0)
-    look_at_seed(
-        services, model_of(seed), record
-    )  # what cannot be read has no version to begin from
+    look_at_seed(services, model_of(seed), record)  # unreadable: no version to begin from
     intent = _intent(services, context, seed, reason)
     with committer.rejecting(intent):
         refuse_foreign(services, seed, reason, record)
@@ -131,22 +126,14 @@ def load_seed(services: Services, context: Context, seed: Seed, reason: Reason) 
 def refuse_foreign(
     services: Services, seed: Seed, reason: Reason, record: ModelRecord | None
 ) -> None:
-    """Raise where the seed would replace a table that is not its own.
-
-    `table-of-another-store` is one that another project writes, `foreign-table` one that penstock
-    did not make.
-    """
+    """Refuse to replace a table that another project, or somebody else, has made."""
     model = model_of(seed)
     owner = look_at_seed(services, model, record).owner
     if owner is not None:
         raise table_of_another_store(model, owner, services.project.name)
     if State.FOREIGN_TABLE in (reason.state, *reason.also):
-        raise TableError(
-            "foreign-table",
-            f"{seed.table} exists and was not built by penstock",
-            where=seed.where,
-            hint="move that table away, or give the seed another schema or alias",
-        )
+        hint = "move that table away, or give the seed another schema or alias"
+        raise foreign_table(model, hint)
 
 
 def _intent(services: Services, context: Context, seed: Seed, reason: Reason) -> Intent:
@@ -207,10 +194,7 @@ def _known(seed: Seed, found: Schema) -> Schema:
 
 
 def _relation(
-    seed: Seed,
-    view: str,
-    options: Mapping[str, str],
-    columns: tuple[tuple[str, str], ...] = (),
+    seed: Seed, view: str, options: Mapping[str, str], columns: tuple[tuple[str, str], ...] = ()
 ) -> Relation:
     folder = str(Path(seed.path).parent)
     read = FilesRead(seed.format, folder, (seed.path,), options, columns)

@@ -32,7 +32,7 @@ from penstock.core.partitions.mapping import downstream
 from penstock.core.partitions.partition import Grid, key_pairs
 from penstock.core.partitions.ranges import Ranges, count, difference, intersection, union
 from penstock.core.ports.checks import Unsettled
-from penstock.core.ports.engine import StepSession
+from penstock.core.project import Project
 from penstock.core.steps.inputs import DeltaPin, DeltaRead, Read
 from penstock.core.steps.step import Intent, Outcome
 from penstock.core.strategy import Writing
@@ -172,10 +172,16 @@ def _settled(services: Services, run: str, what: Unsettled, *, writes: bool) -> 
     if model is None or what.step.outcome is None or _is_gone(services, what):
         services.writing.journal.settle_checks(intent.step, Checked(OnFailure.FLAG))
         return Settled()
-    settling = _Settling(services, run, what, model, what.step.outcome, writes)
-    result = _result(model, what, intent)
+    reason = "its rollback was due" if what.rollback_due else "its checks were pending"
+    result = replace(
+        ModelResult.of(model, "success", reason),
+        step=intent.step,
+        partitions=key_pairs(intent.grid, intent.ords),
+        trigger=intent.triggered_by,
+        count=count(intent.ords),
+    )
     try:
-        ended = settling.settle()
+        ended = _ended(services, run, what, model, what.step.outcome, writes=writes)
     except PenstockError as error:
         if not can_be_tried_again(error):
             raise
@@ -186,8 +192,10 @@ def _settled(services: Services, run: str, what: Unsettled, *, writes: bool) -> 
         unlooked = frozenset() if what.rollback_due else frozenset({model.name})
         return Settled((stuck,), {model.name: failed}, unlooked)
     result = with_checks(replace(result, version=ended.outcome.settled_version), ended)
-    failed = failed_by(ended)
-    if failed and (_is_due(ended) or model.grid != intent.grid):
+    failed, checked = failed_by(ended), ended.checked
+    is_due = checked is not None and checked.mode is OnFailure.ROLLBACK and ended.undone is None
+    is_due = is_due and ended.outcome.version is not None
+    if failed and (is_due or model.grid != intent.grid):
         failed = EVERYTHING  # nothing may be built on, or its partitions are others now
     return Settled((result,), {model.name: failed} if failed else {})
 
@@ -207,118 +215,83 @@ def _is_gone(services: Services, what: Unsettled) -> bool:
     return facts is None or outcome.table_id not in ("", facts.table_id)
 
 
-def _is_due(ended: Ended) -> bool:
-    """Whether its rows are still to be taken back."""
-    checked = ended.checked
-    if checked is None or checked.failure is None or ended.undone is not None:
-        return False
-    return checked.mode is OnFailure.ROLLBACK and ended.outcome.version is not None
-
-
-def _result(model: Model, what: Unsettled, intent: Intent) -> ModelResult:
-    reason = "its rollback was due" if what.rollback_due else "its checks were pending"
-    return replace(
-        ModelResult.of(model, "success", reason),
-        step=intent.step,
-        partitions=key_pairs(intent.grid, intent.ords),
-        trigger=intent.triggered_by,
-        count=count(intent.ords),
+def _ended(  # one step that is being settled
+    services: Services, run: str, what: Unsettled, model: Model, outcome: Outcome, *, writes: bool
+) -> Ended:
+    """Evaluate what is pending, undo what must be undone."""
+    intent, checked = what.step.intent, what.checked
+    context = Context(
+        run=run,
+        run_timestamp=intent.run_timestamp,
+        project=services.project,
+        view=ObservedTables.empty(intent.run_timestamp),
+        records=dict(services.reading.records.models()),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Settling:
-    """One step that is being settled."""
-
-    services: Services
-    run: str
-    what: Unsettled
-    model: Model
-    outcome: Outcome
-    writes: bool
-
-    def settle(self) -> Ended:
-        """Evaluate what is pending, undo what must be undone."""
-        services, intent, model = self.services, self.what.step.intent, self.model
-        context = Context(
-            run=self.run,
-            run_timestamp=intent.run_timestamp,
-            project=services.project,
-            view=ObservedTables.empty(intent.run_timestamp),
-            records=dict(services.reading.records.models()),
-        )
-        with services.engine.session(model.name, model.where) as session:
-            checked = self.what.checked
-            if checked is None:
-                checked = self._checked(context, session)
-                services.writing.journal.settle_checks(intent.step, checked)
-            ended = Ended(intent, self.outcome, checked=checked)
-            if not self.writes:
-                return ended
-            committer = Committer(services, context, model.where, None)
-            committer.open(session)
-            return committer.undo(ended)
-
-    def _checked(self, context: Context, session: StepSession) -> Checked:
-        """Look at the rows; those of a step that the model would not make so now fail unlooked."""
-        intent, model, project = self.what.step.intent, self.model, self.services.project
-        checks = checks_of_step(project, model, intent.fingerprint.version, context.options)
-        if model.grid == intent.grid and model.strategy_name == intent.strategy:
+    with services.engine.session(model.name, model.where) as session:
+        if checked is None:
+            version = intent.fingerprint.version
             target = CheckTarget(
-                services=self.services,
+                services=services,
                 context=context,
                 session=session,
                 model=model,
-                checks=checks,
-                inputs=Inputs(self._reads(model), intent.inputs),
+                checks=checks_of_step(services.project, model, version, context.options),
+                inputs=Inputs(_reads(services.project, model, intent), intent.inputs),
                 windows=intent.windows,
                 partitions=intent.ords,
             )
-            return self._evaluate(target)
-        check_inputs = CheckInputs(intent.run_timestamp, grid=intent.grid, partitions=intent.ords)
+            checked = _checked(target, intent, outcome)
+            services.writing.journal.settle_checks(intent.step, checked)
+        ended = Ended(intent, outcome, checked=checked)
+        if not writes:
+            return ended
+        committer = Committer(services, context, model.where, None)
+        committer.open(session)
+        return committer.undo(ended)
+
+
+def _checked(target: CheckTarget, intent: Intent, outcome: Outcome) -> Checked:
+    """Look at the rows; those of a step that the model would not make so now fail unlooked."""
+    services, model, version = target.services, target.model, outcome.stands_at
+    if model.grid != intent.grid or model.strategy_name != intent.strategy:
+        given = CheckInputs(intent.run_timestamp, grid=intent.grid, partitions=intent.ords)
         why = f"{model.name} is built otherwise now than by step {intent.step}"
-        results = tuple(refused(check, check_inputs, why) for check in checks.after)
-        version = self.outcome.stands_at
+        results = tuple(refused(check, given, why) for check in target.checks.after)
         return decided(intent, OnFailure.FLAG, InvariantReport((), results), version)
+    if version is not None and services.places.missing_files(intent.uri, version):
+        version = None  # VACUUM took it
+    try:
+        step = _rows(target, intent, outcome.version, version)
+        table = target.at_version(version) if target.checks.needs_table else None
+        results = target.look_after(step, table, None, intent.step_seq)
+    finally:
+        drop_staged(services, intent.table, intent.step)
+    mode = OnFailure(intent.on_failure or OnFailure.FLAG)
+    found = decided(intent, mode, InvariantReport((), results), version)
+    return flag_if_overwritten(services, intent, found)
 
-    def _evaluate(self, check_target: CheckTarget) -> Checked:
-        services, intent, outcome = self.services, self.what.step.intent, self.outcome
-        folder = staging_folder(services, intent.table, intent.step)
-        version = outcome.stands_at
-        if version is not None and services.places.missing_files(intent.uri, version):
-            version = None  # VACUUM took it
-        try:
-            step = self._rows(check_target, version, folder)
-            table = check_target.at_version(version) if check_target.checks.needs_table else None
-            results = check_target.look_after(step, table, None, intent.step_seq)
-        finally:
-            drop_staged(services, intent.table, intent.step)
-        mode = OnFailure(intent.on_failure or OnFailure.FLAG)
-        found = decided(intent, mode, InvariantReport((), results), version)
-        return flag_if_overwritten(services, intent, found)
 
-    def _rows(
-        self, check_target: CheckTarget, version: int | None, folder: str
-    ) -> CheckedRows | None:
-        """Give the rows of the step; the batch of a MERGE is gone, so there the whole table."""
-        model = check_target.model
-        if model.partition is not None:
-            return replaced_rows(check_target, version)
-        adds = model.writing is Writing.ADDED
-        intent, made = self.what.step.intent, self.outcome.version
-        if adds and version is not None and intent.base_version is not None and made is not None:
-            return added_rows(check_target.session, intent.uri, made, folder)
-        return check_target.left_of_step(version)
+def _rows(
+    target: CheckTarget, intent: Intent, made: int | None, version: int | None
+) -> CheckedRows | None:
+    """Give the rows of the step; the batch of a MERGE is gone, so there the whole table."""
+    if target.model.partition is not None:
+        return replaced_rows(target, version)
+    adds = target.model.writing is Writing.ADDED and intent.base_version is not None
+    if adds and version is not None and made is not None:
+        folder = staging_folder(target.services, intent.table, intent.step)
+        return added_rows(target.session, intent.uri, made, folder)
+    return target.left_of_step(version)
 
-    def _reads(self, model: Model) -> dict[InputName, Read]:
-        """Give how inputs are read at the versions that the step pinned."""
-        project, intent = self.services.project, self.what.step.intent
-        pins = {pin.input: pin.pin for pin in intent.inputs}
-        found: dict[InputName, Read] = {}
-        for name in leaves(project, model):
-            pin = pins.get(name.name)
-            if isinstance(pin, DeltaPin):
-                source = project.sources.get(name.name)
-                uri = source.path if source else project.uri_of(project.table_of(name))
-                found[name] = DeltaRead(uri, pin.version)
-        return found
+
+def _reads(project: Project, model: Model, intent: Intent) -> dict[InputName, Read]:
+    """Give how inputs are read at the versions that the step pinned."""
+    pins = {pin.input: pin.pin for pin in intent.inputs}
+    found: dict[InputName, Read] = {}
+    for name in leaves(project, model):
+        pin = pins.get(name.name)
+        if isinstance(pin, DeltaPin):
+            source = project.sources.get(name.name)
+            uri = source.path if source else project.uri_of(project.table_of(name))
+            found[name] = DeltaRead(uri, pin.version)
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -11,12 +11,11 @@ from penstock.app.checking.gates import Ahead, look_ahead, look_at_views, versio
 from penstock.app.checking.target import CheckTarget
 from penstock.app.checking.watch import watched
 from penstock.app.execution.commit import Committer, Ended, alter_each
-from penstock.app.execution.partitions import look as look_at_partitions
 from penstock.app.execution.partitions import read_by, ready_partitions
 from penstock.app.execution.step_state import StepState, known
 from penstock.app.preparing.run_context import Context, pin_names
 from penstock.app.preparing.statements import build_of, decide
-from penstock.app.preparing.step_inputs import Looking, StepInputs, table_gone
+from penstock.app.preparing.step_inputs import Looking, table_gone
 from penstock.app.services.services import Services
 from penstock.core.model import Body, Model
 from penstock.core.partitions.partition import write_ranges
@@ -24,7 +23,7 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.steps.inputs import InputPin, ViewPin
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.strategy import Writing
-from penstock.plan.evolution import layout_change
+from penstock.plan.evolution import moved_layout
 from penstock.plan.resolve import body_of
 from penstock.plan.values import Step
 from penstock.strategies.relations import leaves
@@ -48,24 +47,11 @@ def look_at_table(state: StepState, session: StepSession) -> StepState:
         passed_by=found.passed_by,
         base_version=found.facts.version if found.facts else None,
     )
-    version, options = model.fingerprint.version, context.options
-    checks, target = checks_of_step(services.project, model, version, options), None
-    if not checks.is_empty:
-        target = CheckTarget(
-            services=services,
-            context=context,
-            session=session,
-            model=model,
-            checks=checks,
-            inputs=state.inputs,
-            windows=intent.windows,
-        )
     is_idle = found.has_nothing_to_read and not step.initial
     return replace(
         state,
         intent=intent,
         step_inputs=found,
-        check_target=target,
         late=found.late,
         is_idle=is_idle,
         changes=() if is_idle else found.schema_changes,
@@ -89,14 +75,14 @@ def ready_table(state: StepState) -> StepState:
     if state.is_idle:
         return state
     if watch is not None and watch.blocks:
-        later = replace(watch, prepare=lambda: _altered(state, found).base_version)
+        later = replace(watch, prepare=lambda: _altered(state).base_version)
         return replace(state, watch=later)
-    return replace(state, intent=_altered(state, found))
+    return replace(state, intent=_altered(state))
 
 
-def _altered(state: StepState, found: StepInputs) -> Intent:
+def _altered(state: StepState) -> Intent:
     """Make the metadata commits; give the intent that follows them."""
-    intent, model = state.intent, state.model
+    intent, model, found = state.intent, state.model, state.step_inputs
     facts, services = found.facts, state.services
     if facts is None or found.table is None or intent.writing is Writing.WHOLE:
         return intent
@@ -121,7 +107,7 @@ def bring_properties(state: StepState) -> StepState:
     if facts is None or record.fingerprint is None:
         raise table_gone(model)
     # a layout that only a full refresh brings is still to be told of by the next plan
-    moved = layout_change(model, facts).moved
+    moved = moved_layout(model, facts)
     layout = record.fingerprint.layout if moved else model.fingerprint.layout
     made = replace(record.fingerprint, layout=layout)
     intent = replace(intent, base_version=facts.version, fingerprint=made)
@@ -160,9 +146,26 @@ def look(state: StepState) -> StepState:
     opened = engine.session(state.model.name, committer.where)
     session = committer.open(state.closing.enter_context(opened))
     with committer.rejecting(state.intent):
-        if state.body is None:
-            return look_at_table(state, session)
-        return look_at_partitions(state, session)
+        # that of partitions is described later: SQL that reads its own table needs it to be there
+        state = look_at_table(state, session) if state.body is None else state
+        model, version = state.model, state.version.number if state.version else None
+        if version is None:
+            version = model.fingerprint.version
+        checks = checks_of_step(state.services.project, model, version, state.context.options)
+        if checks.is_empty:
+            return state
+        target = CheckTarget(
+            services=state.services,
+            context=state.context,
+            session=session,
+            model=model,
+            checks=checks,
+            inputs=state.inputs,
+            windows=state.intent.windows,
+            partitions=state.step.partitions,
+            body=state.body,
+        )
+        return replace(state, check_target=target)
 
 
 def check_before(state: StepState) -> StepState:
@@ -277,7 +280,9 @@ def execute(services: Services, context: Context, step: Step, held: Ahead | None
     with ExitStack() as closing:
         state = StepState(services, context, step, model, committer, closing, intent)
         state = replace(state, version=version, body=body, held=held)
-        return done(state, PROPERTIES if step.only_alters else PHASES)
+        for phase in PROPERTIES if step.only_alters else PHASES:
+            state = phase(state)
+    return known(state.ended)
 
 
 def intended(
@@ -302,10 +307,3 @@ def intended(
         partitions=partitions,
         lane=partitions[0] if step.at_once else "",
     )
-
-
-def done(state: StepState, phases: Sequence[Phase]) -> Ended:
-    """Go through the phases of a step; give what came of it."""
-    for phase in phases:
-        state = phase(state)
-    return known(state.ended)

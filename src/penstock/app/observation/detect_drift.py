@@ -22,7 +22,7 @@ from penstock.core.partitions.partition import write_grid
 from penstock.core.partitions.ranges import Ranges, count, intersection, merged, union
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionRun, PartitionsRecord, Status
-from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
+from penstock.core.steps.inputs import DeltaPin, NoPin, Pin, ViewPin
 from penstock.plan.changes import Changes, PartitionsNow, TableNow, differences, sources_below
 from penstock.plan.detect_drift import Evidence, detect_drift
 from penstock.plan.resolve import due, resolve
@@ -83,11 +83,12 @@ class DriftDetection:
     def meaning(self, fingerprint: Fingerprint) -> str:
         """Give the canonical checksum of a recorded SQL as today's parser makes it."""
         if fingerprint.sql not in self._meanings:
-            from penstock.project.files.values import digest
-            from penstock.project.first_pass import canonical_of
+            text, found = self.services.reading.records.text(fingerprint.sql), fingerprint.canonical
+            if text is not None:
+                from penstock.project.files.values import digest
+                from penstock.project.sql.canonical import canonical_of  # imports sqlglot
 
-            text = self.services.reading.records.text(fingerprint.sql)
-            found = fingerprint.canonical if text is None else digest(canonical_of(text))
+                found = digest(canonical_of(text))
             self._meanings[fingerprint.sql] = found
         return self._meanings[fingerprint.sql]
 
@@ -103,7 +104,10 @@ class DriftDetection:
         known = union(wanted, merged((run.low, run.high) for run in evidence.runs))
         segments = resolve(model, run_date, known)
         found = detect_drift(model, known, segments, evidence, self.changes)
-        return _relaid(found, relaid) if relaid else found
+        if not relaid:
+            return found
+        line = f"partition-layout-changed: its partitions were {relaid}; sync --full-refresh"
+        return replace(found, relaid=relaid, whole=None, lines=(*found.lines, line))
 
     def _relaid(self, model: Model, parts: PartitionsRecord) -> str:
         """Say how the partitions on record are cut, where the code cuts them otherwise."""
@@ -283,28 +287,3 @@ class DriftDetection:
             return tail.commits
         lost = Touched(tail.gap[1], self.run_timestamp, "unknown")
         return (lost, *tail.commits)
-
-
-def _relaid(found: Verdict, how: str) -> Verdict:
-    line = f"partition-layout-changed: its partitions were {how}; sync --full-refresh"
-    return replace(found, relaid=how, whole=None, lines=(*found.lines, line))
-
-
-def files_lines(
-    detection: DriftDetection, model: Model, parts: PartitionsRecord
-) -> tuple[str, ...]:
-    """Say which inputs of files changed: nobody knows for which partitions."""
-    files = {
-        name: now
-        for name, now in detection.sources.items()
-        if isinstance(now, FilesPin) and name in parts.pins
-    }
-    if not files:  # most models: their steps need not be looked at
-        return ()
-    pins = detection.services.reading.records.step_pins(model.name)
-    return tuple(
-        f"{name}: files changed, partitions unknown; "
-        f"penstock sync --full-refresh or backfill {model.name}"
-        for name, now in files.items()
-        if any(step.get(name) not in (None, now) for step in pins.values())
-    )

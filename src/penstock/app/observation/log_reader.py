@@ -19,8 +19,7 @@ from penstock.core.partitions.partition import Grain, has_positions, position
 from penstock.core.project import Project
 from penstock.core.records import LeastPin, ModelRecord
 from penstock.core.steps.inputs import DeltaPin, ViewPin
-from penstock.core.steps.window import Bound, Watermark
-from penstock.core.strategy import WindowSettings
+from penstock.core.steps.window import Bound
 from penstock.plan.changes import column_of
 from penstock.plan.windows import low_bound
 from penstock.strategies.relations import leaves_of
@@ -275,7 +274,6 @@ class _Reader:
     """A model that reads through windows, and what its last success left on record."""
 
     project: Project
-    settings: WindowSettings
     record: ModelRecord
     records: Mapping[str, ModelRecord]
     log_reader: LogReader
@@ -299,21 +297,14 @@ def changed_below(
         settings = model.strategy.window
         if settings is None or record is None or not record.succeeded_once:
             continue
-        reader = _Reader(project, settings, record, records, log_reader)
-        stale = frozenset(
-            watermark.input for watermark in record.watermarks if _is_stale(reader, watermark)
-        )
+        reader, stale = _Reader(project, record, records, log_reader), set()
+        for each in record.watermarks:
+            low, below = low_bound(settings, each.value), tables_below(project, each.input)
+            if low is not None and any(_changed(reader, up, each.column, low) for up in below):
+                stale.add(each.input)
         if stale:
-            found[name] = stale
+            found[name] = frozenset(stale)
     return found
-
-
-def _is_stale(reader: _Reader, watermark: Watermark) -> bool:
-    low = low_bound(reader.settings, watermark.value)
-    return low is not None and any(
-        _changed(reader, name, watermark.column, low)
-        for name in tables_below(reader.project, watermark.input)
-    )
 
 
 def _changed(reader: _Reader, name: str, column: str, low: Bound) -> bool:

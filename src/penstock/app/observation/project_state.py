@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.app.observation.detect_drift import DriftDetection, files_lines
+from penstock.app.observation.detect_drift import DriftDetection
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import ObservedTables, not_read, observe
 from penstock.app.services.services import Services, in_one_state
@@ -16,6 +16,7 @@ from penstock.core.model import Model
 from penstock.core.partitions.ranges import Ranges, difference
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
+from penstock.core.steps.inputs import FilesPin
 from penstock.plan.cascade import cascaded, parents_of
 from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.resolve import dated
@@ -51,7 +52,20 @@ class ProjectState:
     def files_lines(self, name: str) -> tuple[str, ...]:
         """Say which inputs of files of a model changed; nobody knows for which partitions."""
         parts = self.detection.parts.get(name)
-        return files_lines(self.detection, self.project.models[name], parts) if parts else ()
+        files = {
+            source: now
+            for source, now in self.detection.sources.items()
+            if isinstance(now, FilesPin) and parts and source in parts.pins
+        }
+        if not files:  # most models: their steps need not be looked at
+            return ()
+        pins = self.detection.services.reading.records.step_pins(name)
+        return tuple(
+            f"{source}: files changed, partitions unknown; "
+            f"penstock sync --full-refresh or backfill {name}"
+            for source, now in files.items()
+            if any(step.get(source) not in (None, now) for step in pins.values())
+        )
 
 
 @in_one_state

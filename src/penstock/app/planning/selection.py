@@ -36,10 +36,9 @@ def selected_models(
     return select(services.project, include, exclude, known)
 
 
-Divided = tuple[tuple[str, ...], tuple[str, ...], str]
-
-
-def divided(services: Services, request: AnyRun, run_timestamp: dt.datetime) -> Divided:
+def divided(
+    services: Services, request: AnyRun, run_timestamp: dt.datetime
+) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     """Give what a run builds, what it leaves to another command, and the line that says so.
 
     `penstock run` leaves snapshots out and `penstock snapshot run` all else; naming one of the

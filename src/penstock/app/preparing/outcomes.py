@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import takewhile
 
@@ -17,7 +17,6 @@ from penstock.core.errors import (
     TableError,
 )
 from penstock.core.facts import LogCommit, Touched
-from penstock.core.records import StepRecord
 from penstock.core.steps.step import Intent, Outcome, RowCounts, StepKind
 from penstock.core.steps.token import read_metrics
 from penstock.core.strategy import Writing, strategy_named
@@ -37,11 +36,7 @@ def base_of(intent: Intent) -> int:
 
 
 def outcome_of(
-    services: Services,
-    intent: Intent,
-    commit: LogCommit,
-    late: int | None = None,
-    known: str = "",
+    services: Services, intent: Intent, commit: LogCommit, late: int | None = None, known: str = ""
 ) -> Outcome:
     """Read what a commit did from its operation metrics (docs/ARCHITECTURE.md, step 3).
 
@@ -160,7 +155,16 @@ def can_be_tried_again(error: PenstockError) -> bool:
 
 def _before(services: Services, intent: Intent, version: int) -> tuple[int, int]:
     """Give the number of the first step that is undone, and the version before it."""
-    ready = _made_ready(services.reading.records.steps_of(intent.model), intent)
+    older = [
+        each
+        for each in services.reading.records.steps_of(intent.model)
+        if each.intent.step_seq < intent.step_seq and each.outcome and each.outcome.version
+    ]
+    own = takewhile(
+        lambda each: each.intent.kind in _RESHAPES and each.intent.run == intent.run,
+        reversed(older),
+    )
+    ready = [*own][::-1]  # the steps right before the build that made its table ready
     if not ready or ready[0].intent.base_version is None:
         return intent.step_seq, version - 1
     before, ours = ready[0].intent.base_version, {each.intent.step for each in ready}
@@ -168,17 +172,3 @@ def _before(services: Services, intent: Intent, version: int) -> tuple[int, int]
     if any(commit.step not in ours for commit in between):
         return intent.step_seq, version - 1
     return ready[0].intent.step_seq, before
-
-
-def _made_ready(steps: Sequence[StepRecord], intent: Intent) -> list[StepRecord]:
-    """Give the steps that came right before a build to make its table ready, oldest first."""
-    older = [
-        each
-        for each in steps
-        if each.intent.step_seq < intent.step_seq and each.outcome and each.outcome.version
-    ]
-    own = takewhile(
-        lambda each: each.intent.kind in _RESHAPES and each.intent.run == intent.run,
-        reversed(older),
-    )
-    return list(own)[::-1]

@@ -15,7 +15,7 @@ from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.ranges import Ranges, union
 from penstock.core.project import Project
-from penstock.core.query import Query, live, shown_name
+from penstock.core.query import shown_name
 from penstock.core.records import ModelRecord
 from penstock.core.steps.inputs import (
     CatalogRead,
@@ -95,12 +95,6 @@ def tombstones_of(services: Services, name: InputName) -> str:
     facts = services.log.facts(_uri(services, name))
     column = facts.schema.find(model.history.columns.is_deleted) if facts else None
     return column.name if column else ""
-
-
-def marked_histories(services: Services, query: Query) -> dict[InputName, str]:
-    """Give how the histories of a query that have tombstones are read without them."""
-    named = {name: tombstones_of(services, name) for name, _ in query.deleted_flags}
-    return {name: live(column) for name, column in named.items() if column}
 
 
 def table_pin(services: Services, name: InputName, record: ModelRecord | None) -> DeltaPin:

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.app.preparing.run_context import Context, marked_histories
+from penstock.app.preparing.run_context import Context, tombstones_of
 from penstock.app.preparing.step_inputs import StepInputs
 from penstock.app.services.services import Services
 from penstock.core.columns.typed import TypedValue
@@ -15,6 +15,7 @@ from penstock.core.findings import Location
 from penstock.core.model import Model
 from penstock.core.partitions.partition import Grain, literal_at
 from penstock.core.ports.engine import StepSession
+from penstock.core.query import live
 from penstock.core.statement import Commit, Row, Scalar, Stage, Work
 from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.core.strategy import Build, HistoryRun, PartitionSettings, Writing
@@ -70,7 +71,13 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
     catalog = bool(services.project.target.catalog)
     view_sql = ""
     if catalog and model.is_view:  # over path tables whoever reads a view reads its query
-        view_sql = services.project.view_sql(model, marked_histories(services, model.query))
+        flags = {name: tombstones_of(services, name) for name, _ in model.query.deleted_flags}
+        marked = {name: live(column) for name, column in flags.items() if column}
+        view_sql = services.project.view_sql(model, marked)
+    history, options = None, context.options
+    if model.history is not None:
+        retention, messages = retention_of(model, options), {PROPERTY: property_of(model)}
+        history = HistoryRun(context.run_timestamp, retention, options.allow_empty, messages)
     whole = step_inputs.table is None or model.writing is Writing.WHOLE
     return Build(
         model=model,
@@ -81,7 +88,7 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
         location=services.project.uri_of(model.table) if catalog else "",
         partition_by=None if whole or step_inputs.facts is None else step_inputs.facts.partition_by,
         view_sql=view_sql,
-        history=_history_run(context, model),
+        history=history,
         replaced=_replaced(context, model, step_inputs),
         reruns=context.options.rerun is not None,
     )
@@ -102,17 +109,6 @@ def _replaced(context: Context, model: Model, found: StepInputs) -> str:
     return replaced(model, found.table, windows)
 
 
-def _history_run(context: Context, model: Model) -> HistoryRun | None:
-    if model.history is None:
-        return None
-    return HistoryRun(
-        context.run_timestamp,
-        retention_of(model, context.options),
-        context.options.allow_empty,
-        {PROPERTY: property_of(model)},
-    )
-
-
 Values = Callable[[int], Mapping[str, str]]
 
 
@@ -123,11 +119,7 @@ def run_date(moment: dt.datetime) -> dict[str, str]:
 
 def of_partitions(settings: PartitionSettings, moment: dt.datetime) -> Values:
     """Give the parameters of a partition by its number, as its SQL has them."""
-
-    def values(number: int) -> Mapping[str, str]:
-        return of_range(settings, moment, number, number)
-
-    return values
+    return lambda number: of_range(settings, moment, number, number)
 
 
 def of_range(

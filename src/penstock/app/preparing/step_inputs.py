@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe_target
@@ -87,10 +87,7 @@ _EXACT = ("date", "tinyint", "smallint", "int", "bigint")
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """What a measurement is made with: the model, its inputs' views, what it remembers.
-
-    `was_cut` is whether the step before left rows unread that had arrived.
-    """
+    """What a measurement is made with: the model, its inputs' views, what it remembers."""
 
     model: Model
     settings: WindowSettings
@@ -98,10 +95,9 @@ class Measuring:
     views: Mapping[str, str]
     watermarks: tuple[Watermark, ...]
     initial: bool
-    as_of: dt.datetime | None = None
-    arrived: Mapping[str, Arrived] = field(default_factory=dict)
-    read_before: frozenset[str] = frozenset()
-    was_cut: bool = False
+    as_of: dt.datetime | None
+    arrived: Mapping[str, Arrived]
+    record: ModelRecord | None
 
 
 def measure(session: StepSession, what: Measuring) -> Opened:
@@ -110,8 +106,9 @@ def measure(session: StepSession, what: Measuring) -> Opened:
     Whole numbers and dates are told by the log; else one scan per input, and only of rows above
     the watermark: files below it are skipped by their statistics.
     """
+    before = frozenset(what.record.pins if what.record else ())
     if not what.initial:  # before Spark compares a watermark with a column of another type
-        check_watermarks(what.model, what.inputs, what.watermarks, what.read_before)
+        check_watermarks(what.model, what.inputs, what.watermarks, before)
     messages = {each.input: _measured_by_log(each, what) for each in what.inputs}
     asked = [each for each in what.inputs if messages[each.input] is None]
     if asked:
@@ -124,14 +121,8 @@ def measure(session: StepSession, what: Measuring) -> Opened:
             top = high if limit is None else _value(each, seen[f"top_{n}"])
             messages[each.input] = Measured(each, high, nulls, limit, top)
     measured = [found for found in messages.values() if found is not None]
-    return opened(
-        what.model,
-        what.settings,
-        measured,
-        what.watermarks,
-        initial=what.initial,
-        read_before=what.read_before,
-    )
+    model, settings, known = what.model, what.settings, what.watermarks
+    return opened(model, settings, measured, known, initial=what.initial, read_before=before)
 
 
 def _measured_by_log(each: WindowedInput, what: Measuring) -> Measured | None:
@@ -143,7 +134,8 @@ def _measured_by_log(each: WindowedInput, what: Measuring) -> Measured | None:
     arrived = what.arrived.get(each.input)
     known = _known(what.watermarks, each.input)
     exact = each.type in _EXACT and what.settings.null_watermark is NullWatermark.ERROR
-    whole = not what.initial and not what.was_cut and what.as_of is None
+    was_cut = what.record is not None and what.record.cut_at is not None  # rows were left unread
+    whole = not what.initial and not was_cut and what.as_of is None
     if arrived is None or known is None or not exact or not whole:
         return None
     column, files = each.column, arrived.files
@@ -361,8 +353,7 @@ class Looking:
             initial=self.step.initial,
             as_of=self.context.as_of,
             arrived=arrivals(self.services, pins, record),
-            read_before=frozenset(record.pins if record else ()),
-            was_cut=record is not None and record.cut_at is not None,
+            record=record,
         )
         return measure(session, what), late_rows(session, what)
 

@@ -79,10 +79,7 @@ class UnitResult:
 
 @dataclass(frozen=True, slots=True)
 class UnitTestReport:
-    """The results in the order of files and lines; skipped ones came after `--fail-fast`.
-
-    `log_path` is the log of Spark, "" where none was started.
-    """
+    """Results in order, those skipped after `--fail-fast` too; `log_path` is the log of Spark."""
 
     results: tuple[UnitResult, ...] = ()
     log_path: str = ""
@@ -107,35 +104,29 @@ def summary(rows: RowsDiffer) -> str:
 
 
 def pairing(near: Sequence[Sequence[int]]) -> Mapping[int, int]:
-    """Give the row that each of the others belongs to; no other choice makes more pairs."""
+    """Give the row that each of the others belongs to; no other choice makes more pairs.
+
+    Rows that have a partner move to another where that makes room. The way to a free one may be as
+    long as there are rows, so nothing calls itself here.
+    """
     partner: dict[int, int] = {}
     for row in range(len(near)):
-        _place(row, near, partner)
+        asked_by: dict[int, int] = {}
+        waiting, free = deque([row]), None
+        while waiting and free is None:
+            asking = waiting.popleft()
+            for at in near[asking]:
+                if at not in asked_by:
+                    asked_by[at] = asking
+                    if at not in partner:
+                        free = at
+                        break
+                    waiting.append(partner[at])
+        held = {of: place for place, of in partner.items()}
+        while free is not None:  # every row on the way back takes the one that it asked
+            partner[free] = asked_by[free]
+            free = held.get(asked_by[free])
     return dict(sorted(partner.items()))
-
-
-def _place(row: int, near: Sequence[Sequence[int]], partner: dict[int, int]) -> None:
-    """Find a partner for a row; rows that have one move to another where that makes room.
-
-    The way to a free one may be as long as there are rows, so nothing calls itself here.
-    """
-    asked_by: dict[int, int] = {}
-    waiting = deque([row])
-    while waiting:
-        asking = waiting.popleft()
-        for at in near[asking]:
-            if at in asked_by:
-                continue
-            asked_by[at] = asking
-            if at in partner:
-                waiting.append(partner[at])
-                continue
-            held = {of: place for place, of in partner.items()}
-            free: int | None = at
-            while free is not None:  # every row on the way back takes the one that it asked
-                partner[free] = asked_by[free]
-                free = held.get(asked_by[free])
-            return
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +200,6 @@ class Comparison:
         return tuple(v for v, (_, kind) in pairs if not any(str(f) in str(kind) for f in _FLOATS))
 
     def _lines(self, missing: list[Row], extra: list[Row]) -> Iterator[RowLine]:
-        """Give rows of one key as changed, then those that are missing, then the others."""
         places = self._places
 
         def key_of(row: Row) -> tuple[Hashable, ...]:
@@ -231,7 +221,6 @@ class Comparison:
             yield from (RowLine(sign, cells, n) for cells, n in sorted(Counter(rows).items()))
 
     def _cells(self, expected: Row, found: Row) -> tuple[str, ...]:
-        """Show the cells of a row, both texts where one differs."""
         cells = []
         for one, other, (_, kind) in zip(expected, found, self.columns, strict=True):
             cells.append(shown(one, kind))

@@ -7,15 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.app.services.wire import Where, open_project
+from penstock.app.unit_testing import world
 from penstock.app.unit_testing.verdict import COUNTS, is_called
-from penstock.app.unit_testing.world import (
-    carriers,
-    is_seed,
-    model_on,
-    no_watermark,
-    wanted_inputs,
-    watermark_of,
-)
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import ColumnType
 from penstock.core.errors import PenstockError, UsageError
@@ -86,9 +79,9 @@ def _judge_inputs(project: Project, test: UnitTest, notes: FileNotes) -> None:
         for table in run.given.inputs.values():
             _judge_input(table, notes)
         given |= run.given.inputs.keys()
-        wanted = wanted_inputs(model, test, run)
+        wanted = world.wanted_inputs(model, test, run)
         lacking |= dict.fromkeys(
-            name for name in wanted if name not in given and not is_seed(project, name)
+            name for name in wanted if name not in given and not world.is_seed(project, name)
         )
     missing = ", ".join(str(project.table_of(name, model)) for name in lacking)
     if missing:
@@ -98,7 +91,6 @@ def _judge_inputs(project: Project, test: UnitTest, notes: FileNotes) -> None:
 
 
 def _judge_input(table: GivenTable, notes: FileNotes) -> None:
-    """Find columns of an input without a type, and values that do not fit."""
     if not table.query and not table.names and not table.known:
         hint = "give columns: {name: TYPE}"
         notes.say(table.where, "test-type-unknown", "a table without rows has no columns", hint)
@@ -152,7 +144,6 @@ def _judge_column(table: GivenTable, name: str, kind: ColumnType, notes: FileNot
 
 
 def _judge_names(model: Model, expected: Expectation, notes: FileNotes) -> None:
-    """Find checks and counts that the model does not have."""
     checks = (*model.checks.all, *(each for v in model.versions for each in v.checks.all))
     for written in expected.checks:
         found = [check for check in checks if is_called(written, check)]
@@ -179,7 +170,7 @@ def _judge_watermarks(model: Model, test: UnitTest, notes: FileNotes) -> None:
     given: dict[InputName, GivenTable] = {}
     for run in test.runs:
         given |= run.given.inputs
-        counted = model_on(model, run.as_of)
+        counted = world.model_on(model, run.as_of)
         for watermark in (*run.given.watermarks, *(run.expect.watermark if run.expect else ())):
             try:
                 _judge_watermark(counted, given, watermark)
@@ -192,7 +183,7 @@ def _judge_watermark(
 ) -> None:
     """Raise `UsageError`; where columns are known to Spark alone its step does."""
     if model.strategy.window is None:
-        raise no_watermark(model, watermark)
+        raise world.no_watermark(model, watermark)
     schemas = {}
     for name in model.query.inputs:
         table = given.get(name)
@@ -205,7 +196,7 @@ def _judge_watermark(
         columns = (Column(each, str(kind)) for each, kind in kinds.items() if kind)
         schemas[name.name] = Schema(tuple(columns))
     try:
-        known = carriers(model, schemas)
+        known = world.carriers(model, schemas)
     except PenstockError:
         return
-    watermark_of(watermark, known or {})
+    world.watermark_of(watermark, known or {})

@@ -11,14 +11,8 @@ from penstock.app.execution.seed_step import define_seed
 from penstock.app.preparing.outcomes import outcome_of
 from penstock.app.preparing.statements import of_range
 from penstock.app.services.services import Services
+from penstock.app.unit_testing import world
 from penstock.app.unit_testing.tables import Typed, columns_of, placed, typed_table, with_rows
-from penstock.app.unit_testing.world import (
-    TestClock,
-    carriers,
-    model_on,
-    no_watermark,
-    watermark_of,
-)
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.columns.types import ColumnType, ScalarType
@@ -51,10 +45,7 @@ _ELSEWHERE = DeltaPin("given", 0)
 def target_types(
     services: Services, session: StepSession, model: Model, run: UnitRun, table: GivenTable
 ) -> Mapping[str, ColumnType]:
-    """Give the columns of the target by their types: declared ones, else those of the query.
-
-    A query that Spark refuses gives none; its step then says why.
-    """
+    """Give the columns of the target by their types: declared ones, else those of the query."""
     ours = {name.lower() for name in model.history.columns.names} if model.history else set()
     declared = {name: kind for name, kind in table.known.items() if name.lower() not in ours}
     folded = {name.lower(): kind for name, kind in declared.items()}
@@ -67,11 +58,8 @@ def target_types(
     if model.history is None:
         return found
     columns = model.history.columns  # those that penstock adds, in their order
-    added: dict[str, ColumnType] = {
-        columns.valid_from: ScalarType("timestamp"),
-        columns.valid_to: ScalarType("timestamp"),
-        columns.is_current: ScalarType("boolean"),
-    }
+    added = dict.fromkeys((columns.valid_from, columns.valid_to), ScalarType("timestamp"))
+    added[columns.is_current] = ScalarType("boolean")
     if model.history.hard_deletes is HardDeletes.NEW_RECORD:
         added[columns.is_deleted] = ScalarType("boolean")
     change = model.history.change
@@ -81,8 +69,7 @@ def target_types(
 
 
 def _describe(services: Services, session: StepSession, model: Model, run: UnitRun) -> Schema:
-    """Give the columns of the model's query over the given inputs; nothing is run."""
-    query, values = model_on(model, run.as_of).query, dict[str, str]()
+    query, values = world.model_on(model, run.as_of).query, dict[str, str]()
     if model.partition is not None and run.first:
         first, last = model.grid.parse(run.first), model.grid.parse(run.last)
         segments = resolve(model, run.as_of.date(), ((first, first),))
@@ -133,13 +120,10 @@ def target_sql(project: Project, model: Model, table: Typed, where: Location) ->
 
 @dataclass(slots=True)
 class Preparing:
-    """Writes the tables and records of one test, in its own warehouse and store.
-
-    `later` are the tables that runs after the first give.
-    """
+    """Writes the tables and records of one test; `later` are those that later runs give."""
 
     services: Services
-    clock: TestClock
+    clock: world.TestClock
     model: Model
     seeds: Mapping[InputName, Seed] = field(default_factory=dict)
     later: Mapping[InputName, GivenTable] = field(default_factory=dict)
@@ -234,7 +218,7 @@ class Preparing:
 
         New inputs make it due where there are any; partitions do not all see them.
         """
-        model = model_on(self.model, self.clock.run_timestamp)
+        model = world.model_on(self.model, self.clock.run_timestamp)
         fingerprint = model.fingerprint
         if model.partition is not None or not model.query.inputs:
             fingerprint = replace(fingerprint, sql="given", canonical="given", parser="")
@@ -255,20 +239,20 @@ class Preparing:
 
     def _watermarks(self, given: Given, target: Typed | None) -> tuple[Watermark, ...]:
         """Give the watermarks that are given, else the greatest time in the target's rows."""
-        model = model_on(self.model, self.clock.run_timestamp)
+        model = world.model_on(self.model, self.clock.run_timestamp)
         read = {name.name for name in model.query.inputs}
         schemas = {
             name: Schema(tuple(Column(each, str(kind)) for each, kind in table.columns))
             for name, table in self.inputs.items()
             if name in read
         }
-        columns = carriers(model, schemas)
+        columns = world.carriers(model, schemas)
         if columns is None:
             if given.watermarks:
-                raise no_watermark(model, given.watermarks[0])
+                raise world.no_watermark(model, given.watermarks[0])
             return ()
         if given.watermarks:
-            return tuple(watermark_of(each, columns) for each in given.watermarks)
+            return tuple(world.watermark_of(each, columns) for each in given.watermarks)
         settings = model.strategy.window
         times = target.values(settings.time_column) if target and settings else ()
         newest = str(max(times, default=""))  # type: ignore[type-var]  # of one type

@@ -22,16 +22,7 @@ from penstock.core.findings import Location
 from penstock.core.names import literal, quoted
 from penstock.core.ports.engine import StepSession
 from penstock.project.files.values import shown_type
-from penstock.project.unit_tests.casting import (
-    CellError,
-    Column,
-    Row,
-    Value,
-    inferred,
-    scalar,
-    text_of,
-    typed,
-)
+from penstock.project.unit_tests import casting
 from penstock.project.unit_tests.definition import Cell, CellKind, GivenTable
 
 _KEEP_NULLS = "map('ignoreNullFields', 'false')"
@@ -40,7 +31,7 @@ _QUERY_VIEW = "penstock_test_query"
 Types = Mapping[str, ColumnType]
 
 
-def select_of(columns: Sequence[Column], rows: Sequence[Sequence[Value]]) -> str:
+def select_of(columns: Sequence[casting.Column], rows: Sequence[Sequence[casting.Value]]) -> str:
     """Give a SELECT of these rows, with exactly these columns.
 
     >>> select_of([("id", ScalarType("bigint"))], [[1], [None]])
@@ -59,7 +50,7 @@ def select_of(columns: Sequence[Column], rows: Sequence[Sequence[Value]]) -> str
         cells = []
         for value, (_, kind) in zip(row, columns, strict=True):
             if value is not None and isinstance(kind, ScalarType):
-                cells.append(literal(text_of(value, kind)))  # its column casts it
+                cells.append(literal(casting.text_of(value, kind)))  # its column casts it
             else:
                 cells.append("NULL" if value is None else literal_of(value, kind))
         lines.append(f"({', '.join(cells)})")
@@ -72,7 +63,7 @@ def _cast(place: str, kind: ColumnType) -> str:
     return f"CAST({place} AS {sql_type(kind)})"
 
 
-def literal_of(value: Value, kind: ColumnType) -> str:
+def literal_of(value: casting.Value, kind: ColumnType) -> str:
     """Give one value as SQL of exactly that type."""
     want = sql_type(kind)
     if value is None:
@@ -89,10 +80,10 @@ def literal_of(value: Value, kind: ColumnType) -> str:
             entries = (each for each in value if isinstance(each, tuple))
             inner = ", ".join(f"{literal_of(k, key)}, {literal_of(v, of)}" for k, v in entries)
             return f"CAST(map({inner}) AS {want})"
-    return _cast(literal(text_of(value, kind)), kind)
+    return _cast(literal(casting.text_of(value, kind)), kind)
 
 
-def row_query(columns: Sequence[Column], source: str) -> str:
+def row_query(columns: Sequence[casting.Column], source: str) -> str:
     """Give a query of one text column: every row of a source as a JSON list.
 
     >>> row_query([("id", ScalarType("int"))], "t").partition(", map(")[0]
@@ -132,7 +123,7 @@ def _leaves(value: str, kind: ColumnType, depth: int) -> str:
     return f"CAST({value} AS STRING)"
 
 
-def _value(found: Json, kind: ColumnType) -> Value:
+def _value(found: Json, kind: ColumnType) -> casting.Value:
     match kind, found:
         case _, None:
             return None
@@ -144,8 +135,8 @@ def _value(found: Json, kind: ColumnType) -> Value:
             return tuple((_value(e.get("k"), key), _value(e.get("v"), of)) for e in found)
         case ScalarType(name), str():
             try:
-                return scalar(found, name)
-            except CellError:
+                return casting.scalar(found, name)
+            except casting.CellError:
                 return found
     return str(found)
 
@@ -154,8 +145,8 @@ def _value(found: Json, kind: ColumnType) -> Value:
 class Typed:
     """A table whose columns have types. `rows` are None until a query's are read."""
 
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...] | None
+    columns: tuple[casting.Column, ...]
+    rows: tuple[casting.Row, ...] | None
     sql: str
 
     @property
@@ -190,7 +181,7 @@ def typed_table(session: StepSession, table: GivenTable, types: Types, add: bool
     columns = []
     for key, name in wanted.items():
         kind = table.columns.get(name) or folded.get(key) or table.type_of(name)
-        kind = kind or inferred(table.column(name))
+        kind = kind or casting.inferred(table.column(name))
         if kind is None:
             sentence = f"nothing says the type of column {name!r}"
             hint = f"give columns: {{{name}: TYPE}}"
@@ -200,15 +191,17 @@ def typed_table(session: StepSession, table: GivenTable, types: Types, add: bool
     return Typed(tuple(columns), rows, select_of(columns, rows))
 
 
-def values_of(row: Mapping[str, Cell], columns: Sequence[Column], where: Location) -> Row:
+def values_of(
+    row: Mapping[str, Cell], columns: Sequence[casting.Column], where: Location
+) -> casting.Row:
     """Give the values of one row in the order of columns; raises `bad-test-value`."""
     given = {name.lower(): cell for name, cell in row.items()}
     found = []
     for name, kind in columns:
         cell = given.get(name.lower(), Cell("", CellKind.NULL, where))
         try:
-            found.append(typed(cell, kind))
-        except CellError as error:
+            found.append(casting.typed(cell, kind))
+        except casting.CellError as error:
             sentence = f"column {name!r} is {shown_type(kind)}: {error}"
             raise UsageError("bad-test-value", sentence, where=cell.where) from error
     return tuple(found)
@@ -242,7 +235,6 @@ def _of_query(session: StepSession, table: GivenTable, added: Types, types: Type
 def _refuse_inexact(
     session: StepSession, table: GivenTable, changed: Sequence[tuple[str, ColumnType, ColumnType]]
 ) -> None:
-    """Raise `bad-test-value` for a value that its new type does not give back."""
     cast = [each for each in changed if "void" not in str(each[1])]  # NULL fits everywhere
     if not cast:
         return
@@ -273,7 +265,9 @@ def with_rows(session: StepSession, table: GivenTable, made: Typed) -> Typed:
         return replace(made, rows=read_rows(session, made.columns, f"({made.sql})"))
 
 
-def read_rows(session: StepSession, columns: Sequence[Column], source: str) -> tuple[Row, ...]:
+def read_rows(
+    session: StepSession, columns: Sequence[casting.Column], source: str
+) -> tuple[casting.Row, ...]:
     """Read rows with one query; a text that is no value of its column stays a text."""
     rows = []
     for text in session.sample(row_query(columns, source)):
@@ -282,6 +276,6 @@ def read_rows(session: StepSession, columns: Sequence[Column], source: str) -> t
     return tuple(rows)
 
 
-def columns_of(schema: Schema) -> tuple[Column, ...]:
+def columns_of(schema: Schema) -> tuple[casting.Column, ...]:
     """Give the columns of a schema with their types."""
     return tuple((column.name, parse_type(column.type)) for column in schema.columns)

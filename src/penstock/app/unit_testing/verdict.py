@@ -24,13 +24,8 @@ from penstock.core.steps.step import StepKind
 from penstock.core.steps.token import read_intent
 from penstock.core.steps.window import Watermark
 from penstock.project.files.values import shown_type
+from penstock.project.unit_tests import definition
 from penstock.project.unit_tests.casting import Column
-from penstock.project.unit_tests.definition import (
-    Expectation,
-    ExpectedError,
-    GivenTable,
-    GivenWatermark,
-)
 from penstock.strategies.relations import bind_query
 
 _COUNTED = (StepKind.BUILD, StepKind.ROLLBACK)
@@ -41,10 +36,7 @@ _VIEW = "penstock_test_view"
 
 @dataclass(frozen=True, slots=True)
 class TestOutcome:
-    """A run of a test after it ended. `before` is the target's version before it, None: no table.
-
-    `refused` is the error that kept anything from being planned.
-    """
+    """A run after it ended; `before` is the version before it, `refused` what kept it off."""
 
     services: Services
     model: Model
@@ -148,7 +140,7 @@ def source_of(session: StepSession, outcome: TestOutcome) -> tuple[Schema, str] 
     return session.define(_VIEW, bind.sql), quoted(_VIEW)
 
 
-def judge_error(expected: ExpectedError, outcome: TestOutcome) -> Iterator[Difference]:
+def judge_error(expected: definition.ExpectedError, outcome: TestOutcome) -> Iterator[Difference]:
     """Say whether the step failed as it must, and left its table alone."""
     error = outcome.error
     if error is None:
@@ -168,7 +160,7 @@ class ExpectationCheck:
     """One expectation, and the key by which its rows are paired for people."""
 
     session: StepSession
-    expected: Expectation
+    expected: definition.Expectation
     outcome: TestOutcome
     key: tuple[str, ...] = ()
 
@@ -248,7 +240,7 @@ class ExpectationCheck:
             return (*self.session.describe(rows.query).names, *self.expected.columns)
 
     def _rows(
-        self, what: str, table: GivenTable, schema: Schema, source: str
+        self, what: str, table: definition.GivenTable, schema: Schema, source: str
     ) -> Iterator[Difference]:
         """Compare the columns that rows name; those that stand in `columns` alone have a type."""
         actual = {name.lower(): (name, kind) for name, kind in columns_of(schema)}
@@ -287,7 +279,7 @@ class ExpectationCheck:
         start = history.columns.valid_from
         return (*keys, start) if start.lower() in map(str.lower, self._named()) else keys
 
-    def _quarantine(self, table: GivenTable) -> Iterator[Difference]:
+    def _quarantine(self, table: definition.GivenTable) -> Iterator[Difference]:
         outcome = self.outcome
         kept = outcome.services.reading.checks.quarantines()
         steps = {result.step for result in outcome.results}
@@ -332,7 +324,7 @@ def _types(what: str, wanted: Mapping[str, ColumnType], schema: Schema) -> Itera
             yield f"{what}: {name} is {shown_type(found)}, {shown_type(kind)} expected"
 
 
-def _watermark(watermark: GivenWatermark, found: dict[str, TypedValue]) -> str:
+def _watermark(watermark: definition.GivenWatermark, found: dict[str, TypedValue]) -> str:
     keys = [key for key in found if is_meant(watermark, key)]
     if len(keys) != 1:
         there = ", ".join(f"{key} {found[key].text}" for key in found) or "none"

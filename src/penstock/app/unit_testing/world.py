@@ -31,17 +31,14 @@ def asked(model: Model, test: UnitTest) -> Model:
     if test.version is None:
         return model
     first = min((_day(model, run) for run in test.runs), default=dt.date.max)
-    found = [_since(each, first) for each in model.versions if each.number == test.version]
+    found = []
+    for version in (each for each in model.versions if each.number == test.version):
+        body: Body = version.body
+        begins = body.fingerprint.effective_from
+        if begins is not None and begins > first:
+            body = replace(body, fingerprint=replace(body.fingerprint, effective_from=first))
+        found.append(replace(version, body=body))
     return replace(model, versions=tuple(found))
-
-
-def _since(version: Version, first: dt.date) -> Version:
-    body: Body = version.body
-    begins = body.fingerprint.effective_from
-    if begins is None or begins <= first:
-        return version
-    fingerprint = replace(body.fingerprint, effective_from=first)
-    return replace(version, body=replace(body, fingerprint=fingerprint))
 
 
 def model_on(model: Model, run_timestamp: dt.datetime) -> Model:
@@ -199,15 +196,11 @@ class _Rewriting:
         return replace(body, query=self.query(body.query), inputs=own)
 
     def _checks(self, checks: Checks) -> Checks:
-        return replace(
-            checks,
-            before=tuple(
-                self._check(each) for each in checks.before if all(map(self._has, each.reads))
-            ),
-            after=tuple(
-                self._check(each) for each in checks.after if all(map(self._has, each.reads))
-            ),
+        before, after = (
+            tuple(self._check(each) for each in phase if all(map(self._has, each.reads)))
+            for phase in (checks.before, checks.after)
         )
+        return replace(checks, before=before, after=after)
 
     def _check(self, check: Check) -> Check:
         rule = check.rule
@@ -229,10 +222,7 @@ def _read_by(version: Version) -> tuple[InputName, ...]:
 
 
 def carriers(model: Model, schemas: Mapping[str, Schema]) -> Carriers | None:
-    """Give the columns that carry watermarks of a model that reads these; None if it has none.
-
-    Raises what the step will raise where no input has such a column.
-    """
+    """Give the columns that carry watermarks, None if there are none; raises what the step will."""
     settings = model.strategy.window
     if settings is None:
         return None

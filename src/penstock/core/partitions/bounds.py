@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, assert_never
 
 from penstock.core.partitions.calendar import DAY, HOUR, SECOND, civil, day_number
@@ -183,37 +183,22 @@ def _moved(inner: Evaluation, months: int, micros: int) -> Evaluation:
 
 
 # Any: this is JSON of our own; what does not fit is refused by `read_bound`.
-def write_bound(bound: Bound) -> list[Any]:
-    """Give a JSON form that `read_bound` reads back equal.
+def document_of(part: Any) -> Any:  # noqa: ANN401  as above
+    """Give the JSON form of a bound or mapping: its name, then its parts.
 
-    >>> write_bound(Moved(Lower(), micros=-6))
+    >>> document_of(Moved(Lower(), micros=-6))
     ['moved', ['lower'], 0, -6]
     """
-    match bound:
-        case Lower():
-            return ["lower"]
-        case Upper():
-            return ["upper"]
-        case At(position):
-            return ["at", position]
-        case Moved(of, months, micros):
-            return ["moved", write_bound(of), months, micros]
-        case Floored(of, unit):
-            return ["floored", write_bound(of), unit]
-        case Ceiled(of, unit):
-            return ["ceiled", write_bound(of), unit]
-        case LastDay(of):
-            return ["last_day", write_bound(of)]
-        case Least(several):
-            return ["least", [write_bound(each) for each in several]]
-        case Greatest(several):
-            return ["greatest", [write_bound(each) for each in several]]
-        case _ as never:
-            assert_never(never)
+    if isinstance(part, tuple):
+        return [document_of(each) for each in part]
+    if not is_dataclass(part):
+        return part
+    parts = (getattr(part, each.name) for each in fields(part))
+    return [type(part).__name__.lower(), *map(document_of, parts)]
 
 
 def read_bound(document: Sequence[Any]) -> Bound:
-    """Read what `write_bound` gave; raises `ValueError` or `TypeError` for anything else."""
+    """Read what `document_of` gave; raises `ValueError` or `TypeError` for anything else."""
     match document:
         case ["lower"]:
             return Lower()
@@ -227,7 +212,7 @@ def read_bound(document: Sequence[Any]) -> Bound:
             return Floored(read_bound(of), unit)
         case ["ceiled", of, str(unit)]:
             return Ceiled(read_bound(of), unit)
-        case ["last_day", of]:
+        case ["lastday", of]:
             return LastDay(read_bound(of))
         case ["least", several]:
             return Least(tuple(read_bound(each) for each in several))

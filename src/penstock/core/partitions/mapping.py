@@ -15,7 +15,6 @@ from penstock.core.partitions.bounds import (
     evaluation,
     floored,
     read_bound,
-    write_bound,
 )
 from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span
 from penstock.core.partitions.ranges import Ranges, numbers, of_numbers
@@ -88,7 +87,7 @@ def reading(mapping: RangeMapping, grid: Grid) -> Reading:
         case _ if grid.grain is Grain.WHOLE:
             return lambda _: (_WHOLE,)
         case Same():
-            found = _same
+            return lambda span: (span,)
         case Calendar(unit):
             found = _calendar(unit)
         case Trailing(count):
@@ -129,32 +128,8 @@ def downstream(
     return of_numbers(number for number in numbers(candidates) if is_hit(number))
 
 
-def write_mapping(mapping: RangeMapping) -> list[Any]:
-    """Give a JSON form that `read_mapping` reads back equal.
-
-    >>> write_mapping(Trailing(7))
-    ['trailing', 7]
-    """
-    match mapping:
-        case Everything():
-            return ["everything"]
-        case Same():
-            return ["same"]
-        case Calendar(unit):
-            return ["calendar", unit]
-        case Trailing(count):
-            return ["trailing", count]
-        case ByGrain():
-            return ["by_grain"]
-        case Computed(column, ranges):
-            written = [[each and write_bound(each) for each in pair] for pair in ranges]
-            return ["computed", column, written]
-        case _ as never:
-            assert_never(never)
-
-
 def read_mapping(document: Sequence[Any]) -> RangeMapping:
-    """Read what `write_mapping` gave; raises `ValueError` or `TypeError` for anything else."""
+    """Read what `document_of` gave; raises `ValueError` or `TypeError` for anything else."""
     match document:
         case ["everything"]:
             return Everything()
@@ -164,7 +139,7 @@ def read_mapping(document: Sequence[Any]) -> RangeMapping:
             return Calendar(unit)
         case ["trailing", int(count)]:
             return Trailing(count)
-        case ["by_grain"]:
+        case ["bygrain"]:
             return ByGrain()
         case ["computed", str(column), written]:
             return Computed(column, tuple((_read(low), _read(high)) for low, high in written))
@@ -174,10 +149,6 @@ def read_mapping(document: Sequence[Any]) -> RangeMapping:
 
 def _read(document: Sequence[Any] | None) -> Bound | None:
     return None if document is None else read_bound(document)
-
-
-def _same(span: Span) -> tuple[Span, ...]:
-    return (span,)
 
 
 def _calendar(unit: str) -> Reading:

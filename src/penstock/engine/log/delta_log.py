@@ -1,8 +1,4 @@
-"""Facts of tables and listings of files without Spark.
-
-A table tells by its commit files, and through `deltalake` the rest. Of a source of files the
-listing is its version (spec/project.md §4).
-"""
+"""Facts of tables and listings of files, which are their version (spec/project.md §4), no Spark."""
 
 from __future__ import annotations
 
@@ -18,19 +14,9 @@ from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.model import Source
 from penstock.core.steps.inputs import FilesPin
+from penstock.engine.log import folder
 from penstock.engine.log.files import count_hidden
-from penstock.engine.log.folder import (
-    Actions,
-    LogEntry,
-    check_whole,
-    commit_path,
-    gap,
-    is_local,
-    newest,
-    open_table,
-    read_entry,
-    versions,
-)
+from penstock.engine.log.folder import is_local, open_table
 
 _FileState = tuple[str, int, int]
 
@@ -44,16 +30,13 @@ class DeltaLog:
             table = open_table(uri)
             last = _remote_commit(table.history(1)[0]) if table else None
             return Head(table.version(), last.step) if table and last else None
-        version = newest(uri, hint)
+        version = folder.newest(uri, hint)
         if version is None:
             return None
-        return Head(version, read_entry(commit_path(uri, version), head_only=True).step)
+        return Head(version, folder.read_entry(uri, version, head_only=True).commit.step)
 
     def facts(self, uri: str, *, counts: bool = False) -> TableFacts | None:
-        """See `Log.facts`; rows are without those that deletion vectors hide.
-
-        They are None where the vectors cannot be read.
-        """
+        """See `Log.facts`; rows are None where deletion vectors cannot be read."""
         table = open_table(uri)
         if table is None:
             return None
@@ -84,10 +67,10 @@ class DeltaLog:
         """See `Log.commits`."""
         if not is_local(uri):
             return remote_commits(uri, after, partial=partial)
-        left = [version for version in versions(uri) if version > after]
+        left = [version for version in folder.versions(uri) if version > after]
         if not partial:
-            check_whole(uri, after, left)
-        return tuple(_entry(uri, version).commit for version in left)
+            folder.check_whole(uri, after, left)
+        return tuple(folder.read_entry(uri, version).commit for version in left)
 
     def partitions(self, uri: str) -> list[dict[str, str | None]]:
         """See `Log.partitions`."""
@@ -118,7 +101,7 @@ class DeltaLog:
         files: list[AddedFile] = []
         try:
             for version in range(after + 1, upto + 1):
-                entry = _entry(uri, version)
+                entry = folder.read_entry(uri, version)
                 if entry.rewrites:
                     return None
                 files.extend(entry.added)
@@ -127,11 +110,7 @@ class DeltaLog:
         return tuple(files)
 
     def listing(self, source: Source) -> Listing:
-        """See `Log.listing`.
-
-        Names that Spark leaves out are left out (`_x`, `.x`, `x._COPYING_`). A path that is not
-        there is `source-missing`, naming source, path and the file that declares it (case J17).
-        """
+        """See `Log.listing`; a path that is not there is `source-missing` (case J17)."""
         found = sorted(_remote(source) if "://" in source.path else _local(source))
         digest = hashlib.sha256()
         for name, size, modified in found:
@@ -141,20 +120,13 @@ class DeltaLog:
         return Listing(FilesPin(digest.hexdigest(), len(found)), paths)
 
 
-def _entry(uri: str, version: int) -> LogEntry:
-    try:
-        return read_entry(commit_path(uri, version))
-    except FileNotFoundError:
-        raise gap(uri, version) from None
-
-
 def remote_commits(uri: str, after: int, *, partial: bool) -> tuple[LogCommit, ...]:
     """Give the commits of a table that is no local folder, as `Log.commits` does."""
     table = open_table(uri)
     commits = [_remote_commit(each) for each in table.history()] if table else []
     found = tuple(commit for commit in reversed(commits) if commit.version > after)
     if not partial:
-        check_whole(uri, after, [commit.version for commit in found])
+        folder.check_whole(uri, after, [commit.version for commit in found])
     return found
 
 
@@ -168,7 +140,7 @@ _DATA_OPERATIONS = frozenset(
 def _remote_commit(info: dict[str, object]) -> LogCommit:
     """Give a commit as deltalake tells it; the operation's name stands for `dataChange`."""
     changes = str(info.get("operation")) in _DATA_OPERATIONS
-    commit = Actions(info).commit(int(str(info["version"])))
+    commit = folder.Actions(info).commit(int(str(info["version"])))
     return replace(commit, changes_data=changes, row_change=None if changes else 0)
 
 
@@ -181,17 +153,11 @@ def schema_from_json(text: str) -> Schema:
     >>> schema_from_json('{"type":"struct","fields":[{"name":"a","type":"long","nullable":true}]}')
     Schema(columns=(Column(name='a', type='bigint', nullable=True, comment=''),))
     """
-    return Schema(
-        tuple(
-            Column(
-                field["name"],
-                _type(field["type"]),
-                field["nullable"],
-                str((field.get("metadata") or {}).get("comment", "")),
-            )
-            for field in json.loads(text)["fields"]
-        )
-    )
+    found = []
+    for field in json.loads(text)["fields"]:
+        comment = str((field.get("metadata") or {}).get("comment", ""))
+        found.append(Column(field["name"], _type(field["type"]), field["nullable"], comment))
+    return Schema(tuple(found))
 
 
 def _type(given: str | dict[str, object]) -> str:
@@ -221,12 +187,11 @@ def _missing(source: Source) -> TableError:
 def _local(source: Source) -> Iterator[_FileState]:
     root = Path(source.path)
     if root.is_file():
-        stat = root.stat()
-        yield "", stat.st_size, stat.st_mtime_ns
-        return
-    if not root.is_dir():
+        yield "", root.stat().st_size, root.stat().st_mtime_ns
+    elif root.is_dir():
+        yield from _walk(str(root), "")
+    else:
         raise _missing(source)
-    yield from _walk(str(root), "")
 
 
 def _walk(root: str, below: str) -> Iterator[_FileState]:

@@ -1,8 +1,7 @@
 """Fences: an empty commit after which a step's own commit can never land (spec/state.md §2).
 
-Delta skips or refuses every statement whose application transaction its table holds already.
-A step that is called failed gets its transaction written without it, so that a writer that was
-only asleep finds it there.
+Delta skips or refuses every statement whose application transaction its table holds already; a
+step that is called failed gets its transaction so, for a writer that was only asleep.
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ _TIMED = "delta.enableInCommitTimestamps"
 class DeltaFences:
     """The `Fences` over Delta tables in folders and, for URIs, through `deltalake`.
 
-    In a folder the commit file is written here: it adds no file and changes no metadata, so it is
-    allowed whatever features the table has, of which `deltalake` refuses some.
+    In a folder the commit file is written here: of the features of tables `deltalake` refuses some.
     """
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
@@ -67,7 +65,7 @@ class DeltaFences:
         info: dict[str, object] = {"timestamp": stamp, "operation": "WRITE"}
         info["operationParameters"] = {"mode": "Append", "partitionBy": "[]"}
         if dict(table.metadata().configuration).get(_TIMED, "").lower() == "true":
-            before = read_actions(commit_path(uri, version)).info.get("inCommitTimestamp", 0)
+            before = read_actions(uri, version).info.get("inCommitTimestamp", 0)
             info["inCommitTimestamp"] = max(stamp, int(before) + 1)
         info |= {"isBlindAppend": True, "engineInfo": "penstock", "userMetadata": token}
         transaction = {"appId": application, "version": number, "lastUpdated": stamp}

@@ -64,8 +64,6 @@ class LogColumn:
 def over(low: int | None, high: int | None = None, *, kind: str, cut: int = 1) -> Span | None:
     """Give the span from one value to another, or of one alone; a DATE is its whole day.
 
-    `cut` is how far above its written value an instant can lie.
-
     >>> over(0, kind="date"), over(5, 7, kind="int"), over(5, 7, kind="timestamp", cut=1000)
     ((0, 86400000000), (5, 8), (5, 1007))
     """
@@ -77,10 +75,7 @@ def over(low: int | None, high: int | None = None, *, kind: str, cut: int = 1) -
 
 
 def spans_of(action: Mapping[str, Any], fields: Sequence[LogColumn]) -> tuple[Span | None, ...]:
-    """Give where the rows of an `add` or `remove` can lie, by column; None for anywhere.
-
-    Statistics are read only for a column that the table is not partitioned by.
-    """
+    """Give where the rows of an `add` or `remove` can lie, by column; None for anywhere."""
     parts = action.get("partitionValues") or {}
     if all(each.physical in parts for each in fields):
         return tuple(each.at(parts[each.physical]) for each in fields)
@@ -120,11 +115,8 @@ def live_files(
 
 
 def hidden_files(table: DeltaTable) -> frozenset[str]:
-    """Give the decoded paths of files of which deletion vectors hide every row.
-
-    Vectors that cannot be read hide nothing.
-    """
-    hidden = _hidden_by_path(table) or {}
+    """Give the decoded paths of files whose every row a deletion vector hides that can be read."""
+    hidden = _hidden_by_path(table)
     if not hidden:
         return frozenset()
     actions = table.get_add_actions(flatten=True)
@@ -136,10 +128,8 @@ def hidden_files(table: DeltaTable) -> frozenset[str]:
 
 
 def count_hidden(table: DeltaTable) -> int | None:
-    """Count the rows that deletion vectors hide; None if they cannot be read.
-
-    `deltalake` reads none of a table whose columns were widened; Spark's checksum knows the sum.
-    """
+    """Count the rows that deletion vectors hide; None if they cannot be read."""
+    # `deltalake` reads none of a table whose columns were widened; Spark's checksum knows the sum.
     deleted = _checksum(table).get("numDeletedRecordsOpt")
     if isinstance(deleted, int):
         return deleted
@@ -209,18 +199,13 @@ def _spans(actions: Table, field: LogColumn, length: int) -> list[Span | None]:
         return list(actions.column(name).to_pylist()) if name in names else [None] * length
 
     part = f"partition.{field.name}".lower()  # of mapped columns, too, not the physical name
-    parts = [name for name in names if name.lower() == part]
-    if parts:
-        return [
-            NOWHERE if value is None else over(_place(value), kind=field.kind)
-            for value in values(parts[0])
-        ]
-    lows, highs = values(f"min.{field.physical}"), values(f"max.{field.physical}")
-    nulls = values(f"null_count.{field.physical}")
-    rows = values("num_records")
+    if found := next((name for name in names if name.lower() == part), ""):
+        kind = field.kind
+        return [NOWHERE if v is None else over(_place(v), kind=kind) for v in values(found)]
+    asked = ("num_records", *(f"{of}.{field.physical}" for of in ("null_count", "min", "max")))
     return [
         field.between(count, none, _place(low), _place(high))
-        for count, none, low, high in zip(rows, nulls, lows, highs, strict=True)
+        for count, none, low, high in zip(*map(values, asked), strict=True)
     ]
 
 
@@ -233,6 +218,6 @@ def _place(value: object) -> int | None:
         case dt.datetime():
             return (value.replace(tzinfo=None) - _EPOCH) // dt.timedelta(microseconds=1)
         case dt.date():
-            return (value - _EPOCH.date()).days * 86_400_000_000
+            return (value - _EPOCH.date()).days * _DAY
         case _:
             return None

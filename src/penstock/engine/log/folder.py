@@ -7,8 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -54,12 +53,19 @@ def newest(uri: str, hint: int | None = None) -> int | None:
     many looks as the way above it has binary digits; only without one the folder is listed.
     """
     folder = log_folder(uri)
-    if hint is not None and _is_there(folder, hint):
-        return _climb(folder, hint)
-    floor = checkpointed(uri)
-    if floor is not None and _is_there(folder, floor):
-        return _climb(folder, floor)
-    return max(versions(uri), default=None)
+    if hint is None or not _is_there(folder, hint):
+        hint = checkpointed(uri)
+    if hint is None or not _is_there(folder, hint):
+        return max(versions(uri), default=None)
+    step = 1
+    while _is_there(folder, hint + step):
+        hint += step
+        step *= 2
+    while step > 1:
+        step //= 2
+        if _is_there(folder, hint + step):
+            hint += step
+    return hint
 
 
 def checkpointed(uri: str) -> int | None:
@@ -122,18 +128,6 @@ def _is_there(folder: str, version: int) -> bool:
     return os.path.exists(f"{folder}/{version:020d}.json")  # noqa: PTH110  # 1,000 tables: no Path each
 
 
-def _climb(folder: str, low: int) -> int:
-    step = 1
-    while _is_there(folder, low + step):
-        low += step
-        step *= 2
-    while step > 1:
-        step //= 2
-        if _is_there(folder, low + step):
-            low += step
-    return low
-
-
 T = TypeVar("T")
 # What a damaged file raises while it is read.
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
@@ -143,17 +137,14 @@ UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
 class Actions:
     """What a commit file says of rows: who changed them, and by which files."""
 
-    info: Mapping[str, Any] = field(default_factory=dict)
+    info: Mapping[str, Any]
     adds: tuple[Mapping[str, Any], ...] = ()
     removes: tuple[Mapping[str, Any], ...] = ()
     metadata: Mapping[str, Any] | None = None
 
     @classmethod
     def from_lines(cls, lines: Iterable[str]) -> Actions:
-        """Read the actions of one commit; Delta writes one JSON object a line.
-
-        Files that were only moved about, `dataChange` being false, are left out.
-        """
+        """Read the actions of one commit, without files that were only moved about."""
         info: Mapping[str, Any] = {}
         metadata: Mapping[str, Any] | None = None
         adds, removes = [], []
@@ -171,12 +162,11 @@ class Actions:
 
     def commit(self, version: int) -> LogCommit:
         """Tell the commit, but for how many rows more there are."""
-        info = self.info
-        token = str(info.get("userMetadata") or "")
+        info, token = self.info, str(self.info.get("userMetadata") or "")
         stamp = info.get("inCommitTimestamp") or info.get("timestamp") or 0
         step, store = signed_by(token)
         metrics = info.get("operationMetrics") or {}
-        commit = LogCommit(
+        return LogCommit(
             version=version,
             time=dt.datetime.fromtimestamp(int(stamp) / 1000, tz=dt.UTC),
             operation=str(info.get("operation", "")),
@@ -186,10 +176,8 @@ class Actions:
             user=str(info.get("userName") or ""),
             metrics={k: int(v) for k, v in metrics.items() if str(v).lstrip("-").isdigit()},
             token=token,
+            table_id="" if self.metadata is None else str(self.metadata["id"]),
         )
-        if self.metadata is None:
-            return commit
-        return replace(commit, table_id=str(self.metadata["id"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +188,6 @@ class LogEntry:
     added: tuple[AddedFile, ...] = ()
     rewrites: bool = False
 
-    @property
-    def step(self) -> str:
-        """The penstock step that made it, or ""."""
-        return self.commit.step
-
     @classmethod
     def from_lines(cls, version: int, lines: Iterable[str]) -> LogEntry:
         """Read one commit."""
@@ -213,45 +196,51 @@ class LogEntry:
         rows += [None if (gone := live_rows(each)) is None else -gone for each in actions.removes]
         known = [count for count in rows if count is not None]
         change = sum(known) if len(known) == len(rows) else None
-        added = tuple(_added(add["path"], add.get("stats")) for add in actions.adds)
         masks = any(add.get("deletionVector") is not None for add in actions.adds)
-        commit = replace(actions.commit(version), row_change=change)
-        return cls(commit, added, masks or bool(actions.removes))
+        return cls(
+            replace(actions.commit(version), row_change=change),
+            tuple(_added(add["path"], add.get("stats")) for add in actions.adds),
+            masks or bool(actions.removes),
+        )
 
 
-def read_entry(path: Path, *, head_only: bool = False) -> LogEntry:
-    """Read a commit file; `head_only` stops after the line that says who made it."""
-    return _read(path, partial(LogEntry.from_lines, int(path.stem)), head_only=head_only)
+def read_entry(uri: str, version: int, *, head_only: bool = False) -> LogEntry:
+    """Read a commit; `head_only` stops after the line that says who made it."""
+    return _read(
+        uri, version, lambda lines: LogEntry.from_lines(version, lines), head_only=head_only
+    )
 
 
-def read_actions(path: Path) -> Actions:
-    """Read what a commit file says of rows; `log-unreadable` if it is damaged."""
-    return _read(path, Actions.from_lines)
+def read_actions(uri: str, version: int) -> Actions:
+    """Read what a commit says of rows; `log-gap` if it is gone, `log-unreadable` if damaged."""
+    return _read(uri, version, Actions.from_lines)
 
 
-def _read(path: Path, reader: Callable[[Sequence[str]], T], *, head_only: bool = False) -> T:
+def _read(
+    uri: str, version: int, reader: Callable[[Sequence[str]], T], *, head_only: bool = False
+) -> T:
     lines: list[str] = []
     try:
-        with path.open(encoding="utf-8") as file:
+        with commit_path(uri, version).open(encoding="utf-8") as file:
             for line in file:
                 lines.append(line)
                 if head_only and line.startswith('{"commitInfo"'):
                     break
         found = reader(lines)
-    except FileNotFoundError:  # it may have gone, or never have been there: the caller knows
-        raise
+    except FileNotFoundError:
+        raise gap(uri, version) from None
     except (OSError, *UNREADABLE) as error:
-        raise damaged(path) from error
+        raise damaged(uri, version) from error
     if not lines:
-        raise damaged(path)
+        raise damaged(uri, version)
     return found
 
 
-def damaged(path: Path) -> TableError:
+def damaged(uri: str, version: int) -> TableError:
     """Give the error of a commit file that cannot be read."""
     return TableError(
         "log-unreadable",
-        f"version {int(path.stem)} of the Delta log in {path.parent} is damaged",
+        f"version {version} of the Delta log in {log_folder(uri)} is damaged",
         hint="restore the file from a backup; nothing was written",
     )
 
@@ -267,10 +256,7 @@ def _added(path: str, stats: str | None) -> AddedFile:
 
 
 def live_rows(action: Mapping[str, Any]) -> int | None:
-    """Give the rows of a file, without those that its deletion vector hides.
-
-    None if its statistics do not tell.
-    """
+    """Give the rows of a file that no deletion vector hides; None if it has no statistics."""
     records = json.loads(action.get("stats") or "{}").get("numRecords")
     if records is None:
         return None
@@ -283,10 +269,7 @@ _LOOKS_BACK = 100  # commits read for a `metaData` before a checkpoint is opened
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """A table's id, and by lower-case name what the log calls its columns.
-
-    With column mapping the log has physical names, which outlive a rename.
-    """
+    """A table's id, and by lower-case name what its log calls columns, which outlives a rename."""
 
     table_id: str
     physical: Mapping[str, str]
@@ -295,14 +278,12 @@ class Metadata:
     @classmethod
     def read(cls, action: Mapping[str, Any]) -> Metadata:
         """Read a `metaData` action."""
-        fields = json.loads(action["schemaString"])["fields"]
         mode = (action.get("configuration") or {}).get("delta.columnMapping.mode", "none")
-        names = {
-            each["name"].lower(): each["name"]
-            if mode == "none"
-            else (each.get("metadata") or {}).get("delta.columnMapping.physicalName", each["name"])
-            for each in fields
-        }
+        names = {}
+        for each in json.loads(action["schemaString"])["fields"]:
+            said = {} if mode == "none" else each.get("metadata") or {}
+            physical = said.get("delta.columnMapping.physicalName", each["name"])
+            names[each["name"].lower()] = physical
         parts = frozenset(name.lower() for name in action.get("partitionColumns") or ())
         return cls(str(action["id"]), names, parts)
 
@@ -310,22 +291,15 @@ class Metadata:
 def metadata_at(uri: str, version: int) -> Metadata | None:
     """Read the metadata of a local table as of a version; None if the log no longer tells.
 
-    Spark's checksum file has it, else the newest `metaData` below; a checkpoint comes last,
-    because opening one costs the most.
+    Spark's checksum file has it, else the newest `metaData` below; a checkpoint costs the most.
     """
     try:
         return Metadata.read(checksum(uri, version)["metadata"])
     except UNREADABLE:
-        found = _of_commits(uri, version)
-    if found is not None:
-        return found
+        if (found := _of_commits(uri, version)) is not None:
+            return found
     table = open_version(uri, version)
-    return metadata_of(table) if table else None
-
-
-def metadata_of(table: DeltaTable) -> Metadata:
-    """Read the metadata of an open table."""
-    return Metadata.read(metadata_action(table))
+    return Metadata.read(metadata_action(table)) if table else None
 
 
 def metadata_action(table: DeltaTable) -> Mapping[str, Any]:
@@ -340,10 +314,7 @@ def metadata_action(table: DeltaTable) -> Mapping[str, Any]:
 
 
 def checksum(uri: str, version: int) -> Mapping[str, Any]:
-    """Give what Spark's checksum file says of a local table's version; nothing if none is there.
-
-    A damaged one says nothing either: the log itself is read then.
-    """
+    """Give what Spark's checksum file says of a version; nothing if it is not there, or damaged."""
     try:
         with open(f"{log_folder(uri)}/{version:020d}.crc", "rb") as file:  # noqa: PTH123  # 1,000 tables
             document = json.load(file)
@@ -353,9 +324,9 @@ def checksum(uri: str, version: int) -> Mapping[str, Any]:
 
 
 def _of_commits(uri: str, version: int) -> Metadata | None:
-    low = -1 if checkpointed(uri) is None else version - _LOOKS_BACK
+    low = -1 if checkpointed(uri) is None else max(version - _LOOKS_BACK, -1)
     try:
-        for each in range(version, max(low, -1), -1):
+        for each in range(version, low, -1):
             content = commit_path(uri, each).read_bytes()
             for line in content.splitlines() if b'"metaData"' in content else ():
                 action = json.loads(line) if b'"metaData"' in line else {}

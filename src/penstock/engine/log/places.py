@@ -11,32 +11,10 @@ from urllib.parse import unquote
 from penstock.core.facts import LogCommit, Touched
 from penstock.core.partitions.partition import FIRST, LAST, Span
 from penstock.core.steps.step import PartitionRows
+from penstock.engine.log import files, folder
 from penstock.engine.log.delta_log import remote_commits
-from penstock.engine.log.files import (
-    NOWHERE,
-    LogColumn,
-    count_missing,
-    hidden_files,
-    joined,
-    live_files,
-    spans_of,
-)
-from penstock.engine.log.folder import (
-    UNREADABLE,
-    Actions,
-    check_whole,
-    commit_path,
-    damaged,
-    gap,
-    is_local,
-    live_rows,
-    metadata_at,
-    metadata_of,
-    open_table,
-    open_version,
-    read_actions,
-    versions,
-)
+from penstock.engine.log.files import LogColumn, joined
+from penstock.engine.log.folder import Actions, Metadata, is_local
 
 Places = tuple[Span | None, ...]
 """Where one file's rows lie, by column; None for anywhere."""
@@ -44,10 +22,7 @@ Places = tuple[Span | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A commit on its way to a `Touched`; of one that brings another table no place is told.
-
-    `unplaced` are removed files only placed by their add.
-    """
+    """A commit on its way to a `Touched`; `unplaced` are removed files only placed by their add."""
 
     commit: LogCommit
     places: set[Places] = field(default_factory=set)
@@ -59,16 +34,15 @@ def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tu
 
     Columns are named as the newest of the versions names them. A commit that puts another table
     in the place of the one that was may have touched anything. Where the log no longer tells which
-    table was there before, a commit that says what its table is like is no sign of another one:
-    whoever asks compares the ids of tables.
+    was there before, a commit with `metaData` is no sign of another: who asks compares their ids.
     """
     fields = _fields(uri, versions[-1], columns) if versions else ()
     drafts: list[_Draft] = []
     table_id: str | None = None
     for version in versions:
-        actions = actions_of(uri, version)
+        actions = folder.read_actions(uri, version)
         if actions.metadata is not None:
-            known = metadata_at(uri, version - 1) if version and not table_id else None
+            known = folder.metadata_at(uri, version - 1) if version and not table_id else None
             before = known.table_id if known else table_id
             table_id = str(actions.metadata["id"])
             if before is not None and table_id != before:
@@ -81,40 +55,29 @@ def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tu
     return tuple(_finished(draft, fields, placed, columns) for draft in drafts)
 
 
-def actions_of(uri: str, version: int) -> Actions:
-    """Read a commit; `log-gap` if its file is not there."""
-    try:
-        return read_actions(commit_path(uri, version))
-    except FileNotFoundError:
-        raise gap(uri, version) from None
-
-
 def _fields(uri: str, version: int, columns: Mapping[str, str]) -> tuple[LogColumn, ...]:
-    metadata = metadata_at(uri, version) if columns else None
-    if metadata is None:
-        return ()
+    metadata = folder.metadata_at(uri, version) if columns else None
+    physical = metadata.physical if metadata else {}
     return tuple(
-        LogColumn(name, metadata.physical[name.lower()], kind)
+        LogColumn(name, physical[name.lower()], kind)
         for name, kind in columns.items()
-        if name.lower() in metadata.physical
+        if name.lower() in physical
     )
 
 
 def _drafted(uri: str, version: int, actions: Actions, fields: Sequence[LogColumn]) -> _Draft:
     draft = _Draft(actions.commit(version))
-    here: dict[str, Places] = {}
     try:
-        for add in actions.adds:
-            here[add["path"]] = spans_of(add, fields)
+        here = {add["path"]: files.spans_of(add, fields) for add in actions.adds}
         for remove in actions.removes:
             path = remove["path"]
-            places = _filled(spans_of(remove, fields), here.get(path))
+            places = _filled(files.spans_of(remove, fields), here.get(path))
             if None in places:
                 draft.unplaced[unquote(path)] = places
             else:
                 here[path] = places
-    except UNREADABLE as error:
-        raise damaged(commit_path(uri, version)) from error
+    except folder.UNREADABLE as error:
+        raise folder.damaged(uri, version) from error
     draft.places.update(here.values())
     return draft
 
@@ -130,20 +93,16 @@ def _filled(places: Places, placed: Places | None) -> Places:
 def _places_of(
     uri: str, versions: Sequence[int], wanted: Collection[str], fields: Sequence[LogColumn]
 ) -> Mapping[str, Places]:
-    """Find what the adds of decoded paths tell: in these commits, else in the files before them.
-
-    An add counts that only moved rows about, too: OPTIMIZE makes files.
-    """
-    placed: dict[str, Places] = {}
+    """Find what the adds of decoded paths tell: in these commits, else in the files before them."""
+    placed: dict[str, Places] = {}  # by adds that only moved rows about, too: OPTIMIZE makes files
     for version in versions:
-        for line in commit_path(uri, version).read_text(encoding="utf-8").splitlines():
+        for line in folder.commit_path(uri, version).read_text(encoding="utf-8").splitlines():
             add = json.loads(line).get("add") if '"add"' in line else None
             if add and (path := unquote(add["path"])) in wanted:
-                placed[path] = spans_of(add, fields)
-    if len(placed) < len(wanted) and versions[0] > 0:
-        table = open_version(uri, versions[0] - 1)
-        if table is not None:
-            placed = {**live_files(table, fields), **placed}
+                placed[path] = files.spans_of(add, fields)
+    before = versions[0] - 1
+    if len(placed) < len(wanted) and before >= 0 and (table := folder.open_version(uri, before)):
+        placed = {**files.live_files(table, fields), **placed}
     return placed
 
 
@@ -176,9 +135,9 @@ class DeltaPlaces:
             commits = remote_commits(uri, after, partial=partial)
             anywhere = dict.fromkeys(columns)
             return tuple(touched_by(each, anywhere) for each in commits if each.changes_data)
-        left = [version for version in versions(uri) if version > after]
+        left = [version for version in folder.versions(uri) if version > after]
         if not partial:
-            check_whole(uri, after, left)
+            folder.check_whole(uri, after, left)
         return touches(uri, left, columns)
 
     def written(
@@ -187,39 +146,39 @@ class DeltaPlaces:
         """See `Places.written`. None for a table that is not in a local folder, too."""
         if not is_local(uri):
             return None
-        adds = actions_of(uri, version).adds
-        metadata = metadata_at(uri, version)
+        adds = folder.read_actions(uri, version).adds
+        metadata = folder.metadata_at(uri, version)
         if metadata is None or column.lower() not in metadata.partition_by:
             return None
         try:
             return _counted(adds, LogColumn(column, metadata.physical[column.lower()], kind))
-        except UNREADABLE as error:
-            raise damaged(commit_path(uri, version)) from error
+        except folder.UNREADABLE as error:
+            raise folder.damaged(uri, version) from error
 
     def lying(self, uri: str, column: str, kind: str) -> tuple[Span, ...]:
         """See `Places.lying`. A file of which the log does not tell can hold any row."""
-        table = open_table(uri)
+        table = folder.open_table(uri)
         if table is None:
             return ()
-        physical = metadata_of(table).physical.get(column.lower(), column)
-        places = live_files(table, [LogColumn(column, physical, kind)])
-        hidden = hidden_files(table)
+        physical = Metadata.read(folder.metadata_action(table)).physical.get(column.lower(), column)
+        places = files.live_files(table, [LogColumn(column, physical, kind)])
+        hidden = files.hidden_files(table)
         shown = (span for path, (span,) in places.items() if path not in hidden)
         return joined((FIRST, LAST) if span is None else span for span in shown)
 
     def features(self, uri: str, version: int | None = None) -> frozenset[str]:
         """See `Places.features`."""
-        table = open_table(uri) if version is None else open_version(uri, version)
+        table = folder.open_table(uri) if version is None else folder.open_version(uri, version)
         if table is None:
-            raise gap(uri, version or 0)
+            raise folder.gap(uri, version or 0)
         return frozenset(table.protocol().reader_features or ())
 
     def missing_files(self, uri: str, version: int) -> int:
         """See `Places.missing_files`."""
-        table = open_version(uri, version)
+        table = folder.open_version(uri, version)
         if table is None:
-            raise gap(uri, version)
-        return count_missing(table)
+            raise folder.gap(uri, version)
+        return files.count_missing(table)
 
 
 def _counted(
@@ -230,13 +189,12 @@ def _counted(
         span = field.at(add["partitionValues"][field.physical])
         if span is None:
             return None
-        if span == NOWHERE:
+        if span == files.NOWHERE:
             continue
-        rows, size = live_rows(add), add.get("size")
         before = counted.get(span[0], PartitionRows(span[0], 0, 0))
-        counted[span[0]] = PartitionRows(
-            span[0], _plus(before.rows, rows), _plus(before.size_bytes, size)
-        )
+        rows = _plus(before.rows, folder.live_rows(add))
+        size = _plus(before.size_bytes, add.get("size"))
+        counted[span[0]] = PartitionRows(span[0], rows, size)
     return counted
 
 

@@ -13,13 +13,7 @@ from penstock.core.names import InputKind, InputName
 from penstock.project.checks.check import read_check
 from penstock.project.checks.kept import Edge, Result, keep, recall
 from penstock.project.checks.phases import Phases, joined, name_of
-from penstock.project.checks.scene import (
-    CheckedModel,
-    KnownColumns,
-    Scene,
-    Stand,
-    WrittenChecks,
-)
+from penstock.project.checks.scene import CheckedModel, KnownColumns, Scene, Stand, WrittenChecks
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.nodes import YamlNode, mapping_node, shown
 from penstock.project.files.parsed import place_key
@@ -30,10 +24,7 @@ from penstock.project.sql.names import NameResolver
 
 @dataclass(slots=True)
 class Attacher:
-    """Reads the checks of the models of one project.
-
-    `sources` are those that stand with source tables: they hold for every model that reads one.
-    """
+    """Reads the checks of a project's models; `sources` hold for every model that reads one."""
 
     resolver: NameResolver
     files: Files
@@ -196,7 +187,6 @@ class _CheckReading:
         return tuple(found)
 
     def _is_filled(self, node: YamlNode) -> bool:
-        """Whether a check stands in a file that holds values of the environment."""
         paths = {member.node.where.path for member in node.members.values()}
         yaml = (path for path in paths if path.endswith((".yml", ".yaml")))
         return any(self.of.files.yaml_file(path).reads for path in yaml)
@@ -235,7 +225,6 @@ def _with_input(phases: Phases, name: InputName, more: Phases) -> Phases:
 
 
 def _names_in(resolver: NameResolver) -> str:
-    """Write what a resolver knows as text that is the same in every process."""
     named = {**resolver.models, **resolver.sources, **resolver.tables}.items()
     means = (f"{name} {it.input.kind} {it.input.name} {it.table}" for name, it in named)
     parts = [*means, *sorted(resolver.schemas), *sorted(resolver.built), resolver.catalog]

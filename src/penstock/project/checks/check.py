@@ -14,7 +14,7 @@ from penstock.core.findings import Finding, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
 from penstock.core.strategy import Writing
-from penstock.project.checks.form import TIMES, Form, Place, Scalar, compared, place_of
+from penstock.project.checks.form import TIMES, Form, Place, Scalar, place_of
 from penstock.project.checks.kept import definition_of
 from penstock.project.checks.phases import LONGEST, name_of
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
@@ -33,10 +33,7 @@ _LISTED = f"there are: {', '.join(TYPE_NAMES)}"
 
 
 def read_check(node: YamlNode, phase: Phase, scene: Scene, findings: list[Finding]) -> Check | None:
-    """Read a check; None where it is off, or beside a finding.
-
-    Everything that is wrong with it is found at once.
-    """
+    """Read a check, or find all that is wrong with it at once; None where it is off or broken."""
     member = node.members.get("enabled")
     if member is not None and str(member.node.value).lower() == "false":
         return None
@@ -219,10 +216,6 @@ def _sql(form: Form) -> Rule | None:
     return core.SqlCheck(query, file) if query else None
 
 
-def _row_count(form: Form) -> Rule | None:
-    return core.RowCount(*_counts(form))
-
-
 def _column_check(form: Form) -> Rule | None:
     column = form.column()
     condition = form.condition("check", ConditionKind.CHECK, column)
@@ -243,11 +236,11 @@ def _distinct_count(form: Form) -> Rule | None:
 def _value_range(form: Form) -> Rule | None:
     column, strict = form.column(), bool(form.section.flag("strict"))
     kind = form.columns.type_of(column)
-    nodes = [form.section.find(key) for key in ("min", "max")]
-    least, most = (form.value(n, k, kind) for n, k in zip(nodes, ("min", "max"), strict=True))
-    values = [node.value if node else None for node in nodes]
-    places = [place_of(each, kind) if isinstance(each, Scalar) else None for each in values]
-    _check_bounds(form, places[0], places[1], strict=strict)
+    nodes = {key: form.section.find(key) for key in ("min", "max")}
+    least, most = (form.value(node, key, kind) for key, node in nodes.items())
+    values = (node.value if node else None for node in nodes.values())
+    low, high = (place_of(each, kind) if isinstance(each, Scalar) else None for each in values)
+    _check_bounds(form, low, high, strict=strict)
     return core.ValueRange(column, least, most, strict) if column else None
 
 
@@ -352,21 +345,20 @@ def _check_given(form: Form, keys: tuple[str, ...], hint: str) -> None:
 
 def _check_bounds(form: Form, low: Place | None, high: Place | None, *, strict: bool) -> None:
     _check_given(form, ("min", "max"), "give min, max or both")
-    if low is None or high is None:
+    if low is None or type(low) is not type(high):  # what cannot be compared is in order
         return
-    order = compared(low, high)
     said = [str(getattr(form.section.find(key), "value", "")) for key in ("min", "max")]
-    if order > 0:
+    if low > high:  # type: ignore[operator]  # of one type
         sentence = f"min {said[0]} is above max {said[1]}"
         form.report("min", "min-above-max", sentence, "exchange them")
-    elif strict and order == 0:
+    elif strict and low == high:
         sentence = f"min and max are both {said[0]}, and strict leaves both out"
         form.report("min", "min-above-max", sentence, "take strict out, or widen the bounds")
 
 
 _RULES: Mapping[str, Callable[[Form], Rule | None]] = {
     "sql": _sql,
-    "row_count": _row_count,
+    "row_count": lambda form: core.RowCount(*_counts(form)),
     "column_check": _column_check,
     "null_percentage": _null_percentage,
     "distinct_count": _distinct_count,

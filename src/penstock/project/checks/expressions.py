@@ -109,7 +109,6 @@ def _is_call(tokens: Sequence[Token], number: int) -> bool:
 
 
 def _reach(tokens: Sequence[Token], number: int) -> tuple[int, bool]:
-    """Give the last token of a call with its clauses, and whether one of them filters."""
     last = _shut(tokens, number + 1)
     is_filtered = False
     while True:
@@ -187,7 +186,7 @@ def _analysed(text: str, kind: ConditionKind) -> Understood:
     columns = tuple(  # of a field of a struct the struct
         (column.parts[0].name, text.count("\n", 0, start))
         for column, start in _columns(tree)
-        if not _is_word(column.parts[0])
+        if column.parts[0].args.get("quoted") or column.parts[0].name.lower() not in _NO_COLUMNS
     )
     return Understood(condition, problems=problems, columns=columns)
 
@@ -209,7 +208,6 @@ def _fault(
     aggregates: Sequence[AggregateCall],
     volatile: Sequence[str],
 ) -> str:
-    """Say what the condition must not hold, "" if it may stand."""
     if tree.find(exp.Query) is not None:
         return "the condition holds a subquery"
     if tree.find(exp.Window) is not None:
@@ -228,17 +226,10 @@ def _fault(
 
 
 def _columns(tree: exp.Expr) -> Iterator[tuple[exp.Column, int]]:
-    """Give every column that is named, with its place in the text."""
     for column in tree.find_all(exp.Column):
         start = column.parts[0].meta.get("start")
         if start is not None and not column.parts[0].name.startswith(_PARAMETER):
             yield column, start
-
-
-def _is_word(first: exp.Expr) -> bool:
-    """Whether Spark may take a name for something else than a column."""
-    is_quoted = isinstance(first, exp.Identifier) and first.quoted
-    return not is_quoted and first.name.lower() in _NO_COLUMNS
 
 
 def _unread(error: SqlglotError) -> Problem:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import partial
@@ -23,17 +23,16 @@ from penstock.project.files.parsed import ReadText
 from penstock.project.files.references import SqlText, TextFiles, file_text, is_path
 from penstock.project.files.values import text_of
 from penstock.project.sql.names import QueryOwner, input_named
+from penstock.project.unit_tests.casting import CellError, scalar
 
 T = TypeVar("T")
 Scalar = str | int | float | bool
 Place = Decimal | dt.date | dt.datetime | str
 """What bounds are compared by."""
 
-_INTEGERS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
-_FLOATS = {"float": (2 - 2**-24) * 2.0**127, "double": math.inf}
-"""What is from here on too great for a number of each type, rounding included."""
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_NUMBERS = (*_INTEGERS, "float", "double", "decimal")
 TIMES = ("date", "timestamp", "timestamp_ntz")
-_DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 TIMESTAMP = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?))?\s*(Z|[+-]\d\d:?\d\d)?"
@@ -53,27 +52,25 @@ def bound_text(value: Scalar, kind: str) -> str | None:
     >>> bound_text(7, "string"), bound_text("007", "string"), bound_text(1e20, "")
     (None, '007', '100000000000000000000')
     """
-    text, number, decimal = text_of(value), number_of(value), _DECIMAL.fullmatch(kind)
+    text, number = text_of(value), number_of(value)
     if is_text(kind):
         return value if isinstance(value, str) else None
     if kind == "boolean":
         return text.lower() if text.lower() in ("true", "false") else None
     if kind in TIMES:
         return text if place_of(value, kind) else None
-    if not (kind in _INTEGERS or kind in _FLOATS or decimal or isinstance(value, float)):
+    if not (_is_number(kind) or isinstance(value, float)):
         return text
     if number is None:
         return None
-    if kind in _INTEGERS:
-        is_far = number.adjusted() > 20  # noqa: PLR2004  wider than any
-        if is_far or number != number.to_integral_value():
-            return None
-        limit = 2 ** _INTEGERS[kind]
-        return str(int(number)) if -limit <= number < limit else None
-    if kind in _FLOATS and abs(float(number)) >= _FLOATS[kind]:
-        return None
-    is_held = not decimal or _holds(number, int(decimal[1]), int(decimal[2]))
-    return format(number, "f") if is_held else None
+    with suppress(CellError):
+        held = scalar(str(number), kind) if kind else number
+        return str(held) if kind in _INTEGERS else format(number, "f")
+    return None
+
+
+def _is_number(kind: str) -> bool:
+    return kind.partition("(")[0] in _NUMBERS
 
 
 def is_text(kind: str) -> bool:
@@ -88,7 +85,7 @@ def place_of(value: Scalar, kind: str) -> Place | None:
     True
     """
     text = text_of(value)
-    if kind in _INTEGERS or kind in _FLOATS or _DECIMAL.fullmatch(kind):
+    if _is_number(kind):
         return number_of(value)
     if kind and kind not in TIMES:
         return text if is_text(kind) else None
@@ -106,19 +103,6 @@ def place_of(value: Scalar, kind: str) -> Place | None:
         return None
 
 
-def compared(low: Place, high: Place) -> int:
-    """Give 1 if the first is above the second, 0 if they are equal, else -1.
-
-    What cannot be compared counts as in order.
-
-    >>> compared(Decimal(10), Decimal(5)), compared("a", "b"), compared("a", Decimal(1))
-    (1, -1, -1)
-    """
-    if type(low) is not type(high):
-        return -1
-    return (low > high) - (low < high)  # type: ignore[operator]
-
-
 def number_of(value: Scalar) -> Decimal | None:
     """Give a finite number exactly as it is written.
 
@@ -134,18 +118,7 @@ def number_of(value: Scalar) -> Decimal | None:
     return found if found.is_finite() else None
 
 
-def _holds(number: Decimal, precision: int, scale: int) -> bool:
-    """Whether a decimal type has all digits of a number."""
-    _, digits, exponent = number.as_tuple()  # not normalized: that rounds to 28 digits
-    written = "".join(map(str, digits)).lstrip("0")
-    kept = written.rstrip("0")
-    places = max(0, -int(exponent) - (len(written) - len(kept))) if kept else 0
-    whole = max(0, len(written) + int(exponent))
-    return places <= scale and whole <= precision - scale
-
-
 def _as_written(text: SqlText, files: TextFiles) -> str:
-    """Give a folded text with the line breaks that its file has, "" for any other text."""
     if text.file or not text.path.endswith((".yml", ".yaml")):
         return ""
     lines = files.data(text.path).decode("utf-8", "replace").splitlines()

@@ -15,33 +15,13 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, TypeVar
 
-from penstock.core.checks import (
-    TYPES,
-    Check,
-    Checks,
-    CheckScope,
-    Condition,
-    Empty,
-    OnFailure,
-    Phase,
-    Relationships,
-)
+from penstock.core import checks as core
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Understood
+from penstock.project.files import cache as files
 from penstock.project.files import parsed
-from penstock.project.files.cache import (
-    CacheEntry,
-    ParseCache,
-    packed,
-    read_findings,
-    read_sql,
-    sound,
-    unpacked,
-    write_findings,
-    write_sql,
-)
 from penstock.project.files.parsed import Problem, ReadText, SqlFile
 from penstock.project.files.values import digest
 from penstock.project.sql.bodies import parameter_findings
@@ -58,7 +38,7 @@ _HINTS = {
 
 # Any: results are the JSON of our own cache, as in `parsed.py`; what does not fit is thrown away.
 def _remembered(
-    cache: ParseCache | None,
+    cache: files.ParseCache | None,
     key: Sequence[str],
     read: Callable[[Sequence[Any]], T],
     make: Callable[[], tuple[T, Sequence[Any] | None]],
@@ -73,7 +53,7 @@ def _remembered(
         return found
     found, form = make()
     if cache is not None and form is not None:
-        cache.keep(name, CacheEntry("", (), form))
+        cache.keep(name, files.CacheEntry("", (), form))
     return found
 
 
@@ -82,7 +62,7 @@ def query_of(
     reader: QueryOwner,
     resolver: NameResolver,
     allowed: frozenset[str],
-    cache: ParseCache | None = None,
+    cache: files.ParseCache | None = None,
 ) -> ReadText[Query]:
     """Read a query and say which tables it reads; beside an error there is no value.
 
@@ -90,7 +70,7 @@ def query_of(
     the parameters that have a value here.
     """
     file = _remembered(
-        cache, ("query", text), lambda entry: read_sql("", (), entry), partial(_parsed, text)
+        cache, ("query", text), lambda entry: files.read_sql("", (), entry), partial(_parsed, text)
     )
     problems = list(parsed.problems_of(file.findings))
     if not file.branches:
@@ -115,15 +95,13 @@ def _parsed(text: str) -> tuple[SqlFile, Sequence[Any] | None]:
 
     written, unknown = parameters.with_destination(text)
     file = sql_file.parse_plain_sql("", written)
-    found = (*map(_worded, file.findings), *parsed.located(unknown, ""))
-    file = replace(file, findings=found)
-    return file, None if any(finding.is_error for finding in found) else write_sql(file)
-
-
-def _worded(finding: Finding) -> Finding:
-    sentence = finding.sentence.replace(_MODELS_ARE, "one query is expected")
-    sentence = sentence.replace(_OWN_TABLE, "{destination}")
-    return replace(finding, sentence=sentence, hint=_HINTS.get(finding.code, finding.hint))
+    found = list(parsed.located(unknown, ""))
+    for each in reversed(file.findings):
+        sentence = each.sentence.replace(_MODELS_ARE, "one query is expected")
+        sentence = sentence.replace(_OWN_TABLE, "{destination}")
+        found.insert(0, replace(each, sentence=sentence, hint=_HINTS.get(each.code, each.hint)))
+    file = replace(file, findings=tuple(found))
+    return file, None if any(finding.is_error for finding in found) else files.write_sql(file)
 
 
 def condition_of(
@@ -133,8 +111,8 @@ def condition_of(
     column: str = "",
     allowed: frozenset[str],
     known: KnownColumns = UNKNOWN,
-    cache: ParseCache | None = None,
-) -> ReadText[Condition]:
+    cache: files.ParseCache | None = None,
+) -> ReadText[core.Condition]:
     """Read a condition; beside an error there is no value.
 
     `column` is what `{column}` means, "" where it means nothing. `allowed` names the parameters
@@ -160,7 +138,7 @@ def _understood(
 
     found = expressions.understood(text, kind, column)
     condition, used = found.condition, [[ref.names[0], ref.line] for ref in found.parameters]
-    said = write_findings(parsed.located(found.problems, ""))
+    said = files.write_findings(parsed.located(found.problems, ""))
     texts = [condition.text, list(condition.aggregates), condition.observable]
     is_kept = not parsed.has_error(found.problems)
     return found, [*texts, used, said, found.columns] if is_kept else None
@@ -168,28 +146,27 @@ def _understood(
 
 def _read_understood(entry: Sequence[Any]) -> Understood:
     text, aggregates, observable, used, problems, named = entry
-    condition = Condition(text, tuple(aggregates), observable)
+    condition = core.Condition(text, tuple(aggregates), observable)
     refs = tuple(
         parsed.TableRef(parsed.RefKind.PARAM, (name,), line, qualifies=True) for name, line in used
     )
     columns = tuple((name, line) for name, line in named)
-    return Understood(condition, refs, tuple(parsed.problems_of(read_findings(problems))), columns)
+    return Understood(
+        condition, refs, tuple(parsed.problems_of(files.read_findings(problems))), columns
+    )
 
 
-_RULES = {word: rule for rule, word in TYPES.items()}
-_WORDS = {"phase": Phase, "severity": Severity, "scope": CheckScope, "empty": Empty}
-_TAGGED = {"i": InputName, "c": Condition, "q": Query, "l": Location}
+_RULES = {word: rule for rule, word in core.TYPES.items()}
+_WORDS = {"phase": core.Phase, "severity": Severity, "scope": core.CheckScope, "empty": core.Empty}
+_TAGGED = {"i": InputName, "c": core.Condition, "q": Query, "l": Location}
 _TAGS = {kind: tag for tag, kind in _TAGGED.items()}
 _MICRO = dt.timedelta(microseconds=1)
 
 
-def definition_of(check: Check) -> str:
-    """Give the digest of everything that decides a check's result.
-
-    Its name, severity and words, and where it stands, are not in it.
-    """
+def definition_of(check: core.Check) -> str:
+    """Give the digest of what decides a check's result: not its name, severity, words or place."""
     rule = check.rule
-    shown = {"shown"} if isinstance(rule, Relationships) else {"shown", "source"}
+    shown = {"shown"} if isinstance(rule, core.Relationships) else {"shown", "source"}
     parts = {
         "type": check.type,
         "phase": check.phase,
@@ -207,20 +184,20 @@ def definition_of(check: Check) -> str:
 
 
 # Any: JSON of our own cache; whatever does not fit is thrown away as a whole.
-def write_check(check: Check) -> list[Any]:
+def write_check(check: core.Check) -> list[Any]:
     """Give a JSON form that `read_check_json` reads back equal."""
     rule = [check.type, *_write_fields(check.rule)]
     values = zip(fields(check), _write_fields(check), strict=True)
     return [rule if each.name == "rule" else value for each, value in values]
 
 
-def read_check_json(entry: Sequence[Any]) -> Check:
+def read_check_json(entry: Sequence[Any]) -> core.Check:
     """Read what `write_check` gave; raises `ValueError`, `TypeError` or `KeyError` on damage."""
-    names = (each.name for each in fields(Check))
+    names = (each.name for each in fields(core.Check))
     values = dict(zip(names, map(_read, entry), strict=True))
     kind, *rule = values["rule"]
     words = {name: word(values[name]) for name, word in _WORDS.items() if values[name] is not None}
-    return Check(**{**values, **words, "rule": _RULES[kind](*rule)})
+    return core.Check(**{**values, **words, "rule": _RULES[kind](*rule)})
 
 
 def _write(value: object) -> Any:  # noqa: ANN401  JSON
@@ -229,7 +206,7 @@ def _write(value: object) -> Any:  # noqa: ANN401  JSON
             return {"d": str(value)}
         case dt.timedelta():
             return {"t": value // _MICRO}
-        case InputName() | Condition() | Query() | Location():
+        case InputName() | core.Condition() | Query() | Location():
             return {_TAGS[type(value)]: _write_fields(value)}
         case Mapping():
             return {"m": dict(value)}
@@ -278,26 +255,26 @@ class Result:
     are the entries of the cache that hold what SQL says.
     """
 
-    checks: dict[int, Checks] = field(default_factory=dict)
+    checks: dict[int, core.Checks] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     needs: dict[str, str] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
 
 
-class KeptChecks(Checks):
+class KeptChecks(core.Checks):
     """Checks as text, which become values when they are first looked at."""
 
     __slots__ = ("_read", "_text")
     _text: str
-    _read: Checks | None
+    _read: core.Checks | None
 
-    def __new__(cls, *args: Any, **fields: Any) -> Checks:  # type: ignore[misc]  # noqa: ANN401
+    def __new__(cls, *args: Any, **fields: Any) -> core.Checks:  # type: ignore[misc]  # noqa: ANN401
         """Make an ordinary value: `dataclasses.replace` of a kept one gives that."""
-        return Checks(*args, **fields)
+        return core.Checks(*args, **fields)
 
     @classmethod
-    def of(cls, text: str, on_failure: OnFailure | None) -> Checks:
+    def of(cls, text: str, on_failure: core.OnFailure | None) -> core.Checks:
         """Take the text of both lists, as `keep` packs it."""
         found = object.__new__(cls)
         object.__setattr__(found, "_text", text)
@@ -306,22 +283,22 @@ class KeptChecks(Checks):
         return found
 
     @property
-    def before(self) -> tuple[Check, ...]:
+    def before(self) -> tuple[core.Check, ...]:
         """Those that look at the rows of inputs."""
         return self._opened.before
 
     @property
-    def after(self) -> tuple[Check, ...]:
+    def after(self) -> tuple[core.Check, ...]:
         """Those that look at the rows of a step."""
         return self._opened.after
 
     @property
-    def _opened(self) -> Checks:
+    def _opened(self) -> core.Checks:
         read = self._read
         if read is None:
-            lists = json.loads(unpacked(self._text))
+            lists = json.loads(files.unpacked(self._text))
             before, after = (tuple(map(read_check_json, each)) for each in lists)
-            read = Checks(before, after, self.on_failure)
+            read = core.Checks(before, after, self.on_failure)
             object.__setattr__(self, "_read", read)
         return read
 
@@ -335,41 +312,41 @@ class KeptChecks(Checks):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as the ordinary value."""
-        return (Checks, (self.before, self.after, self.on_failure))
+        return (core.Checks, (self.before, self.after, self.on_failure))
 
 
 # Any: JSON of our own cache; whatever does not fit is thrown away as a whole.
-def keep(cache: ParseCache, name: str, context: str, result: Result) -> None:
+def keep(cache: files.ParseCache, name: str, context: str, result: Result) -> None:
     """Keep what was read of a model; of a result with errors nothing is kept."""
     if any(finding.is_error for finding in result.findings):
         return
     versions = []
     for number, checks in result.checks.items():
         lists = [[write_check(each) for each in listed] for listed in (checks.before, checks.after)]
-        text = packed(json.dumps(lists, separators=(",", ":"), ensure_ascii=False))
+        text = files.packed(json.dumps(lists, separators=(",", ":"), ensure_ascii=False))
         versions.append([number, checks.on_failure, text])
     edges = [[e.reads, e.check, e.where.path, e.where.line, e.where.column] for e in result.edges]
-    kept = [versions, edges, write_findings(result.findings), result.needs, result.texts]
-    cache.keep(name, CacheEntry(context, (), kept))
+    kept = [versions, edges, files.write_findings(result.findings), result.needs, result.texts]
+    cache.keep(name, files.CacheEntry(context, (), kept))
 
 
 def recall(
-    cache: ParseCache, name: str, context: str, model: str, now: Callable[[str], str]
+    cache: files.ParseCache, name: str, context: str, model: str, now: Callable[[str], str]
 ) -> Result | None:
-    """Give what an earlier load read of a model, if all that it needed is as it was.
+    """Give what an earlier load read of a model, if `now` gives the digests that it needed."""
 
-    `now` gives the digest of something that it needed.
-    """
-
-    def read(entry: CacheEntry) -> Result | None:
+    def read(entry: files.CacheEntry) -> Result | None:
         versions, edges, findings, needs, texts = entry.result
         if any(now(need) != digest for need, digest in needs.items()):
             return None
         entries = {text: cache.current.get(text) or cache.known.get(text) for text in texts}
         result = Result(
-            {n: KeptChecks.of(sound(text), OnFailure(w) if w else None) for n, w, text in versions},
+            {
+                n: KeptChecks.of(files.sound(text), core.OnFailure(w) if w else None)
+                for n, w, text in versions
+            },
             [Edge(model, reads, check, Location(*where)) for reads, check, *where in edges],
-            list(read_findings(findings)),
+            list(files.read_findings(findings)),
         )
         if None in entries.values():
             return None

@@ -63,12 +63,9 @@ NONE = Phases()
 
 
 def read_phases(node: YamlNode, above: str, findings: list[Finding]) -> Phases:
-    """Read a mapping with `before`, `after` and `on_failure`, or a list, which means `after`.
-
-    What is no check is left out, and a finding.
-    """
+    """Read a mapping of phases, or a list, which means `after`; what is no check is left out."""
     value = node.value
-    if isinstance(value, Broken) or value is None:
+    if node.is_absent:
         return NONE
     if isinstance(value, VersionReference):
         sentence = f"{value} stands under {above}, which is no version's"
@@ -201,7 +198,6 @@ def column_tests(
 
 
 def _check(test: YamlNode, column: YamlNode, findings: list[Finding]) -> Iterator[YamlNode]:
-    """Give the check of one test, or nothing beside a finding."""
     is_word, body = isinstance(test.value, str), dict[str, Member]()
     names = [str(test.value)] if is_word else [key for key in test.members if key not in _BESIDE]
     if len(names) != 1:
@@ -228,7 +224,6 @@ def _check(test: YamlNode, column: YamlNode, findings: list[Finding]) -> Iterato
 
 
 def _said(word: str, body: YamlNode, findings: list[Finding]) -> dict[str, Member]:
-    """Give what a test says in the words of a check."""
     arguments = body.members.get("arguments")
     config = body.members.get("config")
     mine = TESTS[word]
@@ -238,15 +233,12 @@ def _said(word: str, body: YamlNode, findings: list[Finding]) -> dict[str, Membe
     below = open_section(config.node, _CONFIG, "config", findings).members if config else {}
     said = {**top, **below, **inner}
     for key, member in said.items():
-        findings += _without_effect(key, member)
+        value = str(member.node.value)
+        if key in _IDLE:
+            code, sentence = "option-without-effect", f"{key} has no effect on a check"
+            findings.append(Finding(member.key, code, sentence, severity=Severity.INFO))
+        elif key in _THRESHOLDS and not _ANY.fullmatch(value):
+            sentence = f"{key} is {value!r}; only != 0 is known"
+            hint = "use null_percentage, row_count or column_check"
+            findings.append(Finding(member.node.where, "unsupported-threshold", sentence, hint))
     return {key: said[key] for key in (*mine.known, *_KEPT) if key in said and key not in _IDLE}
-
-
-def _without_effect(key: str, member: Member) -> Iterator[Finding]:
-    if key in _IDLE:
-        sentence = f"{key} has no effect on a check"
-        yield Finding(member.key, "option-without-effect", sentence, severity=Severity.INFO)
-    elif key in _THRESHOLDS and not _ANY.fullmatch(str(member.node.value)):
-        sentence = f"{key} is {str(member.node.value)!r}; only != 0 is known"
-        hint = "use null_percentage, row_count or column_check"
-        yield Finding(member.node.where, "unsupported-threshold", sentence, hint)

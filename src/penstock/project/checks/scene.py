@@ -102,7 +102,11 @@ def columns_of_tables(
     @cache
     def columns_of(name: InputName) -> KnownColumns:
         if name.kind is InputKind.SOURCE and name.name in sources:
-            return _declared(sources[name.name].columns)
+            docs = sources[name.name].columns
+            names, types = tuple(each.name for each in docs), _types(docs)
+            # they are all that there are if every one has a type
+            is_whole = bool(docs) and len(types) == len(set(map(str.lower, names)))
+            return KnownColumns(names if is_whole else None, types)
         if name.kind is InputKind.MODEL and name.name in seeds:
             return KnownColumns(types=_types(seeds[name.name].columns))
         return models(name.name) if name.kind is InputKind.MODEL else UNKNOWN
@@ -126,13 +130,6 @@ def selected(
     if names is not None and strategy is not None and strategy.history is not None:
         names = (*names, *strategy.history.columns.names)
     return KnownColumns(names, _types(docs)) if names is not None or docs else UNKNOWN
-
-
-def _declared(docs: Sequence[ColumnDoc]) -> KnownColumns:
-    """Give described columns; they are all that there are if every one has a type."""
-    types = _types(docs)
-    is_whole = bool(docs) and len(types) == len({each.name.lower() for each in docs})
-    return KnownColumns(tuple(each.name for each in docs) if is_whole else None, types)
 
 
 def _types(docs: Sequence[ColumnDoc]) -> dict[str, str]:
@@ -220,20 +217,14 @@ def written_nodes(phases: Phases) -> WrittenChecks | None:
 def written_in_yaml(
     file: YamlFile, at: Path, filled: Callable[[Plain], Plain]
 ) -> WrittenChecks | None:
-    """Give the checks of a model, snapshot or source table, its tests of columns included.
-
-    Those of a source all stand under before.
-    """
+    """Give the checks of an entry and its tests of columns; a source's stand under before."""
     text = file.checks.get(place_key(at))
     if text is None:
         return None
     layer = _source_layer if at[0] == "sources" else _layer
 
-    def read(findings: list[Finding]) -> Phases:
-        found = checks_at(file, at, filled)
-        return layer(node_of(*found), findings) if found else NONE
-
-    return WrittenChecks("\n".join((file.path, text, *(each.digest for each in file.reads))), read)
+    fingerprint = "\n".join((file.path, text, *(each.digest for each in file.reads)))
+    return WrittenChecks(fingerprint, lambda found: layer(checks_at(file, at, filled), found))
 
 
 def _layer(node: YamlNode, findings: list[Finding]) -> Phases:

@@ -1,7 +1,6 @@
 """The parse cache: one JSON file, kept by content hash, thrown away when anything is odd.
 
-It is the only thing that loading writes. It holds only files that exist, and no value of the
-environment: those are filled in on every load.
+It holds no value of the environment: those are filled in on every load.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from penstock.project.files.parsed import (
     YamlFile,
 )
 
-FORMAT = 7
+FORMAT = 8
 _SUM = 8
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
 T = TypeVar("T")
@@ -55,10 +54,7 @@ class ParseCache:
     current: dict[str, CacheEntry] = field(default_factory=dict)
 
     def recall(self, file: str, content: str, read: Callable[[CacheEntry], T | None]) -> T | None:
-        """Give what an earlier load found in a file whose content is unchanged, and keep it.
-
-        None where there is nothing, where `read` gives none, and where what was kept is damaged.
-        """
+        """Give what an earlier load found in an unchanged file, and keep it; None on damage too."""
         entry = self.current.get(file) or self.known.get(file)
         if entry is None or entry.content != content:
             return None
@@ -129,22 +125,16 @@ def unpacked(text: str) -> str:
 
 
 def sound(text: str) -> str:
-    """Give a packed text as it is; raises `ValueError` on damage.
-
-    >>> sound("00000000AAAA")
-    Traceback (most recent call last):
-    ValueError: a packed text is damaged
-    """
+    """Give a packed text as it is; raises `ValueError` on damage."""
     if f"{zlib.crc32(text[_SUM:].encode()):08x}" != text[:_SUM]:
         raise ValueError("a packed text is damaged")
     return text
 
 
 def _version(package: str) -> str:
-    try:
+    with suppress(PackageNotFoundError):
         return version(package)
-    except PackageNotFoundError:
-        return "none"
+    return "none"
 
 
 # Any: results are the JSON of our own cache, checked by the damage rule: whatever does not fit is
@@ -173,12 +163,13 @@ def read_sql(path: str, reads: Sequence[Dependency], entry: Sequence[Any]) -> Sq
 def _read_branch(
     text: str, canonical: str | None, refs: Sequence[Any], outputs: Sequence[Any]
 ) -> Branch:
-    columns, whole = outputs
+    written, whole = outputs
+    columns = (OutputColumn(name, at, tuple(calls), unit) for name, at, calls, unit in written)
     return Branch(
         text,
         canonical,
         tuple(TableRef(RefKind(kind), tuple(names), *rest) for kind, names, *rest in refs),
-        Outputs(tuple(OutputColumn(name, at, tuple(calls)) for name, at, calls in columns), whole),
+        Outputs(tuple(columns), whole),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 import yaml
 
@@ -18,14 +19,17 @@ _INNER = re.compile(r"file:[ \t]*\S.*|versions\.[^.\s]*\.\w+")
 NODES = 500_000
 """How many nodes a document may unfold to."""
 _MERGE = "tag:yaml.org,2002:merge"
+_LOADER = yaml.SafeLoader("")
+_READERS: Mapping[str, Callable[[yaml.ScalarNode], Plain]] = {
+    "null": _LOADER.construct_yaml_null,
+    "bool": _LOADER.construct_yaml_bool,
+    "int": _LOADER.construct_yaml_int,
+    "float": _LOADER.construct_yaml_float,
+}
 
 
 class ReferenceLoader(yaml.SafeLoader):
-    """Reads bare references as plain scalars.
-
-    The bare form with `file:` is no YAML; it is taken as one scalar where a plain value may begin,
-    so comments, block scalars and longer strings never hold one.
-    """
+    """Reads a bare `${{ file: … }}`, which is no YAML, as a scalar where a plain one may begin."""
 
     def scan_plain(self) -> yaml.ScalarToken:
         """Take a bare reference as one token, else do what YAML says."""
@@ -40,12 +44,8 @@ class ReferenceLoader(yaml.SafeLoader):
 def inner_of(text: str) -> str | None:
     """Give what stands between the braces of a reference, None for any other text.
 
-    >>> (
-    ...     inner_of("${{ file: a b.yaml }}"),
-    ...     inner_of("${{ versions.1.schema }}"),
-    ...     inner_of("${{ x }}"),
-    ... )
-    ('file: a b.yaml', 'versions.1.schema', None)
+    >>> inner_of("${{ file: a b.yaml }}"), inner_of("${{ x }}")
+    ('file: a b.yaml', None)
     """
     found = _WHOLE.fullmatch(text)
     return found[1] if found and "}}" not in found[1] and _INNER.fullmatch(found[1]) else None
@@ -61,44 +61,33 @@ class _TooManyNodesError(Exception):
 
 
 def read_document(path: str, text: str) -> YamlFile:
-    """Read one YAML document. On a syntax error the tree is None and the finding says where.
-
-    A reference `${{ … }}` stands in the tree as a mapping of `REFERENCE` alone.
-    """
+    """Read one YAML document; references are mappings of `REFERENCE` alone, no YAML is no tree."""
     builder, tree, where = _TreeBuilder(path), None, Location(path, 1, 1)
     try:
         node = yaml.compose(text, Loader=ReferenceLoader)
-        if node is not None:
-            tree = builder.build(node, (), ())
-        return YamlFile(path, tree, builder.places, builder.keys, tuple(builder.findings))
+        tree = builder.build(node, (), ()) if node is not None else None
     except yaml.YAMLError as error:
-        broken = syntax_finding(path, error)
+        builder.findings.append(syntax_finding(path, error))
     except _TooManyNodesError:
         sentence = f"the document unfolds to more than {NODES:,} nodes"
-        broken = Finding(where, "yaml-syntax", sentence)
+        builder.findings.append(Finding(where, "yaml-syntax", sentence))
     except RecursionError:
-        broken = Finding(where, "yaml-syntax", "the document is nested too deep")
-    return YamlFile(path, None, builder.places, builder.keys, (*builder.findings, broken))
+        sentence = "the document is nested too deep"
+        builder.findings.append(Finding(where, "yaml-syntax", sentence))
+    return YamlFile(path, tree, builder.places, builder.keys, tuple(builder.findings))
 
 
+@dataclass(slots=True)
 class _TreeBuilder:
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.places: dict[str, tuple[int, int]] = {}
-        self.keys: dict[str, tuple[int, int]] = {}
-        self.findings: list[Finding] = []
-        self._nodes = 0
-        loader = yaml.SafeLoader("")
-        self._readers: Mapping[str, Callable[[yaml.ScalarNode], Plain]] = {
-            "null": loader.construct_yaml_null,
-            "bool": loader.construct_yaml_bool,
-            "int": loader.construct_yaml_int,
-            "float": loader.construct_yaml_float,
-        }
+    path: str
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
+    keys: dict[str, tuple[int, int]] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    nodes: int = 0
 
     def build(self, node: yaml.Node, path: Path, above: tuple[int, ...]) -> Plain:
-        self._nodes += 1
-        if self._nodes > NODES or id(node) in above:
+        self.nodes += 1
+        if self.nodes > NODES or id(node) in above:
             raise _TooManyNodesError
         self.places.setdefault(place_key(path), begins_at(node))
         if isinstance(node, yaml.MappingNode):
@@ -149,7 +138,7 @@ class _TreeBuilder:
         reference = reference_in(node)
         if reference is not None:
             return {REFERENCE: reference}
-        read = self._readers.get(node.tag.rpartition(":")[2])
+        read = _READERS.get(node.tag.rpartition(":")[2])
         with suppress(ValueError):
             return read(node) if read else str(node.value)
         return str(node.value)

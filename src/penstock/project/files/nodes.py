@@ -17,7 +17,6 @@ Places = Callable[[Path, bool], Location]
 """Where a value stands, or with True its key."""
 T = TypeVar("T")
 _SHOWN = 80
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +177,8 @@ class Section:
 
     def _read(self, key: str, read: Callable[[object], T | None], expected: str) -> T | None:
         node = self.find(key)
-        if node is None:
-            return None
-        found = read(node.value)
-        if found is None:
+        found = None if node is None else read(node.value)
+        if node is not None and found is None:
             self.bad(key, expected)
         return found
 
@@ -198,8 +195,8 @@ class Section:
             if isinstance(item.value, VersionReference | Broken):
                 self.bad(key, "a list of texts")
                 continue
-            said = f"{self._dotted(key)} holds {shown(key, item.value)}"
-            sentence = f"{said}; it must be a list of texts"
+            value = shown(key, item.value)
+            sentence = f"{self._dotted(key)} holds {value}; it must be a list of texts"
             self.findings.append(Finding(item.where, "bad-value", sentence))
         return () if others else items
 
@@ -256,13 +253,9 @@ def open_section(node: YamlNode, keys: Keys, above: str, findings: list[Finding]
 
 
 def as_date(text: str) -> dt.date | None:
-    """Read a date as YAML writes it.
-
-    >>> as_date("2024-03-01"), as_date("2024-3-1")
-    (datetime.date(2024, 3, 1), None)
-    """
+    """Read a date as YAML writes it, 2024-03-01; None for anything else."""
     try:
-        return dt.date.fromisoformat(text) if _DATE.fullmatch(text) else None
+        return dt.date.fromisoformat(text) if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else None
     except ValueError:
         return None
 

@@ -28,10 +28,7 @@ VERSIONED = frozenset({"versions", "destination", MERGE})
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a text; whoever read it from a file says where that is.
-
-    `line_offset` counts lines from the first line of the text, which is 0.
-    """
+    """One thing wrong with a text, whose first line is 0; who read it says where the text is."""
 
     code: str
     sentence: str
@@ -67,10 +64,7 @@ def has_error(problems: Sequence[Problem]) -> bool:
 
 
 class RefKind(StrEnum):
-    """What a reference is to: a table, the qualifier of a column, a system column, a condition.
-
-    Or a parameter, whose one name stands without `@`.
-    """
+    """What a reference is to; a parameter's one name stands without `@`."""
 
     REF = "ref"
     SOURCE = "source"
@@ -87,8 +81,7 @@ class RefKind(StrEnum):
 class TableRef:
     """One mention of a table. `names` are the arguments of ref and source, or the parts written.
 
-    `bare` is whether the query gives the table no alias; in a qualifier it says that the name is
-    that of a `ref` or `source` call and not a written one, and `kind` is then that call's.
+    `bare` is whether the table has no alias; a bare qualifier is a call, and has that call's kind.
     """
 
     kind: RefKind
@@ -100,14 +93,15 @@ class TableRef:
 
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
-    """One column of a query: its name, its line, and the volatile functions that make it.
+    """One column of a query, "" where Spark makes a name up, and the volatile functions in it.
 
-    The name is "" where Spark makes one up.
+    `unit` is that of a date that is truncated right here.
     """
 
     name: str
     line: int
     volatile: tuple[str, ...] = ()
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +139,7 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True)
 class SqlFile:
-    """A model file: its header and its query, once or, with is_incremental(), twice.
-
-    `key_lines` tells where the keys of the header stand.
-    """
+    """A model file: its header with the lines of its keys, its query, two with is_incremental()."""
 
     path: str
     config: Mapping[str, Plain] = field(default_factory=dict)
@@ -193,6 +184,10 @@ class YamlFile:
         """Give where the key of a setting stands, or the nearest node around it."""
         found = self.keys.get(place_key(path))
         return Location(self.path, *found) if found else self.place(*path)
+
+    def spot(self, path: Path, key: bool) -> Location:  # noqa: FBT001  the key or the value
+        """Give where a value stands, or its key."""
+        return (self.key_place if key else self.place)(*path)
 
 
 def place_key(path: Path) -> str:
@@ -252,20 +247,14 @@ class RenderContext:
         return all(self.read(note.kind, note.name) == note for note in reads)
 
 
-@dataclass(slots=True)
-class AskedVariables:
-    """What a tree asked of the environment; `missing` had neither value nor default."""
-
-    names: set[str] = field(default_factory=set)
-    missing: list[tuple[Path, str]] = field(default_factory=list)
-
-
 def fill_environment(
-    tree: Plain, environ: Mapping[str, str], asked: AskedVariables, path: Path = ()
+    tree: Plain, environ: Mapping[str, str], asked: list[tuple[Path, str, bool]], path: Path = ()
 ) -> Plain:
-    """Fill in every variable; a missing one becomes the empty text.
+    """Fill in every variable; one with neither value nor default becomes the empty text.
 
-    >>> fill_environment({"a": "{{ env_var('HOST', 'db') }}:1"}, {}, AskedVariables())
+    Note in `asked` where each stands, its name and whether it had something.
+
+    >>> fill_environment({"a": "{{ env_var('HOST', 'db') }}:1"}, {}, [])
     {'a': 'db:1'}
     """
     if isinstance(tree, Mapping):
@@ -277,13 +266,9 @@ def fill_environment(
 
     def value(call: re.Match[str]) -> str:
         name = call["name"]
-        asked.names.add(name)
-        if name in environ:
-            return environ[name]
-        defaults = (call["single"], call["double"], call["bare"])
-        default = next((text for text in defaults if text is not None), None)
-        if default is None:
-            asked.missing.append((path, name))
-        return default or ""
+        texts = (environ.get(name), call["single"], call["double"], call["bare"])
+        found = next((text for text in texts if text is not None), None)
+        asked.append((path, name, found is not None))
+        return found or ""
 
     return _CALL.sub(value, tree)

@@ -14,11 +14,10 @@ from typing import Protocol
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.nodes import Broken, Member, VersionReference, YamlNode
-from penstock.project.files.parsed import MERGE, REFERENCE, YamlFile, path_of, place_key
+from penstock.project.files.parsed import MERGE, REFERENCE, SqlFile, YamlFile, path_of, place_key
 from penstock.project.files.values import Path, Plain, list_of, mapping_of
 
 _MOST = 200_000
-_RELATIVE = "paths are relative to the file that names them"
 
 
 class TextFiles(Protocol):
@@ -43,6 +42,9 @@ class Files(TextFiles, Protocol):
     def filled(self, path: str) -> Plain:
         """Give its tree with the environment's values filled in."""
 
+    def sql_text(self, path: str, text: str, line: int) -> SqlFile:
+        """Read SQL that is no template and begins on a line of a file."""
+
 
 @dataclass(slots=True)
 class Resolved:
@@ -59,10 +61,7 @@ class _TooLargeError(Exception):
 
 
 def resolve(path: str, files: Files) -> Resolved:
-    """Read a YAML file and put in what it includes, files in files too.
-
-    What cannot be included is `Broken` in the tree, and a finding. References to versions stay.
-    """
+    """Read a YAML file with what it includes; what cannot be had is `Broken`, and a finding."""
     resolved = Resolved(path, YamlNode(None, Location(path, 1, 1)))
     try:
         resolved.root = _Resolver(files, resolved).whole(path, (path,))
@@ -142,7 +141,8 @@ class _Resolver:
             hint = "a file cannot include itself; take one reference out"
             return self.report(where, "include-cycle", loop, hint)
         if not self.files.has(path):
-            sentence, hint = f"there is no file {path}", _RELATIVE
+            sentence = f"there is no file {path}"
+            hint = "paths are relative to the file that names them"
             return self.report(where, "include-not-found", sentence, hint)
         if path not in self.into.included:
             self.into.included.append(path)
@@ -161,11 +161,7 @@ class _Resolver:
 
 
 def path_from(where: Location, written: str) -> str:
-    """Give a path that a file names, seen from the project's root.
-
-    >>> path_from(Location("models/a/m.yaml"), "../s.yaml")
-    'models/s.yaml'
-    """
+    """Give a path that a file names, seen from the project's root."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(where.path), written))
 
 
@@ -248,13 +244,18 @@ class Content:
 
 
 def discover(root: FilePath, folders: Mapping[str, Location]) -> Discovery:
-    """Walk the model folders, macros/ and seeds/; hidden files and folders do not count.
-
-    A folder outside of the project is not read; `folders` tells where each is named.
-    """
+    """Walk the model folders, each named at a place, macros/ and seeds/; nothing that is hidden."""
     findings: list[Finding] = []
-    inside = [folder for folder in folders if _is_inside(root, folder, folders[folder], findings)]
-    sql, python, yaml = [], [], []
+    inside, sql, python, yaml = [], [], [], []
+    for folder, where in folders.items():
+        pure = PurePosixPath(folder)
+        if pure.is_absolute() or ".." in pure.parts:
+            sentence = f"models: {folder!r} lies outside of the project"
+            findings.append(Finding(where, "path-outside-project", sentence))
+            continue
+        inside.append(folder)
+        if folder != "models" and not (root / folder).is_dir():
+            findings.append(Finding(where, "bad-value", f"models: there is no folder {folder!r}"))
     for path in sorted({path for folder in inside for path in _walk(root, folder)}):
         name = PurePosixPath(path)
         if name.suffix in _YAML:
@@ -313,11 +314,7 @@ def decode(content: Content, findings: list[Finding]) -> str | None:
 
 
 def model_name(path: str) -> str:
-    """Give the name of a model by its file: all before the first dot.
-
-    >>> model_name("models/staging/users_clean.ff.sql")
-    'users_clean'
-    """
+    """Give the name of a model by its file: all before the first dot."""
     return PurePosixPath(path).name.partition(".")[0]
 
 
@@ -336,39 +333,25 @@ def _walk(root: FilePath, folder: str) -> Iterable[str]:
         yield from (f"{shown}/{name}" for name in sorted(names) if not name.startswith("."))
 
 
-def _is_inside(root: FilePath, folder: str, where: Location, findings: list[Finding]) -> bool:
-    pure = PurePosixPath(folder)
-    if pure.is_absolute() or ".." in pure.parts:
-        sentence = f"models: {folder!r} lies outside of the project"
-        findings.append(Finding(where, "path-outside-project", sentence))
-        return False
-    if folder != "models" and not (root / folder).is_dir():
-        findings.append(Finding(where, "bad-value", f"models: there is no folder {folder!r}"))
-    return True
-
-
 def queries_of(file: YamlFile) -> list[Content]:
     """Give the query of every entry that has exactly one, under the key of `entry_key`.
 
-    Newlines in front put each on its lines of the YAML file, so that whoever names a line of the
-    query names a line of that file.
+    Newlines in front of it make its lines those of the YAML file.
     """
     found = []
     for index, entry in enumerate(map(mapping_of, list_of(mapping_of(file.tree).get("snapshots")))):
         given = [key for key in QUERY_KEYS if entry.get(key) is not None]
         text = entry[given[0]] if len(given) == 1 else ""
         if isinstance(text, str) and text.strip():
-            query = text if given == ["sql"] else _relation(text.strip())
+            table = text.strip()
+            is_sql = "{{" in table or _TABLE.fullmatch(table)
+            relation = f"select * from {table if is_sql else f'{{{{ {table} }}}}'}"
+            query = text if given == ["sql"] else relation
             line = file.place("snapshots", index, given[0]).line
             data = ("\n" * (line - 1) + query).encode("utf-8", "surrogatepass")
             key = entry_key(file, index)
             found.append(Content(key, data, hashlib.sha256(data).hexdigest()))
     return found
-
-
-def _relation(text: str) -> str:
-    is_sql = "{{" in text or _TABLE.fullmatch(text)
-    return f"select * from {text}" if is_sql else f"select * from {{{{ {text} }}}}"
 
 
 def entry_key(file: YamlFile, index: int) -> str:

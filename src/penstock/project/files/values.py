@@ -24,18 +24,13 @@ from penstock.core.model import ColumnDoc
 
 Plain: TypeAlias = "str | int | float | bool | Sequence[Plain] | Mapping[str, Plain] | None"
 Path: TypeAlias = "tuple[str | int, ...]"
-_UNITS = (
-    (0.001, "ms", ("millisecond",)),
-    (1, "s", ("sec", "second")),
-    (60, "m", ("min", "minute")),
-    (3600, "h", ("hr", "hour")),
-    (86400, "d", ("day",)),
-    (604800, "w", ("week",)),
-)
 _SECONDS = {
-    word: seconds
-    for seconds, short, names in _UNITS
-    for word in (short, *names, *(f"{name}s" for name in names))
+    **dict.fromkeys(("ms", "millisecond", "milliseconds"), 0.001),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600),
+    **dict.fromkeys(("d", "day", "days"), 86400),
+    **dict.fromkeys(("w", "week", "weeks"), 604800),
 }
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
 _PARTS = re.compile(rf"(?:\s*{_PART.pattern}\s*)+")
@@ -43,31 +38,20 @@ _ISO = re.compile(
     r"P(?:(?P<w>\d+(?:\.\d+)?)W)?(?:(?P<d>\d+(?:\.\d+)?)D)?"
     r"(?:T(?:(?P<h>\d+(?:\.\d+)?)H)?(?:(?P<m>\d+(?:\.\d+)?)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?"
 )
-_SHOWN = 8
 
 
 def text_of(value: Plain) -> str:
-    """Give a scalar as users write it; null is the empty text.
-
-    >>> text_of(True), text_of(None), text_of(4)
-    ('true', '', '4')
-    """
+    """Give a scalar as users write it, `true` in small letters; null is the empty text."""
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def texts_of(value: Plain) -> tuple[str, ...]:
-    """Give one text or a list of texts as a tuple.
-
-    >>> texts_of("id"), texts_of(["a", "b"]), texts_of(None)
-    (('id',), ('a', 'b'), ())
-    """
-    if value is None:
-        return ()
+    """Give one text, or a list of texts, as a tuple; null is an empty one."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return tuple(text_of(item) for item in value)
-    return (text_of(value),)
+    return () if value is None else (text_of(value),)
 
 
 def mapping_of(value: Plain) -> Mapping[str, Plain]:
@@ -103,16 +87,13 @@ def number_of(value: Plain) -> int | None:
 
 
 def parse_duration(text: str) -> dt.timedelta:
-    """Read a duration such as `1h 30m` or `P1DT12H`; raise `ValueError` for anything else.
-
-    Months and years are none: they have no length.
-    """
+    """Read a duration such as `1h 30m` or `P1DT12H`, else raise `ValueError`: months are none."""
     folded = text.strip().lower()
-    found = _ISO.fullmatch(folded.upper())
-    iso = [
-        (amount, unit) for unit, amount in (found.groupdict() if found else {}).items() if amount
-    ]
-    parts = iso or (_PART.findall(folded) if _PARTS.fullmatch(folded) else [])
+    iso, parts = _ISO.fullmatch(folded.upper()), []
+    if iso:
+        parts = [(amount, unit) for unit, amount in iso.groupdict().items() if amount]
+    elif _PARTS.fullmatch(folded):
+        parts = _PART.findall(folded)
     amounts = {_SECONDS.get(unit, 0): float(amount) for amount, unit in parts}
     if not all(amounts) or not amounts or len(amounts) < len(parts):
         raise ValueError(f"{text!r} is not a duration")
@@ -142,22 +123,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Word the hint, "" if nothing is near.
-
-    >>> did_you_mean("user_clean", ["users_clean"])
-    "did you mean 'users_clean'?"
-    """
+    """Word the hint, "" if nothing is near."""
     found = nearest(name, known)
     return f"did you mean {found!r}?" if found else ""
 
 
 def some_of(names: Iterable[str]) -> str:
-    """List names for a sentence, at most eight, so that output stays bounded.
-
-    >>> some_of(["b", "a"])
-    'a, b'
-    """
-    return some(sorted(names), _SHOWN)
+    """List names for a sentence in their order, at most eight, so that output stays bounded."""
+    return some(sorted(names), 8)
 
 
 _WORDS: Mapping[str, tuple[str, ...]] = {
@@ -197,26 +170,18 @@ KNOWN = tuple(sorted({word.upper() for word in SCALARS} | {"ARRAY", "MAP", "STRU
 class UnknownTypeError(ValueError):
     """The text, or the part `word` of it, names no type."""
 
-    def __init__(self, word: str) -> None:
+    def __init__(self, word: str, hint: str = "") -> None:
         super().__init__(word)
-        self.word = word
+        self.word, self.hint = word, hint
 
 
-class UnsupportedTypeError(ValueError):
+class UnsupportedTypeError(UnknownTypeError):
     """Spark and Delta have no such type; `hint` says what to write."""
-
-    def __init__(self, word: str, hint: str) -> None:
-        super().__init__(word)
-        self.word = word
-        self.hint = hint
 
 
 @cache
 def read_type(text: str) -> ColumnType:
-    """Read a type; `STRUCT` and `RECORD` alone are a struct without fields.
-
-    Raises `UnknownTypeError` or `UnsupportedTypeError`.
-    """
+    """Read a type or raise one of the two errors; `STRUCT` alone is a struct without fields."""
     trimmed = text.strip()
     lowered = trimmed.lower()
     for opening in ("array", "map", "struct", "record"):
@@ -232,7 +197,7 @@ def documented_types(docs: Iterable[ColumnDoc]) -> dict[str, ColumnType]:
     """Give the types of described columns by name; a finding has said of the others, or nobody."""
     found = {}
     for doc in docs:
-        with suppress(UnknownTypeError, UnsupportedTypeError):
+        with suppress(UnknownTypeError):
             if doc.type:
                 found[doc.name] = read_type(doc.type)
     return found

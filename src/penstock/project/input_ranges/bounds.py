@@ -38,17 +38,8 @@ def move(bound: Bound, months: int = 0, micros: int = 0) -> Bound:
     return Moved(bound, months, micros) if months or micros else bound
 
 
-def move_unit(bound: Bound, unit: str) -> Bound:
-    """Move a bound by a unit."""
-    return move(bound, MONTHS.get(unit, 0), SIZES.get(unit, 0))
-
-
 def floor(bound: Bound, unit: str, grid: Grid) -> Bound:
-    """Floor a bound; `grid` is that of the partition that it is about.
-
-    >>> floor(Lower(), "day", Grid(Grain.WEEK)), floor(Lower(), "month", Grid(Grain.WEEK))
-    (Lower(), Floored(of=Lower(), unit='month'))
-    """
+    """Floor a bound; `grid` is that of the partition that it is about."""
     if isinstance(bound, At):
         return At(floored(bound.position, unit))
     return bound if _begins(bound, unit, grid) else Floored(bound, unit)

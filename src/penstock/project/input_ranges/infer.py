@@ -132,8 +132,7 @@ class _ConditionReader:
         return _Limits(unclear=mentions and len(columns) < len(named))
 
     def _comparison(self, node: exp.Binary) -> _Limits | None:
-        kind = type(node)
-        flipped = _FLIPPED.get(kind, kind)
+        kind, flipped = type(node), _FLIPPED.get(type(node), type(node))
         sides = (node.this, node.expression, kind), (node.expression, node.this, flipped)
         for this, other, kind in sides:
             found = term(this, self.kind_of)
@@ -156,17 +155,12 @@ class _ConditionReader:
             return None
         if kind is exp.NEQ:
             return _ANY
+        first = found.first(bound, self.grid)
+        if kind in (exp.GT, exp.GTE):
+            return _Limits(found.beyond(bound, self.grid, 1) if kind is exp.GT else first)
         tick = DAY if value.kind is Kind.DATE and found.kind is None else 1
-        low = high = None
-        if kind in (exp.GTE, *_EQUAL):
-            low = found.first(bound, self.grid)
-        elif kind is exp.GT:
-            low = found.beyond(bound, self.grid, 1)
-        if kind in (exp.LTE, *_EQUAL):
-            high = found.beyond(bound, self.grid, tick)
-        elif kind is exp.LT:
-            high = found.first(bound, self.grid)
-        return _Limits(low, high)
+        high = first if kind is exp.LT else found.beyond(bound, self.grid, tick)
+        return _Limits(first if kind in _EQUAL else None, high)
 
     def _passed(self, found: ColumnTerm, far: ColumnTerm) -> _Limits | None:
         """Give the range that an equality passes on from another column."""
@@ -236,20 +230,16 @@ class _Shapes:
         return self.inputs.get(_name_of(token), InputShape())
 
     def opened(self, token: str) -> OpenedTable:
-        if token in self._opened:
-            return self._opened[token]
-        shape = self.of(token)
-        trees = []
-        for text in shape.view:
-            tree = self.parsed(text)
-            if tree is None:
+        if token not in self._opened:
+            shape = self.of(token)
+            trees = {text: self.parsed(text) for text in shape.view}
+            for text in (text for text, tree in trees.items() if tree is None):
                 self.unread |= {as_input(name) for name in mentioned(text)}
-            else:
-                trees.append(tree)
-        columns = shape.columns and tuple(column.lower() for column in shape.columns)
-        certain = frozenset({shape.field.lower()} - {""})
-        self._opened[token] = found = OpenedTable(columns, certain, tuple(trees))
-        return found
+            columns = shape.columns and tuple(column.lower() for column in shape.columns)
+            certain = frozenset({shape.field.lower()} - {""})
+            parsed = tuple(filter(None, trees.values()))
+            self._opened[token] = OpenedTable(columns, certain, parsed)
+        return self._opened[token]
 
     def parsed(self, text: str) -> exp.Query | None:
         """Parse a query, and count the tables that the walk over its tree must come to."""
@@ -285,7 +275,7 @@ def infer(
             query = shapes.parsed(text)
             if query is None:
                 return dict.fromkeys(names, _UNREAD)
-            tree.add(query)
+            tree.roots += tree.build(query, {}, None)
         for scope in tree.roots:
             settle(scope)
         return _mappings(names, tree, shapes, grid)
@@ -309,19 +299,17 @@ def _mappings(
             counts[relation.token] -= 1
     missed = {_name_of(token) for token, count in counts.items() if count > 0}
     reader = _ConditionReader(grid, tree.relations, partial(shapes.kind_of, tree.relations))
-    result = {}
-    for name in names:
-        shape = shapes.inputs.get(name, InputShape())
-        if shape.view:
-            result[name] = Inferred(Everything(), Found.VIEW)
-        elif name in shapes.unread or name in missed:
-            result[name] = _UNREAD
-        else:
-            result[name] = _mapping(reader, scans[name], shape)
-    return result
+    unread = shapes.unread | missed
+    asked = {name: shapes.inputs.get(name, InputShape()) for name in names}
+    return {
+        name: _UNREAD if name in unread and not shape.view else _mapping(reader, scans[name], shape)
+        for name, shape in asked.items()
+    }
 
 
 def _mapping(reader: _ConditionReader, scans: Sequence[FromItem], shape: InputShape) -> Inferred:
+    if shape.view:
+        return Inferred(Everything(), Found.VIEW)
     column = shape.field or _bounded_column(reader, scans)
     limits = [reader.limits(scan, column.lower()) for scan in scans]
     opened = [each for each in limits if each.is_open]

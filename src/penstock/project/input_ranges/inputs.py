@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
+from typing import NamedTuple
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.model import Body, Model
@@ -41,10 +42,9 @@ RULES = 2
 
 
 class Found(StrEnum):
-    """How a mapping was found.
+    """How a mapping was found; read whole is also what nobody knows less of.
 
-    `unclear` is an input that only conditions bound which are not recognised, `unread` SQL that
-    nothing is known of: both are read whole, because nobody knows what less would be.
+    Of an `unclear` input conditions are not recognised, of `unread` SQL nothing is known.
     """
 
     INFERRED = "inferred"
@@ -70,8 +70,7 @@ class InputShape:
     view: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Inferred:
+class Inferred(NamedTuple):
     """What one input is read for, and how that was found."""
 
     mapping: RangeMapping
@@ -120,6 +119,10 @@ def first_partition(model: Model) -> int | None:
     return part.grid.at(day_number(first.year, first.month, first.day) * DAY)
 
 
+def _write_entry(name: InputName, partitions: str) -> str:
+    return f"depends_on: [{{model: {name}, partitions: {partitions}}}]"
+
+
 def mismatch(
     name: InputName, entry: Declared, mapping: RangeMapping, model: Model, grid: Grid
 ) -> list[Finding]:
@@ -131,8 +134,7 @@ def mismatch(
     if isinstance(mapping, Everything) or not is_odd:
         return []
     sentence = f"{model.name} has {below.grain} partitions, {name} has {grid.grain}"
-    hint = f"depends_on: [{{model: {name}, partitions: all}}]"
-    return [Finding(entry.where, "mapping-domain-mismatch", sentence, hint)]
+    return [Finding(entry.where, "mapping-domain-mismatch", sentence, _write_entry(name, "all"))]
 
 
 def over_column(mapping: RangeMapping, column: str, grid: Grid) -> RangeMapping:
@@ -173,20 +175,18 @@ def narrower(
         return []
     sentence = f"the SQL reads more of {name} than its entry in depends_on says"
     auto = f"auto, column: {entry.column}" if entry.column else "auto"
-    asked = "all" if isinstance(read, Everything) else auto
-    hint = f"depends_on: [{{model: {name}, partitions: {asked}}}]"
+    hint = _write_entry(name, "all" if isinstance(read, Everything) else auto)
     return [Finding(entry.where, "mapping-narrower-than-sql", sentence, hint, Severity.WARNING)]
 
 
 def read_whole(name: InputName, body: Body, *, unclear: bool = False) -> Finding:
     """Say that a partition reads all of an input, or may do so for all that is known."""
-    does = f"{body.fingerprint.label} reads all of {name}"
-    if unclear:
-        does = f"no condition of {body.fingerprint.label} says as a range what it reads of {name}"
+    label, known = body.fingerprint.label, name.kind is not InputKind.EXTERNAL
+    unsaid = f"no condition of {label} says as a range what it reads of {name}"
+    does = unsaid if unclear else f"{label} reads all of {name}"
     sentence = f"{does}, so any change of it concerns every partition"
-    hint = f"depends_on: [{{model: {name}, partitions: all}}]"
-    if name.kind is InputKind.EXTERNAL:
-        hint = "filter it by a partition parameter, or declare it as a source"
+    otherwise = "filter it by a partition parameter, or declare it as a source"
+    hint = _write_entry(name, "all") if known else otherwise
     return Finding(body.where, "upstream-mapping-all", sentence, hint, Severity.WARNING)
 
 
@@ -196,10 +196,9 @@ def self_reading(model: Model, body: Body, mapping: RangeMapping, where: Locatio
     for number in _samples(model, mapping, _MANY):
         start, end = grid.span(number)
         if any(high > start for _, high in read((start, end))):
-            label, key = body.fingerprint.label, grid.key(number)
-            sentence = f"{label} reads of {model.name} itself what is not before {key} to build it"
-            field = model.partition.field if model.partition else ""
-            hint = f"bound it: {field} < @partition_date"
+            reads = f"{body.fingerprint.label} reads of {model.name} itself"
+            sentence = f"{reads} what is not before {grid.key(number)} to build it"
+            hint = f"bound it: {model.partition.field if model.partition else ''} < @partition_date"
             return [Finding(where, "self-dependency-unbounded", sentence, hint)]
     return []
 
@@ -207,16 +206,12 @@ def self_reading(model: Model, body: Body, mapping: RangeMapping, where: Locatio
 def _samples(
     model: Model, mapping: RangeMapping, days: tuple[tuple[int, int, int, int], ...]
 ) -> list[int]:
-    grid = model.grid
-    first = first_partition(model)
+    grid, first = model.grid, first_partition(model)
     if grid.grain is Grain.RANGE:
-        last = grid.last_number
-        edge = min(_MOST, last + 1)
-        numbers = {*range(edge), *range(last + 1 - edge, last + 1)}
+        end = grid.last_number + 1
+        numbers = {*range(min(_MOST, end)), *range(max(end - _MOST, 0), end)}
     else:
-        starts = [
-            (day_number(y, m, d) + each) * DAY for y, m, d, count in days for each in range(count)
-        ]
+        starts = ((day_number(*day) + n) * DAY for *day, count in days for n in range(count))
         hours = (0, 1, 12, 23) if grid.grain is Grain.HOUR else (0,)
         numbers = {grid.at(start + hour * HOUR) for start in starts for hour in hours}
     if first is not None:
@@ -225,8 +220,7 @@ def _samples(
     fixed = [leaf.position for each in bounds for leaf in leaves(each) if isinstance(leaf, At)]
     numbers.update(at + near for at in map(grid.at, fixed) for near in range(-3, 4))
     low, high = grid.domain
-    low = low if first is None else max(low, first)
-    return sorted(number for number in numbers if low <= number <= high)
+    return sorted(n for n in numbers if max(low, low if first is None else first) <= n <= high)
 
 
 def _places(spans: tuple[Span, ...], grid: Grid) -> Ranges:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from penstock.core.findings import Finding
 from penstock.core.model import Body, InputMapping, Model, Source
 from penstock.core.names import InputKind, InputName
+from penstock.core.partitions.bounds import document_of
 from penstock.core.partitions.mapping import (
     ByGrain,
     Everything,
     RangeMapping,
     Same,
     read_mapping,
-    write_mapping,
 )
 from penstock.core.partitions.partition import Grain
 from penstock.project.files.cache import CacheEntry, ParseCache, read_findings, write_findings
@@ -52,19 +51,15 @@ def map_inputs(
     views = {
         m.input_name: tuple(as_input(n) for n in m.inputs) for m in models.values() if m.is_view
     }
-    result: dict[str, Model] = {}
+    result = dict(models)
     findings: list[Finding] = []
     for name, model in models.items():
-        result[name] = model
         if model.partition is not None:
-            reader = _Bodies(model, shapes, views, declared.get(name, ()), cache)
+            reader = _Bodies(model, shapes, views, declared.get(name, ()), cache, findings)
+            mapped = ((each, map(reader.mapped, each.bodies)) for each in model.versions)
             versions = tuple(
-                replace(
-                    version,
-                    body=reader.mapped(version.body, findings),
-                    revisions=tuple(reader.mapped(body, findings) for body in version.revisions),
-                )
-                for version in model.versions
+                replace(version, body=own, revisions=tuple(revisions))
+                for version, (own, *revisions) in mapped
             )
             result[name] = replace(model, versions=versions)
     return result, findings
@@ -81,16 +76,14 @@ def shape_of(model: Model) -> InputShape:
         texts = (text for query in queries for text in (query.text, query.incremental))
         return InputShape(view=tuple(dict.fromkeys(texts)))
     schemas = [version.schema.names for version in model.versions]
-    columns: tuple[str, ...] | None = None
-    if schemas and all(schemas):
-        columns = tuple(dict.fromkeys(name for names in schemas for name in names))
+    names = tuple(dict.fromkeys(name for names in schemas for name in names))
+    columns = names if schemas and all(schemas) else None
     part = model.partition
-    if part is None:
-        return InputShape(columns=columns)
-    return InputShape(part.field, part.type, columns, part.grid)
+    shape = InputShape(part.field, part.type, grid=part.grid) if part else InputShape()
+    return replace(shape, columns=columns)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Bodies:
     """Maps the bodies of one model."""
 
@@ -99,34 +92,30 @@ class _Bodies:
     views: Mapping[InputName, tuple[InputName, ...]]
     declared: tuple[Declared, ...]
     cache: ParseCache
+    findings: list[Finding]
 
-    def mapped(self, body: Body, findings: list[Finding]) -> Body:
+    def mapped(self, body: Body) -> Body:
         """Give a body with its inputs, from the cache where nothing that counts has changed."""
-        shapes = self._shapes(body)
+        shapes: dict[InputName, InputShape] = {}
+        todo = [as_input(name) for name in body.query.inputs]
+        todo += (as_input(each.input) for each in self.declared)
+        for name in todo:  # which grows by what views among them read
+            if name not in shapes:
+                shapes[name] = self.shapes.get(name, InputShape())
+                todo += self.views.get(name, ())
         texts = tuple(dict.fromkeys((body.query.text, body.query.incremental)))
         first = first_partition(self.model)
         known = (inference_key(texts, self.model.grid, shapes), self.declared, body.where, first)
-        rest = (self.model.input_name, body.fingerprint.label, body.query.inputs)
-        key = digest(repr((known, rest)))
-        file = f"mapping\n{self.model.name}\n{body.fingerprint.label}"
-        kept = self.cache.recall(file, key, lambda entry: _read(entry.result))
+        label = body.fingerprint.label
+        key = digest(repr((known, self.model.input_name, label, body.query.inputs)))
+        file = f"mapping\n{self.model.name}\n{label}"
+        kept = self.cache.recall(file, key, _kept)
         if kept is None:
             kept = self._map(body, texts, shapes)
-            self.cache.keep(file, CacheEntry(key, (), _write(*kept)))
-        inputs, found = kept
-        findings += found
-        return replace(body, inputs=inputs)
-
-    def _shapes(self, body: Body) -> dict[InputName, InputShape]:
-        """Give the inputs of a body, those of views among them."""
-        todo = [as_input(name) for name in body.query.inputs]
-        todo += (as_input(each.input) for each in self.declared)
-        found: dict[InputName, InputShape] = {}
-        for name in todo:
-            if name not in found:
-                found[name] = self.shapes.get(name, InputShape())
-                todo += self.views.get(name, ())
-        return found
+            written = [document_of(kept[0]), write_findings(kept[1])]
+            self.cache.keep(file, CacheEntry(key, (), written))
+        self.findings += kept[1]
+        return replace(body, inputs=kept[0])
 
     def _map(
         self, body: Body, texts: tuple[str, ...], shapes: Mapping[InputName, InputShape]
@@ -145,7 +134,7 @@ class _Bodies:
         findings: list[Finding] = []
         for name, shape in shapes.items():
             entry, read = declared.get(name), inferred.get(name)
-            is_chosen = entry is not None and entry.mapping is not None and not shape.view
+            is_chosen = bool(entry and entry.mapping and not shape.view)
             if entry and is_chosen:
                 mapping, found = self._chosen(name, shape, entry, read)
             else:
@@ -159,34 +148,31 @@ class _Bodies:
 
     def _declared(self, body: Body) -> dict[InputName, Declared]:
         """Give the entries by input; that of a view is for its tables, where none is their own."""
-        own = {as_input(each.input): each for each in self.declared}
+        result = {as_input(each.input): each for each in self.declared}
         direct = {as_input(name) for name in body.query.inputs}
-        result = dict(own)
-        todo = [(name, each) for name, each in own.items() if name in self.views]
+        todo = [(name, each) for name, each in result.items() if each.mapping is not None]
         for view, entry in todo:
-            for name in self.views[view]:
-                if name not in result and name not in direct and entry.mapping is not None:
+            for name in self.views.get(view, ()):
+                if name not in result and name not in direct:
                     result[name] = entry
-                    todo += [(name, entry)] if name in self.views else []
+                    todo.append((name, entry))
         return result
 
     def _automatic(
         self, name: InputName, shape: InputShape, read: Inferred | None, body: Body
     ) -> tuple[RangeMapping, list[Finding]]:
         """Take what the SQL reads; of an input that only `depends_on` knows, what overlaps."""
-        mapping: RangeMapping
-        grains, is_odd = {self.model.grid.grain, shape.grid.grain}, False
+        grains, found = {self.model.grid.grain, shape.grid.grain}, Found.INFERRED
+        mapping: RangeMapping = ByGrain()
         if read is not None:
-            mapping, is_odd = read.mapping, read.found not in (Found.INFERRED, Found.VIEW)
+            mapping, found = read
         elif shape.grid.grain is Grain.WHOLE:
             mapping = over_column(Same(), shape.field, self.model.grid)
-        else:
-            is_odd = Grain.RANGE in grains and len(grains) > 1
-            mapping = Everything() if is_odd else ByGrain()
-        if not is_odd or name == self.model.input_name:
+        elif Grain.RANGE in grains and len(grains) > 1:
+            mapping, found = Everything(), Found.WHOLE
+        if found in (Found.INFERRED, Found.VIEW) or name == self.model.input_name:
             return mapping, []
-        unclear = read is not None and read.found is Found.UNCLEAR
-        return mapping, [read_whole(name, body, unclear=unclear)]
+        return mapping, [read_whole(name, body, unclear=found is Found.UNCLEAR)]
 
     def _chosen(
         self, name: InputName, shape: InputShape, entry: Declared, read: Inferred | None
@@ -204,19 +190,10 @@ class _Bodies:
         return mapping, found
 
 
-# Any: this is the JSON of our own cache; what does not fit is thrown away.
-def _write(inputs: Iterable[InputMapping], findings: Iterable[Finding]) -> list[Any]:
-    written = [
-        [each.input.kind.value, each.input.name, write_mapping(each.mapping), each.declared]
-        for each in inputs
-    ]
-    return [written, write_findings(findings)]
-
-
-def _read(result: Sequence[Any]) -> tuple[tuple[InputMapping, ...], Sequence[Finding]]:
-    written, findings = result
+def _kept(entry: CacheEntry) -> tuple[tuple[InputMapping, ...], Sequence[Finding]]:
+    written, findings = entry.result
     inputs = tuple(
         InputMapping(InputName(InputKind(kind), name), read_mapping(mapping), bool(declared))
-        for kind, name, mapping, declared in written
+        for _, (_, kind, name), mapping, declared, _ in written
     )
     return inputs, read_findings(findings)

@@ -27,9 +27,9 @@ Names = tuple[str, ...]
 class FromItem:
     """One table, subquery, CTE or view in a FROM clause.
 
-    `columns` are its names in order, None where they are not known; `certain` are names that it
-    has in any case. A `sealed` one (PIVOT) takes no conditions, a `hidden` one (the right side of
-    a semi join) is seen only by its ON clause.
+    `columns` are its names in order, None where not known; `certain` are names that it surely has.
+    A `sealed` one (PIVOT) takes no conditions, a `hidden` one (the right side of a semi join) is
+    seen only by its ON clause.
     """
 
     label: str
@@ -44,7 +44,7 @@ class FromItem:
 
     def has(self, name: str) -> bool:
         """Whether it surely has a column."""
-        return name in self.certain or (self.columns is not None and name in self.columns)
+        return name in self.certain or name in (self.columns or ())
 
     def may_have(self, name: str) -> bool:
         """Whether it may have a column."""
@@ -100,12 +100,8 @@ class SelectScope:
         """Give the expression of a column, None where it is not known."""
         if name in self.outputs:
             return self.outputs[name]
-        for star in self.stars:
-            if name not in star.without:
-                found = self.column(name, star.relations)
-                if found is not None:
-                    return found
-        return None
+        stars = (star for star in self.stars if name not in star.without)
+        return next(filter(None, (self.column(name, star.relations) for star in stars)), None)
 
     def column(self, name: str, among: Iterable[FromItem]) -> exp.Column | None:
         """Resolve a name without qualifier among relations; None where it is not certain."""
@@ -119,9 +115,8 @@ class SelectScope:
 
     def lets_in(self, expression: exp.Expr) -> bool:
         """Whether a condition on an output column may as well stand in WHERE."""
-        if self.closed or not is_plain(expression):
-            return False
-        return all(expression.unnest().sql() in keys for keys in self.windows)
+        is_plain_row = not self.closed and is_plain(expression)
+        return is_plain_row and all(expression.unnest().sql() in keys for keys in self.windows)
 
 
 def resolved(name: str, label: str) -> exp.Column:
@@ -141,8 +136,7 @@ def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
     if isinstance(node, exp.Paren):
         yield from conjuncts(node.this)
     elif isinstance(node, exp.And):
-        yield from conjuncts(node.this)
-        yield from conjuncts(node.expression)
+        yield from (*conjuncts(node.this), *conjuncts(node.expression))
     elif node is not None:
         yield node
 
@@ -166,13 +160,10 @@ def settle(scope: SelectScope) -> None:
 
 def _substituted(condition: exp.Expr, label: str, branch: SelectScope) -> exp.Expr | None:
     """Write a condition on a subquery's columns as one inside of it; None where that changes it."""
-    known: dict[str, exp.Expr] = {}
-    for column in condition.find_all(exp.Column):
-        if column.table == label and column.name not in known:
-            inside = branch.output(column.name)
-            if inside is None or not branch.lets_in(inside):
-                return None
-            known[column.name] = inside
+    names = {each.name for each in condition.find_all(exp.Column) if each.table == label}
+    known = {name: inside for name in names if (inside := branch.output(name)) is not None}
+    if len(known) < len(names) or not all(map(branch.lets_in, known.values())):
+        return None
 
     def replace(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Column) and node.table == label:
@@ -187,9 +178,8 @@ def renamed(branches: tuple[SelectScope, ...], names: Names | None) -> None:
     if names is None:
         return
     for branch in branches:
-        if branch.order is None or len(branch.order) != len(names):
-            outputs, order = {}, None
-        else:
+        outputs, order = {}, None
+        if branch.order is not None and len(branch.order) == len(names):
             pairs = zip(names, branch.order, strict=True)
             outputs, order = {name: branch.output(old) for name, old in pairs}, names
         branch.outputs, branch.order, branch.stars = outputs, order, []

@@ -16,7 +16,7 @@ from sqlglot import exp
 from penstock.core.partitions.bounds import MONTHS, SIZES, At, Bound, Lower, Upper
 from penstock.core.partitions.calendar import DAY, instant
 from penstock.core.partitions.partition import Grain, Grid
-from penstock.project.input_ranges.bounds import ceil, end_of_month, floor, move, move_unit
+from penstock.project.input_ranges.bounds import ceil, end_of_month, floor, move
 
 PARAMETERS: Mapping[str, Bound] = {
     "partition_date": Lower(),
@@ -72,9 +72,7 @@ class Constant:
     def dated(self) -> Constant | None:
         """Give it as a DATE."""
         bound = self.compared(Kind.DATE)
-        if bound is None:
-            return None
-        return Constant(self.grid, floor(bound, "day", self.grid), Kind.DATE)
+        return Constant(self.grid, floor(bound, "day", self.grid), Kind.DATE) if bound else None
 
     def timed(self) -> Constant | None:
         """Give it as a TIMESTAMP."""
@@ -114,9 +112,8 @@ class ColumnTerm:
 
     def truncated(self, unit: str, kind: Kind) -> ColumnTerm | None:
         """Give the beginning of its unit."""
-        if self.kind is Kind.NUMBER:
-            return None
-        return replace(self, steps=(*self.steps, unit), kind=kind)
+        found = replace(self, steps=(*self.steps, unit), kind=kind)
+        return None if self.kind is Kind.NUMBER else found
 
     def moved(self, months: int, micros: int, kind: Kind) -> ColumnTerm | None:
         """Move it by microseconds or integers; how far months go depends on the row."""
@@ -136,7 +133,7 @@ class ColumnTerm:
         """
         for at, step in reversed([*enumerate(self.steps, 1)]):
             if isinstance(step, str):
-                bound = move_unit(floor(bound, step, grid), step)
+                bound = move(floor(bound, step, grid), MONTHS.get(step, 0), SIZES.get(step, 0))
                 return replace(self, steps=self.steps[:at]).first(bound, grid)
             bound = move(bound, micros=-step)
         return move(bound, micros=tick)
@@ -264,8 +261,8 @@ def integer(node: exp.Expr | None) -> int | None:
             number = integer(node.this)
             return number if number is None or isinstance(node, exp.Paren) else -number
         case exp.Mul():  # DATE_SUB is read as DATE_ADD of the number times -1
-            factors = integer(node.this), integer(node.expression)
-            return None if None in factors else (factors[0] or 0) * (factors[1] or 0)
+            one, other = integer(node.this), integer(node.expression)
+            return None if one is None or other is None else one * other
         case _:
             return None
 
@@ -286,9 +283,7 @@ def _interval(node: exp.Expr | None) -> tuple[int, int] | None:
     match node:
         case exp.Add():
             left, right = _interval(node.this), _interval(node.expression)
-            return (
-                None if left is None or right is None else (left[0] + right[0], left[1] + right[1])
-            )
+            return (left[0] + right[0], left[1] + right[1]) if left and right else None
         case exp.Interval(this=exp.Expr() as count):
             unit = node.args.get("unit")
             written = count.name if isinstance(count, exp.Literal) else str(integer(count))

@@ -60,10 +60,6 @@ class Tree:
     _inside: list[str] = field(default_factory=list)
     _used: set[int] = field(default_factory=set)
 
-    def add(self, query: exp.Expr) -> None:
-        """Take in a whole query."""
-        self.roots += self.build(query, {}, None)
-
     def build(self, query: exp.Expr, known: Known, outer: SelectScope | None) -> Branches:
         """Give the SELECTs whose rows a query unites, columns named as in the first."""
         known, ctes = self._with(query, known)
@@ -91,16 +87,12 @@ class Tree:
 
     def _with(self, query: exp.Expr, known: Known) -> tuple[Known, list[Cte]]:
         clause = query.args.get("with_")
-        if not isinstance(clause, exp.With):
-            return known, []
-        added = dict(known)
-        ctes = []
-        for each in clause.expressions:
+        added, ctes = dict(known), list[Cte]()
+        recursive = bool(clause and clause.args.get("recursive"))
+        for each in clause.expressions if clause else ():
             name = each.alias.lower()
-            recursive = bool(clause.args.get("recursive"))
             inside = {**added, name: None} if recursive else dict(added)
-            cte = Cte(each.this, inside, alias_names(each.args.get("alias")), recursive)
-            added[name] = cte
+            added[name] = cte = Cte(each.this, inside, alias_names(each.args["alias"]), recursive)
             ctes.append(cte)
         return added, ctes
 
@@ -130,10 +122,8 @@ class Tree:
     def _from(self, node: exp.Expr, scope: SelectScope) -> list[FromItem]:
         """Add what a FROM item holds; a join in brackets has several relations."""
         alias = node.args.get("alias")
-        if is_group(node) and not alias:
-            found = self._from(node.this, scope)
-        else:
-            found = [self._relation(node, alias, scope)]
+        is_bare = is_group(node) and not alias
+        found = self._from(node.this, scope) if is_bare else [self._relation(node, alias, scope)]
         for each in found:
             if node.args.get("pivots"):
                 each.sealed, each.columns, each.certain = True, None, frozenset()
@@ -178,9 +168,9 @@ class Tree:
                 relation.columns = None
             return
         relation.token = token
-        relation.columns, relation.certain = opened.columns, opened.certain
-        if names:
-            relation.columns, relation.certain, relation.sealed = None, frozenset(), True
+        relation.columns = None if names else opened.columns
+        relation.certain = frozenset() if names else opened.certain
+        relation.sealed = bool(names)
 
     def _of_cte(self, cte: Cte, outer: SelectScope | None) -> Branches:
         self._used.add(id(cte.query))
@@ -208,14 +198,12 @@ class Tree:
         for join in joins:
             right = self._from(join.this, scope)
             side, kind = join.side.upper(), join.kind.upper()
-            sides = {"LEFT": right, "RIGHT": list(left), "FULL": []}.get(side, [*left, *right])
-            if kind == "SEMI":
-                sides = [*left, *right]
-            elif kind == "ANTI":
-                sides = right
+            both = [*left, *right]
+            sides = {"LEFT": right, "RIGHT": list(left), "FULL": []}.get(side, both)
+            sides = {"SEMI": both, "ANTI": right}.get(kind, sides)
             allowed = frozenset(each.label for each in sides)
             if str(join.args.get("method") or "").upper() == "NATURAL":
-                for each in (*left, *right):
+                for each in both:
                     each.certain, each.columns = frozenset(), None
             for name in join.args.get("using") or ():
                 self._using(name.name.lower(), (left, right), side, allowed, scope)

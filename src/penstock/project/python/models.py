@@ -34,7 +34,7 @@ from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.config import merged, shown_config
 from penstock.project.settings.project import Settings, YamlEntry, absolute, column_docs
 from penstock.project.settings.strategy import layout_of
-from penstock.project.sql.bodies import Description, fingerprint_of_settings
+from penstock.project.sql.bodies import fingerprint_of_settings
 from penstock.project.sql.names import Named, NameResolver
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -196,7 +196,7 @@ class _Linking:
         built = Built(strategy, findings=[*config.findings, *self.findings])
         inputs = tuple(dict.fromkeys(self.parameters.values()))
         built.parents = {i.name: draft.where.line for i in inputs if i.kind is InputKind.MODEL}
-        said = Description(config.text("description").strip(), config.columns)
+        description = config.text("description").strip()
         built.model = Model(
             name=draft.name,
             table=draft.table,
@@ -204,15 +204,15 @@ class _Linking:
             strategy=strategy,
             query=Query("", "", draft.code, inputs, parsed=False),
             fingerprint=replace(
-                fingerprint_of_settings(strategy, layout, said),
+                fingerprint_of_settings(strategy, layout, description, config.columns),
                 sql=digest(draft.text),
                 canonical=digest(draft.code),
             ),
             depends_on=tuple(sorted(n for n in built.parents if n in self.resolver.built)),
             layout=layout,
             on_schema_change=OnSchemaChange.FAIL,
-            columns=said.columns,
-            description=said.description,
+            columns=config.columns,
+            description=description,
             tags=config.texts("tags"),
             config=shown_config(config.settings),
             function=PythonFunction(

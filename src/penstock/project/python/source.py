@@ -17,17 +17,15 @@ Place = tuple[str, str]
 def normalised(source: str, name: str, modules: Mapping[str, str]) -> str:
     r'''Give the code of a function, and of what it reaches, one definition after another.
 
-    `source` is the text of the module, `modules` the texts of the project's modules by their dotted
-    names, the module itself included or not. Of a library that is reached only the import counts.
-    Raises `SyntaxError` for a text that is no Python, `KeyError` if the module does not bind the
-    name.
+    `modules` are the texts of the project's modules by their dotted names; of a library only the
+    import counts. Raises `SyntaxError`, or `KeyError` if the module does not bind the name.
 
     >>> print(normalised('def f(a: int): # one\n    """Say."""\n    return a', "f", {}))
     def f(a):
         return a
     '''
-    known = _Modules(dict(modules))
-    home = known.named(source)
+    home = next((module for module, text in modules.items() if text == source), "")
+    known = _Modules({**modules, home: source})
     if not known.module(home).statements.get(name):
         raise KeyError(name)
     reached: dict[Place, None] = {}
@@ -58,8 +56,7 @@ class _Module:
         origin = node.module or ""
         if node.level:
             parts = package.split(".") if package else []
-            above = parts[: len(parts) - node.level + 1]
-            origin = ".".join(filter(None, [*above, origin]))
+            origin = ".".join(filter(None, [*parts[: len(parts) - node.level + 1], origin]))
         for alias in node.names:
             self.stars += [origin] if alias.name == "*" else []
             self.imports[alias.asname or alias.name] = (origin, alias.name)
@@ -67,19 +64,10 @@ class _Module:
 
 @dataclass(slots=True)
 class _Modules:
-    texts_by_name: dict[str, str]
+    texts_by_name: Mapping[str, str]
     read: dict[str, _Module] = field(default_factory=dict)
 
-    def named(self, source: str) -> str:
-        """Give the name of the module with that text; one without a name becomes known as ""."""
-        for name, text in self.texts_by_name.items():
-            if text == source:
-                return name
-        self.texts_by_name[""] = source
-        return ""
-
     def module(self, name: str) -> _Module:
-        """Give a module, read once."""
         if name not in self.read:
             tree = _Bare().visit(ast.parse(self.texts_by_name[name]))
             self.read[name] = found = _Module()
@@ -144,11 +132,17 @@ class _Modules:
 class _Bare(ast.NodeTransformer):
     """Takes annotations and docstrings out."""
 
-    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-        self.generic_visit(node)
-        node.returns = None
-        node.body = _without_docstring(node.body)
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        if isinstance(node, _DEFINITIONS):
+            first, *others = node.body
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                node.body = others or [ast.Pass()]
         return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
 
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815  the word of ast
 
@@ -156,9 +150,7 @@ class _Bare(ast.NodeTransformer):
         for statement in node.body:
             if isinstance(statement, ast.AnnAssign):  # it may be a field, whatever its type
                 statement.annotation = ast.Constant(...)
-        self.generic_visit(node)
-        node.body = _without_docstring(node.body)
-        return node
+        return self.generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
         node.annotation = None
@@ -170,12 +162,6 @@ class _Bare(ast.NodeTransformer):
             return node
         made = ast.Assign([node.target], node.value) if node.value else ast.Pass()
         return ast.copy_location(made, node)
-
-
-def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
-    first = body[0] if body else None
-    says = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    return (body[1:] or [ast.Pass()]) if says else body
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -193,9 +179,8 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
         yield statement.name
     elif isinstance(statement, ast.Assign | ast.AugAssign):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        for node in (each for target in targets for each in ast.walk(target)):
-            if isinstance(node, ast.Name):
-                yield node.id
+        names = (each for target in targets for each in ast.walk(target))
+        yield from (each.id for each in names if isinstance(each, ast.Name))
 
 
 def _dotted_names(statement: ast.stmt) -> Iterator[tuple[str, ...]]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from penstock.core.checks import TYPES
 from penstock.core.findings import Location
 from penstock.project.files.cache import packed, unpacked
-from penstock.project.files.nodes import Keys
+from penstock.project.files.nodes import Keys, YamlNode, node_of
 from penstock.project.files.parsed import YamlFile, place_key
 from penstock.project.files.references import is_outside, is_path, path_from
 from penstock.project.files.values import Path, Plain, list_of, mapping_of
@@ -24,8 +24,6 @@ _ALIASES = {"column": "columns", "field": "fields", "source": "query"}
 CHECK_KEYS = (*WITH_CHECKS, "on_failure")
 """The settings of a model that say something of its checks."""
 TESTS = ("tests", "data_tests")
-_QUERIES = ("sql", "query", "source")
-Spots = Mapping[str, tuple[int, int]]
 _KEPT = (*WITH_CHECKS, "columns", "config")
 
 
@@ -54,11 +52,7 @@ KEYS: Mapping[str, Keys] = {
 
 
 def canonical(key: str) -> str:
-    """Give the one name of a key of any type.
-
-    >>> canonical("column"), canonical("source"), canonical("min")
-    ('columns', 'query', 'min')
-    """
+    """Give the one name of a key of any type: `column` is `columns`."""
     return _ALIASES.get(key, key)
 
 
@@ -78,17 +72,15 @@ def checks_schema() -> dict[str, Plain]:
 
 
 def without_checks(file: YamlFile) -> YamlFile:
-    """Take the checks of every model, snapshot and source table out of a file's tree.
-
-    They become `checks` of the file, packed, and the SQL files that they name become `named`.
-    """
-    tree = dict(mapping_of(file.tree))
+    """Take the checks of models, snapshots and source tables out of a tree: the file has them."""
     texts: dict[str, str] = {}
     named: dict[str, None] = {}
 
-    def taken(key: str, entries: Plain, above: Path = ()) -> list[Plain]:
-        found: list[Plain] = []
-        for index, entry in enumerate(list_of(entries)):
+    def take(holder: Mapping[str, Plain], key: str, above: Path = ()) -> dict[str, Plain]:
+        entries, found = holder.get(key), list[Plain]()
+        if not isinstance(entries, list):
+            return dict(holder)
+        for index, entry in enumerate(entries):
             rest, checks = _split(entry) if isinstance(entry, Mapping) else (entry, {})
             if checks:
                 at = place_key((*above, key, index))
@@ -97,56 +89,30 @@ def without_checks(file: YamlFile) -> YamlFile:
                 texts[at] = packed(text)
                 named.update(dict.fromkeys(named_in(file.path, checks)))
             found.append(rest)
-        return found
+        return {**holder, key: found}
 
-    for key in ("models", "snapshots"):
-        if isinstance(tree.get(key), list):
-            tree[key] = taken(key, tree[key])
+    tree = take(take(mapping_of(file.tree), "models"), "snapshots")
     if isinstance(tree.get("sources"), list):
         tree["sources"] = [
-            {**source, "tables": taken("tables", source["tables"], ("sources", index))}
-            if isinstance(source, Mapping) and isinstance(source.get("tables"), list)
-            else source
+            take(source, "tables", ("sources", index)) if isinstance(source, Mapping) else source
             for index, source in enumerate(list_of(tree["sources"]))
         ]
     return replace(file, tree=tree, checks=texts, named=tuple(named))
 
 
-def is_kept_spot(key: str) -> bool:
-    """Whether a place is of a check, so that the file itself need not know it."""
-    parts = key.split("\n")
-    return any(part in (*CHECK_KEYS, *TESTS) for part in parts[2:])
-
-
-def checks_at(
-    file: YamlFile, at: Path, filled: Callable[[Plain], Plain]
-) -> tuple[Plain, Callable[[Path, bool], Location]] | None:
-    """Give the checks of an entry with a function that knows their places; None without any.
-
-    `filled` puts the environment's values in.
-    """
-    below = place_key(at)
-    text = file.checks.get(below)
-    if text is None:
-        return None
-    tree, *spots = json.loads(unpacked(text))
-
-    def place(path: Path, key: bool) -> Location:  # noqa: FBT001  as `Places` says
-        for depth in range(len(path), -1, -1):
-            known = spots[1] if key and depth == len(path) else spots[0]
-            found = known.get(place_key(path[:depth]))
-            if found:
-                return Location(file.path, *found)
-        return file.place(*at)
-
-    return (filled(tree) if file.reads else tree), place
+def checks_at(file: YamlFile, at: Path, filled: Callable[[Plain], Plain]) -> YamlNode:
+    """Give the checks of an entry that has some; `filled` puts the environment's values in."""
+    tree, places, keys = json.loads(unpacked(file.checks[place_key(at)]))
+    around = file.place(*at)
+    own = YamlFile(file.path, places={"": (around.line, around.column), **places}, keys=keys)
+    return node_of(filled(tree) if file.reads else tree, own.spot)
 
 
 def named_in(path: str, tree: Plain) -> Iterator[str]:
     """Give the SQL files that the checks of a file name."""
     if isinstance(tree, Mapping):
         for key, value in tree.items():
-            if key in _QUERIES and isinstance(value, str) and is_path(value):
+            if key in ("sql", "query", "source") and isinstance(value, str) and is_path(value):
                 found = path_from(Location(path), value)
                 if not is_outside(found):
                     yield found
@@ -174,7 +140,7 @@ def _split(entry: Mapping[str, Plain]) -> tuple[dict[str, Plain], dict[str, Plai
     return rest, checks
 
 
-def _below(above: str, spots: Spots) -> dict[str, tuple[int, int]]:
+def _below(above: str, spots: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
     start = f"{above}\n"
     inside = ((key.removeprefix(start), at) for key, at in spots.items() if key.startswith(start))
     return {key: at for key, at in inside if key.partition("\n")[0] in _KEPT}

@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.values import (
-    Path,
     Plain,
     is_true,
     mapping_of,
@@ -54,19 +53,16 @@ class Lifted:
     findings: list[Finding] = field(default_factory=list)
 
 
-def lift(layer: Mapping[str, Plain], place: Callable[[Path], Location]) -> Lifted:
-    """Lift the settings of a layer; `place` gives where a key stands.
-
-    `snapshot` itself stands in the places alone.
-    """
+def lift(layer: Mapping[str, Plain], place: Callable[..., Location]) -> Lifted:
+    """Lift the settings of a layer, those of `snapshot` too; `place` gives where a key stands."""
     lifted = Lifted()
     for key, value in layer.items():
         if key != NESTED:
-            _add(lifted, key, value, place((key,)))
+            _add(lifted, key, value, place(key))
             continue
         for inner, below in mapping_of(value).items():
-            lifted.places[NESTED] = place((NESTED,))
-            _add(lifted, inner, below, place((NESTED, inner)))
+            lifted.places[NESTED] = place(NESTED)
+            _add(lifted, inner, below, place(NESTED, inner))
     return lifted
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -67,11 +66,9 @@ def settings_of(
     names = tuple(targets)
     chosen = target or environ.get("PENSTOCK_TARGET") or names[0]
     if chosen not in targets:
-        raise UsageError(
-            "unknown-target",
-            f"no target is called {chosen!r}; there are: {', '.join(names)}",
-            hint=did_you_mean(chosen, names) or f"--target {names[0]}",
-        )
+        sentence = f"no target is called {chosen!r}; there are: {', '.join(names)}"
+        hint = did_you_mean(chosen, names) or f"--target {names[0]}"
+        raise UsageError("unknown-target", sentence, hint=hint)
     lease, usual = mapping_of(document.get("lease")), LeaseSettings()
     length, heartbeat = duration_of(lease.get("length")), duration_of(lease.get("heartbeat"))
     most = number_of(mapping_of(document.get("sync")).get("max_partitions"))
@@ -123,11 +120,8 @@ def absolute(path: str, folder: Path) -> str:
 
 def _checks(tree: Mapping[str, Plain]) -> CheckSettings:
     usual = CheckSettings()
-    mode, days, sample = (
-        usual.on_failure,
-        number_of(tree.get("quarantine_days")),
-        tree.get("sample"),
-    )
+    days, sample = number_of(tree.get("quarantine_days")), tree.get("sample")
+    mode = usual.on_failure
     with suppress(ValueError):
         mode = OnFailure(text_of(tree.get("on_failure")).lower() or mode)
     return CheckSettings(
@@ -141,10 +135,7 @@ def _checks(tree: Mapping[str, Plain]) -> CheckSettings:
 def defaults_for(
     defaults: Mapping[str, Plain], path: str, folders: Sequence[str]
 ) -> list[Mapping[str, Plain]]:
-    """Give the layers of defaults for a file, the most specific last.
-
-    Folders are seen from the project root or from a model folder.
-    """
+    """Give the layers of defaults for a file, seen from the root or a model folder, in order."""
     plain = {key: value for key, value in defaults.items() if not key.endswith("/")}
     seen = [path] + [path.removeprefix(f"{f}/") for f in folders if path.startswith(f"{f}/")]
     matching = [k for k in defaults if k.endswith("/") and any(s.startswith(k) for s in seen)]
@@ -176,38 +167,30 @@ def entries(file: YamlFile, tree: Mapping[str, Plain], key: str) -> list[YamlEnt
     return [entry for entry in found if entry.name]
 
 
-def sources_of(entry: YamlEntry, root: Path, target: Target) -> list[tuple[At, Source]]:
+def sources_of(entry: YamlEntry, root: Path, target: Target) -> Iterator[tuple[At, Source]]:
     """Give the tables of one source entry, each with its place in the file's tree."""
-    found = []
     for index, table in enumerate(map(mapping_of, list_of(entry.tree.get("tables")))):
-        if text_of(table.get("name")):
-            at = (*entry.path, "tables", index)
-            found.append((at, _source(entry, at, table, root, target)))
-    return found
-
-
-def _source(
-    entry: YamlEntry, at: At, table: Mapping[str, Plain], root: Path, target: Target
-) -> Source:
-    """Read a source table. A Delta table without a path lies in the warehouse."""
-    name = TableName(entry.name, text_of(table.get("name")))
-    form = (text_of(table.get("format") or entry.tree.get("format")) or "delta").lower()
-    path = text_of(table.get("path"))
-    if path:
-        path = absolute(path, root / PurePosixPath(entry.file.path).parent)
-    elif form == "delta" and not target.catalog:
-        path = f"{target.warehouse.rstrip('/')}/{name.schema}/{name.table}"
-    return Source(
-        table=name,
-        where=entry.file.place(*at),
-        path=path,
-        format=form,
-        options=pairs_of(table.get("options")),
-        columns=column_docs(table.get("columns")),
-        description=text_of(table.get("description")).strip(),
-        freshness=_freshness(table, entry.tree),
-        partition_column=text_of(table.get("partition_column")),
-    )
+        name, at = TableName(entry.name, text_of(table.get("name"))), (*entry.path, "tables", index)
+        if not name.table:
+            continue
+        form = (text_of(table.get("format") or entry.tree.get("format")) or "delta").lower()
+        path = text_of(table.get("path"))
+        if path:
+            path = absolute(path, root / PurePosixPath(entry.file.path).parent)
+        elif form == "delta" and not target.catalog:  # it lies in the warehouse
+            path = f"{target.warehouse.rstrip('/')}/{name.schema}/{name.table}"
+        source = Source(
+            table=name,
+            where=entry.file.place(*at),
+            path=path,
+            format=form,
+            options=pairs_of(table.get("options")),
+            columns=column_docs(table.get("columns")),
+            description=text_of(table.get("description")).strip(),
+            freshness=_freshness(table, entry.tree),
+            partition_column=text_of(table.get("partition_column")),
+        )
+        yield at, source
 
 
 def _freshness(table: Mapping[str, Plain], source: Mapping[str, Plain]) -> SourceFreshness | None:
@@ -216,14 +199,9 @@ def _freshness(table: Mapping[str, Plain], source: Mapping[str, Plain]) -> Sourc
     column = text_of(asked.get("column") or loaded_at)
     if not asked or not column:
         return None
-    warn, error = (_age(asked.get(key)) for key in ("warn_after", "error_after"))
-    return SourceFreshness(column, warn, error)
-
-
-def _age(value: Plain) -> dt.timedelta | None:
-    if isinstance(value, Mapping):
-        value = f"{text_of(value.get('count'))} {text_of(value.get('period'))}"
-    return duration_of(value)
+    ages = [asked.get(key) for key in ("warn_after", "error_after")]
+    texts = [f"{a.get('count')} {a.get('period')}" if isinstance(a, Mapping) else a for a in ages]
+    return SourceFreshness(column, *map(duration_of, texts))
 
 
 def column_docs(tree: Plain) -> tuple[ColumnDoc, ...]:

@@ -28,8 +28,8 @@ from penstock.project.settings.validation import (
     Text,
     Texts,
     Whole,
-    Words,
     duration,
+    words,
 )
 
 
@@ -61,7 +61,7 @@ class SystemColumnsShape(StrictShape):
     """How columns that penstock adds are named."""
 
     prefix: Prefix = "_ps_"
-    case: Annotated[str, Words(("snake", "pascal"))] = "snake"
+    case: Annotated[str, words("snake", "pascal")] = "snake"
 
 
 class RetentionShape(StrictShape):
@@ -74,7 +74,7 @@ class RetentionShape(StrictShape):
 class SnapshotShape(StrictShape):
     """The settings of a history table; all of them may stand beside the others of a model, too."""
 
-    strategy: Annotated[str, Words(("timestamp", "check"))] | None = None
+    strategy: Annotated[str, words("timestamp", "check")] | None = None
     unique_key: Texts = []
     primary_key: Texts = []
     updated_at: Texts = []
@@ -82,23 +82,23 @@ class SnapshotShape(StrictShape):
     updated_at_columns: Texts = []
     check_cols: Texts = []
     check_columns: Texts = []
-    valid_from: Annotated[str, Words(("run_timestamp", "updated_at"))] = "run_timestamp"
+    valid_from: Annotated[str, words("run_timestamp", "updated_at")] = "run_timestamp"
     compare_rows: bool = False
-    hard_deletes: Annotated[str, Words(("ignore", "invalidate", "new_record"))] = "ignore"
+    hard_deletes: Annotated[str, words("ignore", "invalidate", "new_record")] = "ignore"
     invalidate_hard_deletes: bool = False
-    null_updated_at: Annotated[str, Words(("error", "ignore_row"))] = "error"
-    null_keys: Annotated[str, Words(("error", "match"))] = "error"
+    null_updated_at: Annotated[str, words("error", "ignore_row")] = "error"
+    null_keys: Annotated[str, words("error", "match")] = "error"
     allow_empty: bool = False
     row_hash: bool = False
     retention: RetentionShape | None = None
-    layout: Annotated[str, Words(("current", "plain"))] = "current"
+    layout: Annotated[str, words("current", "plain")] = "current"
     system_columns: SystemColumnsShape = SystemColumnsShape()
 
 
 class NestedSnapshotShape(SnapshotShape):
     """The settings of a history table under `snapshot`."""
 
-    materialized: Annotated[str, Words(("snapshot",))] = "snapshot"
+    materialized: Annotated[str, words("snapshot")] = "snapshot"
 
 
 class ModelConfigShape(SnapshotShape):
@@ -118,7 +118,7 @@ class ModelConfigShape(SnapshotShape):
     ready_after: Duration | None = None
     batch_size: Count | None = None
     cluster_by: Texts = []
-    layout: Annotated[str, Words(("auto", "partitioned", "clustered", "current", "plain"))] = "auto"
+    layout: Annotated[str, words("auto", "partitioned", "clustered", "current", "plain")] = "auto"
     table_properties: dict[str, Scalar] = {}
     description: str | None = None
     comment: str | None = None
@@ -175,8 +175,8 @@ class DocumentedModelShape(CheckedEntryShape):
 class SnapshotConfigShape(HeaderShape):
     """The settings of an entry of `snapshots:`."""
 
-    materialized: Annotated[str, Words(("snapshot",))] = "snapshot"
-    layout: Annotated[str, Words(("current", "plain"))] = "current"
+    materialized: Annotated[str, words("snapshot")] = "snapshot"
+    layout: Annotated[str, words("current", "plain")] = "current"
 
 
 class SnapshotEntryShape(DocumentedModelShape):

@@ -26,10 +26,7 @@ from penstock.project.files.values import (
 from penstock.project.settings.config import NESTED, OF_SNAPSHOTS, Config
 
 SETTINGS = (NESTED, *OF_SNAPSHOTS)
-_IDLE = {
-    "timestamp": ("check_cols",),
-    "check": ("updated_at", "compare_rows", "null_updated_at"),
-}
+_IDLE = {"timestamp": ("check_cols",), "check": ("updated_at", "compare_rows", "null_updated_at")}
 
 
 def snapshot_of(config: Config) -> HistorySettings:
@@ -64,10 +61,8 @@ def snapshot_of(config: Config) -> HistorySettings:
 def system_columns_of(config: Config) -> SystemColumns:
     """Give the names of the columns that penstock adds."""
     given = mapping_of(config.settings.get("system_columns"))
-    prefix = given.get("prefix")
-    return SystemColumns.named(
-        "_ps_" if prefix is None else text_of(prefix), text_of(given.get("case")) or "snake"
-    )
+    prefix = "_ps_" if given.get("prefix") is None else text_of(given["prefix"])
+    return SystemColumns.named(prefix, text_of(given.get("case")) or "snake")
 
 
 def is_meant_as_snapshot(config: Config) -> bool:
@@ -77,12 +72,9 @@ def is_meant_as_snapshot(config: Config) -> bool:
     if not own or nearest("materialized", _unknown(config)):
         return False
     first = min(own, key=lambda key: (config.own[key], SETTINGS.index(key)))
-    config.report(
-        first,
-        "snapshot-settings-without-snapshot",
-        f"{first} is a setting of snapshots, and {config.name!r} is none",
-        "add materialized='snapshot', or take it out",
-    )
+    sentence = f"{first} is a setting of snapshots, and {config.name!r} is none"
+    hint = "add materialized='snapshot', or take it out"
+    config.report(first, "snapshot-settings-without-snapshot", sentence, hint)
     return True
 
 
@@ -95,21 +87,18 @@ def _change(config: Config) -> ChangeTest:
     if word == "timestamp" and config.flag("row_hash"):
         sentence = "row_hash needs strategy 'check' and a list of check_cols"
         config.report("row_hash", "option-conflict", sentence, "take row_hash out")
-    return _compared(config) if word == "check" else _newer(config, required=word == "timestamp")
-
-
-def _newer(config: Config, *, required: bool) -> NewerThan:
+    if word == "check":
+        return _compared(config)
     columns = _names(config, "updated_at")
     if len(columns) > 1:
         sentence = f"updated_at is one column, not {len(columns)}"
         hint = f"select greatest({', '.join(columns)}) as updated_at"
         config.report("updated_at", "bad-value", sentence, hint)
-    elif required and _lacks(config, "updated_at"):
+    elif word == "timestamp" and _lacks(config, "updated_at"):
         sentence = "strategy 'timestamp' needs updated_at"
         hint = "name the column that tells when a row changed"
         config.report("strategy", "updated-at-missing", sentence, hint)
-    compare_rows = config.flag("compare_rows")
-    return NewerThan(columns[0] if columns else "", compare_rows)
+    return NewerThan(columns[0] if columns else "", config.flag("compare_rows"))
 
 
 def _compared(config: Config) -> ChangeTest:
@@ -179,50 +168,37 @@ def _unknown(config: Config) -> set[str]:
 
 def check_outputs(strategy: HistorySettings, config: Config, file: SqlFile) -> None:
     """Report what is wrong with the columns that the query of a history table selects."""
-    outputs = file.branches[0].outputs
-    if outputs.names is not None:
-        _check_selected(strategy, config, outputs.names)
-    reserved = {name.lower() for name in strategy.columns.names}
-    keys = {name.lower() for name in strategy.keys}
-    compared = {name.lower() for name in _compared_columns(strategy)[1]}
-    for column in outputs.columns:
-        where = Location(file.path, column.line)
-        name = column.name.lower()
-        if name in reserved or name.startswith(ENGINE_PREFIX):
-            hint = "rename it, or set system_columns.prefix" if name in reserved else "rename it"
-            sentence = f"column {column.name!r} is reserved"
-            config.findings.append(Finding(where, "reserved-column", sentence, hint))
-        elif column.volatile and (
-            name not in keys if _compares_all(strategy) else name in compared
-        ):
-            sentence = (
-                f"{column.name!r} differs on every run; each run would open a version of every row"
-            )
-            warning = Finding(where, "volatile-change-column", sentence, severity=Severity.WARNING)
-            config.findings.append(warning)
-
-
-def _check_selected(strategy: HistorySettings, config: Config, known: tuple[str, ...]) -> None:
-    folded = {name.lower() for name in known}
-    for setting, names in (("unique_key", strategy.keys), _compared_columns(strategy)):
-        for name in names:
-            if name and name.lower() not in folded:
-                sentence = f"{setting} {name!r} is not selected"
-                config.report(setting, "column-not-selected", sentence, did_you_mean(name, known))
-    if _compares_all(strategy) and folded <= {name.lower() for name in strategy.keys}:
-        sentence = "check_cols 'all' leaves nothing to compare: every selected column is a key"
-        hint = "select more columns, or name a key column in check_cols"
-        config.report("check_cols", "check-cols-missing", sentence, hint)
-
-
-def _compares_all(strategy: HistorySettings) -> bool:
-    return strategy.change == ColumnsDiffer(None)
-
-
-def _compared_columns(strategy: HistorySettings) -> tuple[str, tuple[str, ...]]:
-    """Give the setting that names the compared columns, and those columns."""
+    setting, compared, outputs = "check_cols", tuple[str, ...](), file.branches[0].outputs
     match strategy.change:
         case NewerThan(column):
-            return "updated_at", (column,)
+            setting, compared = "updated_at", (column,)
         case ColumnsDiffer(columns) | HashDiffers(hashed=columns):
-            return "check_cols", columns or ()
+            compared = columns or ()
+    compares_all = strategy.change == ColumnsDiffer(None)
+    keys = {name.lower() for name in strategy.keys}
+    if outputs.names is not None:
+        known = {name.lower() for name in outputs.names}
+        for key, names in (("unique_key", strategy.keys), (setting, compared)):
+            for name in (each for each in names if each and each.lower() not in known):
+                hint, sentence = (
+                    did_you_mean(name, outputs.names),
+                    f"{key} {name!r} is not selected",
+                )
+                config.report(key, "column-not-selected", sentence, hint)
+        if compares_all and known <= keys:
+            sentence = "check_cols 'all' leaves nothing to compare: every selected column is a key"
+            hint = "select more columns, or name a key column in check_cols"
+            config.report("check_cols", "check-cols-missing", sentence, hint)
+    reserved = {name.lower() for name in strategy.columns.names}
+    folded = {name.lower() for name in compared}
+    for selected in outputs.columns:
+        name, where = selected.name.lower(), Location(file.path, selected.line)
+        if name in reserved or name.startswith(ENGINE_PREFIX):
+            hint = "rename it, or set system_columns.prefix" if name in reserved else "rename it"
+            sentence = f"column {selected.name!r} is reserved"
+            config.findings.append(Finding(where, "reserved-column", sentence, hint))
+        elif selected.volatile and (name not in keys if compares_all else name in folded):
+            each = "each run would open a version of every row"
+            sentence, warning = f"{selected.name!r} differs on every run; {each}", Severity.WARNING
+            found = Finding(where, "volatile-change-column", sentence, severity=warning)
+            config.findings.append(found)

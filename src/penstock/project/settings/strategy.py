@@ -1,7 +1,4 @@
-"""The strategy of one model: its settings read, and what has no effect on it.
-
-Those of partitions are spec/drift.md §1.7.
-"""
+"""The strategy of one model: its settings read (spec/drift.md §1.7), and what has no effect."""
 
 from __future__ import annotations
 
@@ -40,13 +37,13 @@ from penstock.project.settings.snapshot import is_meant_as_snapshot, snapshot_of
 CLUSTERED = 4
 """How many columns Delta clusters by."""
 LAYOUTS = ("auto", "partitioned", "clustered")
-# the types that a partition field may have, the usual one first
-_TIMES: tuple[str, ...] = ("timestamp", "timestamp_ntz")
-_DATES: tuple[str, ...] = ("date", *_TIMES)
-_INTEGERS: tuple[str, ...] = ("bigint", "int", "smallint", "tinyint")
+_FITTING = {
+    Grain.RANGE: ("bigint", "int", "smallint", "tinyint"),
+    Grain.HOUR: ("timestamp", "timestamp_ntz"),
+}
+"""The types that a partition field may have, the usual one first; of other grains dates too."""
 _UNDECLARED = ("json", "variant", "dec")
 """Words for types that make no schema of a model without versions: adding one would be drift."""
-_DECIMAL = re.compile(r"decimal\(\d+,\d+\)")
 _OF_RANGE = ("partition_start", "partition_end", "partition_interval")
 _OF_SNAPSHOTS = ("current", "plain")
 _NEEDS_WINDOW = ("lookback", "window_on", "null_watermark", "string_watermark")
@@ -56,8 +53,7 @@ _NEEDS_WINDOW = ("lookback", "window_on", "null_watermark", "string_watermark")
 class StrategyConfig(Config):
     """The settings of a model as a strategy reads them (the port `GivenSettings`).
 
-    `columns` are those that the project describes: they tell the type of a partition field.
-    `cut` are settings of partitions that stand elsewhere, in a versioned file.
+    `columns` are described ones; `cut` are settings of partitions out of a versioned file.
     """
 
     columns: tuple[ColumnDoc, ...] = ()
@@ -90,15 +86,14 @@ class StrategyConfig(Config):
         if self.cut is not None:
             return self.cut
         if self.text("time_column"):
-            sentence = (
-                "partition with time_column follows watermarks, which come with a later release"
-            )
+            later = "watermarks, which come with a later release"
+            sentence = f"partition with time_column follows {later}"
             hint = "take time_column out, or use merge with a key"
             self.report("time_column", "not-supported-yet", sentence, hint)
         grid, name = _grid(self), _field(self)
         return PartitionSettings(
             field=name,
-            type=_type(self, name, grid.grain, self.columns),
+            type=_type(self, name, grid.grain),
             grid=grid,
             start=_start(self, grid),
             ready_after=duration_of(self.settings.get("ready_after")),
@@ -119,8 +114,10 @@ def strategy_of(config: StrategyConfig) -> Strategy:
     strategy = known.get(word, known["view"]).read(config)
     layout, partitioned = config.text("layout"), strategy.partitioning is not None
     if strategy.history is None:
-        own = {key: at for key, at in config.own.items() if key != "layout" or not partitioned}
-        if word in known and is_meant_as_snapshot(replace(config, own=own)):
+        asked = config
+        if partitioned and "layout" in config.own:  # of partitions, and no sign of a snapshot
+            asked = replace(config, own={k: at for k, at in config.own.items() if k != "layout"})
+        if word in known and is_meant_as_snapshot(asked):
             return strategy
     elif layout and layout not in _OF_SNAPSHOTS:
         sentence = f"layout {layout!r} is that of partitions, and this is a snapshot"
@@ -143,16 +140,22 @@ def versioned_strategy(word: str, partition: PartitionSettings | None) -> Strate
 
 
 def layout_of(config: Config, strategy: Strategy) -> Layout:
-    """Give how the table lies on disk; a history table is split into current and closed rows.
-
-    That is by `is_current` before the partition columns, or `valid_to` before the clustering ones.
-    """
+    """Give how the table lies on disk; a history table has current and closed rows apart."""
     parts, cluster = config.texts("partition_by"), config.texts("cluster_by")
     properties = pairs_of(config.settings.get("table_properties"))
     if strategy.is_view:
         return Layout()
     if strategy.partitioning is not None:
-        return _partition_layout(config, strategy.partitioning, properties)
+        if len(cluster) > CLUSTERED:
+            most = f"Delta clusters by {CLUSTERED} at most"
+            sentence = f"cluster_by names {len(cluster)} columns; {most}"
+            hint = "keep those that filters name"
+            config.report("cluster_by", "cluster-too-many", sentence, hint)
+        word = config.text("layout") or "auto"
+        if word not in LAYOUTS:
+            sentence = f"layout {word!r} is not known"
+            config.report("layout", "bad-value", sentence, f"allowed: {', '.join(LAYOUTS)}")
+        return laid_out(strategy.partitioning, cluster, word, properties)
     if parts and cluster:
         sentence = "partition_by and cluster_by exclude each other: Delta clusters or partitions"
         config.report("cluster_by", "option-conflict", sentence, "keep one of them")
@@ -168,21 +171,6 @@ def _first(column: str, others: Sequence[str]) -> tuple[str, ...]:
     return (column, *(name for name in others if name.lower() != column.lower()))
 
 
-def _partition_layout(
-    config: Config, partition: PartitionSettings, properties: dict[str, str]
-) -> Layout:
-    """Give how the table lies; `cluster_by` may hold columns beside the field."""
-    cluster = config.texts("cluster_by")
-    if len(cluster) > CLUSTERED:
-        sentence = f"cluster_by names {len(cluster)} columns; Delta clusters by {CLUSTERED} at most"
-        config.report("cluster_by", "cluster-too-many", sentence, "keep those that filters name")
-    word = config.text("layout") or "auto"
-    if word not in LAYOUTS:
-        sentence = f"layout {word!r} is not known"
-        config.report("layout", "bad-value", sentence, f"allowed: {', '.join(LAYOUTS)}")
-    return laid_out(partition, cluster, word, properties)
-
-
 def laid_out(
     partition: PartitionSettings, cluster: Sequence[str], word: str, properties: dict[str, str]
 ) -> Layout:
@@ -194,15 +182,13 @@ def laid_out(
 
 
 def declared_schema(columns: Sequence[ColumnDoc]) -> tuple[Schema, str]:
-    """Give the schema that described columns declare, and its JSON.
+    """Give the schema that described columns declare, and its JSON; none if one has no plain type.
 
-    There is none, and "", unless every column has a type, and one without parts: of a struct the
-    description says too little.
+    Of a struct the description says too little.
     """
-    types = [_scalar(column.type) for column in columns]
-    if not all(types):
+    pairs = [(column.name, _scalar(column.type)) for column in columns]
+    if not all(kind for _, kind in pairs):
         return Schema(), ""
-    pairs = [(column.name, kind) for column, kind in zip(columns, types, strict=True)]
     made = Schema(tuple(Column(name, kind) for name, kind in pairs))
     parts = [{"name": name, "type": kind, "mode": "NULLABLE"} for name, kind in sorted(pairs)]
     return made, json.dumps(parts, separators=(",", ":")) if parts else ""
@@ -212,7 +198,7 @@ def _scalar(written: str) -> str:
     word = re.sub(r"\s", "", written.lower())
     if word in SCALARS and word not in _UNDECLARED:
         return SCALARS[word]
-    return word if _DECIMAL.fullmatch(word) else ""
+    return word if re.fullmatch(r"decimal\(\d+,\d+\)", word) else ""
 
 
 def _field(config: Config) -> str:
@@ -226,9 +212,11 @@ def _field(config: Config) -> str:
     return names[0] if names else ""
 
 
-def _type(config: Config, name: str, grain: Grain, columns: Sequence[ColumnDoc]) -> str:
-    fitting = {Grain.RANGE: _INTEGERS, Grain.HOUR: _TIMES}.get(grain, _DATES)
-    declared = next((c.type for c in columns if c.type and c.name.lower() == name.lower()), "")
+def _type(config: StrategyConfig, name: str, grain: Grain) -> str:
+    fitting = _FITTING.get(grain, ("date", *_FITTING[Grain.HOUR]))
+    declared = next(
+        (c.type for c in config.columns if c.type and c.name.lower() == name.lower()), ""
+    )
     kind = _scalar(declared) if declared else fitting[0]
     if kind in fitting:
         return kind

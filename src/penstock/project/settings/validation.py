@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
     Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
+    GetPydanticSchema,
     StringConstraints,
     ValidationError,
     WithJsonSchema,
@@ -24,19 +22,13 @@ from pydantic_core import PydanticCustomError, core_schema
 from penstock.core.findings import Finding
 from penstock.core.strategy import strategies
 from penstock.project.files.nodes import Places, shown
-from penstock.project.files.values import Path, Plain, did_you_mean, parse_duration
+from penstock.project.files.values import Path, Plain, did_you_mean, duration_of
 from penstock.project.settings.check_keys import checks_schema
-
-if TYPE_CHECKING:
-    from pydantic.json_schema import JsonSchemaValue
 
 # Any: pydantic hands over what the user wrote before it is checked.
 Scalar = str | int | float | bool
 _LATER = {"historic": "entities", "sessions": "session packages"}
-INCREMENTAL = "incremental"
-"""dbt's word: it is `merge` with a key and `append` without."""
 UNKNOWN_WORD = "unknown_word"
-_TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 Tests = list[str | dict[str, Any]]
 _TEST = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": True}]}
 ColumnTests = Annotated[Any, WithJsonSchema({"type": "array", "items": _TEST})]
@@ -47,28 +39,16 @@ _EXPECTED = {
     "int": "an integer",
     "bool": "true or false",
     "list": "a list",
-    "dict": "a mapping",
-    "model": "a mapping",
-    "mapping": "a mapping",
+    **dict.fromkeys(("dict", "model", "mapping"), "a mapping"),
 }
 """What a value must be, by the first word of what pydantic says of it."""
 
 
-def _listed(value: Any) -> Any:  # noqa: ANN401  what the user wrote
-    return [value] if isinstance(value, str) else value
-
-
 def duration(value: Any) -> Any:  # noqa: ANN401  what the user wrote
     """Let a duration pass, and mappings, which another shape checks."""
-    if isinstance(value, dict):
+    if isinstance(value, dict) or duration_of(value) is not None:
         return value
-    if not isinstance(value, str):
-        raise ValueError("a duration such as 90m, 36h or 2 days")  # noqa: TRY004  pydantic's way
-    try:
-        parse_duration(value)
-    except ValueError as error:
-        raise ValueError("a duration such as 90m, 36h or 2 days") from error
-    return value
+    raise ValueError("a duration such as 90m, 36h or 2 days")
 
 
 def _lookback(value: Any) -> Any:  # noqa: ANN401  what the user wrote
@@ -76,56 +56,38 @@ def _lookback(value: Any) -> Any:  # noqa: ANN401  what the user wrote
 
 
 def _materialized_words() -> tuple[str, ...]:
-    """Give what may stand at `materialized`: the strategies that there are, and dbt's word."""
+    """Give what may stand at `materialized`: strategies, and dbt's word for `merge` or `append`."""
     known = {word: each for word, each in strategies().items() if each.is_written}
     last = max(n for n, each in enumerate(known.values(), start=1) if each.is_incremental)
-    return (*[*known][:last], INCREMENTAL, *[*known][last:])
+    return (*[*known][:last], "incremental", *[*known][last:])
 
 
 def _supported(value: str) -> str:
-    words = _materialized_words()
-    if value in words:
+    known = _materialized_words()
+    if value in known:
         return value
     later = _LATER.get(value)
     note = f" ({later} come with a later release)" if later else ""
-    raise ValueError(f"one of {', '.join(words)}{note}")
-
-
-def _list_words(schema: dict[str, Any]) -> None:
-    schema["enum"] = list(_materialized_words())
+    raise ValueError(f"one of {', '.join(known)}{note}")
 
 
 def _text(value: Any) -> Any:  # noqa: ANN401  what the user wrote
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """One of several words; the finding lists them in its hint."""
+def words(*allowed: str) -> GetPydanticSchema:
+    """Let one of several words pass; the finding lists them in its hint."""
 
-    allowed: tuple[str, ...]
-
-    def __get_pydantic_core_schema__(
-        self, source: object, inner: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
-        """Check the word after all else."""
-        return core_schema.no_info_after_validator_function(self._checked, inner(source))
-
-    def __get_pydantic_json_schema__(
-        self, schema: core_schema.CoreSchema, inner: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """List the words for editors."""
-        return {**inner(schema), "enum": list(self.allowed)}
-
-    def _checked(self, value: str) -> str:
-        if value not in self.allowed:
-            context = {"allowed": ", ".join(self.allowed)}
+    def checked(value: str) -> str:
+        if value not in allowed:
+            context = {"allowed": ", ".join(allowed)}
             raise PydanticCustomError(UNKNOWN_WORD, "one of {allowed}", context)
         return value
 
-
-def _small(value: Any) -> Any:  # noqa: ANN401  what the user wrote
-    return value.lower() if isinstance(value, str) else value
+    return GetPydanticSchema(
+        lambda source, inner: core_schema.no_info_after_validator_function(checked, inner(source)),
+        lambda schema, inner: {**inner(schema), "enum": list(allowed)},
+    )
 
 
 def _count(value: Any) -> Any:  # noqa: ANN401  what the user wrote
@@ -143,20 +105,31 @@ def _spelt(pattern: str, expected: str) -> AfterValidator:
     return AfterValidator(checked)
 
 
-Texts = Annotated[list[str], BeforeValidator(_listed), WithJsonSchema(_TEXTS)]
+Texts = Annotated[
+    list[str],
+    BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
 Text = Annotated[str, BeforeValidator(_text)]
 Duration = Annotated[str, BeforeValidator(duration), WithJsonSchema({"type": "string"})]
 Lookback = Annotated[
     str | int, BeforeValidator(_lookback), WithJsonSchema({"type": ["string", "integer"]})
 ]
-Materialized = Annotated[str, AfterValidator(_supported), Field(json_schema_extra=_list_words)]
+Materialized = Annotated[
+    str,
+    AfterValidator(_supported),
+    Field(json_schema_extra=lambda schema: schema.update(enum=[*_materialized_words()])),
+]
 Count = Annotated[int, BeforeValidator(_count), Field(ge=1)]
 Whole = Annotated[int, BeforeValidator(_count)]
 GrainWord = Annotated[
-    str, StringConstraints(to_upper=True), Words(("HOUR", "DAY", "WEEK", "MONTH", "YEAR", "RANGE"))
+    str, StringConstraints(to_upper=True), words("HOUR", "DAY", "WEEK", "MONTH", "YEAR", "RANGE")
 ]
 Days = Annotated[Whole, Field(ge=0)]
-OnFailureWord = Annotated[Literal["flag", "block", "rollback"], BeforeValidator(_small)]
+OnFailureWord = Annotated[
+    Literal["flag", "block", "rollback"],
+    BeforeValidator(lambda value: value.lower() if isinstance(value, str) else value),
+]
 SchemaName = Annotated[str, _spelt("[A-Za-z0-9_-]+", "letters, digits, _ and -")]
 Prefix = Annotated[str, _spelt("[A-Za-z0-9_]*", "letters, digits and _")]
 
@@ -171,8 +144,7 @@ def shape_findings(shape: type[BaseModel], tree: Plain, places: Places) -> list[
             path, value = _existing(tree, detail["loc"])
             if detail["type"] == "missing":
                 path = (*path, detail["loc"][-1])
-            said = _finding(shape, path, value, detail, places)
-            found.setdefault(path, said)
+            found.setdefault(path, _finding(shape, path, value, detail, places))
         # where a value may have two shapes, the deeper complaint is the one about what was meant
         outer = {path[:depth] for path in found for depth in range(len(path))}
         return [finding for path, finding in found.items() if path not in outer]
@@ -208,24 +180,21 @@ def _finding(
         hint = f"allowed: {detail['ctx']['allowed']}"
         return Finding(where, "bad-value", f"{key} {said} is not known", hint)
     dotted = ".".join(part for part in path if isinstance(part, str)) or "the document"
-    return Finding(where, "bad-value", f"{dotted} is {said}; it must be {_expected(detail)}")
-
-
-def _expected(detail: Mapping[str, Any]) -> str:
-    kind, context = detail["type"], detail.get("ctx", {})
     if kind == "literal_error":
-        return f"one of {str(context['expected']).replace(chr(39), '')}"
-    if kind == "greater_than_equal":
-        return f"an integer >= {context['ge']}"
-    said = str(detail["msg"]).removeprefix("Value error, ").replace("Input should be ", "")
-    return _EXPECTED.get(kind.partition("_")[0], said)
+        expected = f"one of {detail['ctx']['expected'].replace(chr(39), '')}"
+    elif kind == "greater_than_equal":
+        expected = f"an integer >= {detail['ctx']['ge']}"
+    else:
+        message = detail["msg"].removeprefix("Value error, ").replace("Input should be ", "")
+        expected = _EXPECTED.get(kind.partition("_")[0], message)
+    return Finding(where, "bad-value", f"{dotted} is {said}; it must be {expected}")
 
 
 def _keys(shape: type[BaseModel], path: Path) -> list[str]:
     shapes = [shape]
     for part in path:
-        inner = [s.model_fields.items() for s in shapes]
-        named = [f for fields in inner for n, f in fields if part in (n, f.alias)]
+        fields = [item for s in shapes for item in s.model_fields.items()]
+        named = [f for n, f in fields if part in (n, f.alias)]
         if named:
             shapes = [s for f in named for s in _shapes(f.annotation)]
     return sorted({f.alias or n for s in shapes for n, f in s.model_fields.items()})

@@ -4,76 +4,71 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.documents import read_document
 from penstock.project.files.parsed import (
     MERGE,
     REFERENCE,
-    AskedVariables,
     RenderContext,
     YamlFile,
     fill_environment,
 )
 from penstock.project.files.references import PROJECT_FILE, QUERY_KEYS
 from penstock.project.files.values import Path, Plain, list_of, mapping_of, text_of
-from penstock.project.settings.check_keys import TESTS, is_kept_spot, without_checks
+from penstock.project.settings.check_keys import CHECK_KEYS, TESTS, without_checks
 from penstock.project.settings.config import lift
-from penstock.project.settings.shapes import ModelConfigShape, ModelsFileShape, ProjectShape
+from penstock.project.settings.shapes import (
+    ModelConfigShape,
+    ModelsFileShape,
+    ProjectShape,
+    StrictShape,
+)
 from penstock.project.settings.validation import shape_findings
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-_KEPT_DEPTH = 5
+_DEPTH = 5
+_TESTED = frozenset((*CHECK_KEYS, *TESTS))
 _DESCRIBED = frozenset({"models", "snapshots", "sources", "seeds", "unit_tests"})
 _LATER = {"entities": "entities", "sessions": "session packages"}
 
 
 def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFile:
     """Read and check a file; its tree still holds `env_var` calls, for values may be secret."""
-    file, asked = read_document(path, text), AskedVariables()
+    file = read_document(path, text)
+    asked: list[tuple[Path, str, bool]] = []
     filled = fill_environment(file.tree, environ, asked)
     named = file.tree if isinstance(file.tree, dict) and not file.is_versioned else {}
     is_described = path == PROJECT_FILE or not _DESCRIBED.isdisjoint(named)
     if is_described:
         file = replace(file, tree=_without_references(file.tree))
-    unset = [
-        Finding(
-            file.place(*at),
-            "missing-env-var",
-            f"the environment variable {name} is not set",
-            f"set it, or write {{{{ env_var('{name}', 'default') }}}}",
-        )
-        for at, name in asked.missing
-    ]
+    unset = []
+    for at, name, is_given in asked:
+        if not is_given:
+            sentence = f"the environment variable {name} is not set"
+            hint = f"set it, or write {{{{ env_var('{name}', 'default') }}}}"
+            unset.append(Finding(file.place(*at), "missing-env-var", sentence, hint))
     misfits: list[Finding] = []
     if file.tree is not None and not file.is_versioned:
         places = {finding.where for finding in unset}
         found = _check(file, _without_references(filled))
         misfits = [finding for finding in found if finding.where not in places]
-    context = RenderContext(environ)
-    file = replace(
-        file,
-        findings=(*file.findings, *unset),
-        reads=tuple(context.read("env", name) for name in sorted(asked.names)),
-        misfits=tuple(misfits),
+    names = sorted({name for _, name, _ in asked})
+    reads = tuple(RenderContext(environ).read("env", name) for name in names)
+    findings = (*file.findings, *unset)
+    file = replace(file, findings=findings, reads=reads, misfits=tuple(misfits))
+    if not is_described:
+        return file
+    rest = file if path == PROJECT_FILE else without_checks(file)
+    # checks know their own places; of keys those under the `config` of an entry are asked for
+    values, keys = (
+        [(key, key.split("\n"), spot) for key, spot in spots.items()]
+        for spots in (file.places, file.keys)
     )
-    return _with_few_places(file) if is_described else file
-
-
-def _with_few_places(file: YamlFile) -> YamlFile:
-    """Take the checks out of a file that describes models, sources or seeds, and most places.
-
-    Of keys those under the `config` of an entry stay.
-    """
-    rest = file if file.path == PROJECT_FILE else without_checks(file)
-    places, keys = file.places.items(), ((k.split("\n"), k, v) for k, v in file.keys.items())
     return replace(
         rest,
-        places={k: v for k, v in places if k.count("\n") < _KEPT_DEPTH and not is_kept_spot(k)},
-        keys={k: v for parts, k, v in keys if len(parts) in (4, 5) and parts[2] == "config"},
+        places={k: v for k, at, v in values if len(at) <= _DEPTH and _TESTED.isdisjoint(at[2:])},
+        keys={k: v for k, at, v in keys if len(at) in (4, 5) and at[2] == "config"},
     )
 
 
@@ -105,28 +100,21 @@ def _check(file: YamlFile, tree: Plain) -> list[Finding]:
     return [*shapes, *_query_findings(file, tree), *_unrun_tests(file, tree)]
 
 
-def _check_defaults(file: YamlFile, defaults: Mapping[str, Plain]) -> list[Finding]:
+def _check_defaults(file: YamlFile, defaults: Mapping[str, Plain]) -> Iterator[Finding]:
     """Check the settings of all models, then those of each folder."""
-    folders = {key: value for key, value in defaults.items() if key.endswith("/")}
-    plain = {key: value for key, value in defaults.items() if key not in folders}
-    findings = _check_layer(file, plain, ("defaults",))
-    for folder, settings in folders.items():
-        findings += _check_layer(file, settings, ("defaults", folder))
-    return findings
-
-
-def _check_layer(file: YamlFile, settings: Plain, above: Path) -> list[Finding]:
-    lifted = lift(mapping_of(settings), lambda path: file.key_place(*above, *path))
-    return [*_checked(file, ModelConfigShape, settings, above), *lifted.findings]
+    plain = {key: value for key, value in defaults.items() if not key.endswith("/")}
+    folders = [(key, value) for key, value in defaults.items() if key.endswith("/")]
+    layers: list[tuple[Path, Plain]] = [((), plain), *(((key,), value) for key, value in folders)]
+    for below, settings in layers:
+        above = ("defaults", *below)
+        yield from _checked(file, ModelConfigShape, settings, above)
+        yield from lift(mapping_of(settings), partial(file.key_place, *above)).findings
 
 
 def _checked(
-    file: YamlFile, shape: type[BaseModel], tree: Plain, above: Path = ()
+    file: YamlFile, shape: type[StrictShape], tree: Plain, above: Path = ()
 ) -> list[Finding]:
-    def places(path: Path, key: bool) -> Location:  # noqa: FBT001  the key or the value
-        return (file.key_place if key else file.place)(*above, *path)
-
-    return shape_findings(shape, tree, places)
+    return shape_findings(shape, tree, lambda path, key: file.spot((*above, *path), key))
 
 
 def _query_findings(file: YamlFile, tree: Mapping[str, Plain]) -> Iterator[Finding]:
@@ -155,13 +143,7 @@ def _unrun_tests(file: YamlFile, tree: Mapping[str, Plain]) -> Iterator[Finding]
             if key == "seeds":
                 columns = enumerate(map(mapping_of, list_of(entry.get("columns"))))
                 said += ((column, (key, index, "columns", n)) for n, column in columns)
-            for holder, path in said:
-                for word in TESTS:
-                    if holder.get(word):
-                        where, sentence = (
-                            file.key_place(*path, word),
-                            f"{word} of {what} do not run",
-                        )
-                        yield Finding(
-                            where, "option-without-effect", sentence, hint, Severity.WARNING
-                        )
+            written = ((word, path) for holder, path in said for word in TESTS if holder.get(word))
+            for word, path in written:
+                where, sentence = file.key_place(*path, word), f"{word} of {what} do not run"
+                yield Finding(where, "option-without-effect", sentence, hint, Severity.WARNING)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 
@@ -20,29 +20,19 @@ from penstock.project.sql.names import Linked, NameResolver, QueryOwner, link
 _OF_PARTITIONS = tuple(f"@{name}" for name in PARAMETERS if name != "run_date")
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What is said of a table and its columns."""
-
-    description: str = ""
-    columns: tuple[ColumnDoc, ...] = ()
-
-
-def fingerprint(
-    linked: Linked, strategy: Strategy, layout: Layout, said: Description
+def fingerprint_of_settings(
+    strategy: Strategy, layout: Layout, description: str, columns: Sequence[ColumnDoc]
 ) -> Fingerprint:
-    """Give the checksums of a model's code, and of how its table lies.
-
-    `linked.shown` is `Project.shown_sql`, followed by the incremental branch where that differs.
-    """
-    sql, canonical = digest(linked.shown), digest(linked.query.canonical)
-    return replace(fingerprint_of_settings(strategy, layout, said), sql=sql, canonical=canonical)
-
-
-def fingerprint_of_settings(strategy: Strategy, layout: Layout, said: Description) -> Fingerprint:
     """Give the checksums of everything but SQL."""
-    settings, lies = digest(settings_text(strategy, layout)), digest(_layout_text(layout, said))
-    return Fingerprint("", "", settings, lies, parser=parser_version())
+    lies = {
+        "partition_by": layout.partition_by,
+        "cluster_by": layout.cluster_by,
+        "properties": dict(layout.properties),
+        "description": description,
+        "columns": [[c.name, c.description] for c in columns if c.description],
+    }
+    settings = digest(settings_text(strategy, layout))
+    return Fingerprint("", "", settings, digest(_compact(lies)), parser=parser_version())
 
 
 @cache
@@ -51,14 +41,7 @@ def parser_version() -> str:
     return version("sqlglot")
 
 
-def _layout_text(layout: Layout, said: Description) -> str:
-    parts = {
-        "partition_by": layout.partition_by,
-        "cluster_by": layout.cluster_by,
-        "properties": dict(layout.properties),
-        "description": said.description,
-        "columns": [[c.name, c.description] for c in said.columns if c.description],
-    }
+def _compact(parts: Mapping[str, object]) -> str:
     return json.dumps(parts, sort_keys=True, separators=(",", ":"))
 
 
@@ -72,8 +55,7 @@ def settings_text(strategy: Strategy, layout: Layout) -> str:
     >>> settings_text(Table(), Layout(cluster_by=("a",)))
     '{"strategy":"table"}'
     """
-    parts = {"strategy": strategy.name, **strategy.fingerprint(layout)}
-    return json.dumps(parts, sort_keys=True, separators=(",", ":"))
+    return _compact({"strategy": strategy.name, **strategy.fingerprint(layout)})
 
 
 def linked_body(
@@ -108,17 +90,11 @@ def parameter_findings(
     """Report parameters of partitions in the SQL of a model that has none."""
     if has_partition:
         return []
-    used = [ref for branch in branches for ref in branch.refs if ref.kind is RefKind.PARAM]
-    found = [
-        Finding(
-            Location(path, ref.line),
-            "parameter-without-partition",
-            f"@{ref.names[0]} is that of a partition, and the model has none",
-            "name a partition field, or write @run_date",
-        )
-        for ref in used
-        if f"@{ref.names[0]}" in _OF_PARTITIONS
-    ]
+    code, rest = "parameter-without-partition", "is that of a partition, and the model has none"
+    hint = "name a partition field, or write @run_date"
+    refs = (ref for branch in branches for ref in branch.refs if ref.kind is RefKind.PARAM)
+    used = ((Location(path, ref.line), f"@{ref.names[0]}") for ref in refs)
+    found = (Finding(at, code, f"{p} {rest}", hint) for at, p in used if p in _OF_PARTITIONS)
     return list(dict.fromkeys(found))
 
 
@@ -128,8 +104,7 @@ def no_parameter_findings(body: Body) -> list[Finding]:
         return []
     sentence = f"{body.fingerprint.label}: none of {', '.join(_OF_PARTITIONS)}"
     hint = "filter the query by one of them: each partition gets only its own rows"
-    where = body.where
-    return [Finding(where, "no-partition-parameter", sentence, hint, Severity.WARNING)]
+    return [Finding(body.where, "no-partition-parameter", sentence, hint, Severity.WARNING)]
 
 
 def canonical_as_written(branch: Branch, text: str) -> str:
@@ -138,9 +113,7 @@ def canonical_as_written(branch: Branch, text: str) -> str:
         return text
 
     def name(number: int) -> str:
-        found = branch.refs[number]
-        if found.kind is RefKind.PARAM:
-            return f"@{found.names[0]}"
-        return ".".join(quoted(part) for part in found.names)
+        kind, names = branch.refs[number].kind, branch.refs[number].names
+        return f"@{names[0]}" if kind is RefKind.PARAM else ".".join(map(quoted, names))
 
     return fill(branch.canonical, name)

@@ -126,13 +126,15 @@ def print_canonical(tree: exp.Query) -> str | None:
         node.pop_comments()  # some are printed whatever the generator is told
         match node:
             case exp.WindowSpec():
-                _shout(node)
+                sides = {key: node.args.get(key) for key in _SIDES}
+                node.args |= {k: v.upper() for k, v in sides.items() if isinstance(v, str)}
             case exp.Table():
                 _split_table(node)
             case exp.Column():
                 _split_column(node)
-            case exp.Anonymous():
-                _name_function(node)
+            case exp.Anonymous():  # the case of a function that the parser does not know is nothing
+                name = node.name if isinstance(node.this, exp.Identifier) else str(node.this)
+                node.set("this", name.upper() if is_plain(name) else node.this)
             case exp.Parameter() if node.name in PARAMETERS:
                 node.replace(exp.Var(this=f"@{node.name}"))
             case exp.Identifier() if isinstance(node.parent, exp.Func) and is_plain(node.name):
@@ -148,32 +150,11 @@ def print_canonical(tree: exp.Query) -> str | None:
         return None
 
 
-def _shout(window: exp.WindowSpec) -> None:
-    for side in _SIDES:
-        value = window.args.get(side)
-        if isinstance(value, str):
-            window.set(side, value.upper())
-
-
-def _name_function(call: exp.Anonymous) -> None:
-    """Give a function that the parser does not know one spelling: its case says nothing."""
-    written = call.this
-    name = written.name if isinstance(written, exp.Identifier) else str(written)
-    if is_plain(name):
-        call.set("this", name.upper())
-
-
 def dotted_parts(identifier: exp.Identifier) -> tuple[str, ...]:
-    """Give the parts of a name; a back-ticked dotted one means its parts.
-
-    >>> dotted_parts(exp.to_identifier("raw.events", quoted=True))
-    ('raw', 'events')
-    """
+    """Give the parts of a name; a back-ticked dotted one, `raw.events`, means its parts."""
     name = identifier.name
-    if identifier.args.get("quoted") and "." in name and "/" not in name:
-        parts = tuple(name.split("."))
-        return parts if all(parts) else (name,)
-    return (name,)
+    parts = tuple(name.split("."))
+    return parts if identifier.args.get("quoted") and "/" not in name and all(parts) else (name,)
 
 
 def _split_table(table: exp.Table) -> None:
@@ -194,7 +175,7 @@ def _split_column(column: exp.Column) -> None:
     written = column.args.get(first)
     if not isinstance(written, exp.Identifier) or column.args.get(outer):
         return
-    parts = dotted_parts(written)
+    parts = [exp.to_identifier(part, quoted=True) for part in dotted_parts(written)]
     if len(parts) == 2:  # noqa: PLR2004  schema and table
-        column.set(outer, exp.to_identifier(parts[0], quoted=True))
-        column.set(first, exp.to_identifier(parts[1], quoted=True))
+        column.set(outer, parts[0])
+        column.set(first, parts[1])

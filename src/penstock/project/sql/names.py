@@ -99,11 +99,7 @@ class NameResolver:
 
 
 def called(written: str) -> tuple[str, list[str]]:
-    """Give `ref` or `source` and the texts that it is called with; of no call "" and the name.
-
-    >>> called("{{ source('raw', 'events') }}"), called("`raw`.events")
-    (('source', ['raw', 'events']), ('', ['raw.events']))
-    """
+    """Give `ref` or `source` and the texts that it is called with; of no call "" and the name."""
     call = _CALL.fullmatch(written)
     if call is None:
         return "", [written.replace("`", "").strip()]
@@ -114,10 +110,7 @@ def called(written: str) -> tuple[str, list[str]]:
 def input_named(
     written: str, resolver: NameResolver, inputs: Sequence[InputName]
 ) -> tuple[InputName | None, str]:
-    """Find what a name means; beside None stands a hint.
-
-    A table that nobody declared is known where it is one of the `inputs` of the model.
-    """
+    """Find what a name means, an undeclared table among `inputs` too; beside None stands a hint."""
     kind, names = called(written)
     if not kind:
         name = names[0]
@@ -168,8 +161,8 @@ def link(branches: Sequence[Branch], resolver: NameResolver, reader: QueryOwner)
         parsed=all(t.canonical is not None for t in texts),
         deleted_flags=tuple(linker.flags.items()),
     )
-    findings = list(dict.fromkeys(linker.findings))
-    return Linked(query, "\n".join(t.shown for t in texts), linker.inputs, findings)
+    shown, findings = "\n".join(t.shown for t in texts), list(dict.fromkeys(linker.findings))
+    return Linked(query, shown, linker.inputs, findings)
 
 
 class _Texts(NamedTuple):
@@ -193,12 +186,11 @@ class _Linker:
         aliases = _aliases(branch.refs, named)
         pairs = zip(branch.refs, named, strict=True)
         tokens = [self.token(ref, found, aliases) for ref, found in pairs]
-        text = fill(branch.text, lambda number: tokens[number].text)
-        shown = fill(branch.text, lambda number: tokens[number].shown)
-        if branch.canonical is None:
-            return _Texts(text, shown, None)
-        canonical = fill(branch.canonical, lambda number: tokens[number].canonical or "")
-        return _Texts(text, shown, canonical)
+        return _Texts(
+            fill(branch.text, lambda number: tokens[number].text),
+            fill(branch.text, lambda number: tokens[number].shown),
+            branch.canonical and fill(branch.canonical, lambda n: tokens[n].canonical or ""),
+        )
 
     def named(self, ref: TableRef) -> Named:
         name, owner = ref.names[0] if ref.names else "", self.reader.model
@@ -277,21 +269,17 @@ class _Linker:
                 sentence = f"no source is called {name!r}"
                 yield Finding(where, code, sentence, self.resolver.source_hint(name))
             case RefKind.PLAIN if is_unknown:
-                yield from self.external(where, ref, found)
-            case _:
-                pass
-
-    def external(self, where: Location, ref: TableRef, found: Named) -> Iterator[Finding]:
-        name = str(found.table)
-        near = self.resolver.model(name) if len(ref.names) == 1 else None
-        if near:
-            sentence = f"table {name} is external, though a model is called so"
-            hint = f"write {near.table} or ref('{near.input.name}')"
-            yield Finding(where, "external-table", sentence, hint, Severity.WARNING)
-        elif found.table.schema.lower() in self.resolver.schemas:
-            sentence = f"table {name} is no model or source, though the project builds its schema"
-            hint = self.resolver.model_hint(found.table.table)
-            yield Finding(where, "external-table", sentence, hint, Severity.WARNING)
+                near = self.resolver.model(name) if len(ref.names) == 1 else None
+                if near:
+                    sentence = f"table {found.table} is external, though a model is called so"
+                    hint = f"write {near.table} or ref('{near.input.name}')"
+                elif found.table.schema.lower() in self.resolver.schemas:
+                    is_no = "is no model or source, though the project builds its schema"
+                    sentence = f"table {found.table} {is_no}"
+                    hint = self.resolver.model_hint(found.table.table)
+                else:
+                    return
+                yield Finding(where, "external-table", sentence, hint, Severity.WARNING)
 
 
 def _unknown(table: TableName) -> Named:
@@ -299,10 +287,9 @@ def _unknown(table: TableName) -> Named:
 
 
 def _aliases(refs: Sequence[TableRef], named: Sequence[Named]) -> dict[str, str]:
-    """Give each table that is read the name by which its columns are qualified.
+    """Give each table that is read the name by which its columns are qualified: its own.
 
-    It is the table's own name. Where columns are written `schema.table.column` because two schemas
-    have a table of that name, the schema goes into the alias.
+    Columns written `schema.table.column`, as two schemas have that table, get both in the alias.
     """
     pairs = list(zip(refs, named, strict=True))
     read = {found.table.folded: found.table for ref, found in pairs if not ref.qualifies}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from sqlglot import exp, parse_one
-from sqlglot.errors import SqlglotError
+from sqlglot import exp
 
 from penstock.core.query import RUN_TIMESTAMP
 from penstock.project.files.parsed import OutputColumn, Outputs
@@ -20,6 +20,8 @@ _PARSED: Mapping[type[exp.Expr], str] = {
 }
 _UNPARSED = ("now", "monotonically_increasing_id", "spark_partition_id", "input_file_name")
 VOLATILE = (*_PARSED.values(), *_UNPARSED)
+_PLAIN = exp.Literal | exp.Binary | exp.Cast | exp.Paren | exp.Case | exp.Parameter
+"""What is one column for certain without a name, and no generator."""
 _OPAQUE = Outputs()
 Known = Mapping[str, Outputs]
 _UNITS = ("HOUR", "DAY", "WEEK", "MONTH", "YEAR")
@@ -27,10 +29,7 @@ _SHORT = {"DD": "DAY", "MON": "MONTH", "MM": "MONTH", "YYYY": "YEAR", "YY": "YEA
 
 
 def outputs_of(tree: exp.Query) -> Outputs:
-    """Give the columns of a query, seen through CTEs, subqueries and unions.
-
-    A star over anything else leaves the list open.
-    """
+    """Give the columns of a query, seen through CTEs, subqueries and unions."""
     try:
         return _of_query(tree, {})
     except PARSER_BUGS:
@@ -56,7 +55,7 @@ def _of_union(tree: exp.SetOperation, known: Known) -> Outputs:
     if len(left.columns) != len(right.columns):
         return left
     pairs = zip(left.columns, right.columns, strict=True)
-    both = (_made(a.name, a.line, {*a.volatile, *b.volatile}) for a, b in pairs)
+    both = (replace(a, volatile=tuple(sorted({*a.volatile, *b.volatile}))) for a, b in pairs)
     return Outputs(tuple(both), whole=True)
 
 
@@ -67,12 +66,14 @@ def _of_select(select: exp.Select, known: Known) -> Outputs:
     for item in select.expressions:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and item.is_star):
             inner = _of_star(item, select, sources)
-            columns += inner.columns
+            columns += (replace(each, unit="") for each in inner.columns)
             whole = whole and inner.whole
             continue
         named = [(one.name, int(one.meta.get("line", 1))) for one in _names(item)]
-        named = named or [("", 1)] * _is_one(item)
-        columns += (_made(name, line, _made_by(item, sources)) for name, line in named)
+        is_one = isinstance(item, _PLAIN) or type(item) in _PARSED or _is_volatile(item)
+        named = named or [("", 1)] * is_one
+        volatile, unit = tuple(sorted(_made_by(item, sources))), _unit(item)
+        columns += (OutputColumn(name, line, volatile, unit) for name, line in named)
         whole = whole and bool(named)
     return Outputs(tuple(columns), whole=whole)
 
@@ -128,12 +129,6 @@ def _names(item: exp.Expr) -> Iterator[exp.Identifier]:
     yield from (n for n in found if isinstance(n, exp.Identifier) and n.name != RUN_TIMESTAMP)
 
 
-def _is_one(item: exp.Expr) -> bool:
-    """Whether an expression without a name is one column for certain, and no generator."""
-    plain = exp.Literal | exp.Binary | exp.Cast | exp.Paren | exp.Case | exp.Parameter
-    return isinstance(item, plain) or type(item) in _PARSED or _is_volatile(item)
-
-
 def _is_volatile(item: exp.Expr) -> bool:
     return isinstance(item, exp.Anonymous) and item.name.lower() in VOLATILE
 
@@ -155,27 +150,9 @@ def _made_by(item: exp.Expr, sources: Known) -> set[str]:
     return made
 
 
-def _made(name: str, line: int, volatile: set[str]) -> OutputColumn:
-    return OutputColumn(name, line, tuple(sorted(volatile)))
-
-
-def truncations(text: str) -> dict[str, str]:
-    """Give the unit of every output column that is the truncation of a date or time.
-
-    >>> truncations("select CAST(DATE_TRUNC('WEEK', date) AS DATE) AS week_start, 1 AS one")
-    {'week_start': 'WEEK'}
-    """
-    try:
-        tree = parse_one(text, dialect="spark")
-    except SqlglotError:
-        return {}
-    if not isinstance(tree, exp.Query):
-        return {}
-    units = {str(item.alias_or_name): _unit(item.unalias()) for item in tree.selects}
-    return {name: unit for name, unit in units.items() if unit}
-
-
 def _unit(item: exp.Expr) -> str:
+    """Give the unit of the calendar that a selected date or time is truncated to, or ""."""
+    item = item.unalias()
     while isinstance(item, exp.Cast | exp.TsOrDsToDate | exp.Paren | exp.Date):
         item = item.this
     if not isinstance(item, exp.DateTrunc | exp.TimestampTrunc):

@@ -1,7 +1,6 @@
 """Parameters, `@partition_date`, and placeholders of checks, `{destination}`: where they stand.
 
-They are found by the tokens of a text, so strings, comments and quoted names never hold one; a
-quoted name that is nothing but a placeholder is one.
+They are tokens of a text: strings and comments hold none, a quoted name at most as a whole.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _KNOWN = tuple(f"@{name}" for name in PARAMETERS)
 DESTINATION = "destination"
 COLUMN = "column"
 _THIS = "`penstock:this`"
-_BRACED = re.compile("[A-Za-z_][A-Za-z_0-9]*")
+_BRACED = re.compile("{([A-Za-z_][A-Za-z_0-9]*)}")
 _QUOTED = re.compile("`{([A-Za-z_][A-Za-z_0-9]*)}`")
 Spot = tuple[int, int, str]
 """From where to where something reaches, the end not included, and the text it is about."""
@@ -61,21 +60,19 @@ def parameter_problems(text: str, tokens: Sequence[Token]) -> Iterator[Problem]:
 
 
 def placeholders_of(text: str, tokens: Sequence[Token]) -> Iterator[Spot]:
-    """Give every `{word}` of a text with its place, unknown words too.
-
-    >>> text = "select '{a}' from {destination} -- {b}"
-    >>> list(placeholders_of(text, tokens_of(text)))
-    [(18, 31, 'destination')]
-    """
+    """Give every `{word}` of a text with its place, unknown words too."""
     for number, token in enumerate(tokens):
         if token.token_type is TokenType.IDENTIFIER:
             found = _QUOTED.fullmatch(text, token.start, token.end + 1)
             if found:
                 yield token.start, token.end + 1, found[1]
         elif token.token_type is TokenType.L_BRACE:
-            spot = _between_braces(text, tokens[number : number + 3])
-            if spot:
-                yield spot
+            last = tokens[min(number + 2, len(tokens) - 1)]
+            start, end = token.start, last.end + 1
+            found = _BRACED.fullmatch(text, start, end)
+            is_other = text[max(start - 1, 0) : start] in ("{", "$") or text[end : end + 1] == "}"
+            if found and last.token_type is TokenType.R_BRACE and not is_other:
+                yield start, end, found[1]
 
 
 def replaced(text: str, spots: Iterable[Spot]) -> str:
@@ -122,11 +119,3 @@ def _hint(word: str, known: str) -> str:
     if word == COLUMN:
         return "{column} is known in the `check` of a column_check: write the column's name"
     return f"did you mean {{{known}}}?" if known else "name columns as they are"
-
-
-def _between_braces(text: str, tokens: Sequence[Token]) -> Spot | None:
-    start, end = tokens[0].start, tokens[-1].end + 1
-    word = text[start + 1 : end - 1]
-    is_shut = len(tokens) == 3 and tokens[2].token_type is TokenType.R_BRACE  # noqa: PLR2004  {, word, }
-    is_other = text[max(start - 1, 0) : start] in ("{", "$") or text[end : end + 1] == "}"
-    return (start, end, word) if is_shut and _BRACED.fullmatch(word) and not is_other else None

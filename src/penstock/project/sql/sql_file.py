@@ -76,9 +76,8 @@ class _Cut:
 def read_branch(rendered: str, calls: Sequence[TableRef]) -> tuple[Branch, list[Problem]]:
     """Find the mentions of a rendered query, by position; raises `NotAQueryError`.
 
-    The lines stay. Names of CTEs in scope are no tables. What is a model, a source or neither is
-    decided later, when all files are known. A query that the parser cannot read yields a warning,
-    and only its ref and source calls.
+    The lines stay; names of CTEs in scope are no tables. What the parser cannot read yields a
+    warning, and only its ref and source calls.
     """
     cut = _Cut(rendered, calls)
     canonical, outputs, tree = None, Outputs(), None
@@ -133,8 +132,12 @@ def _cut_table(cut: _Cut, table: exp.Table) -> None:
 
 def _cut_column(cut: _Cut, column: exp.Column) -> None:
     parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
-    if len(parts) == 1 and _cut_system_column(cut, parts[0]):
-        return
+    if len(parts) == 1 and "start" in parts[0].meta:
+        marker = _MARKER.fullmatch(parts[0].name)
+        if marker and marker[2]:
+            start, end = parts[0].meta["start"], parts[0].meta["end"] + 1
+            parts[0].set("this", f"penstock:ref:{cut.add(start, end, cut.called(marker, 0))}")
+            return
     if len(parts) < 2 - isinstance(column.this, exp.Star) or "start" not in parts[0].meta:
         return
     line = int(parts[0].meta["line"])
@@ -156,15 +159,6 @@ def _cut_column(cut: _Cut, column: exp.Column) -> None:
     for key in keys[:used]:
         column.set(key, None)
     column.set(keys[used - 1], exp.to_identifier(f"penstock:ref:{number}", quoted=True))
-
-
-def _cut_system_column(cut: _Cut, name: exp.Identifier) -> bool:
-    marker = _MARKER.fullmatch(name.name)
-    if not marker or not marker[2] or "start" not in name.meta:
-        return False
-    number = cut.add(name.meta["start"], name.meta["end"] + 1, cut.called(marker, 0))
-    name.set("this", f"penstock:ref:{number}")
-    return True
 
 
 def _is_unfollowed(cut: _Cut, names: tuple[str, ...], line: int) -> bool:
@@ -201,14 +195,11 @@ def _cut_markers(cut: _Cut, *, parsed: bool) -> None:
     for found in _MARKERS.finditer(cut.text):
         if found.start() not in taken:
             line = cut.text.count("\n", 0, found.start()) + 1
-            bare = not parsed and not _has_alias(cut.text, found.end())
+            following = _NEXT.match(cut.text, found.end())
+            word = following and following[1]
+            is_plain = not word or bool(_NO_ALIAS.fullmatch(word.lower()))
+            bare = not parsed and is_plain and not cut.text.startswith(".", found.end())
             cut.add(found.start(), found.end(), cut.called(found, line, bare=bare))
-
-
-def _has_alias(text: str, end: int) -> bool:
-    following = _NEXT.match(text, end)
-    word = (following[1] or "").lower() if following else ""
-    return text[end : end + 1] == "." or bool(word and not _NO_ALIAS.fullmatch(word))
 
 
 def _trimmed(text: str, tokens: Sequence[Token]) -> str:
@@ -221,15 +212,12 @@ def _trimmed(text: str, tokens: Sequence[Token]) -> str:
 
 
 def _unparsed(error: SqlglotError | None) -> Problem:
-    line, said = 1, "the parser does not read this query"
+    line, said = 1, str(error).partition("\n")[0][:200] if error else ""
     if isinstance(error, ParseError) and error.errors:
-        first = error.errors[0]
-        line = int(first.get("line") or 1)
-        said = str(first.get("description") or "").rstrip(".") or said
-    elif error is not None:
-        said = str(error).partition("\n")[0][:200]
+        line = int(error.errors[0].get("line") or 1)
+        said = str(error.errors[0].get("description") or "").rstrip(".")
+    sentence = f"{said or 'the parser does not read this query'}; Spark may still read it"
     hint = "penstock then knows only its ref and source calls, and any change of text as a change"
-    sentence = f"{said}; Spark may still read it"
     return Problem("unparsed-sql", sentence, hint, Severity.WARNING, line - 1)
 
 
@@ -238,25 +226,20 @@ def parse_sql_files(
 ) -> dict[str, SqlFile]:
     """Render and read model files; `texts` and `macros` map paths to what the files hold.
 
-    The query of a YAML entry stands under the file's path and the entry's, as `place_key` joins
-    them.
-    Findings of macro files stand with the first model file.
+    The query of a YAML entry stands under the `place_key` of its file and entry. Findings of macro
+    files stand with the first model file.
     """
     renderer = Renderer(macros, render_context)
     result = {key: _parse(renderer, path_of(key), text) for key, text in texts.items()}
-    if renderer.findings:
-        first = next(iter(result))
-        file = result[first]
-        findings = (*file.findings, *renderer.findings)
-        result[first] = replace(file, findings=findings)
+    first, file = next(iter(result.items()))
+    result[first] = replace(file, findings=(*file.findings, *renderer.findings))
     return result
 
 
 def parse_plain_sql(path: str, text: str, line: int = 1) -> SqlFile:
     """Read a query that is no template; `line` is where it begins in its file.
 
-    The result holds one branch, or none beside an error; all lines count in `path`. It may be kept
-    in the cache as `write_sql` writes it.
+    The result holds one branch, or none beside an error; all lines count in `path`.
     """
     branches, findings = _branches(path, text, (), line)
     return SqlFile(path, branches=tuple(branches), findings=tuple(findings))
@@ -281,7 +264,7 @@ def _parse(renderer: Renderer, path: str, text: str) -> SqlFile:
     renderings = [renderer.render(path, text, incremental=False)]
     header = _header(renderings[0])
     findings = [*renderings[0].findings, *header.findings]
-    if renderer.asks_incremental(text) and not renderings[0].findings:
+    if renderer.names("is_incremental", text) and not renderings[0].findings:
         renderings.append(renderer.render(path, text, incremental=True))
         findings += renderings[1].findings
     branches: list[Branch] = []

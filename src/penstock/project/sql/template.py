@@ -45,9 +45,6 @@ def time_sql(moment: object) -> str:
     """Write a point in time as SQL; a date is midnight UTC, no offset means UTC.
 
     Raises `BadTimeError` for anything but ISO-8601, `run_timestamp` and a placeholder.
-
-    >>> time_sql("2024-03-01"), time_sql("@partition_date")
-    ("TIMESTAMP '2024-03-01T00:00:00.000000Z'", 'CAST(@partition_date AS TIMESTAMP)')
     """
     if moment == RUN_TIMESTAMP:
         return RUN_TIMESTAMP
@@ -64,14 +61,6 @@ def time_sql(moment: object) -> str:
         raise BadTimeError(f"as_of: {moment[:80]!r} is no point in time") from error
     stamp = utc.replace(tzinfo=None).isoformat(timespec="microseconds")
     return f"TIMESTAMP '{stamp}Z'"
-
-
-def point_in_time(marker: int, moment: str, *, deleted: bool) -> str:
-    """Write the subquery over the history table of a mark; `deleted` leaves tombstones in."""
-    start, end, live = (f"`penstock:{marker}:{w}`" for w in ("valid_from", "valid_to", "present"))
-    held = f"{start} <= {moment} and ({end} is null or {end} > {moment})"
-    rest = "" if deleted else f" and {live}"
-    return f"(select * from `penstock:{marker}` where {held}{rest})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,21 +121,30 @@ class Renderer:
         )
         self._now = Rendering("")
         self.findings: list[Finding] = []
-        self._env.globals.update(self._words())
+        self._env.globals |= {
+            "ref": self._ref,
+            "source": self._source,
+            "config": self._config,
+            "var": self._var,
+            "env_var": self._env_var,
+            "is_incremental": lambda: self._now.incremental,
+            "as_of": self._as_of,
+            "run_timestamp": Token(RUN_TIMESTAMP),
+            "this": Token("`penstock:this`"),
+            "target": render_context.target,
+            "null": None,
+        }
         for path, text in macros.items():
             self._declare(path, text)
 
-    def asks_incremental(self, source: str) -> bool:
-        """Whether a file may render differently on top of an existing table."""
-        return self._names("is_incremental", source)
-
-    def _names(self, word: str, source: str) -> bool:
+    def names(self, word: str, source: str) -> bool:
+        """Whether a file, or a macro that it may call, holds a word."""
         return any(word in text for text in (source, *self._macros.values()))
 
     def render(self, path: str, source: str, *, incremental: bool) -> Rendering:
         """Render one file; whatever is wrong with it becomes findings."""
         self._now = now = Rendering(path, incremental=incremental)
-        if self._names("target", source):
+        if self.names("target", source):
             now.reads.add(self._context.read("target"))
         try:
             blank = blank_comments(source)
@@ -179,21 +177,6 @@ class Renderer:
 
     def _call(self, path: str, macro: str, /, *args: object, **kwargs: object) -> object:
         return getattr(self._env.get_template(path).module, macro)(*args, **kwargs)
-
-    def _words(self) -> dict[str, object]:
-        return {
-            "ref": self._ref,
-            "source": self._source,
-            "config": self._config,
-            "var": self._var,
-            "env_var": self._env_var,
-            "is_incremental": lambda: self._now.incremental,
-            "as_of": self._as_of,
-            "run_timestamp": Token(RUN_TIMESTAMP),
-            "this": Token("`penstock:this`"),
-            "target": self._context.target,
-            "null": None,
-        }
 
     # Any: the arguments are whatever a template passes.
     def _ref(self, *names: Any, version: Any = None, v: Any = None) -> Token:  # noqa: ANN401
@@ -258,7 +241,11 @@ class Renderer:
             hint = "write '2024-03-01', '2024-03-01T12:00:00Z' or run_timestamp"
             self._now.report("as-of-argument", str(error), hint)
             return Token("(select 1)")
-        return Token(point_in_time(int(found[1]), at, deleted=bool(include_deleted)))
+        history = f"`penstock:{found[1]}"
+        start, end = f"{history}:valid_from`", f"{history}:valid_to`"
+        held = f"{start} <= {at} and ({end} is null or {end} > {at})"
+        rest = "" if include_deleted else f" and {history}:present`"
+        return Token(f"(select * from {history}` where {held}{rest})")
 
 
 def _line_in(path: str) -> int:

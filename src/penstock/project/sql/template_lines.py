@@ -27,6 +27,7 @@ _PIECE = re.compile(
 )
 Lexed = tuple[int, str, str]
 _UNSEEN = ("whitespace", "comment", "comment_begin", "comment_end")
+_KEYS = (("(", "name", ("operator", "=")), ("{", "string", ("operator", ":")))
 _OPENING = ("(", "[", "{")
 _CLOSING = (")", "]", "}")
 _MARKER = re.compile("\0(\\d+)\0")
@@ -36,11 +37,7 @@ _BODIES = ("for", "macro", "call", "filter", "set")
 
 
 def blank_comments(source: str) -> str:
-    r"""Replace the comments of every config header by spaces: nothing moves.
-
-    >>> blank_comments("{{ config(a=1, -- or '2'\n b=2) }}")
-    '{{ config(a=1,          \n b=2) }}'
-    """
+    """Replace the comments of every config header by spaces: nothing moves."""
     out: list[str] = []
     done = 0
     for start in _START.finditer(source):
@@ -65,12 +62,7 @@ class _Inside:
 
 
 def header_keys(tokens: Iterable[Lexed]) -> dict[int, dict[str, int]]:
-    r"""Give the lines of the keys of every `config( … )` in what Jinja's lexer gives, by its line.
-
-    >>> from jinja2 import Environment
-    >>> header_keys(Environment().lex("{{ config(a=1,\n b={'c': 2}) }}"))
-    {1: {'a': 1, 'b': 2, 'b\nc': 2}}
-    """
+    """Give the lines of the keys of every `config( … )` among Jinja's tokens, by its own line."""
     seen = [token for token in tokens if token[1] not in _UNSEEN]
     found: dict[int, dict[str, int]] = {}
     for index, (_, kind, word) in enumerate(seen[:-1]):
@@ -102,15 +94,10 @@ def _lines_of_keys(tokens: list[Lexed]) -> dict[str, int]:
         elif inside and (kind, word) == ("operator", ","):
             inside.item += 1
             path = (*inside.path, inside.item) if inside.bracket == "[" else inside.path
-        elif inside and _is_key(inside.bracket, kind, following):
+        elif inside and (inside.bracket, kind, following[1:]) in _KEYS:
             path = (*inside.path, word[1:-1] if kind == "string" else word)
             lines.setdefault(place_key(path), line)
     return lines
-
-
-def _is_key(bracket: str, kind: str, following: Lexed) -> bool:
-    sign = following[2] if following[1] == "operator" else ""
-    return (bracket, kind, sign) in (("(", "name", "="), ("{", "string", ":"))
 
 
 def keep_lines(environment: Environment, source: str) -> str:
@@ -125,11 +112,7 @@ def keep_lines(environment: Environment, source: str) -> str:
 
 
 def settle_lines(rendered: str) -> str:
-    r"""Replace every mark by the newlines that are missing up to its line.
-
-    >>> settle_lines("select 1\0003\000\nfrom t")
-    'select 1\n\n\nfrom t'
-    """
+    """Replace every mark by the newlines that are missing up to its line."""
     out: list[str] = []
     line = 1
     for index, piece in enumerate(_MARKER.split(rendered)):

@@ -10,15 +10,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Context, Decimal, InvalidOperation
 from typing import TypeAlias
 
-from penstock.core.columns.types import (
-    ArrayType,
-    ColumnType,
-    Field,
-    MapType,
-    ScalarType,
-    StructType,
-    parse_type,
-)
+from penstock.core.columns import types
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
@@ -30,7 +22,7 @@ Value: TypeAlias = (
 )
 """A timestamp is UTC without a zone; a struct is the tuple of its fields, a map one of pairs."""
 Row = tuple[Value, ...]
-Column = tuple[str, ColumnType]
+Column = tuple[str, types.ColumnType]
 
 _TYPES = {
     CellKind.BOOLEAN: "boolean",
@@ -55,7 +47,7 @@ _WORDS = {"true": True, "false": False}
 _YAML_WORDS = {**_WORDS, "yes": True, "on": True, "no": False, "off": False}
 
 
-def known_types(project: Project, name: InputName) -> Mapping[str, ColumnType]:
+def known_types(project: Project, name: InputName) -> Mapping[str, types.ColumnType]:
     """Give the declared types of a source, a model or a seed by column; none of other tables."""
     if name.kind is InputKind.SOURCE:
         return documented_types(project.sources[name.name].columns)
@@ -65,7 +57,7 @@ def known_types(project: Project, name: InputName) -> Mapping[str, ColumnType]:
     return model_types(model) if model else documented_types(project.seeds[name.name].columns)
 
 
-def model_types(model: Model) -> Mapping[str, ColumnType]:
+def model_types(model: Model) -> Mapping[str, types.ColumnType]:
     """Give the declared types of a model's own table, system columns with them.
 
     Columns that no version declares any more stay known; the newest version counts.
@@ -73,20 +65,24 @@ def model_types(model: Model) -> Mapping[str, ColumnType]:
     found = documented_types(model.columns)
     for version in sorted(model.versions, key=lambda each: each.number):
         for column in version.schema.columns:
-            found[column.name] = parse_type(column.type)
+            found[column.name] = types.parse_type(column.type)
     if model.history is not None:
         columns = model.history.columns
-        found |= dict.fromkeys((columns.valid_from, columns.valid_to), ScalarType("timestamp"))
-        found |= dict.fromkeys((columns.is_current, columns.is_deleted), ScalarType("boolean"))
+        found |= dict.fromkeys(
+            (columns.valid_from, columns.valid_to), types.ScalarType("timestamp")
+        )
+        found |= dict.fromkeys(
+            (columns.is_current, columns.is_deleted), types.ScalarType("boolean")
+        )
     return found
 
 
-def type_in(table: GivenTable, name: str) -> ColumnType | None:
+def type_in(table: GivenTable, name: str) -> types.ColumnType | None:
     """Give the type of a column: the declared one, else that of its values."""
     return table.type_of(name) or inferred(table.column(name))
 
 
-def inferred(cells: Iterable[Cell]) -> ColumnType | None:
+def inferred(cells: Iterable[Cell]) -> types.ColumnType | None:
     """Give the type of a column by its values; None where all of them are NULL.
 
     Values of two kinds are texts, unless one kind holds the other.
@@ -97,32 +93,32 @@ def inferred(cells: Iterable[Cell]) -> ColumnType | None:
         return None
     if kinds == {CellKind.LIST}:
         element = inferred(item for cell in given for item in cell.items)
-        return element and ArrayType(element)
+        return element and types.ArrayType(element)
     if kinds == {CellKind.MAPPING}:
         values: dict[str, list[Cell]] = {}
         for name, value in (entry for cell in given for entry in cell.members.items()):
             values.setdefault(name, []).append(value)
-        types = {name: inferred(each) for name, each in values.items()}
-        fields = tuple(Field(name, kind) for name, kind in types.items() if kind is not None)
-        return StructType(fields) if len(fields) == len(types) else None
+        inner = {name: inferred(each) for name, each in values.items()}
+        fields = tuple(types.Field(name, kind) for name, kind in inner.items() if kind is not None)
+        return types.StructType(fields) if len(fields) == len(inner) else None
     if len(kinds) == 1:
-        return ScalarType(_TYPES[next(iter(kinds))])
-    return ScalarType(_JOINED.get(kinds, "string"))
+        return types.ScalarType(_TYPES[next(iter(kinds))])
+    return types.ScalarType(_JOINED.get(kinds, "string"))
 
 
 class CellError(ValueError):
     """A value that its column cannot hold; the text says why."""
 
 
-def typed(cell: Cell, kind: ColumnType) -> Value:
+def typed(cell: Cell, kind: types.ColumnType) -> Value:
     """Give a value as its column holds it; raises `CellError`, whose text is for the user."""
     if cell.kind is CellKind.NULL:
         return None
     match kind:
-        case ArrayType(element):
+        case types.ArrayType(element):
             _need(cell, CellKind.LIST, "a list")
             return tuple(typed(each, element) for each in cell.items)
-        case StructType(fields):
+        case types.StructType(fields):
             _need(cell, CellKind.MAPPING, "a mapping of its fields")
             given = {name.lower(): value for name, value in cell.members.items()}
             known = {field.name.lower() for field in fields}
@@ -131,13 +127,13 @@ def typed(cell: Cell, kind: ColumnType) -> Value:
                     raise CellError(f"{name!r} is no field of {kind}")
             found = ((given.get(field.name.lower()), field.type) for field in fields)
             return tuple(None if value is None else typed(value, inner) for value, inner in found)
-        case MapType(key, value):
+        case types.MapType(key, value):
             _need(cell, CellKind.MAPPING, "a mapping")
             return tuple(
                 (typed(Cell(name, CellKind.TEXT, each.where), key), typed(each, value))
                 for name, each in cell.members.items()
             )
-        case ScalarType(name):
+        case types.ScalarType(name):
             if cell.kind in (CellKind.LIST, CellKind.MAPPING):
                 raise CellError(f"a {cell.kind} is not {name.upper()}")
             return scalar(cell.text, name, cell.kind)
@@ -158,7 +154,7 @@ def scalar(text: str, name: str, kind: CellKind = CellKind.TEXT) -> Value:
         raise CellError(f"{text!r} is no value of {name.upper()}") from error
 
 
-def _scalar(text: str, name: str, kind: CellKind) -> Value:
+def _scalar(text: str, name: str, kind: CellKind) -> Value:  # noqa: C901  one case per type
     """Raise some `ValueError` or `KeyError` for a text that is no such value."""
     match name.partition("(")[0].partition(" collate ")[0]:
         case "string" | "varchar" | "char":
@@ -170,25 +166,24 @@ def _scalar(text: str, name: str, kind: CellKind) -> Value:
             words = _YAML_WORDS if kind is CellKind.BOOLEAN else _WORDS
             return words[text.strip().lower()]
         case "tinyint" | "smallint" | "int" | "bigint":
-            return _integer(text, name)
+            number, bound = _number(text), 1 << (_BITS[name] - 1)
+            if number != number.to_integral_value(context=_EXACT) or not -bound <= number < bound:
+                raise ValueError
+            return int(number)
         case "decimal":
             return _decimal(text, name)
         case "double" | "float":
             return _float(text, name, kind)
         case "date":
-            return _date(text)
+            stamp = dt.datetime.fromisoformat(text.strip())
+            if stamp.tzinfo is not None or stamp.time() != dt.time():
+                raise ValueError
+            return stamp.date()
         case "timestamp" | "timestamp_ntz":
             return _timestamp(text, name)
         case "binary":
             return bytes.fromhex(text)
     raise CellError(f"{name.upper()} cannot be given as rows; give the table as sql")
-
-
-def _integer(text: str, name: str) -> int:
-    number, bound = _number(text), 1 << (_BITS[name] - 1)
-    if number != number.to_integral_value(context=_EXACT) or not -bound <= number < bound:
-        raise ValueError
-    return int(number)
 
 
 def _number(text: str) -> Decimal:
@@ -225,13 +220,6 @@ def _float(text: str, name: str, kind: CellKind) -> float:
     return number
 
 
-def _date(text: str) -> dt.date:
-    stamp = dt.datetime.fromisoformat(text.strip())
-    if stamp.tzinfo is not None or stamp.time() != dt.time():
-        raise ValueError
-    return stamp.date()
-
-
 def _timestamp(text: str, name: str) -> dt.datetime:
     trimmed = re.sub(r"\s+(?=(?:Z|[-+]\d{2}(?::?\d{2})?)$)", "", text.strip())
     stamp = dt.datetime.fromisoformat(trimmed)
@@ -245,7 +233,7 @@ def _timestamp(text: str, name: str) -> dt.datetime:
     return stamp
 
 
-def text_of(value: Value, kind: ColumnType) -> str:
+def text_of(value: Value, kind: types.ColumnType) -> str:
     """Give a scalar as text that Spark casts back to the same value."""
     match value:
         case bool():
@@ -259,7 +247,7 @@ def text_of(value: Value, kind: ColumnType) -> str:
         case bytes():
             return value.hex().upper()
         case dt.datetime():
-            zone = "Z" if kind == ScalarType("timestamp") else ""
+            zone = "Z" if kind == types.ScalarType("timestamp") else ""
             return value.isoformat(timespec="microseconds") + zone
         case dt.date():
             return value.isoformat()

@@ -103,10 +103,7 @@ class GivenTable:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """An earlier success of the model, for drift and `row_count_change`; no commit belongs to it.
-
-    `partition` is a key, "" for a model of one partition.
-    """
+    """An earlier success, to which no commit belongs; `partition` is "" for a model of one."""
 
     partition: str
     rows: int
@@ -166,10 +163,7 @@ class ExpectedError:
 
 @dataclass(frozen=True, slots=True)
 class UnitRun:
-    """One step of a test: when, which partitions, on what, and what comes of it.
-
-    `first` and `last` are keys of partitions, "" for a model of one.
-    """
+    """One step of a test; `first` and `last` are keys of partitions, "" for a model of one."""
 
     given: Given = Given()
     as_of: dt.datetime = DEFAULT_AS_OF

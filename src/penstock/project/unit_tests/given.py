@@ -231,7 +231,6 @@ class GivenReader:
         return tuple(found)
 
     def _partition(self, node: Cell | None, item: Cell) -> str:
-        """Give the key of a success in history; it needs one exactly where the model has some."""
         is_whole = self.model.grid.grain is Grain.WHOLE
         if node is not None and is_whole:
             sentence = f"{self.model.name} has no partitions"

@@ -42,10 +42,7 @@ Variant = Callable[[Mapping[str, str]], Project]
 
 
 def read_entry(node: Cell, variant: Variant, notes: FileNotes) -> UnitTest | None:
-    """Read one entry; None for one that is not enabled, and with findings for one without a model.
-
-    The test's own variables decide what its model reads.
-    """
+    """Read an entry with its own variables; None for one that is off or has no known model."""
     found = notes.members(node, "a unit test", OF_TEST)
     nothing = Cell("", CellKind.MAPPING, node.where)
     config = notes.members(found.get("config", nothing), "config", ("tags", "meta", "enabled"))
@@ -167,7 +164,6 @@ class _EntryReader:
         )
 
     def _partitions(self, found: Mapping[str, Cell], model: Model, node: Cell) -> tuple[str, str]:
-        """Give the first and the last partition as keys; they are needed, or refused."""
         one, low, high = (found.get(key) for key in _RANGE)
         grid = model.grid
         if grid.grain is Grain.WHOLE:
@@ -210,10 +206,7 @@ class _EntryReader:
 
 
 def _run_timestamp(model: Model, last: str) -> dt.datetime:
-    """Give the run timestamp of a run that says none.
-
-    No partition lies ahead of it, and every version and revision has begun.
-    """
+    """Give a time before which all its partitions end, and every version and revision begins."""
     found = [DEFAULT_AS_OF]
     bodies = [body for version in model.versions for body in version.bodies]
     found += (

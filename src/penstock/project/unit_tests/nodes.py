@@ -15,13 +15,8 @@ from penstock.core.columns.types import ColumnType
 from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
 from penstock.core.partitions.partition import Grid
+from penstock.project.files import values
 from penstock.project.files.documents import NODES, begins_at, syntax_finding
-from penstock.project.files.values import (
-    UnknownTypeError,
-    UnsupportedTypeError,
-    did_you_mean,
-    read_type,
-)
 from penstock.project.unit_tests.casting import CellError, scalar
 from penstock.project.unit_tests.definition import Cell, CellKind
 
@@ -136,7 +131,9 @@ class FileNotes:
         allowed = tuple(known)
         for key, where in node.keys.items():
             if key not in allowed:
-                hint = did_you_mean(key, allowed) or f"known here: {', '.join(sorted(allowed))}"
+                hint = (
+                    values.did_you_mean(key, allowed) or f"known here: {', '.join(sorted(allowed))}"
+                )
                 self.say(where, "unknown-key", f"unknown key {key!r}", hint)
         found = node.members.items()
         return {key: inner for key, inner in found if key in allowed and not inner.is_null}
@@ -214,11 +211,11 @@ class FileNotes:
         found = {}
         for name, inner in self.pairs(node, "columns", "types").items():
             try:
-                found[name] = read_type(self.text(inner, name))
+                found[name] = values.read_type(self.text(inner, name))
                 continue
-            except UnsupportedTypeError as error:
+            except values.UnsupportedTypeError as error:
                 hint, sentence = error.hint, f"column {name!r}: Delta has no type {error.word!r}"
-            except UnknownTypeError as error:
+            except values.UnknownTypeError as error:
                 hint, sentence = "", f"column {name!r}: {error.word!r} names no type"
             self.say(inner.where, "bad-value", sentence, hint)
         return found

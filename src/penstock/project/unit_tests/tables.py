@@ -61,7 +61,6 @@ def read_csv(text: str, where: Location) -> tuple[tuple[str, ...], tuple[dict[st
 
 
 def _lines(text: str) -> Iterator[tuple[int, _Cells]]:
-    """Give the records that are not empty, with the line on which each begins."""
     at, line = 0, 1
     while at < len(text):
         first, cells = line, []
@@ -77,7 +76,6 @@ def _lines(text: str) -> Iterator[tuple[int, _Cells]]:
 
 
 def _next(text: str, at: int, line: int) -> tuple[str, bool, int, int]:
-    """Read the cell that begins at a place; give it, whether it is quoted, its end, its line."""
     if _OPEN.match(text, at) is None:
         end = next((i for i in range(at, len(text)) if text[i] in ",\n"), len(text))
         return text[at:end].strip(), False, end, line

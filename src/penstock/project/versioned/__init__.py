@@ -1,6 +1,5 @@
 """Versioned models: YAML files with dated generations of SQL, read into models (spec/drift.md §1).
 
-Files go through in one direction: `files.references` puts included files in, `gather` reads the
-keys of every file, `schema` and `versions` what stands under them, `given` checks the parts against
-each other, `model` gives the models once every name of the project is known.
+`gather` reads the keys of every file, `schema` and `versions` what stands under them, `given`
+checks the parts against each other, `model` gives the models once all names are known.
 """

@@ -7,7 +7,6 @@ import hashlib
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location, Severity
@@ -33,7 +32,7 @@ from penstock.project.files.references import (
 )
 from penstock.project.files.values import Plain, nearest
 from penstock.project.settings.strategy import CLUSTERED, LAYOUTS
-from penstock.project.versioned.given import Destination, VersionedDraft, check_rules
+from penstock.project.versioned.given import Destination, GivenVersion, VersionedDraft, check_rules
 from penstock.project.versioned.versions import Versions
 
 _ALIASES = {"schema": "dataset", "name": "table"}
@@ -56,10 +55,9 @@ _QUERIES = ("sql", "source", "query")
 
 
 def _check_names(section: Section, words: Mapping[str, str]) -> None:
-    for key, what in words.items():
-        name = section.text(key)
-        bad = check_name(what, name, section.place(key)) if name else None
-        section.findings += [bad] if bad else []
+    named = ((what, section.text(key), section.place(key)) for key, what in words.items())
+    found = [check_name(what, name, where) for what, name, where in named if name]
+    section.findings += (each for each in found if each)
 
 
 def _read_destination(node: YamlNode, findings: list[Finding]) -> Destination:
@@ -100,10 +98,10 @@ def _grid(section: Section) -> Grid:
     section.findings += (Finding(section.node.where, "missing-key", each) for each in missing)
     if start is None or end is None or interval is None:
         return Grid()
-    if end <= start:
-        section.bad("end", f"an integer > start, which is {start}")
-        return Grid()
-    return Grid(Grain.RANGE, start, end, interval)
+    if end > start:
+        return Grid(Grain.RANGE, start, end, interval)
+    section.bad("end", f"an integer > start, which is {start}")
+    return Grid()
 
 
 def _read_model(resolved: Resolved, files: Files) -> VersionedDraft:
@@ -128,7 +126,7 @@ def _read_model(resolved: Resolved, files: Files) -> VersionedDraft:
     _read_strategy(section, draft)
     _read_timing(section, draft)
     _read_said(section, draft)
-    _read_versions(section, draft, files)
+    draft.versions = _versions(section, draft, files)
     contents = [files.data(path) for path in (resolved.path, *resolved.included)]
     draft.yaml = hashlib.sha256(b"".join(contents)).hexdigest()
     check_rules(draft)
@@ -187,38 +185,35 @@ def _start(section: Section, grid: Grid) -> dt.date | None:
 def _read_said(section: Section, draft: VersionedDraft) -> None:
     draft.description = section.text("description").strip()
     draft.tags = tuple(str(item.value) for item in section.texts("tags"))
+    draft.settings = {"materialized": draft.word}
+    texts = ((key, section.text(key)) for key in ("description", "owner"))
+    draft.settings |= {key: text.strip() for key, text in texts if text}
+    if draft.tags:
+        draft.settings["tags"] = list(draft.tags)
     meta = section.find("meta")
     if meta is not None and not isinstance(meta.value, Mapping):
         section.bad("meta", "a mapping")
-    texts = {key: section.text(key).strip() for key in ("description", "owner")}
-    draft.settings = {"materialized": draft.word}
-    draft.settings |= {key: text for key, text in texts.items() if section.text(key)}
-    if draft.tags:
-        draft.settings["tags"] = list(draft.tags)
-    if meta is not None and meta.members:
+    elif meta is not None and meta.members:
         draft.settings["meta"] = _plain(meta)
     listed = section.find("depends_on")
     if listed is not None:
         draft.depends_on = listed.items if isinstance(listed.value, tuple) else (listed,)
 
 
-def _read_versions(section: Section, draft: VersionedDraft, files: Files) -> None:
+def _versions(section: Section, draft: VersionedDraft, files: Files) -> tuple[GivenVersion, ...]:
     checks = _checks(section)
-    listed = section.find("versions")
+    listed, member = section.find("versions"), section.members.get("versions")
     if listed is not None and not isinstance(listed.value, tuple):
         section.bad("versions", "a list of versions")
-    elif listed is None or not listed.items:
-        member = section.members.get("versions")
-        if member is None or member.node.value in (None, ()):
-            where = member.key if member else section.node.where
-            code = "empty-versions" if member else "missing-key"
-            sentence = "the model has no version" if member else "'versions' is missing"
-            hint = "a version needs version, effective_from, sql and schema"
-            draft.findings.append(Finding(where, code, sentence, hint))
-    else:
-        versions = Versions(files, draft.destination.grid, draft.findings)
-        read = versions.read(listed.items)
-        draft.versions = tuple(replace(v, checks=replacing(checks, v.checks)) for v in read)
+    elif member is None or member.node.value in (None, ()):
+        where = member.key if member else section.node.where
+        code = "empty-versions" if member else "missing-key"
+        sentence = "the model has no version" if member else "'versions' is missing"
+        hint = "a version needs version, effective_from, sql and schema"
+        section.findings.append(Finding(where, code, sentence, hint))
+    read = Versions(files, draft.destination.grid, section.findings)
+    versions = read.read(listed.items if listed else ())
+    return tuple(replace(each, checks=replacing(checks, each.checks)) for each in versions)
 
 
 def _checks(section: Section) -> Phases:
@@ -242,43 +237,28 @@ def _plain(node: YamlNode) -> Plain:
 
 
 def _text(node: YamlNode, key: str) -> str:
-    member = node.members.get(key)
-    return member.node.value if member and isinstance(member.node.value, str) else ""
-
-
-Place = tuple[str, int]
-
-
-class SqlFiles(Files, Protocol):
-    """The files of a project, and a parser of SQL that is no template."""
-
-    def sql_text(self, path: str, text: str, line: int) -> SqlFile:
-        """Read SQL that begins on a line of a file."""
-
-    def truncations(self, path: str, text: str, line: int) -> Mapping[str, str]:
-        """Give the output columns that are truncated to a unit of the calendar."""
+    value = node.members[key].node.value if key in node.members else ""
+    return value if isinstance(value, str) else ""
 
 
 @dataclass(slots=True)
 class Gathered:
-    """The versioned models of a project.
+    """The versioned models of a project; `sql` holds what each SQL says.
 
-    `parts` are the files that are no models by themselves, nor descriptions of any; `sql` holds
-    what each SQL says by the file and line where it begins.
+    `parts` are the files that are no models by themselves, nor descriptions of any.
     """
 
     drafts: list[VersionedDraft] = field(default_factory=list)
     parts: set[str] = field(default_factory=set)
-    sql: dict[Place, SqlFile] = field(default_factory=dict)
-    truncated: dict[Place, Mapping[str, str]] = field(default_factory=dict)
+    sql: dict[SqlText, SqlFile] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
 
-def gather(yaml: Sequence[YamlFile], sql: Sequence[str], files: SqlFiles) -> Gathered:
+def gather(yaml: Sequence[YamlFile], sql: Sequence[str], files: Files) -> Gathered:
     """Read every versioned model with what it includes and names.
 
-    `sql` are the paths that could be model files. A YAML file that cannot be read takes those
-    with it that are called after it: nobody knows whether it names them.
+    `sql` are the paths that could be model files. A YAML file that cannot be read takes those with
+    it that are called after it: nobody knows whether it names them.
     """
     found = Gathered()
     for file in yaml:
@@ -287,7 +267,8 @@ def gather(yaml: Sequence[YamlFile], sql: Sequence[str], files: SqlFiles) -> Gat
         if file.tree is None and file.findings:
             stem = posixpath.splitext(file.path)[0]
             found.parts |= {path for path in sql if path.startswith(f"{stem}.")}
-    resolved = [resolve(f.path, files) for f in yaml if f.is_versioned and not _is_private(f.path)]
+    public = (file for file in yaml if not posixpath.basename(file.path).startswith("_"))
+    resolved = [resolve(file.path, files) for file in public if file.is_versioned]
     included = {path for each in resolved for path in each.included}
     for each in resolved:
         found.parts |= set(_named_files(each))
@@ -299,16 +280,10 @@ def gather(yaml: Sequence[YamlFile], sql: Sequence[str], files: SqlFiles) -> Gat
     for draft in found.drafts:
         found.findings += draft.findings
         for version in draft.versions:
-            for given in (version.own, *version.revisions):
-                _read_sql(found, given.sql, files)
+            for text in (each.sql for each in (version.own, *version.revisions)):
+                if text not in found.sql:
+                    found.sql[text] = files.sql_text(text.path, text.text, text.line)
     return found
-
-
-def _read_sql(found: Gathered, sql: SqlText, files: SqlFiles) -> None:
-    place = (sql.path, sql.line)
-    if place not in found.sql:
-        found.sql[place] = files.sql_text(sql.path, sql.text, sql.line)
-        found.truncated[place] = files.truncations(sql.path, sql.text, sql.line)
 
 
 def _leave_out_leftovers(found: Gathered, yaml: Sequence[YamlFile], sql: Sequence[str]) -> None:
@@ -322,18 +297,13 @@ def _leave_out_leftovers(found: Gathered, yaml: Sequence[YamlFile], sql: Sequenc
             if path.startswith(f"{stem}.") and path not in found.parts:
                 found.parts.add(path)
                 sentence = f"no version in {posixpath.basename(file.path)} names this file"
-                hint = "name it in a version, or delete it"
-                warned = Finding(Location(path), "unused-sql", sentence, hint, Severity.WARNING)
-                found.findings.append(warned)
-
-
-def _is_private(path: str) -> bool:
-    return posixpath.basename(path).startswith("_")
+                hint, warning = "name it in a version, or delete it", Severity.WARNING
+                found.findings += [Finding(Location(path), "unused-sql", sentence, hint, warning)]
 
 
 def _is_fragment(file: YamlFile) -> bool:
     """Whether a file is a fragment by its name, and describes nothing either."""
-    if not _is_private(file.path) or file.tree is None:
+    if not posixpath.basename(file.path).startswith("_") or file.tree is None:
         return False
     keys = file.tree if isinstance(file.tree, Mapping) else ()
     return not any(key in _DESCRIBING or nearest(key, _DESCRIBING) for key in keys)

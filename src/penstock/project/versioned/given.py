@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import field as made  # a destination has a field of its own
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from penstock.core.columns.types import (
     ArrayType,
@@ -120,21 +120,18 @@ class VersionedDraft:
     @property
     def partition(self) -> PartitionSettings | None:
         """How it is cut into partitions."""
-        if self.word != "partition" or not self.destination.field:
-            return None
         to, timing = self.destination, (self.start, self.ready_after, self.batch_size)
-        return PartitionSettings(to.field, self.field_type, to.grid, *timing)
+        found = PartitionSettings(to.field, self.field_type, to.grid, *timing)
+        return found if self.word == "partition" and to.field else None
 
     @property
     def lies(self) -> Layout:
         """How the table lies on disk."""
-        field, cluster = self.destination.field, self.destination.cluster
-        if self.word == "view":
-            return Layout()
-        if not field:
-            return Layout(cluster_by=cluster[:CLUSTERED])
-        partition = PartitionSettings(field, self.field_type, self.destination.grid)
-        return laid_out(partition, cluster, self.destination.layout, {})
+        to = self.destination
+        if self.word == "view" or not to.field:
+            return Layout(cluster_by=() if self.word == "view" else to.cluster[:CLUSTERED])
+        partition = PartitionSettings(to.field, self.field_type, to.grid)
+        return laid_out(partition, to.cluster, to.layout, {})
 
 
 _TIMES = ("timestamp", "timestamp_ntz")
@@ -144,10 +141,8 @@ _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 def check_rules(draft: VersionedDraft) -> None:
     """Note what does not go together; a field that versions share is one finding."""
-    draft.findings += _dates(draft.versions)
-    draft.findings += _inside(draft)
-    draft.findings += _fields(draft)
-    draft.findings += _changes(draft.versions)
+    parts = (_dates(draft.versions), _inside(draft), _fields(draft), _changes(draft.versions))
+    draft.findings += chain.from_iterable(parts)
 
 
 def grows(old: ColumnType, new: ColumnType) -> bool:
@@ -232,9 +227,8 @@ def _field_type(version: GivenVersion, found: SchemaField, grain: Grain) -> Iter
     if str(found.type) in allowed or grain is Grain.WHOLE:
         return
     *first, last = (name.upper() for name in allowed)
-    needs = f"{', '.join(first)} or {last}"
     is_now = f'"{found.name}" is {shown_type(found.type)}'
-    sentence = f"{version.label}: {grain} needs {needs}; {is_now}"
+    sentence = f"{version.label}: {grain} needs {', '.join(first)} or {last}; {is_now}"
     yield Finding(found.where, "partition-type-mismatch", sentence)
 
 

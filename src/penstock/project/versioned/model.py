@@ -19,7 +19,7 @@ from penstock.project.input_ranges.inputs import Declared
 from penstock.project.models import Built
 from penstock.project.settings.config import shown_config
 from penstock.project.settings.strategy import versioned_strategy
-from penstock.project.sql.bodies import Description, fingerprint_of_settings, linked_body
+from penstock.project.sql.bodies import fingerprint_of_settings, linked_body
 from penstock.project.sql.names import Named, NameResolver, QueryOwner
 from penstock.project.versioned.gather import Gathered
 from penstock.project.versioned.given import GivenRevision, GivenVersion, VersionedDraft
@@ -29,18 +29,13 @@ _ENTRY = Keys(("model", "partitions", "column"), ("model",))
 _TRAILING = Keys(("trailing",), ("trailing",))
 _UNITS = ("day", "week", "month", "year")
 _WORDS = ("auto", "same", *_UNITS, "all")
-_FINER: Mapping[str, tuple[Grain, ...]] = {
-    "DAY": (Grain.HOUR,),
-    "WEEK": (Grain.HOUR, Grain.DAY),
-    "MONTH": (Grain.HOUR, Grain.DAY, Grain.WEEK),
-    "YEAR": (Grain.HOUR, Grain.DAY, Grain.WEEK, Grain.MONTH),
+_FINER: Mapping[str, tuple[str, tuple[Grain, ...]]] = {
+    "DAY": ("midnights", (Grain.HOUR,)),
+    "WEEK": ("Mondays", (Grain.HOUR, Grain.DAY)),
+    "MONTH": ("the first days of months", (Grain.HOUR, Grain.DAY, Grain.WEEK)),
+    "YEAR": ("the first days of years", (Grain.HOUR, Grain.DAY, Grain.WEEK, Grain.MONTH)),
 }
-_HOLD = {
-    "DAY": "midnights",
-    "WEEK": "Mondays",
-    "MONTH": "the first days of months",
-    "YEAR": "the first days of years",
-}
+"""Of every unit the partitions that hold rows, and the types of which these are but some."""
 
 
 def _declared_of(
@@ -73,9 +68,8 @@ def _mapping(section: Section) -> RangeMapping | None:
     word = section.word("partitions", _WORDS)
     if word in _UNITS:
         return Calendar(word)
-    if word == "same":
-        return Same()
-    return Everything() if word == "all" else None
+    others: dict[str, RangeMapping] = {"same": Same(), "all": Everything()}
+    return others.get(word)
 
 
 def _find(
@@ -86,8 +80,8 @@ def _find(
     if found.input.kind is InputKind.EXTERNAL:
         schema, _, last = name.rpartition(".")
         named = resolver.model(last)
-        own = [key for key, each in resolver.tables.items() if named and each.input == named.input]
-        if named is None or schema.lower() not in [key.rpartition(".")[0] for key in own]:
+        own = (key for key, each in resolver.tables.items() if named and each.input == named.input)
+        if named is None or schema.lower() not in (key.rpartition(".")[0] for key in own):
             everything = (*resolver.models.values(), *resolver.tables.values())
             known = {str(each.input.name) for each in everything}.union(resolver.tables)
             hint = did_you_mean(name, known) or resolver.model_hint(last)
@@ -132,14 +126,17 @@ def versioned_models(
     drafts: Sequence[VersionedDraft], prefix: str, folders: Sequence[str]
 ) -> list[VersionedModel]:
     """Give a model for every draft that has a name and a table."""
-    found = []
-    for draft in drafts:
-        to = draft.destination
-        if draft.name and to.dataset and to.table:
-            written = TableName(to.dataset, to.table)
-            table = replace(written, schema=prefix + to.dataset)
-            found.append(VersionedModel(draft, table, written, folders))
-    return found
+    named = ((draft, draft.destination) for draft in drafts if draft.name)
+    return [
+        VersionedModel(
+            draft,
+            TableName(prefix + to.dataset, to.table),
+            TableName(to.dataset, to.table),
+            folders,
+        )
+        for draft, to in named
+        if to.dataset and to.table
+    ]
 
 
 def build(item: VersionedModel, gathered: Gathered, resolver: NameResolver) -> Built:
@@ -150,9 +147,8 @@ def build(item: VersionedModel, gathered: Gathered, resolver: NameResolver) -> B
     builder = _Builder(item, gathered, resolver, Built(item.strategy))
     item.declared = builder.declared()
     builder.built.findings += builder.sparse()
-    versions = [builder.version(each) for each in item.draft.versions]
-    complete = tuple(each for each in versions if each is not None)
-    builder.built.model = builder.model(complete) if complete else None
+    versions = tuple(filter(None, map(builder.version, item.draft.versions)))
+    builder.built.model = builder.model(versions) if versions else None
     return builder.built
 
 
@@ -165,8 +161,8 @@ class _Builder:
 
     def declared(self) -> tuple[Declared, ...]:
         nodes, findings = self.item.draft.depends_on, self.built.findings
-        read = [_declared_of(node, self.item.named, self.resolver, findings) for node in nodes]
-        found = tuple(each for each in read if each is not None)
+        read = (_declared_of(node, self.item.named, self.resolver, findings) for node in nodes)
+        found = tuple(filter(None, read))
         for each in found:
             self.note(each.input, each.where.line)
         return found
@@ -180,20 +176,16 @@ class _Builder:
         fields = given.fields or ()
         text = schema_text(fields)
         own = self.body(given, given.own, text)
-        revisions = [self.body(given, each, text) for each in given.revisions]
-        if own is None:
-            return None
-        found = tuple(each for each in revisions if each is not None)
-        return Version(given.number, own, schema_of(fields), text, found)
+        revisions = tuple(filter(None, (self.body(given, r, text) for r in given.revisions)))
+        return Version(given.number, own, schema_of(fields), text, revisions) if own else None
 
     def body(self, version: GivenVersion, given: GivenRevision, schema: str) -> Body | None:
-        file = self.gathered.sql.get((given.sql.path, given.sql.line))
-        if file is None or not file.branches:
+        branches = self.gathered.sql[given.sql].branches
+        if not branches:
             return None
         draft, strategy = self.item.draft, self.item.strategy
-        said = Description(draft.description, _docs(draft))
         fingerprint = replace(
-            fingerprint_of_settings(strategy, draft.lies, said),
+            fingerprint_of_settings(strategy, draft.lies, draft.description, _docs(draft)),
             version=version.number,
             revision=given.number,
             effective_from=given.effective_from,
@@ -211,7 +203,7 @@ class _Builder:
                 description=given.description,
                 reason=given.reason,
             ),
-            file.branches[0],
+            branches[0],
             QueryOwner(given.sql.path, self.item.named),
             self.resolver,
             has_partition=bool(draft.destination.field) and draft.word != "table",
@@ -220,9 +212,8 @@ class _Builder:
         line = given.where.line if given.where.path == draft.path else draft.where.line
         for name in linked.inputs:
             self.note(name, line)
-        declared = (each.input for each in self.item.declared)
-        inputs = tuple(dict.fromkeys((*body.query.inputs, *declared)))
-        return replace(body, query=replace(body.query, inputs=inputs))
+        inputs = dict.fromkeys((*body.query.inputs, *(each.input for each in self.item.declared)))
+        return replace(body, query=replace(body.query, inputs=tuple(inputs)))
 
     def model(self, versions: tuple[Version, ...]) -> Model:
         draft, parents = self.item.draft, self.built.parents
@@ -248,13 +239,14 @@ class _Builder:
         to = self.item.draft.destination
         units = set()
         for version in self.item.draft.versions:
-            place = (version.own.sql.path, version.own.sql.line)
-            known = {k.lower(): unit for k, unit in self.gathered.truncated.get(place, {}).items()}
-            units.add(known.get(to.field.lower(), ""))
+            branches = self.gathered.sql[version.own.sql].branches
+            columns = branches[0].outputs.columns if branches else ()
+            units.add({each.name.lower(): each.unit for each in columns}.get(to.field.lower(), ""))
         unit = units.pop() if len(units) == 1 else ""
-        if self.item.draft.partition is None or to.grid.grain not in _FINER.get(unit, ()):
+        holding, finer = _FINER.get(unit, ("", ()))
+        if self.item.draft.partition is None or to.grid.grain not in finer:
             return []
-        sentence = f"only {_HOLD[unit]} can hold rows; write type: {unit}"
+        sentence = f"only {holding} can hold rows; write type: {unit}"
         where, hint = to.places["type"], f'"{to.field}" is truncated to its {unit.lower()}'
         return [Finding(where, "sparse-partitions", sentence, hint, Severity.WARNING)]
 
@@ -265,8 +257,6 @@ def _docs(draft: VersionedDraft) -> tuple[ColumnDoc, ...]:
 
 
 def _source(given: GivenRevision, folders: Sequence[str]) -> str:
-    if not given.sql.file:
-        return given.sql.text
     above = (f"{folder.rstrip('/')}/" for folder in folders)
     folder = next((each for each in above if given.sql.file.startswith(each)), "")
-    return given.sql.file.removeprefix(folder)
+    return given.sql.file.removeprefix(folder) or given.sql.text

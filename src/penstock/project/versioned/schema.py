@@ -40,10 +40,7 @@ _BAD_NAME = re.compile(r"[ ,;{}()\n\t=.]")
 
 @dataclass(frozen=True, slots=True)
 class SchemaField:
-    """A field; `kind` is the type without its arrays and without the fields of a struct.
-
-    Of a struct, `fields` count, not those of `kind`.
-    """
+    """A field; `kind` is the type without its arrays and, as `fields` count, those of a struct."""
 
     name: str
     where: Location
@@ -93,8 +90,7 @@ def _read_fields(node: YamlNode, label: str, findings: list[Finding]) -> tuple[S
 
 
 def _name_of(node: YamlNode) -> str:
-    member = node.members.get("name")
-    value = member.node.value if member else node.value
+    value = node.members["name"].node.value if "name" in node.members else node.value
     return value if isinstance(value, str) else ""
 
 
@@ -103,8 +99,7 @@ def _said(section: Section, old: SchemaField, label: str) -> SchemaField:
     kind = _kind(section) if section.find("type") else None
     if kind is not None:
         spelt = _spelt(old.name, old.where, kind)
-        same = spelt.is_struct and not spelt.fields
-        fields = old.fields if same else spelt.fields
+        fields = spelt.fields or (old.fields if spelt.is_struct else ())
         found = replace(found, kind=spelt.kind, arrays=spelt.arrays, fields=fields)
     found = replace(found, mode=_mode(section) or found.mode)
     below = section.find("fields")
@@ -161,10 +156,8 @@ def _mode(section: Section) -> str:
         member = max(section.members["mode"].key, section.members["nullable"].key)
         sentence = "mode and nullable say the same; keep one"
         section.findings.append(Finding(member, "alias-conflict", sentence))
-    nullable = section.flag("nullable")
-    if nullable is not None:
-        return "NULLABLE" if nullable else "REQUIRED"
-    return section.word("mode", _MODES)
+    words = {None: "", True: "NULLABLE", False: "REQUIRED"}
+    return words[section.flag("nullable")] or section.word("mode", _MODES)
 
 
 _DELTA = Keys(("base", "remove", "modify", "add"), ("base",))
@@ -209,8 +202,8 @@ class Schemas:
     def of(self, number: int, chain: tuple[int, ...] = ()) -> Fields | None:
         """Give the fields of a version."""
         if number not in self.read:
-            node = self.written[number]
-            self.read[number] = self._read(node, f"v{number}", (*chain, number))
+            said = self.written[number]
+            self.read[number] = self._read(said, f"v{number}", (*chain, number))
         return self.read[number]
 
     def _read(self, node: YamlNode, label: str, chain: tuple[int, ...]) -> Fields | None:
@@ -237,13 +230,12 @@ class Schemas:
         section = open_section(node, _DELTA, "schema", self.findings)
         base = section.find("base")
         fields = self._read(base, label, chain) if base is not None else None
-        for key in ("remove", "modify", "add"):
+        for key, what in (("remove", "names"), ("modify", "fields"), ("add", "fields")):
             part = section.find(key)
             if part is not None and not isinstance(part.value, tuple):
-                section.bad(key, "a list of fields" if key != "remove" else "a list of names")
-        if fields is None:
-            return None
-        fields = _added(section, _replaced(section, fields, label), label)
+                section.bad(key, f"a list of {what}")
+        if fields is not None:
+            fields = _added(section, _replaced(section, fields, label), label)
         return fields if len(self.findings) == before else None
 
 
@@ -288,25 +280,28 @@ def _replaced(section: Section, fields: Fields, label: str) -> Fields:
     for word, put in (("remove", lambda *_: ()), ("modify", changed)):
         part = section.find(word)
         for item in part.items if part is not None else ():
-            found = _at(fields, _name_of(item), partial(put, item))
-            if found is None:
-                section.findings.append(_unknown(word, item, fields, label))
-            else:
+            name = _name_of(item)
+            where = item.members["name"].node.where if "name" in item.members else item.where
+            found = _at(fields, name, partial(put, item))
+            if found is not None:
                 fields = found
+            elif name:
+                sentence, near = f'{label}: {word} names "{name}"', nearest(name, _names(fields))
+                section.findings.append(Finding(where, "unknown-field", sentence, near))
+            else:
+                sentence = f"schema.{word} needs the name of a field"
+                section.findings.append(Finding(where, "bad-value", sentence))
     return fields
 
 
 def _added(section: Section, fields: Fields, label: str) -> Fields:
     part = section.find("add")
     new = _read_fields(part, label, section.findings) if part is not None else ()
-    for each in new:
-        if find_field(fields, each.name):
-            sentence = f'{label}: add names "{each.name}", which is there already'
-            hint = "change it under modify:"
-            section.findings.append(Finding(each.where, "duplicate-field", sentence, hint))
-        else:
-            fields = (*fields, each)
-    return fields
+    for each in (each for each in new if find_field(fields, each.name)):
+        sentence = f'{label}: add names "{each.name}", which is there already'
+        hint = "change it under modify:"
+        section.findings.append(Finding(each.where, "duplicate-field", sentence, hint))
+    return (*fields, *(each for each in new if not find_field(fields, each.name)))
 
 
 def _at(fields: Fields, dotted: str, put: Callable[[SchemaField], Fields]) -> Fields | None:
@@ -321,15 +316,6 @@ def _at(fields: Fields, dotted: str, put: Callable[[SchemaField], Fields]) -> Fi
     at = fields.index(old)
     new = (replace(old, fields=inner),) if rest else put(old)
     return (*fields[:at], *new, *fields[at + 1 :])
-
-
-def _unknown(word: str, item: YamlNode, fields: Fields, label: str) -> Finding:
-    name, member = _name_of(item), item.members.get("name")
-    where = member.node.where if member else item.where
-    if not name:
-        return Finding(where, "bad-value", f"schema.{word} needs the name of a field")
-    sentence = f'{label}: {word} names "{name}"'
-    return Finding(where, "unknown-field", sentence, nearest(name, _names(fields)))
 
 
 def _names(fields: Fields, above: str = "") -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from penstock.core.checks import Phase
 from penstock.core.findings import Finding, Location
@@ -32,6 +31,8 @@ _DELTA_WORDS = ("base", *_CHANGES)
 _DELTA = Keys((*_DELTA_WORDS, "on_failure"), ("base",))
 _LISTS = Keys(PHASES)
 _Checks = tuple[YamlNode, ...]
+_Whose = tuple[str, str]
+"""Whose checks are read, for sentences: `v3`, and the word that stands there."""
 _BOTH = ("effective_from", "sql", "backfill_since", "description")
 _ALIASES = {"source": "sql"}
 VERSION = Keys(
@@ -45,13 +46,6 @@ _UNDATED = {
     Grain.WHOLE: "partitions are what this model lacks",
 }
 _NO_SCHEMA = YamlNode((), Location("", 1, 1))
-
-
-class _Whose(NamedTuple):
-    """Whose checks are read, for sentences: `v3`, and the word that stands there."""
-
-    label: str
-    above: str
 
 
 @dataclass(slots=True)
@@ -68,26 +62,25 @@ class Invariants:
 
     def of(self, number: int, chain: tuple[int, ...] = ()) -> Phases | None:
         """Give the checks of a version as they are written; a version that says none has none."""
+        if number not in self.written:
+            return NONE
         if number not in self.read:
-            found: Phases | None = NONE
-            if number in self.written:
-                node, word = self.written[number]
-                found = self._read(node, _Whose(f"v{number}", word), (*chain, number))
-            self.read[number] = found
+            node, word = self.written[number]
+            self.read[number] = self._read(node, (f"v{number}", word), (*chain, number))
         return self.read[number]
 
     def _read(self, node: YamlNode, whose: _Whose, chain: tuple[int, ...]) -> Phases | None:
-        value = node.value
+        value, above = node.value, whose[1]
         if isinstance(value, VersionReference):
-            word = value.field if value.field in WITH_CHECKS else whose.above
+            word = value.field if value.field in WITH_CHECKS else above
             number = follow_version(value, node.where, chain, word, self.numbers, self.findings)
             return None if number is None else self.of(number, chain)
         if isinstance(value, Mapping) and not value.keys().isdisjoint(_DELTA_WORDS):
             return self._changed(node, whose, chain)
-        return read_phases(node, whose.above, self.findings)
+        return read_phases(node, above, self.findings)
 
     def _changed(self, node: YamlNode, whose: _Whose, chain: tuple[int, ...]) -> Phases | None:
-        section = open_section(node, _DELTA, whose.above, self.findings)
+        section = open_section(node, _DELTA, whose[1], self.findings)
         base = section.find("base")
         found = self._read(base, whose, chain) if base is not None else None
         parts = {key: self._part(section, key) for key in _CHANGES}
@@ -110,8 +103,8 @@ class Invariants:
         for phase, listed in lists.items():
             if not isinstance(listed.value, tuple):
                 inner.bad(phase, "a list of names")
-        names = {phase: listed.items for phase, listed in lists.items()}
-        return Phases(names.get("before", ()), names.get("after", ()))
+        before, after = (lists[phase].items if phase in lists else () for phase in PHASES)
+        return Phases(before, after)
 
     def _list(self, nodes: _Checks, parts: Mapping[str, _Checks], whose: _Whose) -> _Checks:
         """Take checks out of a list, change others and add more."""
@@ -131,21 +124,20 @@ class Invariants:
             if found is None:
                 nodes = (*nodes, item)
                 continue
-            sentence = f'{whose.label}: add names "{name}", which is there already ({found.where})'
+            sentence = f'{whose[0]}: add names "{name}", which is there already ({found.where})'
             hint = "change it under modify:"
             self.findings.append(Finding(item.where, "duplicate-check", sentence, hint))
         return nodes
 
     def _unknown(self, word: str, item: YamlNode, nodes: _Checks, whose: _Whose) -> None:
         name = _removal(item)
-        if not name:
-            sentence = f"{whose.above}.{word} needs the name of a check"
-            self.findings.append(Finding(item.where, "bad-value", sentence))
-            return
         known = [each for each in map(name_of, nodes) if each]
-        sentence = f'{whose.label}: {word} names "{name}"'
         hint = did_you_mean(name, known) or f"known here: {', '.join(known) or 'none'}"
-        self.findings.append(Finding(item.where, "unknown-check", sentence, hint))
+        found = Finding(item.where, "unknown-check", f'{whose[0]}: {word} names "{name}"', hint)
+        if not name:
+            sentence = f"{whose[1]}.{word} needs the name of a check"
+            found = Finding(item.where, "bad-value", sentence)
+        self.findings.append(found)
 
 
 def _removal(item: YamlNode) -> str:
@@ -171,8 +163,9 @@ class Versions:
         checks = {n: (found, word_in(s.node)) for n, s in given if (found := s.find("invariants"))}
         invariants = Invariants(checks, self.sections.keys(), self.findings)
         read = [self._version(number, section, schemas) for number, section in given]
-        said = {number: invariants.of(number) or NONE for number, _ in given}
-        return tuple(replace(each, checks=said[each.number]) for each in read if each is not None)
+        said = [invariants.of(number) or NONE for number, _ in given]
+        pairs = zip(read, said, strict=True)
+        return tuple(replace(each, checks=checks) for each, checks in pairs if each is not None)
 
     def _open(self, node: YamlNode) -> None:
         section = open_section(node, VERSION, "versions", self.findings)
@@ -248,10 +241,10 @@ class Versions:
             number = None
             if not self.broken.intersection(chain[:1]):
                 number = follow_version(node.value, where, chain, "sql", known, self.findings)
-            if number is None:
-                self.broken.update(chain)
-                return None
-            return self._sql(self.sections[number], (*chain, number))
+            if number is not None:
+                return self._sql(self.sections[number], (*chain, number))
+            self.broken.update(chain)
+            return None
         if not isinstance(node.value, str):
             section.bad("sql", "SQL, or a path that ends in .sql")
             return None

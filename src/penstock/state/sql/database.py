@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
 from penstock.core.errors import StateError, UsageError
-from penstock.state.schema import REVISION, metadata, project
+from penstock.state.schema import REVISION, metadata, project, revisions
 from penstock.state.sql.soundness import Cell, unsound
 from penstock.state.sql.soundness import Row as Written
 
@@ -51,21 +51,14 @@ _SYMPTOMS = (
 """What reading a damaged row may raise, and a bug of ours as well: the rows tell which."""
 _UNREADABLE = (LookupError, TypeError, ValueError, zlib.error)
 _AT_ONCE = 500
-Upsert = sqlite.Insert | postgresql.Insert
-
-
-def upsert(connection: Connection, table: Table) -> Upsert:
-    """Give an insert that can say what becomes of a row that is there; SQL has no word for it."""
-    if connection.dialect.name == "sqlite":
-        return sqlite.insert(table)
-    return postgresql.insert(table)
 
 
 def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
     """Write rows; one whose key is there takes the place of the old one."""
     if not rows:
         return
-    statement = upsert(connection, table)
+    is_file = connection.dialect.name == "sqlite"  # SQL has no word for it that both know
+    statement = sqlite.insert(table) if is_file else postgresql.insert(table)
     keys = [column.name for column in table.primary_key]
     values = {name: statement.excluded[name] for name in rows[0] if name not in keys}
     statement = statement.on_conflict_do_update(index_elements=keys, set_=values)
@@ -219,15 +212,15 @@ def write_cell(column: Column[object], value: object) -> Cell:
 def lacking(connection: Connection) -> Iterator[str]:
     """Say which tables and columns are gone, and whether the schema is another; no row is read."""
     there = inspect(connection)
-    gone = [name for name in (*metadata.tables, "alembic_version") if not there.has_table(name)]
+    gone = [name for name in (*metadata.tables, revisions.name) if not there.has_table(name)]
     yield from (f"table {name!r} is gone" for name in gone)
     for table in metadata.sorted_tables:
         if table.name not in gone:
             left = {column["name"] for column in there.get_columns(table.name)}
             lost = [column.name for column in table.c if column.name not in left]
             yield from (f"column {name!r} of {table.name!r} is gone" for name in lost)
-    if "alembic_version" not in gone:
-        found = connection.scalars(text("SELECT version_num FROM alembic_version")).all()
+    if revisions.name not in gone:
+        found = connection.scalars(select(revisions.c.version_num)).all()
         if found != [REVISION]:
             said = ", ".join(map(str, found)) or "none"
             yield f"it says that its schema is {said}, not {REVISION}"

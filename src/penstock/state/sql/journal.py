@@ -18,8 +18,8 @@ from penstock.state.lease import StoreContext, grant
 from penstock.state.schema import contents, leases, models, project, runs, steps
 from penstock.state.sql.database import Database, put
 from penstock.state.sql.load import load
-from penstock.state.sql.rows import FREE, lease_cells, lease_of, run_cells, step_of
-from penstock.state.sql.save import save
+from penstock.state.sql.rows import FREE, LEASE, cells_of, lease_of, step_of
+from penstock.state.sql.save import RowChanges
 from penstock.state.transitions.model_state import (
     Began,
     ChecksNoted,
@@ -34,6 +34,9 @@ from penstock.state.transitions.model_state import (
     StoredStep,
 )
 from penstock.state.transitions.transition import apply
+
+_RUN = ("id", "command", "arguments", "target", "run_timestamp", "started", "ended")
+_HOLDER = ("host", "user", "pid")
 
 
 class Transactions:
@@ -66,7 +69,8 @@ class Transaction:
     def happen(self, model: str, event: Event) -> None:
         """Write what an event changes of a model's records."""
         before = load(self._connection, model, event)
-        save(self._connection, before, apply(before, event), self._context.clock.new_id)
+        after, new_id = apply(before, event), self._context.clock.new_id
+        RowChanges(self._connection, before, after, new_id).write()
 
     def find_step(self, step: str) -> StoredStep:
         """Give a step by its id; `unknown-step` if it never began."""
@@ -111,7 +115,7 @@ class Transaction:
     def put_lease(self, target: str, lease: Lease | None) -> None:
         """Write who holds a target; None frees it, its last token stays."""
         if lease is not None:
-            put(self._connection, leases, [lease_cells(lease)])
+            put(self._connection, leases, [cells_of(lease, LEASE)])
             return
         row = leases.c.target == target
         self._connection.execute(update(leases).where(row).values(FREE))
@@ -119,7 +123,8 @@ class Transaction:
     def write_run(self, run: Run) -> None:
         """Write a run, and the penstock that runs."""
         penstock = self._context.identity.penstock
-        self._connection.execute(insert(runs).values(run_cells(run)))
+        cells = {**cells_of(run, _RUN), **cells_of(run.holder, _HOLDER), "status": str(run.status)}
+        self._connection.execute(insert(runs).values(cells))
         self._connection.execute(update(project).values(penstock=penstock))
 
     def end_run(self, run: str, status: Status, at: dt.datetime) -> bool:
@@ -147,10 +152,7 @@ class Transaction:
 
 
 class StoreJournal:
-    """Writes runs, steps, checks and what they leave; every method is one transaction.
-
-    `after_run` is called after a run that had steps.
-    """
+    """Writes runs, steps and checks; `after_run` is called after a run that had steps."""
 
     def __init__(self, transactions: Transactions, after_run: Callable[[], None]) -> None:
         self._transactions = transactions
@@ -181,11 +183,10 @@ class StoreJournal:
         planned_on: int | None,
         above: int = 0,
     ) -> Begun:
-        """Take the target's lease and write the step as RUNNING, or do nothing at all.
+        """Take the lease and write the step as RUNNING; a stale lease's step stays RUNNING.
 
-        The step of a stale lease that is still written as RUNNING stays so: recover it first.
-        `PlanOutdatedError` means that another run began a step of the model, whatever became of
-        it, after `planned_on` (0: it never had one; None: do not compare).
+        The plan is outdated when another run began a step of the model after `planned_on`, 0 for
+        none, whatever became of it.
         """
         with self._transactions.write() as tables:
             target = str(intent.table)
@@ -202,12 +203,9 @@ class StoreJournal:
         return Begun(number, lease.token, epoch)
 
     def finish(self, step: str, outcome: Outcome, *, recovered: bool = False) -> None:
-        """Write success: step, partitions, watermarks, history, lease.
+        """Write success; a step that was finished already stays as it is.
 
-        A failure that `record_checks` wrote makes the step FAILED, with its data on record. A step
-        that was finished already stays as it is. Raises `LeaseLostError` when the lease is
-        not the step's; `recovered` does not ask for the lease and raises `step-ended` for a
-        step that failed.
+        `recovered` does not ask for the lease, and raises `step-ended` for a step that failed.
         """
         with self._transactions.write() as tables:
             found = tables.find_step(step)
@@ -227,10 +225,7 @@ class StoreJournal:
             self._context.fault("during-finish")
 
     def fail(self, step: str, failure: StepFailure, *, recovered: bool = False) -> None:
-        """Write failure: status and history; what the last success left stays.
-
-        A step that ended already stays as it ended.
-        """
+        """Write failure; a step that ended already stays as it ended."""
         with self._transactions.write() as tables:
             found = tables.find_step(step)
             if found.status is Status.RUNNING:
@@ -302,17 +297,14 @@ class StoreJournal:
 
 
 class StoreLeases:
-    """Keeps, gives back and shows the leases of targets; every method is one transaction."""
+    """Keeps, gives back and shows the leases of targets."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
         self._context = transactions.context
 
     def holds(self, step: str) -> bool:
-        """Whether the step's run still owns the target with the token it was given.
-
-        A lease that expired and that nobody took still is the run's.
-        """
+        """Whether the run owns the target; a lease that expired and nobody took still is its."""
         with self._transactions.read() as tables:
             return _owns(tables, tables.find_step(step))
 
@@ -339,11 +331,10 @@ class StoreLeases:
 
 
 def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> None:
-    """Write steps that only the logs remember, oldest first; known steps are left alone.
+    """Write steps that only the logs remember, oldest first.
 
-    Steps keep their numbers. One whose number another step of the store has gets a new one above
-    all. What is older than a success on record only goes into the history. A step that was given
-    up and has landed all the same is written as one that came after. A new epoch begins.
+    They keep their numbers; one whose number another step has gets a new one above all. What is
+    older than a success on record only goes into the history.
     """
     tables.epoch = epoch
     free = max([tables.last_number(), *(step.intent.step_seq for step in steps)]) + 1

@@ -27,9 +27,11 @@ from penstock.state.schema import (
 )
 from penstock.state.sql.rows import (
     STATE_COLUMNS,
+    cells_of,
     fingerprint_of,
     model_id,
     quarantine_of,
+    state_of,
     step_of,
     watermark_of,
 )
@@ -60,8 +62,8 @@ from penstock.state.transitions.runs import Runs, joined
 
 STATE = partition_state.c
 HISTORY = execution_history.c
-_AT_ONCE = 200
-"""How many ranges one condition names."""
+_AT_ONCE = 200  # ranges that one condition names
+_FLAG = ("opened", "version", "closed", "why", "who")
 _HISTORY = ("step_seq", "fingerprint_id", "status", "executed_at", "error_code", "error_message")
 
 
@@ -122,15 +124,7 @@ class _ModelRows:
         for which in _among(STATE.ord, ords):
             of_model = STATE.model_id == self.number
             for row in self._connection.execute(islands(partition_state, of_model & which, *same)):
-                state = PartitionState(
-                    status=Status(row.status),
-                    last_step_seq=row.last_step_seq,
-                    fingerprint=known.get(row.fingerprint_id),
-                    step_seq=row.step_seq or 0,
-                    commit_version=row.commit_version,
-                    settled_version=row.settled_version,
-                    executed_at=row.executed_at,
-                )
+                state = PartitionState(**state_of(row), fingerprint=known.get(row.fingerprint_id))
                 found.append((row.low, row.high, state))
         return joined(found)
 
@@ -162,12 +156,7 @@ class _ModelRows:
         query = select(flags).where(flags.c.model_id == self.number, *which)
         return {
             (row.step_seq, row.ord): FlagState(
-                checks=tuple(json.loads(row.checks)),
-                opened=row.opened,
-                version=row.version,
-                closed=row.closed,
-                why=row.why,
-                who=row.who,
+                tuple(json.loads(row.checks)), **cells_of(row, _FLAG)
             )
             for row in self._connection.execute(query)
         }

@@ -56,11 +56,14 @@ from penstock.state.sql.rows import (
     fingerprint_of,
     insert_watermark,
     read_spans,
+    state_of,
     step_of,
     watermark_of,
 )
 
 STATE = partition_state.c
+_WRITTEN = ("partition", "step_seq", "executed_at", "rows_written", "bytes_written")
+_BY = ("triggered_by", "executed_by")
 _TOUCHED = ("version", "time", "operation", "step", "store", "user")
 
 
@@ -71,11 +74,7 @@ class SqlRecords:
         self._database = database
 
     def models(self) -> Mapping[str, ModelRecord]:
-        """Give the record of every model that ever ended a step: few queries, one state.
-
-        Of a model that has partitions it is a sum: its last step, its newest build that was not
-        rolled back, the greatest versions of any partition.
-        """
+        """Give the record of every model that ever ended a step; of many partitions a sum."""
         with self._database.read() as connection:
             return model_records(connection)
 
@@ -90,18 +89,12 @@ class SqlRecords:
             return {row.id: fingerprint_of(row) for row in connection.execute(select(fingerprints))}
 
     def runs(self, model: str) -> tuple[PartitionRun, ...]:
-        """Give the partitions of one model, neighbours of which the same is known together.
-
-        None for a model of one partition.
-        """
+        """Give the partitions of one model as runs; none for a model of one partition."""
         with self._database.read() as connection:
             return tuple(_run(row) for row in connection.execute(_RUNS, {"model": model}))
 
     def step_pins(self, model: str) -> Mapping[int, Mapping[str, Pin]]:
-        """Give the pins of the steps that built a model's partitions as they are now.
-
-        A step without inputs has an entry without pins; none for a model of one partition.
-        """
+        """Give the pins of the steps that built a model's partitions; none for a whole table."""
         built = (
             select(STATE.step_seq)
             .join(models, models.c.id == STATE.model_id)
@@ -130,10 +123,7 @@ class SqlRecords:
     def history(
         self, model: str, limit: int | None, partition: str | None = None
     ) -> tuple[Execution, ...]:
-        """Give a model's executions, newest step first, then by partition.
-
-        Those of older grids too: `partition` is the key that was written then.
-        """
+        """Give a model's executions; `partition` is a key as it was written, in older grids too."""
         which = [] if partition is None else [execution_history.c.partition == partition]
         query = (
             select(
@@ -207,10 +197,7 @@ class SqlNotes:
         self._database = database
 
     def seen(self) -> Mapping[str, Seen]:
-        """Give what was noted of tables, by the names under which they were noted.
-
-        `foreign` is found among the noted commits: those without a step that is on record here.
-        """
+        """Give what was noted of tables; a commit without a step on record here is foreign."""
         commit = table_commits.c
         ours = exists().where(steps.c.id == commit.step)
         foreign = (
@@ -242,11 +229,7 @@ class SqlNotes:
             )
 
     def note(self, seen: Seen, commits: Sequence[Touched]) -> None:
-        """Note commits of a table and how far its log was read; one of another id starts anew.
-
-        A commit that is noted again replaces what was noted of it. Of two versions that the log
-        was read up to the greater one counts.
-        """
+        """Note commits of a table, those noted before anew; of two versions the greater counts."""
         table: dict[str, object] = {"name": seen.name, "table_id": seen.table_id}
         rows = [
             {
@@ -275,18 +258,12 @@ def _of_model(query: Select[Any], model_id: ColumnElement[int], name: str) -> Se
 
 def _execution(row: Found) -> Execution:
     return Execution(
+        **cells_of(row, _WRITTEN + _BY),
         model=row.name,
-        partition=row.partition,
         step=row.step_id,
-        step_seq=row.step_seq,
         fingerprint=fingerprint_of(row),
-        executed_at=row.executed_at,
         duration_ms=row.execution_time_ms,
-        rows_written=row.rows_written,
-        bytes_written=row.bytes_written,
         status=Status(row.status),
-        triggered_by=row.triggered_by,
-        executed_by=row.executed_by,
         failure=failure_of(row) if row.status == Status.FAILED else None,
     )
 
@@ -306,14 +283,9 @@ _RUNS = _runs()  # built once: a look at a project asks it for every model
 
 def _run(row: Found) -> PartitionRun:
     return PartitionRun(
+        **state_of(row),
         low=row.low,
         high=row.high,
-        status=Status(row.status),
         fingerprint=row.fingerprint_id or 0,
-        step_seq=row.step_seq or 0,
-        last_step_seq=row.last_step_seq,
-        commit_version=row.commit_version,
-        settled_version=row.settled_version,
         holds_rows=bool(row.holds_rows),
-        executed_at=row.executed_at,
     )

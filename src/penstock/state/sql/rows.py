@@ -22,7 +22,7 @@ from penstock.core.findings import Location, Severity
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Span, write_grid
 from penstock.core.partitions.ranges import Ranges
-from penstock.core.records import Lease, Run, Status, WatermarkChange
+from penstock.core.records import Lease, Status, WatermarkChange
 from penstock.core.steps.step import Outcome, RowCounts, StepFailure
 from penstock.core.steps.token import pin_parts, read_intent, write_intent
 from penstock.state.schema import (
@@ -58,9 +58,7 @@ _FINGERPRINT = {
 _COUNTS = {f"rows_{field.name}": field.name for field in fields(RowCounts)}
 FAILURE = {f"error_{field.name}": field.name for field in fields(StepFailure)}
 # Fields that are called as their columns.
-_LEASE = tuple(column.name for column in leases.c)
-_RUN = ("id", "command", "arguments", "target", "run_timestamp", "started", "ended")
-_HOLDER = ("host", "user", "pid")
+LEASE = tuple(column.name for column in leases.c)
 _WATERMARK = ("input", "column", "value", "set_at", "step", "who", "why")
 _RESULT = ("name", "type", "message", "details", "failures", "error", "definition")
 _RESULT_WORDS: Mapping[str, Callable[[str], Any]] = {
@@ -82,9 +80,15 @@ STATE_COLUMNS = (
 )
 """What is the same of neighbouring partitions of which the same is known."""
 FINGERPRINT_COLUMNS = tuple(fingerprints.c[name] for name in _FINGERPRINT)
-FREE: Cells = {**dict.fromkeys(_LEASE), "process": ""}
+FREE: Cells = {**dict.fromkeys(LEASE), "process": ""}
 """A lease that nobody has, but for its target and its last token."""
 del FREE["target"], FREE["token"]
+
+
+def state_of(row: Found) -> Cells:
+    """Read what is known of partitions, all but their fingerprint."""
+    cells = cells_of(row, ("last_step_seq", "commit_version", "settled_version", "executed_at"))
+    return {**cells, "status": Status(row.status), "step_seq": row.step_seq or 0}
 
 
 def as_json(value: object) -> str:
@@ -168,11 +172,11 @@ def insert_step(connection: Connection, step: StoredStep) -> None:
             **step_cells(step),
         )
     )
+    names = ("kind", "table_id", "pinned_version")
     rows = [
-        {"step_seq": step.seq, "input": name, "kind": kind, "table_id": text, "pinned_version": n}
-        for name, (kind, text, n) in (
-            (given.input, pin_parts(given.pin)) for given in intent.inputs
-        )
+        {"step_seq": step.seq, "input": given.input, **dict(zip(names, parts, strict=True))}
+        for given in intent.inputs
+        for parts in [pin_parts(given.pin)]
     ]
     if rows:
         connection.execute(insert(step_inputs), rows)
@@ -222,8 +226,8 @@ def step_of(row: Found) -> StoredStep:
         recovered=row.recovered,
         outcome=None if row.table_id is None else _outcome(row),
         failure=failure_of(row) if row.status in (Status.FAILED, Status.SKIPPED) else None,
-        verdict=read_verdict(row.checked) if row.checked else None,
-        pending=read_numbers(row.pending) if row.pending else (),
+        verdict=read_verdict(json.loads(row.checked)) if row.checked else None,
+        pending=read_ranges(json.loads(row.pending)) if row.pending else (),
         undone_by=row.undone_by or 0,
     )
 
@@ -245,35 +249,26 @@ def _outcome(row: Found) -> Outcome:
     )
 
 
-def read_verdict(text: str) -> RecordedChecks:
+def read_verdict(document: Mapping[str, Any]) -> RecordedChecks:
     """Read what the checks of a step decided."""
-    document: dict[str, Any] = json.loads(text)
     failure = document["failure"]
     return RecordedChecks(
         mode=OnFailure(document["mode"]),
         version=document["version"],
         failure=StepFailure(**failure) if failure else None,
-        failed=_ranges(document["failed"]),
-        gates=tuple((name, _ranges(failed)) for name, failed in document["gates"]),
+        failed=read_ranges(document["failed"]),
+        gates=tuple((name, read_ranges(failed)) for name, failed in document["gates"]),
     )
 
 
-def read_numbers(text: str) -> Ranges:
-    """Read ranges.
-
-    >>> read_numbers("[[1,3],[7,7]]")
-    ((1, 3), (7, 7))
-    """
-    return _ranges(json.loads(text))
-
-
-def _ranges(found: list[list[int]]) -> Ranges:
+def read_ranges(found: list[list[int]]) -> Ranges:
+    """Read ranges from their bounds."""
     return tuple((low, high) for low, high in found)
 
 
 def read_spans(written: Mapping[str, list[list[int]] | None]) -> Spans:
     """Read the spans of a commit by column; None stands for all that there are."""
-    return {name: None if found is None else _ranges(found) for name, found in written.items()}
+    return {name: None if found is None else read_ranges(found) for name, found in written.items()}
 
 
 def insert_watermark(connection: Connection, change: WatermarkChange) -> None:
@@ -285,26 +280,12 @@ def insert_watermark(connection: Connection, change: WatermarkChange) -> None:
 
 def watermark_of(row: Found) -> WatermarkChange:
     """Read a change of a watermark; its model's `name` is in the row."""
-    return WatermarkChange(row.name, **{name: getattr(row, name) for name in _WATERMARK})
-
-
-def run_cells(run: Run) -> Cells:
-    """Give a run as the cells of its row."""
-    return {
-        **cells_of(run, _RUN),
-        **cells_of(run.holder, _HOLDER),
-        "status": str(run.status),
-    }
+    return WatermarkChange(row.name, **cells_of(row, _WATERMARK))
 
 
 def lease_of(row: Found) -> Lease:
     """Read a lease that somebody holds."""
-    return Lease(**{name: getattr(row, name) for name in _LEASE})
-
-
-def lease_cells(lease: Lease) -> Cells:
-    """Give a lease as the cells of its row."""
-    return cells_of(lease, _LEASE)
+    return Lease(**cells_of(row, LEASE))
 
 
 def insert_results(
@@ -362,16 +343,16 @@ def _result(row: Found, partitions: tuple[str, ...]) -> CheckResult:
         **{name: cells[name] for name in _RESULT},
         **{name: kind(cells[name]) for name, kind in _RESULT_WORDS.items()},
         partitions=partitions if row.status == CheckStatus.FAILED else (),
-        values=tuple(read_value(each) for each in json.loads(cells["values"])),
+        values=read_values(json.loads(cells["values"])),
         sample=None if row.sample is None else read_sample(json.loads(row.sample)),
         duration=row.duration_us / 1_000_000,
         where=None if cells["where"] is None else Location(*json.loads(cells["where"])),
     )
 
 
-def read_value(document: Mapping[str, Any]) -> GroupValue:
-    """Read what was measured of a group from the fields of its value."""
-    return GroupValue(**{**document, "status": CheckStatus(document["status"])})
+def read_values(documents: Sequence[Mapping[str, Any]]) -> tuple[GroupValue, ...]:
+    """Read what was measured of groups from the fields of their values."""
+    return tuple(GroupValue(**{**d, "status": CheckStatus(d["status"])}) for d in documents)
 
 
 def read_sample(document: Mapping[str, Any]) -> Sample:
@@ -389,4 +370,6 @@ def quarantine_of(row: Found) -> Quarantine:
     """Read where rows are kept; `step` and `model` are named in the row."""
     cells = row._mapping  # noqa: SLF001  # public in spite of its name; `rows` and `table` are taken
     given = {name: cells[name] for name in _QUARANTINE}
-    return Quarantine(step=row.step, model=row.model, failed=read_numbers(row.failed), **given)
+    return Quarantine(
+        step=row.step, model=row.model, failed=read_ranges(json.loads(row.failed)), **given
+    )

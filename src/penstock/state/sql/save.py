@@ -51,22 +51,14 @@ from penstock.state.transitions.model_state import RECOVER, ModelState, Partitio
 from penstock.state.transitions.runs import compared
 
 STATE = partition_state.c
-_AT_ONCE = 10_000
-"""How many rows are made in memory at a time."""
+_AT_ONCE = 10_000  # rows that are made in memory at a time
 _COUNTS = ("execution_time_ms", "rows_written", "bytes_written")
 _TARGET = ("table_id", "seen_version", "high_time")
 _CLOSED = ("closed", "why", "who")
 
 
-def save(
-    connection: Connection, before: ModelState, after: ModelState, new_id: Callable[[], str]
-) -> None:
-    """Write what an event changed; `new_id` names rows of the history."""
-    _Difference(connection, before, after, new_id).write()
-
-
-class _Difference:
-    """Writes rows of one model."""
+class RowChanges:
+    """What an event changed of the rows of one model; `new_id` names rows of the history."""
 
     def __init__(
         self,
@@ -93,9 +85,8 @@ class _Difference:
             insert_watermark(self._connection, change)
         for target, state in self._after.targets.items():
             if self._before.targets.get(target) != state:
-                put(
-                    self._connection, target_state, [{"target": target, **cells_of(state, _TARGET)}]
-                )
+                row = {"target": target, **cells_of(state, _TARGET)}
+                put(self._connection, target_state, [row])
 
     def _write_steps(self) -> None:
         for seq, step in self._after.steps.items():
@@ -140,10 +131,8 @@ class _Difference:
             row = models.c.id == self._model
             self._connection.execute(update(models).where(row).values(grid=grid))
             before = ()
-        gone: list[Cells] = []
-        changed: list[Cells] = []
+        gone, changed, counted = list[Cells](), list[Cells](), list[Cells]()
         new: list[tuple[Range, Cells]] = []
-        counted: list[Cells] = []
         for low, high, was, state in compared(before, self._after.partitions):
             bounds: Cells = {"from_ord": low, "to_ord": high}
             if state is None:
@@ -157,7 +146,12 @@ class _Difference:
         here = of_model & STATE.ord.between(bindparam("from_ord"), bindparam("to_ord"))
         self._each(delete(partition_state).where(here), gone)
         self._each(update(partition_state).where(here).values(_asked(STATE_COLUMNS)), changed)
-        self._insert(partition_state, self._new_rows(new))
+        rows = (
+            {**cells, "model_id": self._model, "ord": n, "partition": self._after.grid.key(n)}
+            for (low, high), cells in new
+            for n in range(low, high + 1)
+        )
+        self._insert(partition_state, rows)
         # Rows and bytes differ from partition to partition: they are copied where they lie.
         of_history = {name: _in_history(name) for name in _COUNTS}
         self._each(update(partition_state).where(here).values(of_history), counted)
@@ -179,12 +173,6 @@ class _Difference:
             **cells_of(state, STATE_COLUMNS[3:]),
         }
 
-    def _new_rows(self, new: list[tuple[Range, Cells]]) -> Iterator[Cells]:
-        for (low, high), cells in new:
-            for number in range(low, high + 1):
-                key = self._after.grid.key(number)
-                yield {**cells, "model_id": self._model, "ord": number, "partition": key}
-
     def _number_of(self, fingerprint: Fingerprint) -> int:
         if fingerprint not in self._fingerprints:
             number = fingerprint_id(self._connection, self._model, fingerprint)
@@ -192,22 +180,18 @@ class _Difference:
         return self._fingerprints[fingerprint]
 
     def _write_flags(self) -> None:
-        new: list[Cells] = []
-        changed: list[Cells] = []
+        new, changed = list[Cells](), list[Cells]()
         for (step_seq, number), flag in self._after.flags.items():
             known = self._before.flags.get((step_seq, number))
             if known is None:
-                key = self._after.steps[step_seq].intent.grid.key(number)
-                new.append(
-                    {
-                        "step_seq": step_seq,
-                        "ord": number,
-                        "model_id": self._model,
-                        "partition": key,
-                        "checks": json.dumps(flag.checks, ensure_ascii=False),
-                        **cells_of(flag, ("version", "opened")),
-                    }
-                )
+                cells = {
+                    "step_seq": step_seq,
+                    "ord": number,
+                    "model_id": self._model,
+                    "partition": self._after.steps[step_seq].intent.grid.key(number),
+                    "checks": json.dumps(flag.checks, ensure_ascii=False),
+                }
+                new.append({**cells, **cells_of(flag, ("version", "opened"))})
             elif known != flag:
                 cells = _given(cells_of(flag, _CLOSED))
                 changed.append({"of_step": step_seq, "of_ord": number, **cells})

@@ -10,7 +10,7 @@ import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
-from functools import cache, partial
+from functools import cache
 from itertools import repeat
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -36,10 +36,10 @@ from penstock.core.steps.step import Intent, StepKind
 from penstock.core.steps.token import read_intent
 from penstock.state.schema import UtcTime
 from penstock.state.sql.rows import (
-    read_numbers,
+    read_ranges,
     read_sample,
     read_spans,
-    read_value,
+    read_values,
     read_verdict,
 )
 from penstock.state.transitions.model_state import RecordedChecks
@@ -82,7 +82,9 @@ class _Keys:
             for key in column.foreign_keys
             if key.column in known
         }
-        self._single = {column.name: set[Cell]() for column in table.c if _identifies(column)}
+        alone = [column.name for column in table.c if column.unique]
+        alone += self._primary if len(self._primary) == 1 else []
+        self._single = {name: set[Cell]() for name in alone}
         known.update({table.c[name]: values for name, values in self._single.items()})
 
     def of(self, row: Row) -> Found:
@@ -101,10 +103,6 @@ class _Keys:
                 yield f".{name}", f"{_shown(row[name])} is in no row of {other}"
 
 
-def _identifies(column: Column[Any]) -> bool:
-    return bool(column.unique) or (column.primary_key and len(column.table.primary_key) == 1)
-
-
 def _of_row(table: Table, row: Row) -> Found:
     for column in table.c:
         if column.name not in row:
@@ -121,15 +119,10 @@ def _of_cell(column: Column[Any], cell: Cell) -> Found:
         if not column.nullable:
             yield "", "is empty"
         return
-    if not column.info.get("json"):
-        wanted = _KINDS.get(type(column.type), _text)
-        wrong = wanted(cell)
-        if wrong:
-            yield "", f"is {_shown(cell)}, expected {wrong}"
-            return
+    look = _KINDS.get(type(column.type), _text)
+    found = [] if column.info.get("json") else list(look(cell))
     reader = _READERS.get(f"{column.table.name}.{column.name}")
-    if reader is not None:
-        yield from reader(cell)
+    yield from found or (reader(cell) if reader is not None else ())
 
 
 def _between(table: Table, row: Row) -> Found:
@@ -140,51 +133,48 @@ def _between(table: Table, row: Row) -> Found:
                 yield f".{name}", "is empty, though a run holds the target"
 
 
-# Cells by the type of their column: what else was expected, "" if the cell is right.
+# Cells by the type of their column.
 
 
-def _text(cell: Cell) -> str:
+def _must(be: Callable[[Cell], object], what: str) -> Callable[[Cell], Found]:
+    """Look whether a cell is as it must be; one of which that cannot be told is not."""
+
+    def look(cell: Cell) -> Found:
+        try:
+            is_right = be(cell)
+        except (ValueError, OverflowError):
+            is_right = False
+        if not is_right:
+            yield "", f"is {_shown(cell)}, expected {what}"
+
+    return look
+
+
+def _text(cell: Cell) -> Found:
     if not isinstance(cell, str):
-        return "text"
-    try:
-        cell.encode()
-    except UnicodeEncodeError:
-        return "text in Unicode"
-    return ""
+        yield "", f"is {_shown(cell)}, expected text"
+    else:
+        yield from _must(lambda text: str(text).encode() or True, "text in Unicode")(cell)
 
 
-def _whole(bits: int, cell: Cell) -> str:
-    fits = type(cell) is int and -(2 ** (bits - 1)) <= cell < 2 ** (bits - 1)
-    return "" if fits else f"a whole number of {bits} bits"
+def _whole(bits: int) -> Callable[[Cell], Found]:
+    most = 2 ** (bits - 1)
+    return _must(
+        lambda cell: type(cell) is int and -most <= cell < most, f"a whole number of {bits} bits"
+    )
 
 
-def _flag(cell: Cell) -> str:
-    return "" if isinstance(cell, bool) else "true or false"
+def _is_time(cell: Cell) -> bool:
+    found = dt.datetime.fromisoformat(str(cell))
+    return bool(found.tzinfo and found.astimezone(dt.UTC))
 
 
-def _day(cell: Cell) -> str:
-    try:
-        dt.date.fromisoformat(str(cell))
-    except ValueError:
-        return "a day, such as 2024-12-31"
-    return ""
-
-
-def _time(cell: Cell) -> str:
-    try:
-        dt.datetime.fromisoformat(str(cell)).astimezone(dt.UTC)
-        zone = dt.datetime.fromisoformat(str(cell)).tzinfo
-    except (ValueError, OverflowError):
-        zone = None
-    return "" if zone else "a time with its zone, such as 2024-12-31T12:00:00+00:00"
-
-
-_KINDS: Mapping[type, Callable[[Cell], str]] = {
-    BigInteger: partial(_whole, 64),
-    Boolean: _flag,
-    Date: _day,
-    Integer: partial(_whole, 32),
-    UtcTime: _time,
+_KINDS: Mapping[type, Callable[[Cell], Found]] = {
+    BigInteger: _whole(64),
+    Boolean: _must(lambda cell: isinstance(cell, bool), "true or false"),
+    Date: _must(lambda cell: dt.date.fromisoformat(str(cell)), "a day, such as 2024-12-31"),
+    Integer: _whole(32),
+    UtcTime: _must(_is_time, "a time with its zone, such as 2024-12-31T12:00:00+00:00"),
 }
 
 
@@ -192,11 +182,7 @@ _KINDS: Mapping[type, Callable[[Cell], str]] = {
 
 
 def _one_of(*known: str) -> Callable[[Cell], Found]:
-    def look(cell: Cell) -> Found:
-        if cell not in known:
-            yield "", f"is {_shown(cell)}, expected one of {', '.join(known)}"
-
-    return look
+    return _must(lambda cell: cell in known, f"one of {', '.join(known)}")
 
 
 def _read_by(
@@ -215,28 +201,11 @@ def _read_by(
     return look
 
 
-def _as_text(read: Callable[[str], object]) -> Callable[[Cell], object]:
-    return lambda cell: read(json.dumps(cell))
+def _is_words(cell: Cell) -> bool:
+    return isinstance(cell, list) and all(isinstance(each, str) for each in cell)
 
 
-def _values(cell: Iterable[Mapping[str, Cell]]) -> tuple[GroupValue, ...]:
-    return tuple(read_value(each) for each in cell)
-
-
-def _spans(cell: Mapping[str, list[list[int]] | None]) -> tuple[object, ...]:
-    return tuple(read_spans(cell).values())
-
-
-def _counts(cell: Cell) -> Found:
-    if not isinstance(cell, dict):
-        yield "", f"is {_shown(cell)}, expected an object"
-
-
-def _words(cell: Cell) -> Found:
-    if not isinstance(cell, list) or not all(isinstance(each, str) for each in cell):
-        yield "", f"is {_shown(cell)}, expected a list of names"
-
-
+_is_object = _must(lambda cell: isinstance(cell, dict), "an object")
 _INTENT: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("step", "run", "model", "uri", "kind", "strategy", "reason"), (str,)),
     **dict.fromkeys(("triggered_by", "run_timestamp", "partitions"), (str,)),
@@ -258,7 +227,7 @@ _CALLED: Mapping[type, str] = {
 
 def _intent(cell: Cell) -> Found:
     if not isinstance(cell, dict):
-        yield "", f"is {_shown(cell)}, expected an object"
+        yield from _is_object(cell)
         return
     wrong = [
         (f".{name}", f"is {_shown(cell[name])}, expected {' or '.join(_CALLED[k] for k in kinds)}")
@@ -284,35 +253,28 @@ def _unfit(value: object, wanted: object) -> Found:
         if all(list(_unfit(value, each)) for each in inside):
             yield "", f"is {_shown(value)}"
     elif get_origin(wanted) is tuple:
-        yield from _unfit_parts(value, inside)
+        if not isinstance(value, tuple):
+            yield "", f"is {_shown(value)}, expected a list"
+            return
+        kinds = repeat(inside[0]) if inside[-1] is ... else iter(inside)
+        for number, (each, kind) in enumerate(zip(value, kinds, strict=False)):
+            yield from _within(f"[{number}]", each, kind)
     elif isinstance(wanted, type):
         strange = not isinstance(value, wanted) or (wanted is int and isinstance(value, bool))
         naive = isinstance(value, dt.datetime) and value.tzinfo is None
         if strange or naive:
             yield "", f"is {_shown(value)}, expected {_CALLED.get(wanted, wanted.__name__)}"
         elif is_dataclass(wanted):
-            yield from _unfit_fields(value, wanted)
+            for name, kind in _HINTS(wanted).items():
+                yield from _within(name, getattr(value, name), kind)
 
 
-def _unfit_parts(value: object, kinds: tuple[object, ...]) -> Found:
-    if not isinstance(value, tuple):
-        yield "", f"is {_shown(value)}, expected a list"
-        return
-    wanted = repeat(kinds[0]) if kinds[-1] is ... else iter(kinds)
-    for number, (each, kind) in enumerate(zip(value, wanted, strict=False)):
-        for place, sentence in _unfit(each, kind):
-            yield f"[{number}].{place}".rstrip("."), sentence
+def _within(part: str, value: object, wanted: object) -> Found:
+    for place, sentence in _unfit(value, wanted):
+        yield f"{part}.{place}".rstrip("."), sentence
 
 
-def _unfit_fields(value: object, of: type) -> Found:
-    for name, wanted in _hints(of).items():
-        for place, sentence in _unfit(getattr(value, name), wanted):
-            yield f"{name}.{place}".rstrip("."), sentence
-
-
-@cache
-def _hints(of: type) -> Mapping[str, object]:
-    return get_type_hints(of)
+_HINTS = cache(get_type_hints)
 
 
 _READERS: Mapping[str, Callable[[Cell], Found]] = {
@@ -322,9 +284,9 @@ _READERS: Mapping[str, Callable[[Cell], Found]] = {
     "steps.grid": _read_by(read_grid, "grid"),
     "steps.intent": _intent,
     "steps.status": _one_of(*Status),
-    "steps.checked": _read_by(_as_text(read_verdict), "record of checks", RecordedChecks),
-    "steps.pending": _read_by(_as_text(read_numbers), "list of ranges", Ranges),
-    "steps.metrics": _counts,
+    "steps.checked": _read_by(read_verdict, "record of checks", RecordedChecks),
+    "steps.pending": _read_by(read_ranges, "list of ranges", Ranges),
+    "steps.metrics": _is_object,
     "step_inputs.kind": _one_of("delta", "files", "view", "none"),
     "fingerprints.version": _read_by(int, "number"),
     "fingerprints.revision": _read_by(lambda cell: int(cell or 0), "number"),
@@ -334,12 +296,14 @@ _READERS: Mapping[str, Callable[[Cell], Found]] = {
     "check_results.severity": _one_of(*Severity),
     "check_results.status": _one_of(*CheckStatus),
     "check_results.scope": _one_of(*CheckScope),
-    "check_results.values": _read_by(_values, "list of values", tuple[GroupValue, ...]),
+    "check_results.values": _read_by(read_values, "list of values", tuple[GroupValue, ...]),
     "check_results.sample": _read_by(read_sample, "sample", Sample),
     "check_results.where": _read_by(lambda cell: Location(*cell), "place", Location),
-    "flags.checks": _words,
-    "quarantines.failed": _read_by(_as_text(read_numbers), "list of ranges", Ranges),
-    "table_commits.spans": _read_by(_spans, "list of spans", tuple[Ranges | None, ...]),
+    "flags.checks": _must(_is_words, "a list of names"),
+    "quarantines.failed": _read_by(read_ranges, "list of ranges", Ranges),
+    "table_commits.spans": _read_by(
+        lambda cell: tuple(read_spans(cell).values()), "list of spans", tuple[Ranges | None, ...]
+    ),
     "watermarks.value": _read_by(read_typed, "value with its type"),
 }
 

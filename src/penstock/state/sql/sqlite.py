@@ -82,26 +82,20 @@ def create(file: Path, fill: Callable[[URL], None]) -> None:
 
 
 def keep_copy(file: Path, copy: Path) -> None:
-    """Copy the database, transactions in flight left out; the copy is checked, then put in place.
-
-    Raises `sqlite3.Error` or `OSError` and leaves an older copy as it is.
-    """
+    """Put a checked copy in place; `sqlite3.Error` or `OSError` leaves an older one as it is."""
     part = copy.with_name(f"{copy.name}.{os.getpid()}")
+    read_only = f"{file.resolve().as_uri()}?mode=ro"
     try:
-        _copy_checked(file, part)
+        with (
+            contextlib.closing(sqlite3.connect(read_only, uri=True)) as source,
+            contextlib.closing(sqlite3.connect(part)) as target,
+        ):
+            source.backup(target)
+            target.execute("PRAGMA journal_mode=DELETE")
+            _require_sound(target)
         part.replace(copy)
     finally:
         part.unlink(missing_ok=True)
-
-
-def _copy_sound(copy: Path, file: Path) -> None:
-    """Copy a copy to where nothing reads it yet; raises `sqlite3.Error` or `OSError`.
-
-    SQLite finds no damage in what was copied.
-    """
-    shutil.copyfile(copy, file)
-    with contextlib.closing(sqlite3.connect(file)) as database:
-        _require_sound(database)
 
 
 def good_copy(file: Path) -> Path:
@@ -167,8 +161,12 @@ def restore(url: str, at: dt.datetime) -> Path:
         raise _no_copy(f"no good copy of {file} was ever kept")
     fresh = file.with_name(f"{file.name}.restored")
     try:
-        _copy_sound(good, fresh)
-        _begin_epoch(fresh)
+        shutil.copyfile(good, fresh)
+        with contextlib.closing(sqlite3.connect(fresh)) as database, database:
+            _require_sound(database)
+            columns = {row[1] for row in database.execute("PRAGMA table_info(project)")}
+            if "epoch" in columns:  # steps since the copy are forgotten, their numbers free again
+                database.execute("UPDATE project SET epoch = ?", (str(uuid.uuid4()),))
         return _swapped(file, fresh, at)
     except sqlite3.DatabaseError as error:
         raise _no_copy(f"the copy {good} cannot be read either: {error}") from error
@@ -176,17 +174,6 @@ def restore(url: str, at: dt.datetime) -> Path:
         raise _unusable(str(file), error.strerror or str(error)) from error
     finally:
         fresh.unlink(missing_ok=True)
-
-
-def _begin_epoch(file: Path) -> None:
-    """Draw a new epoch: steps since the copy are forgotten, and their numbers are given out again.
-
-    A copy of an older schema has none yet; migrating it begins the first one.
-    """
-    with contextlib.closing(sqlite3.connect(file)) as database, database:
-        columns = {row[1] for row in database.execute("PRAGMA table_info(project)")}
-        if "epoch" in columns:
-            database.execute("UPDATE project SET epoch = ?", (str(uuid.uuid4()),))
 
 
 def _swapped(file: Path, fresh: Path, at: dt.datetime) -> Path:
@@ -255,18 +242,6 @@ def _prepare(connection: sqlite3.Connection, entry: ConnectionPoolEntry) -> None
 def _begin(connection: Connection) -> None:
     options = connection.get_execution_options()
     connection.exec_driver_sql(options.get("penstock_begin", "BEGIN"))
-
-
-def _copy_checked(file: Path, part: Path) -> None:
-    with (
-        contextlib.closing(
-            sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
-        ) as source,
-        contextlib.closing(sqlite3.connect(part)) as target,
-    ):
-        source.backup(target)
-        target.execute("PRAGMA journal_mode=DELETE")
-        _require_sound(target)
 
 
 def _require_sound(database: sqlite3.Connection) -> None:

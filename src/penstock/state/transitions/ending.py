@@ -6,8 +6,9 @@ import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from penstock.core.columns.typed import TypedValue
 from penstock.core.partitions.ranges import Ranges, count, difference
-from penstock.core.records import Status
+from penstock.core.records import Status, WatermarkChange
 from penstock.core.steps.step import Intent, Outcome, StepFailure, StepKind
 from penstock.state.transitions import rollback
 from penstock.state.transitions.checks import flag_change, with_flags
@@ -34,11 +35,9 @@ from penstock.state.transitions.runs import (
     ranges_of,
     spread,
 )
-from penstock.state.transitions.watermarks import high_time_after, moves
 
-MILLISECOND = dt.timedelta(milliseconds=1)
-Written = tuple[int | None, int | None]
-"""Rows and bytes of one partition; None where nobody knows."""
+Values = dict[tuple[str, str], str | None]  # of watermarks by input and column; None: reset
+Written = tuple[int | None, int | None]  # rows and bytes of a partition; None: nobody knows
 Change = Callable[[PartitionState], PartitionState | None]
 
 
@@ -134,19 +133,17 @@ def finished(records: ModelState, event: Finished) -> ModelState:
         records = replace(records, partitions=after, history=records.history + _history_of(end))
     if not settles or step.blocks:
         return records
-    moved = moves(step.intent, records, event.at)
-    return replace(records, watermarks=records.watermarks + moved)
+    return replace(records, watermarks=records.watermarks + moves(step.intent, records, event.at))
 
 
 def failed(records: ModelState, event: Failed) -> ModelState:
     """Give the records after a failure: of a partition only that its last execution failed."""
-    settles = _settles(records, event)
-    before = records.steps[event.step_seq]
+    settles, before = _settles(records, event), records.steps[event.step_seq]
     step = replace(
         before,
         status=Status.SKIPPED if event.skipped else Status.FAILED,
         ended=event.at,
-        duration_ms=max(0, (event.at - before.started) // MILLISECOND),
+        duration_ms=max(0, (event.at - before.started) // dt.timedelta(milliseconds=1)),
         recovered=event.recovered,
         failure=event.failure,
     )
@@ -155,16 +152,15 @@ def failed(records: ModelState, event: Failed) -> ModelState:
     leaves_history = _leaves_history(step.intent, succeeded=False)
     if is_ours and (leaves_history or step.intent.grid.is_whole):
         records = replace(records, partitions=end.failing(records.partitions, ords))
-    unwritten: Written = (None, None) if event.skipped else (0, 0)
-    rows = end.executed(spread(ords, unwritten), event.failure) if leaves_history else ()
-    return replace(records, history=records.history + rows)
+    rows: Written = (None, None) if event.skipped else (0, 0)
+    executed = end.executed(spread(ords, rows), event.failure) if leaves_history else ()
+    return replace(records, history=records.history + executed)
 
 
 def _settles(records: ModelState, event: Finished | Failed) -> bool:
     """Whether the records say nothing that is newer than the step."""
     if isinstance(event, Finished) and event.by_time:
-        made = [state.executed_at for _, _, state in records.partitions]
-        return all(each is None or each <= event.at for each in made)
+        return all(not s.executed_at or s.executed_at <= event.at for _, _, s in records.partitions)
     step = records.steps[event.step_seq]
     return not any(
         other.seq > step.seq
@@ -192,12 +188,17 @@ def _finished_step(step: StoredStep, event: Finished) -> StoredStep:
 def _with_target(
     records: ModelState, step: StoredStep, outcome: Outcome, *, settles: bool
 ) -> ModelState:
-    known = records.targets.get(step.target)
-    before = known.high_time if known else None
-    seen = TargetState(outcome.table_id, outcome.settled_version)
-    if known is not None and not settles:
-        seen = known
-    high = high_time_after(step.intent, outcome, before, settles=settles)
+    """Write what was seen of the table, and the high time that a build which committed leaves.
+
+    A first load or a full refresh sets it to its run timestamp, any other only raises it.
+    """
+    intent, known = step.intent, records.targets.get(step.target)
+    high = known.high_time if known else None
+    if outcome.version is not None and intent.kind in BUILDS:
+        at = intent.run_timestamp
+        high = at if high is None or (settles and intent.lowers_watermarks) else max(high, at)
+    new = TargetState(outcome.table_id, outcome.settled_version)
+    seen = known if known is not None and not settles else new
     return replace(records, targets={**records.targets, step.target: replace(seen, high_time=high)})
 
 
@@ -206,8 +207,8 @@ def _taking_grid(
 ) -> tuple[ModelState, bool]:
     """Tell whether the records are of the step's grid, or give way to it now.
 
-    A failure or a change of properties takes it only where there are none; a step that is older
-    than the records never does. A whole table that keeps its record still learns of the step.
+    A failure or a change of properties takes it only where there are none. A whole table that
+    keeps its record still learns of the step.
     """
     if records.grid == step.intent.grid:
         return records, True
@@ -255,8 +256,8 @@ def _partitions_after(records: ModelState, end: StepEnd) -> Runs[PartitionState]
     whole, outcome = end.intent.grid.is_whole, end.outcome
 
     def altered(was: PartitionState) -> PartitionState:
-        fingerprint, settled = end.intent.fingerprint, outcome.settled_version
-        return replace(was, fingerprint=fingerprint, settled_version=settled)
+        settled = outcome.settled_version
+        return replace(was, fingerprint=end.intent.fingerprint, settled_version=settled)
 
     def emptied(was: PartitionState) -> PartitionState:
         kept = was.commit_version if whole else None
@@ -313,8 +314,7 @@ def _each(records: ModelState, end: StepEnd, change: Change) -> Runs[PartitionSt
         partitions = changed(partitions, ((0, 0),), lambda was: end.put(was, was or new))
 
     def after(was: PartitionState | None) -> PartitionState | None:
-        new = was and change(was)
-        return was if was is None or new is None else end.put(was, new)
+        return end.put(was, new) if was is not None and (new := change(was)) else was
 
     return changed(partitions, ranges_of(partitions), after)
 
@@ -353,3 +353,48 @@ def _rolled_back(
     partitions = changed(records.partitions, difference(ords, ranges_of(back)), dropped)
     again = rollback.again(records, end.step, cut(back, ords), end.outcome.stands_at)
     return replace(records, partitions=overlaid(partitions, again, restored))
+
+
+def moves(intent: Intent, records: ModelState, at: dt.datetime) -> tuple[WatermarkChange, ...]:
+    """Give the changes of watermarks that a success leaves: only upwards.
+
+    With `lowers_watermarks` the intent's set replaces the model's. A rollback takes them back to
+    what they were (spec/state.md §6).
+    """
+    current = records.current_watermarks
+    new: Values
+    if intent.kind is StepKind.ROLLBACK:
+        now, before = {k: str(v) for k, v in current.items()}, _before(intent, records)
+        new = {k: before.get(k) for k in sorted({*now, *before}) if now.get(k) != before.get(k)}
+    else:
+        wanted = {(each.input, each.column): each.value for each in intent.watermarks}
+        is_reset, gone = intent.lowers_watermarks, sorted(current.keys() - wanted.keys())
+        moved = (k for k, v in wanted.items() if _moves(v, current.get(k), lowers=is_reset))
+        new = {k: str(wanted[k]) for k in moved} | dict.fromkeys(gone if is_reset else ())
+    return tuple(
+        WatermarkChange(intent.model, *key, value, at, step=intent.step)
+        for key, value in new.items()
+    )
+
+
+def _before(intent: Intent, records: ModelState) -> Values:
+    """Give what watermarks were before `restores` began; what a person set until then counts."""
+    first = records.steps.get(intent.restores)
+    number_of = {step.intent.step: step.seq for step in records.steps.values()}
+    found: Values = {}
+    for change in records.watermarks:
+        number = number_of.get(change.step, intent.restores)
+        counts = number < intent.restores and not records.steps[number].undone_by
+        by_hand = change.step == "" and first is not None and change.set_at <= first.started
+        if counts or by_hand:
+            found[change.input, change.column] = change.value
+    return found
+
+
+def _moves(value: TypedValue, now: TypedValue | None, *, lowers: bool) -> bool:
+    if now is None or lowers:
+        return str(now) != str(value)
+    try:
+        return now < value
+    except TypeError:  # the column changed its type: the plan allowed it, the new type counts
+        return True

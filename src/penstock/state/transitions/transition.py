@@ -51,7 +51,9 @@ def apply(records: ModelState, event: Event) -> ModelState:
         case Failed():
             return failed(records, event)
         case GivenUp():
-            return _given_up(records, records.steps[event.step_seq])
+            step = records.steps[event.step_seq]
+            renamed = replace(step.intent, step=f"{step.intent.step}/given-up")
+            return records.with_step(replace(step, intent=renamed))
         case ChecksRecorded():
             return _recorded(records, event)
         case ChecksSettled():
@@ -66,12 +68,6 @@ def apply(records: ModelState, event: Event) -> ModelState:
             return _dropped(records, event)
         case _ as never:
             assert_never(never)
-
-
-def _given_up(records: ModelState, step: StoredStep) -> ModelState:
-    """Rename a step that was called failed before its commit was found to have landed."""
-    renamed = replace(step.intent, step=f"{step.intent.step}/given-up")
-    return records.with_step(replace(step, intent=renamed))
 
 
 def _recorded(records: ModelState, event: ChecksRecorded | ChecksSettled) -> ModelState:
@@ -92,9 +88,14 @@ def _recorded(records: ModelState, event: ChecksRecorded | ChecksSettled) -> Mod
 
 
 def _settled(records: ModelState, event: ChecksSettled) -> ModelState:
+    """Write what pending checks said; or that rows of which a rollback was due stay, flagged."""
     step = records.steps[event.step_seq]
     if step.verdict is not None:
-        return _letting_stay(records, step, step.verdict, event.checked.mode)
+        is_due = step.status is Status.FAILED and step.verdict.mode is OnFailure.ROLLBACK
+        if event.checked.mode is OnFailure.ROLLBACK or not is_due:
+            return records
+        stays = replace(step.verdict, mode=OnFailure.FLAG)
+        return records.with_step(replace(step, verdict=stays))
     if not step.pending or step.undone_by:
         return records
     left = intersection(event.checked.failed, step.pending)
@@ -107,24 +108,14 @@ def _settled(records: ModelState, event: ChecksSettled) -> ModelState:
     return _failed_late(records.with_step(step), step, verdict, event.at)
 
 
-def _letting_stay(
-    records: ModelState, step: StoredStep, verdict: RecordedChecks, mode: OnFailure
-) -> ModelState:
-    """Write that rows of which a rollback is due stay, flagged."""
-    is_due = step.status is Status.FAILED and verdict.mode is OnFailure.ROLLBACK
-    if mode is OnFailure.ROLLBACK or not is_due:
-        return records
-    return records.with_step(replace(step, verdict=replace(verdict, mode=OnFailure.FLAG)))
-
-
 def _failed_late(
     records: ModelState, step: StoredStep, verdict: RecordedChecks, at: dt.datetime
 ) -> ModelState:
     """Make partitions FAILED whose rows are still the step's own, and flag them."""
 
     def after(was: PartitionState | None) -> PartitionState | None:
-        is_own = was is not None and was.step_seq == step.seq
-        return replace(was, status=Status.FAILED) if was is not None and is_own else was
+        is_own = was and was.step_seq == step.seq
+        return replace(was, status=Status.FAILED) if was and is_own else was
 
     late = tuple(
         replace(each, low=low, high=high, at=at, failure=verdict.failure)
@@ -166,8 +157,8 @@ def _dropped(records: ModelState, event: QuarantineDropped) -> ModelState:
     known = records.quarantines.get(event.step_seq)
     if known is None or known.dropped is not None:
         return records
-    gone = replace(known, dropped=event.at)
-    return replace(records, quarantines={**records.quarantines, event.step_seq: gone})
+    gone = {event.step_seq: replace(known, dropped=event.at)}
+    return replace(records, quarantines={**records.quarantines, **gone})
 
 
 def record_after(

@@ -13,14 +13,7 @@ from sqlglot.errors import SqlglotError
 
 from penstock.core.columns.schema import Schema
 from penstock.core.partitions import calendar
-from penstock.strategies.checks.literals import (
-    FLOATS,
-    INTEGERS,
-    TIMES,
-    decimal_of,
-    is_exact,
-    is_text,
-)
+from penstock.strategies.checks import literals
 
 _INTEGER, _DECIMAL, _FLOAT, _TEXT, _BOOLEAN = "integer", "decimal", "float", "text", "boolean"
 _NULL, _OTHER = "null", "other"
@@ -56,7 +49,7 @@ def _kind(node: exp.Expr, columns: Schema) -> str:
             return _NULL
         case exp.Cast(this=exp.Literal() as inner) if inner.is_string:  # DATE '2024-12-01'
             kind = node.to.sql("spark").lower()
-            is_time = kind in TIMES and calendar.instant(str(inner.this)) is not None
+            is_time = kind in literals.TIMES and calendar.instant(str(inner.this)) is not None
             return kind if is_time else ""
         case exp.AggFunc():
             return _of_aggregate(node, columns)
@@ -90,16 +83,16 @@ def _of_column(node: exp.Column, columns: Schema) -> str:
     if found is None:
         return ""
     kind = found.type
-    if kind in INTEGERS:
+    if kind in literals.INTEGERS:
         return _INTEGER
-    if is_exact(kind):
-        whole, scale = decimal_of(kind)
+    if literals.is_exact(kind):
+        whole, scale = literals.decimal_of(kind)
         return _DECIMAL if whole <= _WHOLE and scale <= _SCALE else ""
-    if kind in FLOATS:
+    if kind in literals.FLOATS:
         return _FLOAT
-    if is_text(kind):  # texts of two collations are not compared
+    if literals.is_text(kind):  # texts of two collations are not compared
         return _OTHER if " collate " in kind else _TEXT
-    return kind if kind in TIMES or kind == _BOOLEAN else _OTHER
+    return kind if kind in literals.TIMES or kind == _BOOLEAN else _OTHER
 
 
 def _of_literal(node: exp.Literal) -> str:
@@ -153,11 +146,11 @@ def _compared(sides: Iterable[exp.Expr], columns: Schema) -> str:
         for each in nodes
         if isinstance(each, exp.Literal) and each.is_string
     )
-    has_time = bool(kinds & TIMES)
+    has_time = bool(kinds & literals.TIMES)
     texts = [each for each in nodes if _kind(each, columns) == _TEXT]
     if has_time and texts_are_times and all(isinstance(e, exp.Literal) for e in texts):
         kinds -= {_TEXT}
-    alike = len(kinds) == 1 or kinds <= _NUMBERS or kinds <= TIMES
+    alike = len(kinds) == 1 or kinds <= _NUMBERS or kinds <= literals.TIMES
     return _BOOLEAN if alike else ""
 
 
@@ -166,5 +159,4 @@ def _all(allowed: set[str], nodes: Iterable[exp.Expr], columns: Schema, gives: s
 
 
 def _is_plain(node: exp.Expr) -> bool:
-    """Whether a call has one argument and nothing else."""
     return not any(value for name, value in node.args.items() if name not in {"this", "big_int"})

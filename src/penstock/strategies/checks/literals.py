@@ -77,7 +77,6 @@ def decimal_of(kind: str) -> tuple[int, int]:
 
 
 def _exact(text: str, kind: str) -> str | None:
-    """Give a literal that loses nothing, None for a text that is no value of the type."""
     if kind in TIMES:
         place = calendar.instant(text)
         if place is None:

@@ -14,17 +14,8 @@ from penstock.core.columns.types import has_map, parse_type, scalars
 from penstock.core.names import literal, quoted
 from penstock.core.query import parameters, with_parameters
 from penstock.core.statement import OBSERVED_ROWS, Row
+from penstock.strategies.checks import measure
 from penstock.strategies.checks.literals import TIMES, is_value
-from penstock.strategies.checks.measure import (
-    COUNT_ALL,
-    FAILURES,
-    UNREAD,
-    GroupMeasures,
-    Measure,
-    Restriction,
-    failed,
-    passed,
-)
 from penstock.strategies.checks.queries import ROWS, aggregates_of, named
 from penstock.strategies.checks.types.accepted_values import accepted_values
 from penstock.strategies.checks.types.column_check import column_check
@@ -43,13 +34,10 @@ _COUNTED = (rules.RowCount, rules.DistinctCount, rules.RowCountChange)
 """Types for which no rows are a number like others."""
 
 
-def measured(check: Check, columns: Schema) -> Measure:  # noqa: C901  one line per type
-    """Give what a typed check measures of rows with these columns.
-
-    The columns must fit (`misfit`). Raises `ValueError` for a `sql` check.
-    """
+def measured(check: Check, columns: Schema) -> measure.Measure:  # noqa: C901  one line per type
+    """Give what a typed check measures of columns that fit it; `ValueError` for a `sql` check."""
     kinds = {each.name.lower(): each.type for each in columns.columns}
-    kept = Restriction(check.condition.text if check.condition else "")
+    kept = measure.Restriction(check.condition.text if check.condition else "")
     match check.rule:
         case rules.RowCount() as rule:
             return row_count(rule, kept)
@@ -104,7 +92,7 @@ def columns_of(check: Check) -> tuple[str, ...]:
             return (rule.column,)
 
 
-def verdict_of(check: Check, means: Measure, found: GroupMeasures) -> GroupValue:
+def verdict_of(check: Check, means: measure.Measure, found: measure.GroupMeasures) -> GroupValue:
     """Say what the values of a group mean; no rows mean what the user or the type says.
 
     A quiet run of a model that adds rows is a change to 0 only where the user says so.
@@ -117,8 +105,8 @@ def verdict_of(check: Check, means: Measure, found: GroupMeasures) -> GroupValue
     of_type = Empty.FAIL if isinstance(check.rule, rules.Freshness) else Empty.PASS
     counts = 0 if means.breaks else None
     if (check.empty or of_type) is Empty.FAIL:
-        return failed("no rows", failures=counts)
-    return passed("no rows", counts)
+        return measure.failed("no rows", failures=counts)
+    return measure.passed("no rows", counts)
 
 
 def with_texts(check: Check, bind: Callable[[str], str]) -> Check:
@@ -146,7 +134,7 @@ def _bound(condition: Condition, bind: Callable[[str], str]) -> Condition:
 
 
 _CALL = re.compile(r"(?<![\w`.])(?:count|min|max|try_sum|avg)(?=\s*\()", re.IGNORECASE)
-_UNREAD = re.compile(UNREAD, re.DOTALL)
+_UNREAD = re.compile(measure.UNREAD, re.DOTALL)
 _FUNCTION = re.compile(r"(?<![\w`.])(\w+)\s*\(")
 _PLAIN = frozenset({"cast", "coalesce", "and", "or", "not", "in", "decimal"})
 _EXACT = re.compile(
@@ -169,7 +157,7 @@ class Shared:
     def counts(self) -> Mapping[str, str]:
         """What is observed: every call as text, and the count of all rows."""
         texts = {name: f"CAST({call} AS STRING)" for name, call in self.calls.items()}
-        return {OBSERVED_ROWS: COUNT_ALL, **texts}
+        return {OBSERVED_ROWS: measure.COUNT_ALL, **texts}
 
     @staticmethod
     def is_exact(types: Schema) -> bool:
@@ -196,7 +184,7 @@ def described(aggregates: Mapping[str, str], columns: Schema) -> str:
 def shared(aggregates: Mapping[str, str]) -> Shared | None:
     """Give the calls of some aggregates, each once; None where one cannot be taken apart."""
     calls: dict[str, str] = {}
-    names: dict[str, str] = {COUNT_ALL: OBSERVED_ROWS}
+    names: dict[str, str] = {measure.COUNT_ALL: OBSERVED_ROWS}
     wanted = {}
     for name, sql in aggregates.items():
         if name == OBSERVED_ROWS:
@@ -235,7 +223,7 @@ def _is_plain(text: str) -> bool:
     return "`" not in bare and {name.lower() for name in _FUNCTION.findall(bare)} <= _PLAIN
 
 
-_SUM = re.compile(rf"({UNREAD})|(?<![\w`.])sum\s*\(", re.IGNORECASE | re.DOTALL)
+_SUM = re.compile(rf"({measure.UNREAD})|(?<![\w`.])sum\s*\(", re.IGNORECASE | re.DOTALL)
 _FILTER = re.compile(r"\bfilter\s*\(", re.IGNORECASE)
 
 
@@ -258,7 +246,7 @@ def observables(
     return {name: _tried(sql) for name, sql in needed.items()}
 
 
-def taken(means: Measure, observed: Row) -> Mapping[str, str | None] | None:
+def taken(means: measure.Measure, observed: Row) -> Mapping[str, str | None] | None:
     """Give what was observed for a check, by the names of a phase query; None if not all was.
 
     A sum that overflowed was observed as NULL: that is no answer either. Nor is a failure of which
@@ -273,15 +261,15 @@ def taken(means: Measure, observed: Row) -> Mapping[str, str | None] | None:
         if value is None and _tried(aggregate) != aggregate:
             return None
         found[name] = None if value is None else str(value)
-    if means.spare and (failures := named(means.aggregates[FAILURES])) not in found:
+    if means.spare and (failures := named(means.aggregates[measure.FAILURES])) not in found:
         found[failures] = "0"
         values = {name: found[named(sql)] for name, sql in means.aggregates.items()}
-        if means.judge(GroupMeasures(values)).status is not CheckStatus.PASSED:
+        if means.judge(measure.GroupMeasures(values)).status is not CheckStatus.PASSED:
             return None
     return found
 
 
-def _observed(check: Check, columns: Schema, values: Mapping[str, str]) -> Measure | None:
+def _observed(check: Check, columns: Schema, values: Mapping[str, str]) -> measure.Measure | None:
     if not check.is_observable or check.scope is not CheckScope.STEP:
         return None
     bound = with_texts(check, lambda text: with_parameters(text, values))
@@ -312,5 +300,4 @@ def _cannot_fail(check: Check, columns: Schema) -> bool:
 
 
 def _tried(aggregate: str) -> str:
-    """Give an aggregate with sums that become NULL where they overflow."""
     return _SUM.sub(lambda found: found[1] or "try_sum(", aggregate)

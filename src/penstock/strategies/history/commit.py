@@ -21,17 +21,12 @@ _UNDERNEATH = (
 )
 # What is fed is cut off from its query already: Delta need not keep it once more.
 _CONFS = {"spark.databricks.delta.merge.materializeSource": "none", **HASH_JOIN}
-_FEW = 100_000
-"""So many staged rows are sent to every executor, which spares moving the table's rows."""
+_FEW = 100_000  # staged rows that are sent to every executor: the table's need not move
 _FOUND_WRONG = (ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME, ps.COPIES, ps.EARLY, ps.TWICE)
 
 
 def from_query(build: Build, sides: Sides, properties: Mapping[str, str]) -> Commit:
-    """Create the table from the query in one action.
-
-    A row that may not be there fails the statement before it commits; who it is must be looked up
-    afterwards.
-    """
+    """Create the table from the query in one action; a row that may not be there fails it."""
     refused = literal("penstock:history-guard: the source has rows that may not be there")
     guard = f"CASE WHEN {problem(sides)} THEN CAST(raise_error({refused}) AS BOOLEAN) ELSE true END"
     rows = _versions(sides, sides.terms.at, ps.NO_INSTANT, "true")
@@ -56,28 +51,23 @@ def first_rows(sides: Sides) -> str:
 
 def _versions(sides: Sides, valid_from: str, valid_to: str, is_current: str) -> str:
     terms, columns = sides.terms, sides.terms.columns
-    parts = [
-        listed(sides.query.names),
-        f"{valid_from} AS {quoted(columns.valid_from)}",
-        f"{valid_to} AS {quoted(columns.valid_to)}",
-        f"{is_current} AS {quoted(columns.is_current)}",
-    ]
+    rows = (
+        f"{listed(sides.query.names)}, {valid_from} AS {quoted(columns.valid_from)}, "
+        f"{valid_to} AS {quoted(columns.valid_to)}, {is_current} AS {quoted(columns.is_current)}"
+    )
     if terms.missing is HardDeletes.NEW_RECORD:
-        parts.append(f"false AS {quoted(columns.is_deleted)}")
-    if terms.made_hash:
-        parts.append(quoted(terms.made_hash.column))
-    return ", ".join(parts)
+        rows += f", false AS {quoted(columns.is_deleted)}"
+    return f"{rows}, {quoted(terms.made_hash.column)}" if terms.made_hash else rows
 
 
 def staged(sides: Sides, seen: str = ps.SEEN) -> str:
     """Give one row per operation; business values only where they are needed."""
     terms = sides.terms
-    keys = {key.lower() for key in terms.keys}
     columns = [f"op.op AS {ps.OP}, op.at AS {ps.AT}"]
     for column in sides.query.columns:
         name = quoted(column.name)
         needed = f"CASE WHEN op.op IN ('open', 'pending', 'problem') THEN {name} END AS {name}"
-        columns.append(name if column.name.lower() in keys else needed)
+        columns.append(name if terms.is_key(column) else needed)
     if terms.made_hash:
         columns.append(quoted(terms.made_hash.column))
     # Retention may remove the version of a missing key at once.
@@ -111,10 +101,7 @@ def tombstones(sides: Sides) -> str:
 
 
 def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
-    """Give the MERGE that opens, closes, moves and removes what was staged, or fails as a whole.
-
-    A version that was classified and is no longer there makes it fail before it commits.
-    """
+    """Give the MERGE of what was staged; it fails as a whole where a classified version is gone."""
     terms, columns = sides.terms, sides.terms.columns
     current = f" AND t.{quoted(columns.is_current)} = true AND t.{quoted(columns.valid_to)} IS NULL"
     if counts.pruned or counts.moves:
@@ -175,16 +162,11 @@ def _opened(sides: Sides, counts: Counts) -> dict[str, str]:
     row[quoted(columns.valid_from)] = f"s.{ps.FROM}"
     row[quoted(columns.valid_to)] = f"s.{ps.TO}"
     row[quoted(columns.is_current)] = f"s.{ps.TO} IS NULL"
-    if _writes_tombstones(sides, counts):
+    if sides.has_deleted or counts.tombstones:
         row[quoted(columns.is_deleted)] = f"s.{quoted(columns.is_deleted)}"
     if terms.made_hash:
         row[quoted(terms.made_hash.column)] = f"s.{quoted(terms.made_hash.column)}"
     return row
-
-
-def _writes_tombstones(sides: Sides, counts: Counts) -> bool:
-    """Whether rows of this commit say if they are tombstones."""
-    return sides.has_deleted or counts.tombstones > 0
 
 
 def _business(sides: Sides, counts: Counts) -> tuple[Column, ...]:
@@ -224,6 +206,6 @@ def _shaped(sides: Sides, counts: Counts, *, are_tombstones: bool = False) -> It
             yield f"{converted(name, given.type, sides.held(wanted))} AS {name}"
     if sides.terms.made_hash:
         yield quoted(sides.terms.made_hash.column)
-    if are_tombstones or _writes_tombstones(sides, counts):
+    if are_tombstones or sides.has_deleted or counts.tombstones:
         is_deleted = quoted(sides.terms.columns.is_deleted)
         yield f"{'true' if are_tombstones else 'false'} AS {is_deleted}"

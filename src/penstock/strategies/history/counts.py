@@ -98,16 +98,12 @@ def counted(sides: Sides) -> Mapping[str, str]:
     gone = f"array_contains({ps.PRUNED}, {ps.AT})" if sides.terms.retention else "false"
     closed = f"{ps.CLASS} IN ('opened_changed', 'deleted')"
     pruned = f"coalesce(sum(size({ps.PRUNED})), 0)" if sides.terms.retention else "count_if(false)"
-    same = (
-        f"{ps.IN_TABLE} AND coalesce({ps.CLASS} = 'unchanged', true)"
-        if rehashes(sides)
-        else "false"
-    )
+    stays = f"{ps.IN_TABLE} AND coalesce({ps.CLASS} = 'unchanged', true)"
     return _of_source(sides) | {
         "closed": f"count_if({closed})",
         "closes": f"count_if({closed} AND NOT coalesce({gone}, false))",
         "pruned": pruned,
-        "rehashed": f"count_if({same})",
+        "rehashed": f"count_if({stays if rehashes(sides) else 'false'})",
     }
 
 

@@ -1,10 +1,9 @@
 """Event-time mode: intervals start when the source says that a row changed (docs/history.md).
 
 What the current versions alone decide comes first (`by_current`); other rows are placed among all
-versions of their keys. Placing them one by one, oldest first, has a closed form: a new version
-ends where the next start is, or where the stored version that it falls into ends, whichever comes
-first; a stored version ends at the first start that falls into it. So one pass over each key's
-rows does it.
+versions of their keys, in one pass over each key's rows: a new version ends where the next start
+is, or where the stored version that it falls into ends, whichever comes first; a stored version
+ends at the first start that falls into it.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from penstock.core.names import quoted
 from penstock.core.statement import TARGET_VIEW
 from penstock.strategies.build import listed
 from penstock.strategies.history import terms as ps
-from penstock.strategies.history.source import FOUND_WRONG, keys_of_both, marked, problem
+from penstock.strategies.history.source import beside_versions, marked, problem
 from penstock.strategies.history.terms import Sides, goes, horizon, operation
 
 _NOT_FOUND = (ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME, ps.IGNORED, ps.IN_SOURCE)
@@ -69,10 +68,7 @@ def _current(sides: Sides) -> str:
 
 
 def _beside_current(sides: Sides) -> Iterator[str]:
-    yield from keys_of_both(sides)
-    yield f"s.{ps.TIME}"
-    yield from (f"coalesce(s.{column}, false) AS {column}" for column in FOUND_WRONG)
-    yield f"coalesce(s.{ps.COPIES}, 0) AS {ps.COPIES}"
+    yield from beside_versions(sides)
     yield f"s.{ps.ROWS}, c.{ps.AT}, c.{ps.STORED_TIME}"
     yield from (f"coalesce(c.{name}, false) AS {name}" for name in (ps.IN_TABLE, ps.TOMB, ps.TWICE))
 
@@ -126,10 +122,9 @@ def _of_source(sides: Sides) -> Iterator[str]:
 
 
 def _of_table(sides: Sides) -> Iterator[str]:
-    keys = {key.lower() for key in sides.terms.keys}
     for column in sides.query.columns:
         name = quoted(column.name)
-        yield name if column.name.lower() in keys else f"CAST(NULL AS {column.type}) AS {name}"
+        yield name if sides.terms.is_key(column) else f"CAST(NULL AS {column.type}) AS {name}"
     yield from (f"false AS {column}" for column in _NOT_FOUND)
     yield f"1 AS {ps.COPIES}, {ps.TIME}, {ps.AT}, {ps.TO}, {ps.TOMB}, true AS {ps.IN_TABLE}"
 

@@ -8,28 +8,18 @@ from penstock.core.history import HardDeletes, NewerThan
 from penstock.core.names import quoted
 from penstock.core.statement import TARGET_VIEW
 from penstock.strategies.build import listed
+from penstock.strategies.history import source
 from penstock.strategies.history import terms as ps
-from penstock.strategies.history.source import (
-    FOUND_WRONG,
-    keys_of_both,
-    marked,
-    problem,
-    rehashes,
-    stored_hash,
-)
+from penstock.strategies.history.source import marked, problem
 from penstock.strategies.history.terms import Sides, candidates, goes, operation, stored_name
 
 
 def classified(sides: Sides) -> str:
-    """Give every row of the source, and every missing key, with its class and its operations.
-
-    Source and current versions are read once and joined on the key; keys that are gone are seen
-    only where something depends on them.
-    """
+    """Give every row of the source, and every missing key, with its class and its operations."""
     terms = sides.terms
     joined = f"SELECT {', '.join(_joined(sides))} FROM ({marked(sides)}) s"
     if sides.table.columns:
-        whole = terms.closes_missing or terms.retention is not None or rehashes(sides)
+        whole = terms.closes_missing or terms.retention is not None or source.rehashes(sides)
         kind = "FULL OUTER" if whole else "LEFT"
         joined += f" {kind} JOIN ({_stored(sides)}) c ON {terms.on('s', 'c', stored=False)}"
     named = f"SELECT *, {_class(sides)} AS {ps.CLASS} FROM ({joined})"
@@ -70,7 +60,7 @@ def _narrow(sides: Sides) -> dict[str, str]:
     if isinstance(sides.terms.change, NewerThan):
         columns[ps.STORED_TIME] = sides.time_of(sides.table) or "NULL"
     if sides.hash_name:
-        stored = stored_hash(sides) if rehashes(sides) else quoted(sides.hash_name)
+        stored = source.stored_hash(sides) if source.rehashes(sides) else quoted(sides.hash_name)
         columns[stored_name(0)] = stored
     for number, column in enumerate(sides.compared):
         if sides.table.find(column.name):
@@ -81,14 +71,7 @@ def _narrow(sides: Sides) -> dict[str, str]:
 def _joined(sides: Sides) -> Iterator[str]:
     """Give the columns after the join: keys from either side, the rest from its own."""
     terms = sides.terms
-    yield from keys_of_both(sides)
-    if terms.made_hash:
-        name = quoted(terms.made_hash.column)
-        made = f"coalesce(s.{name}, c.{stored_name(0)}) AS {name}"
-        yield made if rehashes(sides) else f"s.{name}"
-    yield f"s.{ps.TIME}"
-    yield from (f"coalesce(s.{column}, false) AS {column}" for column in FOUND_WRONG)
-    yield f"coalesce(s.{ps.COPIES}, 0) AS {ps.COPIES}"
+    yield from source.beside_versions(sides)
     yield f"coalesce(s.{ps.PLACE}, 1) AS {ps.PLACE}"
     if not sides.table.columns:
         yield f"{ps.NO_INSTANT} AS {ps.AT}"
@@ -131,9 +114,7 @@ def _class(sides: Sides) -> str:
 def _pruned(sides: Sides) -> str:
     if sides.terms.retention is None or not sides.table.columns:
         return "CAST(array() AS ARRAY<TIMESTAMP>)"
-    opens = (
-        f"{ps.CLASS} IN ('opened_new', 'opened_changed')"  # this run gives the key a new version
-    )
+    opens = f"{ps.CLASS} IN ('opened_new', 'opened_changed')"  # the key gets a new version
     if sides.terms.missing is HardDeletes.NEW_RECORD:
         opens += f" OR {ps.CLASS} = 'deleted'"
     condition = goes(sides.terms.retention, f"o.rank + CAST(coalesce({opens}, false) AS INT)")
@@ -146,9 +127,8 @@ def _operations(sides: Sides) -> str:
     one, close = f"array({operation('open')})", f"array({operation('close', ps.AT)})"
     if sides.terms.retention is not None:
         close = f"CASE WHEN array_contains({ps.PRUNED}, {ps.AT}) THEN array() ELSE {close} END"
-    again = (
-        f"WHEN {ps.IN_TABLE} THEN array({operation('rehash', ps.AT)}) " if rehashes(sides) else ""
-    )
+    rehash = f"WHEN {ps.IN_TABLE} THEN array({operation('rehash', ps.AT)}) "
+    again = rehash if source.rehashes(sides) else ""
     made = (
         f"CASE WHEN {ps.CLASS} = 'opened_new' THEN {one} "
         f"WHEN {ps.CLASS} = 'opened_changed' THEN concat({one}, {close}) "

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from penstock.core import strategy as port
 from penstock.core.history import (
     ChangeTest,
     ColumnsDiffer,
@@ -17,54 +18,27 @@ from penstock.core.history import (
 )
 from penstock.core.names import quoted
 from penstock.core.statement import Commit, Passing, Row, Stage, Work
-from penstock.core.strategy import (
-    STORED,
-    Build,
-    GivenSettings,
-    HistoryRun,
-    Layout,
-    Strategy,
-    Writing,
-)
 from penstock.strategies.build import HASH_JOIN
-from penstock.strategies.history import terms as views
-from penstock.strategies.history.commit import (
-    first_rows,
-    from_query,
-    from_staged,
-    merge,
-    opened_rows,
-    staged,
-    tombstones,
-)
-from penstock.strategies.history.counts import (
-    LATE,
-    Counts,
-    counted,
-    counted_by_current,
-    counted_late,
-    counted_placed,
-    first_metrics,
-)
-from penstock.strategies.history.event_time import by_current, placed, placed_late
-from penstock.strategies.history.run_time import classified
+from penstock.strategies.history import commit, counts, event_time, run_time
+from penstock.strategies.history import terms as ps
+from penstock.strategies.history.counts import Counts
 from penstock.strategies.history.source import rules
 from penstock.strategies.history.terms import Sides, Terms
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot(HistorySettings, Strategy):
+class Snapshot(HistorySettings, port.Strategy):
     """Every version of the rows is kept, with the interval in which it was valid."""
 
     name = "snapshot"
-    settings = STORED | {"unique_key", "null_keys"}
-    writing = Writing.MERGED
+    settings = port.STORED | {"unique_key", "null_keys"}
+    writing = port.Writing.MERGED
     rerun_is_safe = True
     command = "snapshot run"
     dbt = ("snapshot", "")
 
     @classmethod
-    def read(cls, given: GivenSettings) -> Self:
+    def read(cls, given: port.GivenSettings) -> Self:
         """Read how it keeps versions."""
         found = given.history()
         return cls(*(getattr(found, each.name) for each in dataclasses.fields(found)))
@@ -74,7 +48,7 @@ class Snapshot(HistorySettings, Strategy):
         """Its settings."""
         return self
 
-    def fingerprint(self, layout: Layout) -> Mapping[str, object]:
+    def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
         """Give all its settings, but where its rows lie."""
         del layout
         retention = self.retention
@@ -90,7 +64,7 @@ class Snapshot(HistorySettings, Strategy):
             "system_columns": list(self.columns.names),
         }
 
-    def work(self, build: Build) -> Work:
+    def work(self, build: port.Build) -> Work:
         """Open what the source shows new, close what ended (docs/history.md)."""
         if build.history is None:
             raise TypeError(f"{build.model.name} has no run timestamp")
@@ -101,7 +75,7 @@ class Snapshot(HistorySettings, Strategy):
         """Count a first run that was guarded as it was written: all its rows are new."""
         if "source_rows" in metrics:
             return {}
-        return first_metrics(metrics.get("numOutputRows", 0))
+        return counts.first_metrics(metrics.get("numOutputRows", 0))
 
 
 def _change(change: ChangeTest) -> list[object]:
@@ -119,7 +93,7 @@ def _folded(names: tuple[str, ...]) -> list[str]:
     return sorted(name.lower() for name in names)
 
 
-def terms_of(snapshot: HistorySettings, run: HistoryRun) -> Terms:
+def terms_of(snapshot: HistorySettings, run: port.HistoryRun) -> Terms:
     """Give the terms of a snapshot's run."""
     return Terms(
         keys=snapshot.keys,
@@ -135,36 +109,32 @@ def terms_of(snapshot: HistorySettings, run: HistoryRun) -> Terms:
     )
 
 
-def history(build: Build, terms: Terms, properties: Mapping[str, str]) -> Work:
-    """Bring a history table up to date: what the source shows new is opened, what ended is closed.
-
-    The source is read once and the MERGE is fed only rows that must change, so a run that
-    changes nothing makes no commit. `properties` are written with the table's first version.
-    """
+def history(build: port.Build, terms: Terms, properties: Mapping[str, str]) -> Work:
+    """Open what the source shows new, close what ended; `properties` come with a new table."""
     sides = Sides.of(build, terms)
     if build.table is None:
         return _first(build, sides, properties)
 
     def decide(seen: Row) -> Commit | None:
-        counts = _checked(sides, seen)
-        return merge(build, sides, counts) if counts.writes else None
+        found = _checked(sides, seen)
+        return commit.merge(build, sides, found) if found.writes else None
 
     def rows(seen: Row) -> str:
-        return opened_rows(sides, Counts.of(seen))
+        return commit.opened_rows(sides, Counts.of(seen))
 
     return Work(tuple(_stages(build, sides)), decide, _metrics, rows=rows)
 
 
-def _first(build: Build, sides: Sides, properties: Mapping[str, str]) -> Work:
+def _first(build: port.Build, sides: Sides, properties: Mapping[str, str]) -> Work:
     """Create the table: in one action where the rows can be guarded as they are written."""
 
     def decide(seen: Row) -> Commit:
-        return from_staged(build, sides, properties, _checked(sides, seen))
+        return commit.from_staged(build, sides, properties, _checked(sides, seen))
 
     look, terms = Work((_classify(build, sides),), decide, _metrics), sides.terms
     if build.staged or terms.event_time or terms.ignore_null_time:  # counts that no guard can give
-        return dataclasses.replace(look, rows=lambda _: first_rows(sides))
-    create = from_query(build, sides, properties)
+        return dataclasses.replace(look, rows=lambda _: commit.first_rows(sides))
+    create = commit.from_query(build, sides, properties)
     return Work((), lambda _: create, again=look)
 
 
@@ -173,24 +143,23 @@ def _metrics(seen: Row) -> Mapping[str, int]:
 
 
 def _checked(sides: Sides, seen: Row) -> Counts:
-    counts = Counts.of(seen)
-    counts.check(event_time=sides.terms.event_time)
-    return counts
+    found = Counts.of(seen)
+    found.check(event_time=sides.terms.event_time)
+    return found
 
 
-def _stages(build: Build, sides: Sides) -> list[Stage]:
+def _stages(build: port.Build, sides: Sides) -> list[Stage]:
     stages = [_classify(build, sides)]
     if sides.terms.event_time and not _needs_history(sides):
         # What needs closed versions: they are read for the keys of those rows alone.
-        passing = Passing(views.LATE_SEEN, placed_late(sides), counted_late(sides))
-        stages.append(_placing(build, sides, views.LATE_STAGED, passing, LATE))
+        late, tallies = event_time.placed_late(sides), counts.counted_late(sides)
+        passing = Passing(ps.LATE_SEEN, late, tallies)
+        stages.append(_placing(build, sides, ps.LATE_STAGED, passing, counts.LATE))
     if sides.terms.missing is HardDeletes.NEW_RECORD:
         # Cut off like all that the MERGE is fed: Delta keeps it not.
-        passing = Passing(views.GONE_SEEN, tombstones(sides), {"tombstones": "count(*)"})
-        kept = f"SELECT * FROM {quoted(views.GONE_SEEN)}"
-        stages.append(
-            Stage(views.TOMBSTONES, kept, passing=passing, when="deleted", confs=HASH_JOIN)
-        )
+        passing = Passing(ps.GONE_SEEN, commit.tombstones(sides), {"tombstones": "count(*)"})
+        kept = f"SELECT * FROM {quoted(ps.GONE_SEEN)}"
+        stages.append(Stage(ps.TOMBSTONES, kept, passing=passing, when="deleted", confs=HASH_JOIN))
     return stages
 
 
@@ -199,20 +168,20 @@ def _needs_history(sides: Sides) -> bool:
     return sides.terms.retention is not None or not sides.table.columns
 
 
-def _classify(build: Build, sides: Sides) -> Stage:
+def _classify(build: port.Build, sides: Sides) -> Stage:
     if not sides.terms.event_time:
-        rows, counts = classified(sides), counted(sides)
+        rows, tallies = run_time.classified(sides), counts.counted(sides)
     elif _needs_history(sides):
-        rows, counts = placed(sides), counted_placed(sides)
+        rows, tallies = event_time.placed(sides), counts.counted_placed(sides)
     else:
-        rows, counts = by_current(sides), counted_by_current(sides)
-    return _placing(build, sides, views.STAGED, Passing(views.SEEN, rows, counts))
+        rows, tallies = event_time.by_current(sides), counts.counted_by_current(sides)
+    return _placing(build, sides, ps.STAGED, Passing(ps.SEEN, rows, tallies))
 
 
-def _placing(build: Build, sides: Sides, view: str, passing: Passing, late: str = "") -> Stage:
+def _placing(build: port.Build, sides: Sides, view: str, passing: Passing, late: str = "") -> Stage:
     return Stage(
         view,
-        staged(sides, passing.view),
+        commit.staged(sides, passing.view),
         rules=rules(sides, build.model.name, view, late),
         passing=passing,
         when="pending" if late else "",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.types import parse_type
 from penstock.core.history import HashDiffers, SystemColumns
 from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, Rule
@@ -14,7 +15,7 @@ from penstock.strategies.history import terms as ps
 from penstock.strategies.history.terms import Sides
 from penstock.strategies.values import converted, hash_of_values, hashes_alike, row_hash
 
-FOUND_WRONG = (ps.IN_SOURCE, ps.IGNORED, ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME)
+_FOUND_WRONG = (ps.IN_SOURCE, ps.IGNORED, ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME)
 
 
 def stored_hash(sides: Sides) -> str:
@@ -25,8 +26,9 @@ def stored_hash(sides: Sides) -> str:
 
 def rehashes(sides: Sides) -> bool:
     """Whether stored hashes are no longer those of equal values: a column becomes another type."""
-    pairs = ((sides.table.find(column.name), column) for column in _hashed(sides))
-    return any(known and not hashes_alike(known.type, sides.held(c)) for known, c in pairs)
+    pairs = ((sides.table.find(column.name), sides.held(column)) for column in _hashed(sides))
+    types = ((parse_type(known.type), parse_type(held)) for known, held in pairs if known)
+    return any(not hashes_alike(stored, held) for stored, held in types)
 
 
 def _hashed(sides: Sides) -> tuple[Column, ...]:
@@ -57,10 +59,7 @@ def add_hash(change: HashDiffers, target: str) -> str:
 
 
 def rewrite_hash(change: HashDiffers, columns: SystemColumns, table: Schema, target: str) -> str:
-    """Give the UPDATE of current versions; closed ones are compared with nothing and stay.
-
-    Done twice it changes nothing.
-    """
+    """Give the UPDATE of current versions, whose repetition changes nothing; closed ones stay."""
     made, stored = _hash(change, table), quoted(change.column)
     return (
         f"UPDATE {target} SET {stored} = {made} WHERE {quoted(columns.is_current)} = true "
@@ -81,13 +80,11 @@ def problem(sides: Sides) -> str:
 
 
 def marked(sides: Sides) -> str:
-    """Give the query's rows with their hash, their time, and marks of what is wrong with them.
-
-    Rows without a time that are to be ignored are no copies of others.
-    """
+    """Give the query's rows with their hash, their time, and marks of what is wrong with them."""
     terms, keys = sides.terms, listed(sides.terms.keys)
     rows = f"SELECT {', '.join(_columns(sides))} FROM {quoted(QUERY_VIEW)}"
     over = f"PARTITION BY {keys}" + (f", {ps.TIME}" if terms.event_time else "")
+    # Rows without a time that are to be ignored are no copies of others.
     counted = f"count_if(NOT {ps.IGNORED})" if terms.ignore_null_time else "count(*)"
     alone = f"{ps.IGNORED} OR {ps.NULL_KEY}"
     copies = f"CASE WHEN {alone} THEN 1 ELSE {counted} OVER ({over}) END AS {ps.COPIES}"
@@ -126,61 +123,47 @@ def _without_time(sides: Sides) -> str:
     return f"({text} IS NOT NULL AND try_cast({text} AS TIMESTAMP) IS NULL)"
 
 
-def keys_of_both(sides: Sides) -> Iterator[str]:
-    """Give the query's columns after a join with stored versions: keys from either side."""
-    keys = {key.lower() for key in sides.terms.keys}
+def beside_versions(sides: Sides) -> Iterator[str]:
+    """Give the columns of rows that were joined with stored versions: keys from either side."""
     for column in sides.query.columns:
         name = quoted(column.name)
-        if column.name.lower() in keys and sides.table.columns:
-            yield f"coalesce(s.{name}, c.{name}) AS {name}"
-        else:
-            yield f"s.{name}"
+        either = sides.table.columns and sides.terms.is_key(column)
+        yield f"coalesce(s.{name}, c.{name}) AS {name}" if either else f"s.{name}"
+    if sides.terms.made_hash:
+        name = quoted(sides.terms.made_hash.column)
+        made = f"coalesce(s.{name}, c.{ps.stored_name(0)}) AS {name}"
+        yield made if rehashes(sides) else f"s.{name}"
+    yield f"s.{ps.TIME}"
+    yield from (f"coalesce(s.{column}, false) AS {column}" for column in _FOUND_WRONG)
+    yield f"coalesce(s.{ps.COPIES}, 0) AS {ps.COPIES}"
 
 
 def rules(sides: Sides, model: str, view: str, prefix: str = "") -> tuple[Rule, ...]:
-    """Give the rules about the rows of a run; those that break one are kept in `view`.
-
-    `prefix` stands before the names of the counts.
-    """
+    """Give the rules about rows, the broken kept in `view`; `prefix` begins the names of counts."""
     kept = f"FROM {view} WHERE {ps.OP} = 'problem' AND "
     by_key, shown = listed(sides.terms.keys), shown_key(sides.terms.keys)
     found = (
-        Rule(
-            "twice",
-            "history-broken",
-            f"{{count}} keys in the table of {model!r} have two current versions, or two "
-            "that start together (e.g. {samples})",
-            f"penstock snapshot verify {model} shows them; remove the versions that somebody "
-            "else wrote, or restore the table",
-            f"SELECT DISTINCT {shown} {kept}{ps.TWICE} ORDER BY 1 LIMIT 5",
-            f"SELECT count(DISTINCT struct({by_key})) AS n {kept}{ps.TWICE}",
-        ),
-        *_about_copies(sides, model, kept),
-        *_about_values(sides, model, kept),
-        Rule(
-            "empty",
-            "empty-source",
-            f"the source of {model!r} has no rows, and every key would be closed",
-            "if that is meant: --allow-empty for this run, or the setting allow_empty",
-        ),
-        Rule(
-            "early",
-            "run-time-not-after-version",
-            f"{{count}} versions of {model!r} start at or after the run timestamp that "
-            "would close them (e.g. {samples})",
-            "run with a later --as-of",
-            f"SELECT {shown} {kept}{ps.EARLY} ORDER BY {by_key} LIMIT 5",
-        ),
+        *_about_keys(sides, model, kept),
+        *_about_rows(sides, model, kept),
         *lost_rules(sides.texts, model, f"{kept}true", shown, by_key),
     )
     return tuple(replace(rule, count=f"{prefix}{rule.count}") for rule in found)
 
 
-def _about_copies(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
-    terms = sides.terms
-    timed = terms.event_time
-    by = listed(terms.keys) + (f", {ps.TIME}" if timed else "")
-    shown = shown_key(terms.keys) + (f", ' at ', {ps.TIME}" if timed else "")
+def _about_keys(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
+    terms, timed = sides.terms, sides.terms.event_time
+    by_key, shown = listed(terms.keys), shown_key(terms.keys)
+    yield Rule(
+        "twice",
+        "history-broken",
+        f"{{count}} keys in the table of {model!r} have two current versions, or two "
+        "that start together (e.g. {samples})",
+        f"penstock snapshot verify {model} shows them; remove the versions that somebody "
+        "else wrote, or restore the table",
+        f"SELECT DISTINCT {shown} {kept}{ps.TWICE} ORDER BY 1 LIMIT 5",
+        f"SELECT count(DISTINCT struct({by_key})) AS n {kept}{ps.TWICE}",
+    )
+    by, copy = (f"{by_key}, {ps.TIME}", f"{shown}, ' at ', {ps.TIME}") if timed else (by_key, shown)
     yield Rule(
         "copied",
         "tied-versions" if timed else "duplicate-keys",
@@ -189,47 +172,41 @@ def _about_copies(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
         if timed
         else f"{{count}} keys occur more than once in the source of {model!r} (e.g. {{samples}})",
         ("one row for each key and time: " if timed else "") + "aggregate or filter in the SELECT",
-        f"SELECT concat({shown}, ' ×', count(*)) {kept}{ps.COPIES} > 1 "
+        f"SELECT concat({copy}, ' ×', count(*)) {kept}{ps.COPIES} > 1 "
         f"GROUP BY {by} ORDER BY {by} LIMIT 5",
         f"SELECT count(DISTINCT struct({by})) AS n {kept}{ps.COPIES} > 1",
     )
-    if timed:
-        yield Rule(
-            "tied",
-            "tied-versions",
-            f"{{count}} rows of {model!r} start where a stored version of their key starts "
-            "(e.g. {samples})",
-            "a version of that instant is stored already; correct the time in the SELECT",
-            f"SELECT concat({shown}) {kept}{ps.TIED} ORDER BY {listed(terms.keys)} LIMIT 5",
+
+
+def _about_rows(sides: Sides, model: str, kept: str) -> Iterator[Rule]:
+    terms, column, shown = sides.terms, sides.terms.time_column, shown_key(sides.terms.keys)
+    rows, keys = f"{{count}} rows in the source of {model!r} have", ", ".join(terms.keys)
+    some = "(e.g. {samples})"
+
+    def samples(condition: str, shows: str = shown) -> str:
+        return f"SELECT {shows} {kept}{condition} ORDER BY {listed(terms.keys)} LIMIT 5"
+
+    if terms.event_time:
+        said = (
+            f"{{count}} rows of {model!r} start where a stored version of their key starts {some}"
         )
-
-
-def _about_values(sides: Sides, model: str, kept: str) -> tuple[Rule, ...]:
-    terms, column = sides.terms, sides.terms.time_column
-    by_key, shown = listed(terms.keys), shown_key(terms.keys)
+        hint = "a version of that instant is stored already; correct the time in the SELECT"
+        instant = f"concat({shown}, ' at ', {ps.TIME})"
+        yield Rule("tied", "tied-versions", said, hint, samples(ps.TIED, instant))
+    said, hint = f"{rows} NULL in their key ({keys})", "filter them out, or set null_keys: match"
+    yield Rule("null_keys", "null-key", f"{said} {some}", hint, samples(ps.NULL_KEY))
+    hint = "fill it in the SELECT, or set null_updated_at: ignore_row"
+    said = f"{rows} NULL in {column} {some}"
+    yield Rule("null_times", "null-updated-at", said, hint, samples(ps.NULL_TIME))
+    said, hint = f"{rows} no time in their {column}", "convert it in the SELECT to a TIMESTAMP"
     value = f"concat({shown}, ' ', {quoted(column)})" if column else shown
-    return (
-        Rule(
-            "null_keys",
-            "null-key",
-            f"{{count}} rows in the source of {model!r} have NULL in their key "
-            f"({', '.join(terms.keys)}) (e.g. {{samples}})",
-            "filter them out, or set null_keys: match",
-            f"SELECT {shown} {kept}{ps.NULL_KEY} ORDER BY {by_key} LIMIT 5",
-        ),
-        Rule(
-            "null_times",
-            "null-updated-at",
-            f"{{count}} rows in the source of {model!r} have NULL in {column} (e.g. {{samples}})",
-            "fill it in the SELECT, or set null_updated_at: ignore_row",
-            f"SELECT {shown} {kept}{ps.NULL_TIME} ORDER BY {by_key} LIMIT 5",
-        ),
-        Rule(
-            "no_times",
-            "updated-at-not-a-time",
-            f"{{count}} rows in the source of {model!r} have no time in their {column} "
-            "(e.g. {samples})",
-            "convert it in the SELECT to a TIMESTAMP",
-            f"SELECT {value} {kept}{ps.NO_TIME} ORDER BY {by_key} LIMIT 5",
-        ),
+    looks = samples(ps.NO_TIME, value)
+    yield Rule("no_times", "updated-at-not-a-time", f"{said} {some}", hint, looks)
+    said = f"the source of {model!r} has no rows, and every key would be closed"
+    hint = "if that is meant: --allow-empty for this run, or the setting allow_empty"
+    yield Rule("empty", "empty-source", said, hint)
+    said = (
+        f"{{count}} versions of {model!r} start at or after the run timestamp that would close them"
     )
+    hint = "run with a later --as-of"
+    yield Rule("early", "run-time-not-after-version", f"{said} {some}", hint, samples(ps.EARLY))

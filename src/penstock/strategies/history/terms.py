@@ -6,16 +6,8 @@ import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from penstock.core import history
 from penstock.core.columns.schema import Column, Schema
-from penstock.core.history import (
-    ChangeTest,
-    ColumnsDiffer,
-    HardDeletes,
-    HashDiffers,
-    NewerThan,
-    Retention,
-    SystemColumns,
-)
 from penstock.core.names import quoted
 from penstock.core.statement import TARGET_VIEW
 from penstock.core.strategy import Build, OnSchemaChange
@@ -76,22 +68,22 @@ class Terms:
     """
 
     keys: tuple[str, ...]
-    change: ChangeTest
+    change: history.ChangeTest
     moment: dt.datetime
-    columns: SystemColumns = SystemColumns.named()
+    columns: history.SystemColumns = history.SystemColumns.named()
     event_time: bool = False
-    missing: HardDeletes = HardDeletes.IGNORE
+    missing: history.HardDeletes = history.HardDeletes.IGNORE
     scope: str = ""
     missing_sets: tuple[tuple[str, str], ...] = ()
     match_null_keys: bool = False
     ignore_null_time: bool = False
     allow_empty: bool = False
-    retention: Retention | None = None
+    retention: history.Retention | None = None
 
     @property
     def closes_missing(self) -> bool:
         """Whether a key that is gone closes its current version."""
-        return self.missing is not HardDeletes.IGNORE
+        return self.missing is not history.HardDeletes.IGNORE
 
     @property
     def at(self) -> str:
@@ -101,19 +93,22 @@ class Terms:
     @property
     def time_column(self) -> str | None:
         """The column that tells how fresh a row is, None where change is told otherwise."""
-        return self.change.column if isinstance(self.change, NewerThan) else None
+        return self.change.column if isinstance(self.change, history.NewerThan) else None
 
     @property
-    def made_hash(self) -> HashDiffers | None:
+    def made_hash(self) -> history.HashDiffers | None:
         """The hash that the engine makes itself, None where there is none."""
-        by_hash = self.change if isinstance(self.change, HashDiffers) else None
+        by_hash = self.change if isinstance(self.change, history.HashDiffers) else None
         return by_hash if by_hash and by_hash.hashed is not None else None
+
+    def is_key(self, column: Column) -> bool:
+        """Whether a column is one of the keys."""
+        return column.name.lower() in {key.lower() for key in self.keys}
 
     def on(self, left: str, right: str, *, stored: bool = True) -> str:
         """Give the condition that two rows have the same key.
 
-        Stored keys may be NULL under `null_keys: error`, too: the setting may have changed. A row
-        of the source may not, so one without a key need not meet a version.
+        Stored keys may be NULL under `null_keys: error`, too: the setting may have changed.
         """
         return same_key(self.keys, left, right, matches_null=stored or self.match_null_keys)
 
@@ -162,13 +157,12 @@ class Sides:
     def compared(self) -> tuple[Column, ...]:
         """The query's columns whose values decide, none where a time or a hash alone does."""
         match self.terms.change:
-            case ColumnsDiffer(None):
+            case history.ColumnsDiffer(None):
                 return self._but(self.terms.keys)
-            case ColumnsDiffer(tuple() as names):
-                keys = {key.lower() for key in self.terms.keys}
-                found = (self.query.find(name) for name in names if name.lower() not in keys)
-                return tuple(column for column in found if column is not None)
-            case NewerThan(column, compare_rows=True):
+            case history.ColumnsDiffer(tuple() as names):
+                found = (self.query.find(name) for name in names)
+                return tuple(c for c in found if c is not None and not self.terms.is_key(c))
+            case history.NewerThan(column, compare_rows=True):
                 return self._but((*self.terms.keys, column))
             case _:
                 return ()
@@ -214,20 +208,24 @@ class Sides:
 
     def time_of(self, side: Schema) -> str | None:
         """Give SQL for the time of a row, comparable; None where the side has no such column."""
-        name = self.terms.time_column
-        column = side.find(name) if name else None
+        column = side.find(self.terms.time_column or "")
         if column is None:
             return None
-        if column.type.startswith("string"):
-            return f"try_cast({quoted(column.name)} AS TIMESTAMP)"
-        if self.terms.event_time:
-            return f"CAST({quoted(column.name)} AS TIMESTAMP)"
+        if column.type.startswith("string") or self.terms.event_time:
+            return as_instant(column)
         return quoted(column.name)
 
     @property
     def hash_name(self) -> str | None:
         """The column that holds the hash that decides, None where there is none."""
-        return self.terms.change.column if isinstance(self.terms.change, HashDiffers) else None
+        change = self.terms.change
+        return change.column if isinstance(change, history.HashDiffers) else None
+
+
+def as_instant(column: Column) -> str:
+    """Give SQL for a column as a TIMESTAMP; a text that is none gives NULL."""
+    cast = "try_cast" if column.type.startswith("string") else "CAST"
+    return f"{cast}({quoted(column.name)} AS TIMESTAMP)"
 
 
 def stored_name(number: int) -> str:
@@ -235,7 +233,7 @@ def stored_name(number: int) -> str:
     return f"`__penstock_c{number}`"
 
 
-def goes(retention: Retention, rank: str, closed_long_ago: str = "true") -> str:
+def goes(retention: history.Retention, rank: str, closed_long_ago: str = "true") -> str:
     """Give the condition of a version being removed; `rank` 1, the newest of its key, stays."""
     conditions = [f"{rank} > 1"]
     if retention.keep_last is not None:
@@ -254,9 +252,8 @@ def horizon(terms: Terms) -> str:
 def candidates(sides: Sides) -> str:
     """Give per key the versions that this run may remove, with their ranks before it.
 
-    Of closed versions only key and interval are read. What opens in this run moves every rank by
-    one, so a version of rank N is a candidate where N are kept. One that starts with the version
-    before it cannot be told from that.
+    What opens in this run moves every rank by one, so a version of rank N is a candidate where N
+    are kept. One that starts with the version before it cannot be told from that.
     """
     columns, keys, retention = sides.terms.columns, listed(sides.terms.keys), sides.terms.retention
     if retention is None:

@@ -11,6 +11,7 @@ from penstock.core.names import quoted
 from penstock.core.statement import TARGET_VIEW, Passing, Row, Stage
 from penstock.strategies.build import listed, shown_key
 from penstock.strategies.history import terms as ps
+from penstock.strategies.history.terms import as_instant
 
 SAMPLES = 5
 BROKEN = "penstock_broken"
@@ -28,7 +29,6 @@ class Claims:
 
     `closes_keys` is whether keys may be gone, so that gaps and keys without a current version are
     no violation. `time_column` tells where versions start; None where the run timestamp does.
-    `hash_column` is that of the row hash, None without one.
     """
 
     keys: tuple[str, ...]
@@ -167,9 +167,8 @@ def verified(claims: Claims, table: Schema) -> Stage:
         "gaps": f"count_if({_GAP})",
         HIGH: f"max(unix_micros(greatest({ps.FROM}, {ps.TO})))",
     }
-    for law in held:
-        of_key = pairs.get(law.law)
-        counts[law.law] = f"count_if({f'{ps.PLACE} = 1 AND {of_key}' if of_key else law.condition})"
+    counts |= {law.law: f"count_if({law.condition})" for law in held}
+    counts |= {law: f"count_if({ps.PLACE} = 1 AND {of_key})" for law, of_key in pairs.items()}
     return Stage(
         BROKEN,
         f"SELECT * FROM {_PASSED} WHERE {' OR '.join(law.condition for law in held)}",
@@ -184,14 +183,15 @@ def broken(claims: Claims, look: Row) -> tuple[tuple[Law, int], ...]:
 
 def _versions(claims: Claims, table: Schema) -> str:
     """Give each version with the one before it: of its key's earlier ones, which ends last."""
-    names = claims.columns
-    keys = listed(claims.keys)
-    has_deleted = table.find(names.is_deleted) is not None
-    tomb = f"coalesce({quoted(names.is_deleted)}, false)" if has_deleted else "false"
+    names, keys = claims.columns, listed(claims.keys)
+    deleted = table.find(names.is_deleted)
+    tomb = f"coalesce({quoted(names.is_deleted)}, false)" if deleted else "false"
+    column = table.find(claims.time_column or "")
+    time = as_instant(column) if column else ps.NO_INSTANT
     bare = (
         f"SELECT {keys}, {quoted(names.valid_from)} AS {ps.FROM}, "
         f"{quoted(names.valid_to)} AS {ps.TO}, {quoted(names.is_current)} AS {_CURRENT}, "
-        f"{tomb} AS {ps.TOMB}, {_time(claims, table)} AS {ps.TIME} FROM {quoted(TARGET_VIEW)}"
+        f"{tomb} AS {ps.TOMB}, {time} AS {ps.TIME} FROM {quoted(TARGET_VIEW)}"
     )
     window = f"PARTITION BY {keys} ORDER BY {ps.FROM}, {ps.TO} NULLS LAST"
     end = f"struct({ps.TO} IS NULL AS open, {ps.TO} AS until, {ps.FROM} AS at)"
@@ -201,14 +201,6 @@ def _versions(claims: Claims, table: Schema) -> str:
         f"max(CASE WHEN {ps.FROM} IS NOT NULL THEN {end} END) OVER "
         f"({window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS {_BEFORE} FROM ({bare})"
     )
-
-
-def _time(claims: Claims, table: Schema) -> str:
-    column = table.find(claims.time_column) if claims.time_column else None
-    if column is None:
-        return "CAST(NULL AS TIMESTAMP)"
-    cast = "try_cast" if column.type.startswith("string") else "CAST"
-    return f"{cast}({quoted(column.name)} AS TIMESTAMP)"
 
 
 def _interval(start: str, end: str) -> str:

@@ -58,11 +58,6 @@ _BY_FILE = {
 COMMANDS = {name: says for named in _BY_FILE.values() for name, says in named.items()}
 INTERRUPTED = 130
 TERMINATED = 143
-_BUG = 1
-
-
-class TerminatedError(KeyboardInterrupt):
-    """SIGTERM: everything ends as after Ctrl-C, with an exit code of its own."""
 
 
 class Commands(click.Group):
@@ -139,7 +134,7 @@ def _terminating() -> Iterator[list[int]]:
 
     def interrupt(number: int, _: object) -> None:
         came.append(number)
-        raise TerminatedError
+        raise KeyboardInterrupt  # everything ends as after Ctrl-C, with an exit code of its own
 
     if threading.current_thread() is not threading.main_thread():
         yield came
@@ -160,7 +155,7 @@ def _run(given: list[str]) -> int:
     except BrokenPipeError:
         # stdout points nowhere, so that the interpreter's last flush finds no broken pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _BUG
+        return 1
     except Exception as error:
         from penstock.ui.cli.output import print_error
 

@@ -147,15 +147,9 @@ def confirm(question: str, *, yes: bool) -> bool:
 
     Gives False, and says so, for any other answer.
     """
-    if yes:
-        return True
-    if not sys.stdin.isatty():
-        raise UsageError(
-            "needs-confirmation",
-            f"{question} This needs a confirmation, and there is no terminal to ask at.",
-            hint="add --yes",
-        )
-    if _is_confirmed(question):
+    unasked = f"{question} This needs a confirmation, and there is no terminal to ask at."
+    error = UsageError("needs-confirmation", unasked, hint="add --yes")
+    if yes or _is_confirmed(question, error):
         return True
     click.echo("Nothing was done.", err=True)
     return False
@@ -166,20 +160,21 @@ def overwrite_asker(
 ) -> "Callable[[tuple[Overwrite, ...]], bool]":
     """Give the function that asks before partitions are overwritten; with `yes` it need not.
 
-    It shows what would be overwritten and reads one line: only `yes` goes on. It raises
-    `needs-confirmation` where there is no terminal to ask at.
+    It shows what would be overwritten and reads one line: only `yes` goes on.
     """
 
     def ask(overwrites: "tuple[Overwrite, ...]") -> bool:
+        if yes:
+            return True
         from penstock.ui.render.sync import nobody_to_ask, prompt_text
 
-        if not sys.stdin.isatty():
-            raise nobody_to_ask(overwrites)
-        return _is_confirmed(f"{prompt_text(overwrites, now())}\n")
+        return _is_confirmed(f"{prompt_text(overwrites, now())}\n", nobody_to_ask(overwrites))
 
-    return (lambda _: True) if yes else ask
+    return ask
 
 
-def _is_confirmed(question: str) -> bool:
+def _is_confirmed(question: str, nobody_to_ask: PenstockError) -> bool:
+    if not sys.stdin.isatty():
+        raise nobody_to_ask
     click.echo(f"{question}\nType 'yes' to confirm: ", nl=False, err=True)
     return sys.stdin.readline().strip() == "yes"

@@ -33,7 +33,6 @@ _NAMED = 3
 _ROWS = 3
 _WIDTH = 7  # of the words failed, skipped, warning
 _INDENT = "  "
-_UNBUILT = "never built"
 _T = TypeVar("_T")
 
 
@@ -108,12 +107,8 @@ def by_check(result: ModelResult) -> bool:
 def failures(results: Sequence[ModelResult]) -> list[str]:
     """Count what failed; where a gate did it also say what, why, and what became of the rows."""
     failed = [result for result in results if result.status == "failed" or by_check(result)]
-    if not failed:
-        return []
-    head = f"{len(failed)} failed"
-    if not any(map(by_check, failed)):
-        return [head]
-    return [f"{head}: {some([_named(result) for result in failed], _NAMED)}"]
+    why = f": {some(list(map(_named, failed)), _NAMED)}" if any(map(by_check, failed)) else ""
+    return [f"{len(failed)} failed{why}"] * bool(failed)
 
 
 def _named(result: ModelResult) -> str:
@@ -190,7 +185,7 @@ def nothing_checked(request: CheckRequest, report: CheckReport) -> PenstockError
     messages = [result.message for result in report.results]
     if messages:
         what = f"{count(len(messages), 'check')} skipped"
-        unbuilt = any(text == NO_TABLE or text.endswith(_UNBUILT) for text in messages)
+        unbuilt = any(text == NO_TABLE or text.endswith("never built") for text in messages)
         hint = "penstock run builds what is not there yet" if unbuilt else ""
     else:
         what, hint = "no check was selected", _after_none(request)
@@ -217,12 +212,9 @@ def checks_document(report: CheckReport, error: PenstockError | None = None) -> 
 
 def accept_document(report: AcceptReport) -> Json:
     """Give the flags that were closed and the quarantines that were dropped."""
-    accepted, dropped = (
-        "step model partition checks opened version",
-        "step model table rows expires",
-    )
+    flag, kept = "step model partition checks opened version", "step model table rows expires"
     return {
         "command": "check",
-        "accepted": [document_of(flag, accepted) for flag in report.flags],
-        "dropped": [document_of(each, dropped) for each in report.quarantines],
+        "accepted": [document_of(each, flag) for each in report.flags],
+        "dropped": [document_of(each, kept) for each in report.quarantines],
     }

@@ -133,19 +133,19 @@ def rollback_text(report: RollbackReport) -> str:
 
 def history_document(report: HistoryReport) -> Json:
     """Give every execution, newest first; `sql` is null where it was not asked for."""
-    executions = []
-    for row in report.rows:
-        one = row.execution
-        code = "version=fingerprint.version revision=fingerprint.revision?"
-        found = {
+    code = "version=fingerprint.version revision=fingerprint.revision?"
+    executions = [
+        {
             **document_of(one, f"executed_at partition {code} sql_checksum=fingerprint.sql status"),
             **document_of(row, "reverted skipped_checks"),
             **document_of(one, "triggered_by executed_by step? rows_written bytes_written"),
             "duration": one.duration_ms / 1000,
             "error": document_of(one.failure, "code message") if one.failure else None,
-            "sql": row.sql or None,
+            **document_of(row, "sql?"),
         }
-        executions.append(found)
+        for row in report.rows
+        for one in [row.execution]
+    ]
     head = document_of(report, "model partition?")
     return {"command": "history", **head, "executions": executions}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console, Group
@@ -39,11 +38,10 @@ class Row:
 
     def ended(self, result: ModelResult) -> Row:
         """Give the row of the step's result."""
-        rows = row_counts(result.rows) if result.status == "success" else result.reason
-        if result.error is not None:
-            rows = first_line(result.error)
-        if strategy_named(result.strategy).is_view and result.status == "success":
-            rows = ""
+        is_view = strategy_named(result.strategy).is_view
+        rows = result.reason if result.error is None else first_line(result.error)
+        if result.status == "success":
+            rows = "" if is_view else row_counts(result.rows)
         return replace(self, state=result.status, rows=rows, took=result.duration)
 
 
@@ -61,12 +59,7 @@ class LiveTable:
         """Draw nothing before the run starts."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Leave the table as it is last on the terminal."""
         if self._live.is_started:
             self._live.refresh()

@@ -181,7 +181,7 @@ def tail(preview: SyncPreview) -> Iterator[str]:
         total = count(sum(each.count for each in preview.left), "downstream partition")
         names = [f"{each.model} {each.count:,}" for each in preview.left]
         shown = ", ".join(first_of(names, LISTED, "model"))
-        yield (f"{total} would become upstream_changed ({shown}). Run: penstock sync --cascade")
+        yield f"{total} would become upstream_changed ({shown}). Run: penstock sync --cascade"
     for line in preview.lines:
         yield mask(line)
 
@@ -201,8 +201,7 @@ def seed_text(report: RunReport) -> str:
         elif result.status == "skipped":
             found = [f"skipped: {result.reason}"]
         lines.append("  ".join([f"{result.name:<{width}}", *found]))
-    errors = [error_text(r.error) for r in report.results if r.error is not None]
-    lines += dict.fromkeys(errors)
+    lines += dict.fromkeys(error_text(r.error) for r in report.results if r.error is not None)
     lines.append(done_line(report.results))
     lines += [f"Resume: {report.resume}"] * bool(report.resume)
     return "\n".join(lines)
@@ -243,7 +242,6 @@ def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}
 def result_document(result: ModelResult) -> dict[str, Json]:
     """Give what became of one model."""
     checked = result.invariant_report
-    inputs = [document_of(pin, "input version=pin") for pin in result.inputs]
     return {
         **document_of(result, "model=name status reason version metrics schema_changes"),
         "error": error_document(result.error),
@@ -251,7 +249,7 @@ def result_document(result: ModelResult) -> dict[str, Json]:
         "rows": document_of(result.rows, "inserted updated deleted late null_time"),
         "windows": [_window(window) for window in result.windows],
         "watermarks": [document_of(each, f"input column {_VALUE}") for each in result.watermarks],
-        "inputs": inputs,
+        "inputs": [document_of(pin, "input version=pin") for pin in result.inputs],
         **document_of(result, "started duration notes partitions count trigger"),
         "invariant_report": invariants_document(checked) if checked is not None else None,
         "consequence": result.consequence or None,
@@ -284,10 +282,6 @@ class TextLines:
 
     def __call__(self, event: Event) -> None:
         """Show the event."""
-        with self._lock:
-            self._show(event)
-
-    def _show(self, event: Event) -> None:
         match event:
             case RunStarted(run, plan):
                 self._columns = Columns.of(plan)
@@ -317,10 +311,13 @@ class JsonLines:
 
     def __call__(self, event: Event) -> None:
         """Show the event."""
-        found: dict[str, Json]
         match event:
             case RunStarted(run, plan):
-                found = {"event": "run_started", "run": run, "steps": len(plan.steps)}
+                found: dict[str, Json] = {
+                    "event": "run_started",
+                    "run": run,
+                    "steps": len(plan.steps),
+                }
             case StepStarted(model, reason):
                 found = {"event": "step_started", "model": model, "reason": reason}
             case StepEnded(result):

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from penstock.app.commands.show import ModelDetail, ModelInfo
+from penstock.app.commands.show import ModelDetail
 from penstock.core.masking import mask, mask_value
+from penstock.core.model import Model
 from penstock.core.records import Execution, ModelRecord
 from penstock.ui.render.values import Json, document_of, instant, moment, one_line, seconds, table
 
-_MODEL = "model=name table kind strategy tags path description"
 _WRITTEN = "rows_written bytes_written"
-_CHECK = (
-    "version? phase=check.phase name=check.name type=check.type severity=check.severity"
-    " description=check.description tags=check.tags meta=check.meta where=check.where"
-)
+_CHECK = "phase name type severity description tags meta where"
 
 
-def list_text(models: Sequence[ModelInfo]) -> str:
+def list_text(models: Sequence[Model]) -> str:
     """Give one row per model, in topological order."""
     if not models:
         return "no models"
-    rows = [[m.name, str(m.table), m.strategy, ",".join(m.tags) or "-", m.path] for m in models]
+    rows = [
+        [m.name, str(m.table), m.strategy_name, ",".join(m.tags) or "-", m.where.path]
+        for m in models
+    ]
     return table(["name", "table", "strategy", "tags", "file"], rows)
 
 
 def show_text(detail: ModelDetail) -> str:
     """Give the facts, columns, inputs, settings, SQL and last executions of a model."""
+    model = detail.model
     columns = [[c.name, c.type or "-", c.description] for c in detail.columns]
     watermarks = detail.record.watermarks if detail.record else ()
     blocks = [
@@ -35,7 +36,7 @@ def show_text(detail: ModelDetail) -> str:
         _section("Versions", [mask(line) for line in detail.versions]),
         _section("Inputs", [f"{name}  ({name.kind})" for name in detail.inputs]),
         _checks(detail),
-        _section("Config", [f"{k}: {mask_value(k, v)}" for k, v in sorted(detail.config.items())]),
+        _section("Config", [f"{k}: {mask_value(k, v)}" for k, v in sorted(model.config.items())]),
         _section("Watermarks", [f"{each.key}  {each.value}" for each in watermarks]),
         _section("SQL", mask(detail.sql).strip().splitlines()),
         _executions(detail.executions),
@@ -44,14 +45,14 @@ def show_text(detail: ModelDetail) -> str:
 
 
 def _head(detail: ModelDetail) -> Iterator[str]:
-    info = detail.info
-    yield f"{info.name}  {info.strategy}  {info.table}"
-    if info.description:
-        yield f"  {info.description}"
+    model = detail.model
+    yield f"{model.name}  {model.strategy_name}  {model.table}"
+    if model.description:
+        yield f"  {model.description}"
     record, fingerprint = detail.record, detail.fingerprint
     rows = {
-        "file": detail.place,
-        "tags": ", ".join(info.tags),
+        "file": str(model.where),
+        "tags": ", ".join(model.tags),
         "path": mask(detail.uri),
         "state": mask(str(detail.drift)),
         "version": "" if detail.version is None else str(detail.version),
@@ -65,14 +66,13 @@ def _head(detail: ModelDetail) -> Iterator[str]:
 
 def _checks(detail: ModelDetail) -> str:
     """Give each check in a line; of several versions the version as well."""
-    several = len({each.version for each in detail.checks}) > 1
+    several = len({version for version, _ in detail.checks}) > 1
     header = ["version"] * several + ["phase", "name", "type", "severity", "tags", "description"]
     rows = [
-        [str(each.version)] * several
+        [str(version)] * several
         + [str(check.phase), check.name, check.type, str(check.severity)]
         + [", ".join(check.tags), one_line(mask(check.description))]
-        for each in detail.checks
-        for check in [each.check]
+        for version, check in detail.checks
     ]
     return _table("Checks", header, rows)
 
@@ -103,19 +103,27 @@ def _section(title: str, lines: list[str]) -> str:
     return "\n".join([f"{title}:", *(f"  {line}".rstrip() for line in lines)]) if lines else ""
 
 
-def list_document(models: Sequence[ModelInfo]) -> Json:
+def list_document(models: Sequence[Model]) -> Json:
     """Give the models in topological order."""
-    return {"models": [document_of(model, _MODEL) for model in models]}
+    return {"models": [_model(model) for model in models]}
+
+
+def _model(model: Model) -> dict[str, Json]:
+    names = "strategy=strategy_name tags path=where.path description"
+    return {**document_of(model, "model=name table"), "kind": "sql", **document_of(model, names)}
 
 
 def show_document(detail: ModelDetail) -> Json:
     """Give one model in full."""
     record = detail.record
     return {
-        **document_of(detail.info, _MODEL),
-        **document_of(detail, "where=place uri? version versions config"),
+        **_model(detail.model),
+        **document_of(detail, "where=model.where uri? version versions config=model.config"),
         "columns": [document_of(each, "name type? description") for each in detail.columns],
-        "checks": [document_of(each, _CHECK) for each in detail.checks],
+        "checks": [
+            {"version": version or None, **document_of(check, _CHECK)}
+            for version, check in detail.checks
+        ],
         "inputs": [document_of(each, "kind name") for each in detail.inputs],
         "sql": detail.sql,
         "fingerprint": document_of(detail.fingerprint, "sql canonical settings layout"),

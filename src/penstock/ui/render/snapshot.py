@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 from penstock.app.commands.migrate import MigrateReport
 from penstock.app.commands.plan import NO_CHANGE, WOULD_COMMIT
@@ -127,19 +128,17 @@ def migrate_text(report: MigrateReport) -> str:
 
 def verify_document(reports: Sequence[VerifyReport]) -> Json:
     """Give the laws that each table breaks, with samples."""
+    law = "law title count of samples"
     models = [
         {
             **document_of(report, "model ok version versions keys current gaps"),
-            "violations": [
-                document_of(each, "law title count of samples") for each in report.violations
-            ],
+            "violations": [document_of(each, law) for each in report.violations],
         }
         for report in reports
     ]
     return {"ok": all(report.ok for report in reports), "models": models}
 
 
-def migrate_document(report: MigrateReport) -> Json:
-    """Give what differed, and what the next run will count."""
-    names = "model version dry_run adopted rehashed changes opens closes metrics"
-    return document_of(report, names)
+migrate_document = partial(
+    document_of, names="model version dry_run adopted rehashed changes opens closes metrics"
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.app.commands.watermark import WatermarkReport
@@ -103,6 +104,10 @@ def doctor_text(report: DoctorReport) -> str:
     return "\n".join(lines)
 
 
+query_document = partial(document_of, names="columns rows truncated")
+rebuild_document = partial(document_of, names="steps models untold")
+
+
 def watermarks_document(report: WatermarkReport) -> Json:
     """Give the watermarks that are set; with their history where it was asked for."""
     document = {"watermarks": [_change(change) for change in report.current]}
@@ -116,21 +121,11 @@ def changes_document(changes: Sequence[WatermarkChange]) -> Json:
     return {"changed": [_change(change) for change in changes]}
 
 
-def query_document(result: QueryResult) -> Json:
-    """Give every value as text, null for NULL."""
-    return document_of(result, "columns rows truncated")
-
-
 def recovered_document(found: Recovery) -> Json:
     """Give what became of each step that a crash had left open, and what could not be settled."""
     stuck = [{"model": name, "error": error_document(e)} for name, e in found.stuck.items()]
     steps = [document_of(one, "step model version") for one in found.steps]
     return {"recovered": steps, "stuck": stuck}
-
-
-def rebuild_document(report: RebuildReport) -> Json:
-    """Give what was written anew from the tables' logs."""
-    return document_of(report, "steps models untold")
 
 
 def doctor_document(report: DoctorReport) -> Json:

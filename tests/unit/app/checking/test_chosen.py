@@ -12,10 +12,10 @@ from fakes.check_inputs import THIS, a_check, a_query
 from fakes.reports import a_step
 from penstock.app.checking.chosen import (
     StepChecks,
-    all_skipped,
     checks_of_step,
     planned_checks,
     reads_table,
+    skipped,
 )
 from penstock.core.checks import (
     Check,
@@ -96,10 +96,10 @@ def test_some_checks_see_the_target_as_a_whole(check, reads):
 def test_checks_that_are_skipped_say_why_and_are_not_looked_at():
     checks = StepChecks((AHEAD,), (GATE, WARNING), skips=True)
 
-    report = all_skipped(checks, "--skip-checks")
+    results = skipped((*checks.before, *checks.after), "--skip-checks")
 
     assert not checks.looks_after
-    assert [(each.name, str(each.status), each.message) for each in report.all] == [
+    assert [(each.name, str(each.status), each.message) for each in results] == [
         ("ahead", "skipped", "--skip-checks"),
         ("gate", "skipped", "--skip-checks"),
         ("warning", "skipped", "--skip-checks"),

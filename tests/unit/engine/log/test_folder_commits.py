@@ -62,7 +62,7 @@ def test_what_a_commit_changed(actions, changes, rewrites):
 
 @pytest.mark.parametrize("token", ["", "not json", "[1]", '{"step": "somebody"}'])
 def test_a_commit_without_a_token_of_ours_is_nobodys_step(token):
-    assert entry({"commitInfo": INFO | {"userMetadata": token}}).step == ""
+    assert entry({"commitInfo": INFO | {"userMetadata": token}}).commit.step == ""
 
 
 def test_the_time_in_the_commit_counts_before_the_writers_clock():
@@ -72,10 +72,11 @@ def test_the_time_in_the_commit_counts_before_the_writers_clock():
 
 
 def test_the_head_is_read_no_further_than_the_line_that_names_the_step(tmp_path):
-    file = tmp_path / "00000000000000000004.json"
+    file = tmp_path / "_delta_log/00000000000000000004.json"
+    file.parent.mkdir()
     file.write_text(json.dumps({"commitInfo": INFO}) + "\n{half a li", encoding="utf-8")
 
-    assert read_entry(file, head_only=True).step == "step-7"
+    assert read_entry(str(tmp_path), 4, head_only=True).commit.step == "step-7"
 
 
 @pytest.mark.parametrize(
@@ -84,11 +85,14 @@ def test_the_head_is_read_no_further_than_the_line_that_names_the_step(tmp_path)
     ids=["empty", "cut", "no text", "no object", "no path"],
 )
 def test_a_damaged_file_is_named_with_its_version(tmp_path, content):
-    file = tmp_path / "00000000000000000004.json"
+    file = tmp_path / "_delta_log/00000000000000000004.json"
+    file.parent.mkdir()
     file.write_bytes(content)
 
     with pytest.raises(TableError) as caught:
-        read_entry(file)
+        read_entry(str(tmp_path), 4)
 
     assert caught.value.code == "log-unreadable"
-    assert caught.value.sentence == f"version 4 of the Delta log in {tmp_path} is damaged"
+    assert (
+        caught.value.sentence == f"version 4 of the Delta log in {tmp_path}/_delta_log is damaged"
+    )

@@ -35,16 +35,16 @@ def again(load, tmp_path):
 @pytest.fixture
 def parsed(monkeypatch):
     """Collect the model files that are parsed anew."""
-    from penstock.project import first_pass
+    from penstock.project.sql import sql_file
 
     seen = []
-    original = first_pass.parse_sql_files
+    original = sql_file.parse_sql_files
 
     def spy(texts, macros, render_context):
         seen.extend(texts)
         return original(texts, macros, render_context)
 
-    monkeypatch.setattr(first_pass, "parse_sql_files", spy)
+    monkeypatch.setattr(sql_file, "parse_sql_files", spy)
     return seen
 
 

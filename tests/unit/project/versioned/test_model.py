@@ -83,9 +83,8 @@ def test_the_project_says_how_much_a_sync_makes_and_what_never_changes(load):
 def test_a_warm_load_is_equal_and_opens_no_parser(load, tmp_path, monkeypatch):
     cold = load(FIXTURE_F, use_cache=True)
     for door in (
-        "first_pass.parse_sql_files",
+        "sql.sql_file.parse_sql_files",
         "sql.sql_file.parse_plain_sql",
-        "sql.outputs.truncations",
         "settings.yaml_file.parse_yaml_file",
     ):
         monkeypatch.setattr(f"penstock.project.{door}", _closed)

@@ -25,17 +25,12 @@ def freshness(rule: Freshness, kept: Restriction) -> Measure:
         newest = found.values.get(_NEWEST)
         if newest is None:
             return measure.failed("no values")
-        old = max(0, found.reference - _instant(newest, found.reference))
+        instant = calendar.instant(newest)
+        if instant is None:  # years after 9999 are no age, those before 1 are as old as 1
+            instant = found.reference if newest.startswith("+") else _FIRST
+        old = max(0, found.reference - instant)
         said = f"newest {newest}, age {age(old, most)}"
         return measure.passed(said) if old <= most else measure.failed(f"{said} > max {age(most)}")
 
     value = kept.only(quoted(rule.column))
     return Measure({measure.ROWS: kept.rows, _NEWEST: measure.text(f"max({value})")}, judge)
-
-
-def _instant(written: str, reference: int) -> int:
-    """Give a value's position; years after 9999 are no age, those before 1 are as old as 1."""
-    found = calendar.instant(written)
-    if found is not None:
-        return found
-    return reference if written.startswith("+") else _FIRST

@@ -10,7 +10,7 @@ from penstock.core.facts import TableFacts
 from penstock.core.history import ColumnsDiffer
 from penstock.core.model import Fingerprint
 from penstock.core.strategy import Layout, WindowSettings
-from penstock.plan.decide import left_current, postponed
+from penstock.plan.planner import left_current, postponed
 from penstock.plan.steps import Decided, Question, table_step
 from penstock.plan.values import Estimate, Now, Observed, Options, Reason, State, Step
 from penstock.strategies.append import Append

@@ -17,7 +17,7 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import TableError
 from penstock.core.facts import TableFacts
 from penstock.core.strategy import Layout
-from penstock.plan.decide import decide_partitions
+from penstock.plan.planner import decide_partitions
 from penstock.plan.steps import Decided, Question, Scope
 from penstock.plan.values import Now, Options
 

@@ -16,11 +16,11 @@ from penstock.core.partitions.bounds import (
     Moved,
     Upper,
     ceiled,
+    document_of,
     floored,
     last_day,
     moved,
     read_bound,
-    write_bound,
 )
 from penstock.core.partitions.calendar import DAY, HOUR, instant
 from penstock.core.partitions.mapping import (
@@ -34,7 +34,6 @@ from penstock.core.partitions.mapping import (
     downstream,
     read_mapping,
     spans,
-    write_mapping,
 )
 from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span
 from penstock.core.partitions.ranges import Ranges
@@ -142,7 +141,7 @@ def test_a_bound_is_evaluated_for_a_partition(bound: Bound, expected: str) -> No
 
 @pytest.mark.parametrize("bound", [bound for bound, _ in BOUNDS])
 def test_bounds_read_back_equal(bound: Bound) -> None:
-    assert read_bound(write_bound(bound)) == bound
+    assert read_bound(document_of(bound)) == bound
 
 
 @pytest.mark.parametrize(
@@ -158,7 +157,7 @@ def test_bounds_read_back_equal(bound: Bound) -> None:
     ],
 )
 def test_mappings_read_back_equal(mapping: RangeMapping) -> None:
-    assert read_mapping(write_mapping(mapping)) == mapping
+    assert read_mapping(document_of(mapping)) == mapping
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ from fakes.engine import RecordingEngine
 from fakes.log import FakeLog
 from fakes.services import a_shop
 from penstock.app.commands.query import query
+from penstock.core.columns.schema import Schema
 from penstock.core.errors import PenstockError
-from penstock.core.facts import LogCommit
+from penstock.core.facts import LogCommit, TableFacts
 from penstock.core.ports.engine import QueryResult
 from penstock.core.steps.inputs import DeltaRead, QueryRead
 from penstock.strategies.view import View
@@ -21,7 +22,8 @@ def services():
         a_model("clean", "raw.events", strategy=View()),
         a_model("daily", "clean"),
     )
-    log = FakeLog({"/landing/events": commits(3), "/w/s/daily": commits(1)})
+    events = TableFacts("of events", 2, Schema())
+    log = FakeLog({"/w/s/daily": commits(1)}, {"/landing/events": events})
     made = a_shop(a_project(*parts), log)
     made.engine = RecordingEngine(log, answer=QueryResult(("n",), (("1",),)))
     return made

@@ -12,7 +12,7 @@ from penstock.core.partitions.ranges import WHOLE
 from penstock.core.records import Status
 from penstock.core.steps.inputs import DeltaPin
 from penstock.core.strategy import WindowSettings
-from penstock.plan.decide import decide_sync
+from penstock.plan.planner import decide_sync
 from penstock.plan.steps import Decided, Question, Scope
 from penstock.plan.values import Now, Observed, Options, Reason, State
 from penstock.strategies.append import Append

@@ -30,9 +30,8 @@ from penstock.core.partitions.ranges import Ranges
 from penstock.core.project import Project
 from penstock.core.steps.inputs import DeltaPin
 from penstock.core.strategy import Layout
-from penstock.plan.decide import wanted_of
 from penstock.plan.obstacles import refusal
-from penstock.plan.planner import plan
+from penstock.plan.planner import plan, wanted_of
 from penstock.plan.steps import Question, Scope, Wanted
 from penstock.plan.values import Now, Observed, Options, Owner, Plan, State
 from penstock.plan.verdict import Verdict, unreadable

@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -29,6 +30,9 @@ branch_labels = depends_on = None
 def upgrade():
     op.add_column("runs", sa.Column("mood", sa.Text()))
 """
+
+
+PAST = Path(__file__).parent / "past"
 
 
 @pytest.fixture
@@ -73,7 +77,11 @@ def test_the_newest_script_is_the_revision_that_opening_expects():
     assert ScriptDirectory.from_config(config).get_current_head() == REVISION
 
 
-def test_migrations_reach_the_schema_of_the_tables(file, reopened):
+@pytest.mark.parametrize("past", [None, "0005"])
+def test_migrations_reach_the_schema_of_the_tables(file, reopened, past):
+    if past:
+        with closing(sqlite3.connect(file)) as database:
+            database.executescript((PAST / f"{past}.sql").read_text())
     reopened()
     engine = create_engine(f"sqlite:///{file}")
     with engine.connect() as connection:
