@@ -238,7 +238,7 @@ def _rerun(build: port.Build, strategy: Merge, seen: Row) -> Commit | None:
         "WHEN MATCHED AND s.`_ps_gone` THEN DELETE "
         f"WHEN MATCHED THEN UPDATE SET {updated} "
         f"WHEN NOT MATCHED THEN INSERT ({listed(names)}) VALUES ({listed(names, 's.')})",
-        HASH_JOIN,
+        pieces.HASH_JOIN,
     )
 
 
