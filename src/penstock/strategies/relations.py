@@ -86,23 +86,33 @@ class _Binder:
         return f"{whole}_window"
 
 
-def bind(  # the sides of one step
+@dataclass(frozen=True, slots=True)
+class StepReads:
+    """How a step reads every input that is not a view model, and at which run timestamp.
+
+    `windows` are what its functions are told of what they have to read.
+    """
+
+    by_name: Mapping[InputName, Read]
+    moment: dt.datetime
+    windows: FunctionWindows | None = None
+
+
+def bind(
     project: Project,
     model: Model,
-    reads: Mapping[InputName, Read],
+    reads: StepReads,
     windows: Mapping[str, Window],
     *,
     incremental: bool,
-    moment: dt.datetime,
-    step_windows: FunctionWindows | None = None,
 ) -> BoundQuery:
-    """Give the relations and the SQL of one step; `moment` is the run timestamp.
+    """Give the relations and the SQL of one step.
 
-    `reads` says how to read every input that is not a view model; `windows` which direct inputs
-    are read through which window: inside a view they stay whole. Only what the text mentions is
-    bound: the table itself, for one, may not be there on a first run.
+    `windows` says which direct inputs are read through which window: inside a view they stay
+    whole. Only what the text mentions is bound: the table itself, for one, may not be there on a
+    first run.
     """
-    binder = _Binder(project, reads, moment, step_windows=step_windows)
+    binder = _Binder(project, reads.by_name, reads.moment, step_windows=reads.windows)
     text = model.query.incremental if incremental else model.query.text
     read = mentioned(text) if model.function is None else model.query.inputs
     names = {name: binder.windowed(name, windows.get(name.name)) for name in read}
@@ -113,15 +123,9 @@ def bind(  # the sides of one step
     return BoundQuery((*binder.relations, own), f"SELECT * FROM {quoted(OWN_VIEW)}")
 
 
-def bind_inputs(
-    project: Project,
-    model: Model,
-    reads: Mapping[InputName, Read],
-    moment: dt.datetime,
-    step_windows: FunctionWindows | None = None,
-) -> BoundQuery:
+def bind_inputs(project: Project, model: Model, reads: StepReads) -> BoundQuery:
     """Give the relations of what a step reads, without windows and without the query itself."""
-    binder = _Binder(project, reads, moment, step_windows=step_windows)
+    binder = _Binder(project, reads.by_name, reads.moment, step_windows=reads.windows)
     for name in mentioned(model.query.incremental) or model.query.inputs:
         binder.view_of(name)
     return BoundQuery(tuple(binder.relations), "")

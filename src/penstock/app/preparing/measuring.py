@@ -1,0 +1,194 @@
+"""Measuring what a step's inputs hold: greatest values, NULLs, and rows that came late."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.app.services.services import Services
+from penstock.core.columns.typed import TypedValue
+from penstock.core.facts import AddedFile
+from penstock.core.model import Model
+from penstock.core.names import InputKind, InputName, quoted
+from penstock.core.ports.engine import StepSession
+from penstock.core.records import ModelRecord
+from penstock.core.steps.inputs import DeltaPin, DeltaRead, Pin, Relation
+from penstock.core.steps.window import Watermark
+from penstock.core.strategy import NullWatermark, WindowSettings
+from penstock.plan.windows import (
+    Measured,
+    Opened,
+    WindowedInput,
+    check_watermarks,
+    low_bound,
+    opened,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """The files that appends added to the table in a folder above version `after`."""
+
+    uri: str
+    after: int
+    files: tuple[AddedFile, ...]
+
+
+def arrivals(
+    services: Services, pins: Mapping[str, Pin], record: ModelRecord | None
+) -> dict[str, Arrived]:
+    """Give what arrived, for every Delta input whose rows were only appended since.
+
+    An input that is new, was replaced or had rows rewritten is left out: nobody can tell.
+    """
+    found = {}
+    for name, now in pins.items():
+        then = record.pins.get(name) if record else None
+        uri = _uri(services, name)
+        if not (uri and isinstance(now, DeltaPin) and isinstance(then, DeltaPin)):
+            continue
+        if now.table_id != then.table_id:
+            continue
+        files = (
+            services.log.added(uri, then.version, now.version) if now.version > then.version else ()
+        )
+        if files is not None:
+            found[name] = Arrived(uri, then.version, files)
+    return found
+
+
+def _uri(services: Services, name: str) -> str:
+    project = services.project
+    if name in project.sources:
+        source = project.sources[name]
+        return source.path if source.is_delta else ""
+    model = project.models.get(name)
+    return "" if model is None or model.is_view else project.uri_of(model.table)
+
+
+_TIMES = ("date", "timestamp", "timestamp_ntz")
+_EXACT = ("date", "tinyint", "smallint", "int", "bigint")
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """What a measurement is made with: the model, its inputs' views, what it remembers."""
+
+    model: Model
+    settings: WindowSettings
+    inputs: tuple[WindowedInput, ...]
+    views: Mapping[str, str]
+    watermarks: tuple[Watermark, ...]
+    initial: bool
+    as_of: dt.datetime | None
+    arrived: Mapping[str, Arrived]
+    record: ModelRecord | None
+
+
+def measure(session: StepSession, what: Measuring) -> Opened:
+    """Find the greatest value and the NULLs of every windowed input, and open the windows.
+
+    Whole numbers and dates are told by the log; else one scan per input, and only of rows above
+    the watermark: files below it are skipped by their statistics.
+    """
+    before = frozenset(what.record.pins if what.record else ())
+    if not what.initial:  # before Spark compares a watermark with a column of another type
+        check_watermarks(what.model, what.inputs, what.watermarks, before)
+    messages = {each.input: _measured_by_log(each, what) for each in what.inputs}
+    asked = [each for each in what.inputs if messages[each.input] is None]
+    if asked:
+        looks = [_aggregate(number, each, what) for number, each in enumerate(asked)]
+        seen = session.look(f"SELECT * FROM {' CROSS JOIN '.join(looks)}")
+        for n, each in enumerate(asked):
+            nulls = int(seen[f"nulls_{n}"] or 0)
+            limit = _limit(each, what)
+            high = _value(each, seen[f"high_{n}"])
+            top = high if limit is None else _value(each, seen[f"top_{n}"])
+            messages[each.input] = Measured(each, high, nulls, limit, top)
+    measured = [found for found in messages.values() if found is not None]
+    model, settings, known = what.model, what.settings, what.watermarks
+    return opened(model, settings, measured, known, initial=what.initial, read_before=before)
+
+
+def _measured_by_log(each: WindowedInput, what: Measuring) -> Measured | None:
+    """Measure whole numbers and dates by the statistics of the files that arrived, without a job.
+
+    Rows that arrived before lie below the watermark and had no NULL, or the model would have
+    failed on them; so this is only for `null_watermark: error`.
+    """
+    arrived = what.arrived.get(each.input)
+    known = _known(what.watermarks, each.input)
+    exact = each.type in _EXACT and what.settings.null_watermark is NullWatermark.ERROR
+    was_cut = what.record is not None and what.record.cut_at is not None  # rows were left unread
+    whole = not what.initial and not was_cut and what.as_of is None
+    if arrived is None or known is None or not exact or not whole:
+        return None
+    column, files = each.column, arrived.files
+    if not all(column in f.nulls and (column in f.maximum or f.nulls[column]) for f in files):
+        return None
+    tops = [TypedValue.parse(each.type, f.maximum[column]) for f in files if column in f.maximum]
+    high = max((top for top in tops if top > known), default=None)
+    return Measured(each, high, sum(f.nulls[column] for f in files))
+
+
+def _aggregate(number: int, each: WindowedInput, what: Measuring) -> str:
+    column = quoted(each.column)
+    known = None if what.initial else _known(what.watermarks, each.input)
+    where = f" WHERE {column} > {known.sql} OR {column} IS NULL" if known is not None else ""
+    limit, high, top = _limit(each, what), column, ""
+    if limit is not None:
+        high = f"CASE WHEN {column} <= {limit.sql} THEN {column} END"
+        top = f", CAST(max({column}) AS STRING) AS top_{number}"
+    view = quoted(what.views[each.input])
+    return (
+        f"(SELECT CAST(max({high}) AS STRING) AS high_{number}, "
+        f"count_if({column} IS NULL) AS nulls_{number}{top} FROM {view}{where})"
+    )
+
+
+def _limit(each: WindowedInput, what: Measuring) -> TypedValue | None:
+    """Give the value at which `--as-of` cuts a window; only times can be cut."""
+    if what.as_of is None or each.type not in _TIMES:
+        return None
+    return TypedValue.parse(each.type, what.as_of.isoformat())
+
+
+def _value(each: WindowedInput, text: object) -> TypedValue | None:
+    return None if text is None else TypedValue.parse(each.type, str(text))
+
+
+def _known(watermarks: Sequence[Watermark], name: str) -> TypedValue | None:
+    return next((watermark.value for watermark in watermarks if watermark.input == name), None)
+
+
+def late_rows(session: StepSession, what: Measuring) -> int | None:
+    """Count rows at or below the low bound that arrived since the model last read its inputs.
+
+    Only appended files of Delta inputs can tell; None where any input cannot. Files whose
+    statistics lie above the bound are not opened.
+    """
+    if what.initial:
+        return None
+    counts = [_late_in(session, each, what) for each in what.inputs]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def _late_in(session: StepSession, each: WindowedInput, what: Measuring) -> int | None:
+    arrived = what.arrived.get(each.input)
+    low = low_bound(what.settings, _known(what.watermarks, each.input))
+    if arrived is None or low is None:
+        return None
+    bounds = (_value(each, file.minimum.get(each.column)) for file in arrived.files)
+    if all(bound is not None and bound > low.value for bound in bounds):
+        return 0
+    before = f"{what.views[each.input]}_before"
+    read = DeltaRead(arrived.uri, arrived.after)
+    session.bind([Relation(InputName(InputKind.SOURCE, each.input), before, read)])
+    below = f"WHERE {quoted(each.column)} {'<' if low.inclusive else '<='} {low.value.sql}"
+    seen = session.look(
+        f"SELECT (SELECT count(*) FROM {quoted(what.views[each.input])} {below}) - "
+        f"(SELECT count(*) FROM {quoted(before)} {below}) AS late"
+    )
+    return int(seen["late"] or 0)
