@@ -18,7 +18,8 @@
     │   │   └── SchemaChangeError    a function gives other columns
     │   └── ConcurrentWriterError    a commit met another writer's
     ├── DataError                    rows that may not be written               exit 1
-    │   └── CheckFailedError         a gate failed                              exit 1
+    │   ├── CheckFailedError         a gate failed                              exit 1
+    │   └── IncrementalConfigError   options and rows do not fit; a TableError  exit 1
     ├── QueryError                   Spark refused a model's SQL                exit 1
     ├── PythonModelError             a function gave what no table can hold     exit 1
     │   └── ModelFailedError         a function raised                          exit 1
@@ -156,6 +157,10 @@ class ConcurrentWriterError(TableError):
 
 class DataError(PenstockError):
     """Rows that must not reach the table: duplicate keys, NULL keys, NULL watermarks."""
+
+
+class IncrementalConfigError(DataError, TableError):
+    """Columns, types or rows are not what a model that windows keep up to date asks for."""
 
 
 class CheckFailedError(DataError):

@@ -7,12 +7,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from penstock.core.columns.typed import TypedValue
-from penstock.core.errors import PythonModelError
+from penstock.core.errors import IncrementalConfigError
 from penstock.core.model import Model
 from penstock.core.statement import Row
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import WindowSettings
-from penstock.plan.windows import Measured, Opened, WindowedInput, as_one, check_type, opened
+from penstock.plan.windows import (
+    Measured,
+    Opened,
+    WindowedInput,
+    as_one,
+    check_new,
+    check_type,
+    opened,
+)
 
 EXTERNAL = "window"
 
@@ -59,15 +67,16 @@ class StepWindows:
         if key in self.names:
             sentence = f"{function!r} filters twice on {key[1]!r}"
             hint = "tell them apart: incremental_filter(..., name='...')"
-            raise PythonModelError("duplicate-window", sentence, where=self.model.where, hint=hint)
+            where = self.model.where
+            raise IncrementalConfigError("duplicate-window", sentence, where=where, hint=hint)
         same = [each for each in self.given if each.window.column.lower() == column.lower()]
         if same and not name:
             return as_one(same)[0].window
         self.names.add(key)
         if self.again is not None:
             return self._range(column)
-        check_type(self.model, self.settings, function, column, kind)
-        known = [w for w in self.watermarks if (w.input, w.column) == key]
+        check_type(self.model, self.settings, WindowedInput(function, column, kind))
+        known = self._known(*key)
         found = self._opened(WindowedInput(function, key[1], kind), column, known, look)
         self.own.append(found)
         window = found.windows[0].window
@@ -96,7 +105,21 @@ class StepWindows:
             for name in ("high", "top")
         )
         measured = Measured(each, high, int(seen["nulls"] or 0), limit, top)
-        return opened(self.model, self.settings, [measured], known, initial=self.initial)
+        before = () if self.initial else (each.input,)
+        model, settings, initial = self.model, self.settings, self.initial
+        return opened(model, settings, [measured], known, initial=initial, read_before=before)
+
+    def _known(self, name: str, column: str) -> tuple[Watermark, ...]:
+        """Give the watermark of a window of its own; raises `new-windowed-input`.
+
+        Without one it would read from the start again what came in through another window.
+        """
+        if self.initial:
+            return ()
+        found = tuple(w for w in self.watermarks if (w.input, w.column) == (name, column))
+        if self.watermarks and not found:
+            check_new(self.model, name, column)
+        return found
 
     def span(self) -> Window:
         """Give the window that spans all; without an input that of the run's time."""
@@ -106,7 +129,7 @@ class StepWindows:
         if self.again is not None:
             return self._range(self.settings.time_column)
         column = self.settings.time_column
-        known = [w for w in self.watermarks if (w.input, w.column) == (self.model.name, EXTERNAL)]
+        known = self._known(self.model.name, EXTERNAL)
         now = TypedValue.parse("TIMESTAMP", self.run_timestamp.isoformat())
         low = Bound(known[0].value, inclusive=True) if known and not self.initial else None
         window = Window(column, low, Bound(now, inclusive=False))

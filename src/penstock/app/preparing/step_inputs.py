@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe_target
 from penstock.app.preparing.function_windows import StepWindows
-from penstock.app.preparing.measuring import Measuring, arrivals, late_rows, measure
+from penstock.app.preparing.measuring import Measuring, arrivals, behind, late_rows, measure
 from penstock.app.preparing.run_context import Context, Inputs
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
@@ -31,7 +31,7 @@ from penstock.plan.windows import (
     no_windowed_input,
     windowed_inputs,
 )
-from penstock.strategies.overwrite import rows_inside
+from penstock.strategies.overwrite import check_output, rows_inside
 from penstock.strategies.relations import StepReads, bind, bind_inputs
 
 
@@ -41,7 +41,7 @@ class StepInputs:
 
     `facts` are those of the table that is there, `table` its schema where the step builds on it.
     `passed_by` are inputs that changed rows which the windows have passed. `has_nothing_to_read` is
-    whether the model has windows and all of them are empty.
+    whether the model has windows and all of them are empty. `notes` warn of watermarks.
     """
 
     query: Schema
@@ -52,6 +52,7 @@ class StepInputs:
     late: int | None
     passed_by: tuple[str, ...] = ()
     has_nothing_to_read: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def schema_changes(self) -> tuple[str, ...]:
@@ -82,9 +83,9 @@ class Looking:
             facts = self.services.log.facts(self.services.project.uri_of(self.model.table))
             if facts is None and not self.step.initial:
                 raise table_gone(self.model)
-        called = self._step_windows(settings) if settings else None
+        called = self._step_windows(settings, facts) if settings else None
         windowed = self._windows(session, settings, called, facts) if settings else None
-        opened, late = windowed or (None, None)
+        opened, late, notes = windowed or (None, None, ())
         if called and opened:
             called.given = opened.windows
         windows = {w.input: w.window for w in opened.windows} if opened else {}
@@ -92,6 +93,8 @@ class Looking:
         bound = bind(self.services.project, self.model, reads, windows, incremental=incremental)
         session.bind(bound.relations)
         query = session.define(QUERY_VIEW, bound.sql)
+        if self.model.function is not None:
+            check_output(self.model, query)
         if opened and settings and called:
             opened = called.joined(opened)
             if not opened.windows and self.context.options.rerun is None:
@@ -111,7 +114,7 @@ class Looking:
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
         passed_by = self._passed_by()
         empty = opened is not None and bool(opened.windows) and opened.all_empty
-        return StepInputs(written, evolution, facts, table, opened, late, passed_by, empty)
+        return StepInputs(written, evolution, facts, table, opened, late, passed_by, empty, notes)
 
     def _range(self, found: Opened) -> Sequence[InputWindow]:
         """Give the windows in whose range the rows of the step lie."""
@@ -121,7 +124,9 @@ class Looking:
         low, high = (Bound(each, inclusive=True) for each in again)
         return (InputWindow("", Window(self.model.strategy.window.time_column, low, high)),)
 
-    def _step_windows(self, settings: WindowSettings) -> StepWindows | None:
+    def _step_windows(
+        self, settings: WindowSettings, facts: TableFacts | None
+    ) -> StepWindows | None:
         """Give what a function is told of the step's windows."""
         if self.model.function is None:
             return None
@@ -129,7 +134,7 @@ class Looking:
             self.model,
             settings,
             self._watermarks(),
-            self.step.initial,
+            self._is_first(facts),
             self.context.run_timestamp,
             self.context.as_of,
             self.context.options.rerun,
@@ -156,7 +161,7 @@ class Looking:
         settings: WindowSettings,
         called: StepWindows | None,
         facts: TableFacts | None,
-    ) -> tuple[Opened, int | None]:
+    ) -> tuple[Opened, int | None, tuple[str, ...]]:
         project = self.services.project
         whole = bind_inputs(project, self.model, self._reads(called))
         schemas = session.bind(whole.relations)
@@ -168,23 +173,35 @@ class Looking:
         }
         record = self.context.records.get(self.model.name)
         pins = {pin.input: pin.pin for pin in self.inputs.pins}
-        inputs = windowed_inputs(self.model, settings, direct)
+        inputs = windowed_inputs(self.model, settings, direct, self._watermarks())
         if called:
             inputs = tuple(each for each in inputs if not called.filtered(each.input, each.column))
         if self.context.options.rerun is not None:
-            return self._again(session, inputs, views, self.context.options.rerun), None
+            return self._again(session, inputs, views, self.context.options.rerun), None, ()
         what = Measuring(
             model=self.model,
             settings=aligned(settings, self.model, inputs, facts.schema if facts else None),
             inputs=inputs,
             views=views,
             watermarks=self._watermarks(),
-            initial=self.step.initial,
+            initial=self._is_first(facts),
             as_of=self.context.as_of,
             arrived=arrivals(self.services, pins, record),
             record=record,
+            project=project,
+            reads=self._reads(None),
         )
-        return measure(session, what), late_rows(session, what)
+        found = measure(session, what)
+        notes = behind(self.services, session, what, found.watermarks)
+        return found, late_rows(session, what), notes
+
+    def _is_first(self, facts: TableFacts | None) -> bool:
+        """Whether the step reads from the start: nothing is remembered, and no row is there."""
+        if self.step.initial or facts is None or self._watermarks():
+            return self.step.initial
+        uri = self.services.project.uri_of(self.model.table)
+        counted = self.services.log.facts(uri, counts=True)
+        return counted is not None and counted.rows == 0
 
     def _again(
         self,

@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -75,10 +76,11 @@ class PythonConfig(StrategyConfig):
         lookback = lookback_of(self.options["lookback"]) if "lookback" in self.options else None
         overlaps = self.text("materialized") == "overwrite"
         grain = str(self.options.get("grain", ""))
-        return replace(found, lookback=lookback, grain=grain, overlaps=overlaps)
+        counts = self.options.get("late", "count") == "count"
+        return replace(found, lookback=lookback, grain=grain, overlaps=overlaps, counts_late=counts)
 
 
-def lookback_of(value: object) -> dt.timedelta | int | None:
+def lookback_of(value: object) -> dt.timedelta | int | Decimal | None:
     """Read a lookback; None where it cannot be read, or reaches forward."""
     if isinstance(value, bool):
         return None
@@ -88,7 +90,7 @@ def lookback_of(value: object) -> dt.timedelta | int | None:
         except ValueError:
             return None
     zero = dt.timedelta(0) if isinstance(value, dt.timedelta) else 0
-    if not isinstance(value, dt.timedelta | int) or value < zero:  # type: ignore[operator]
+    if not isinstance(value, dt.timedelta | int | Decimal) or value < zero:  # type: ignore[operator]
         return None
     return value
 
