@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from penstock.app.services.services import Services
 from penstock.core.columns.typed import TypedValue
-from penstock.core.errors import UsageError
+from penstock.core.errors import TableError, UsageError
 from penstock.core.facts import AddedFile
 from penstock.core.model import Model
 from penstock.core.names import InputName, quoted
@@ -16,7 +16,7 @@ from penstock.core.partitions.partition import position
 from penstock.core.ports.engine import StepSession
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
-from penstock.core.steps.inputs import DeltaPin, DeltaRead, Pin
+from penstock.core.steps.inputs import DeltaPin, DeltaRead, Pin, Read
 from penstock.core.steps.window import Bound, Watermark
 from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.plan.windows import (
@@ -32,10 +32,11 @@ from penstock.strategies.relations import StepReads, bind_tables, leaves_of
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """The files that appends added to the table in a folder above version `after`."""
+    """The files that appends added to the table in a folder above version `after`, up to `upto`."""
 
     uri: str
     after: int
+    upto: int
     files: tuple[AddedFile, ...]
 
 
@@ -58,7 +59,7 @@ def arrivals(
             services.log.added(uri, then.version, now.version) if now.version > then.version else ()
         )
         if files is not None:
-            found[name] = Arrived(uri, then.version, files)
+            found[name] = Arrived(uri, then.version, now.version, files)
     return found
 
 
@@ -201,16 +202,39 @@ def _late_in(session: StepSession, each: WindowedInput, what: Measuring) -> int 
     bounds = [_bound(each, file) for found in new.values() for file in found.files]
     if all(bound is not None and not _is_below(bound, low) for bound in bounds):
         return 0
-    before = {name: DeltaRead(found.uri, found.after) for name, found in new.items()}
+    return _count_late(session, each, what, new, low)
+
+
+def _count_late(
+    session: StepSession,
+    each: WindowedInput,
+    what: Measuring,
+    new: Mapping[InputName, Arrived],
+    low: Bound,
+) -> int | None:
+    """Count late rows in what arrived; of several tables only the rows before tell them apart.
+
+    None where what arrived is no longer there by itself.
+    """
+    alone = len(what.tables_of(each.input)) == 1
+    reads: dict[InputName, Read] = {**what.reads.by_name}
+    for name, found in new.items():
+        arrived = DeltaRead(found.uri, found.upto, since=found.after)
+        reads[name] = arrived if alone else DeltaRead(found.uri, found.after)
     own = tuple(name for name in what.model.query.inputs if name.name == each.input)
-    reads = {**what.reads.by_name, **before}
-    relations, views = bind_tables(what.project, own, reads, what.reads.moment, "before")
-    session.bind(relations)
+    relations, views = bind_tables(what.project, own, reads, what.reads.moment, "late")
     below = f"WHERE {quoted(each.column)} {'<' if low.inclusive else '<='} {low.value.sql}"
-    seen = session.look(
-        f"SELECT (SELECT count(*) FROM {quoted(what.views[each.input])} {below}) - "
-        f"(SELECT count(*) FROM {quoted(views[own[0]])} {below}) AS late"
+    other, all_rows = (
+        f"SELECT count(*) FROM {quoted(view)} {below}"
+        for view in (views[own[0]], what.views[each.input])
     )
+    try:
+        session.bind(relations)
+        seen = session.look(
+            f"SELECT ({other}) AS late" if alone else f"SELECT ({all_rows}) - ({other}) AS late"
+        )
+    except TableError:
+        return None
     return max(0, int(seen["late"] or 0))  # a function may give fewer rows of more
 
 
