@@ -1,0 +1,71 @@
+"""Windows that functions open by themselves, as values."""
+
+import datetime as dt
+
+import pytest
+
+from fakes.builders import a_model
+from penstock.app.preparing.function_windows import StepWindows
+from penstock.core.columns.typed import TypedValue
+from penstock.core.errors import IncrementalConfigError
+from penstock.core.steps.window import Watermark
+from penstock.core.strategy import NullWatermark, WindowSettings
+from penstock.strategies.append import Append
+from penstock.strategies.merge import Merge
+
+NOON = dt.datetime(2025, 1, 16, 12, tzinfo=dt.UTC)
+KNOWN = Watermark("events", "n", TypedValue("BIGINT", "7"))
+FORWARD = WindowSettings("n")
+
+
+def windows(*known, settings=FORWARD, keyed=False, initial=False):
+    strategy = Merge(("id",), settings) if keyed else Append(settings)
+    return StepWindows(a_model("events", strategy=strategy), settings, known, initial, NOON)
+
+
+def on(found, name="", high="9", nulls=0):
+    return str(found.on("events", "n", "bigint", name, lambda *_: seen(high, nulls)))
+
+
+def seen(high, nulls):
+    return {"high": high, "top": high, "nulls": nulls}
+
+
+def test_P39_a_filter_of_another_name_would_append_rows_again():
+    assert on(windows(KNOWN)) == "(7, 9]"
+    assert on(windows(KNOWN, keyed=True), "other") == "(-∞, 9]"
+    with pytest.raises(IncrementalConfigError) as caught:
+        on(windows(KNOWN), "other")
+
+    assert caught.value.code == "new-windowed-input"
+    assert caught.value.hint.endswith("--column events.other")
+
+
+def test_P39_a_window_of_the_runs_time_would_append_rows_again():
+    with pytest.raises(IncrementalConfigError) as caught:
+        windows(KNOWN).span()
+
+    assert caught.value.code == "new-windowed-input"
+    assert str(windows().span()) == "(-∞, 2025-01-16T12:00:00.000000Z)"
+
+
+def test_P28_a_filter_loads_rows_without_a_time_once():
+    settings = WindowSettings("n", null_watermark=NullWatermark.INCLUDE_FIRST)
+
+    first = windows(settings=settings, initial=True)
+    later = windows(settings=settings)
+
+    assert first.on("events", "n", "bigint", "", lambda *_: seen(None, 2)).nulls
+    assert not later.on("events", "n", "bigint", "", lambda *_: seen(None, 2)).nulls
+    assert later.own[0].null_rows == 2
+
+
+def test_P49_filters_of_one_name_are_told_apart_by_another():
+    found = windows()
+
+    on(found)
+    with pytest.raises(IncrementalConfigError) as caught:
+        on(found)
+
+    assert caught.value.code == "duplicate-window"
+    assert on(found, "x") == "(-∞, 9]"
