@@ -336,6 +336,19 @@ def test_P39_an_input_of_another_name_has_no_watermark(events):
     assert (events.ids("events"), events.ids("keyed")) == ([1, 2, 3, 4], [1, 2, 3, 4])
 
 
+def test_P64_rows_of_days_that_are_there_and_of_new_ones_are_added(place):
+    place.source(1, 2, 3)
+    by_day(place)
+    place.app.run()
+    first = DeltaTable(place.uri("events_d")).partitions()
+    place.append(4, 6)
+    place.app.run()
+
+    found = place.rows("events_d", "day(date), id")
+    assert (len(first), len(DeltaTable(place.uri("events_d")).partitions())) == (2, 3)
+    assert found == [(15, 1), (15, 2), (16, 3), (16, 4), (17, 6)]
+
+
 def test_P65_rows_of_another_hour_stand_beside_or_take_the_place(place):
     shown = [(1, 2)]
 
