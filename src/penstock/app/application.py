@@ -102,19 +102,30 @@ class App(Decorators):
         _raise_first(report)
         return report
 
-    def again(self, name: str, low: Given, high: Given, *, dry_run: bool = False) -> ModelResult:
+    def again(
+        self, name: str, low: Given, high: Given, *, safe: bool = True, dry_run: bool = False
+    ) -> ModelResult:
         """Make the rows of a range of one table again; see `PythonModel.rerun`."""
-        from penstock.app.request import RerunRequest
-        from penstock.plan.rerun import bounds
+        from penstock.app.commands.rerun import rerun_of
+        from penstock.app.commands.sync import preview_sync, sync
+        from penstock.app.request import BackfillRequest
 
+        asked = BackfillRequest(
+            str(self._root),
+            name,
+            from_=str(low),
+            to=str(high),
+            target=self._env,
+            spark=self._spark,
+            dry_run=dry_run,
+            allow_schema_change=not safe,
+        )
         with self.opened() as services:
-            model = services.project.models[name]
-            facts = services.log.facts(services.project.uri_of(model.table))
-            record = services.reading.records.models().get(name)
-            known = record.watermarks if record else ()
-            ends = bounds(model, facts.schema if facts else None, known, low, high)
-            request = RerunRequest(str(self._root), select=(name,), dry_run=dry_run, rerun=ends)
-            report = self._done(services, request)
+            request = rerun_of(services, asked, low, high)
+            if dry_run:
+                return preview_sync(services, request)[name]
+            report = sync(services, request)
+        _raise_first(report)
         return report[name]
 
     @contextmanager
@@ -144,9 +155,11 @@ class _AppTables:
         self._app.run(models=name)
         return self.frame(name)
 
-    def rerun(self, name: str, low: Given, high: Given, *, dry_run: bool) -> ModelResult:
+    def rerun(
+        self, name: str, low: Given, high: Given, *, safe: bool, dry_run: bool
+    ) -> ModelResult:
         """See `ModelRunner.rerun`."""
-        return self._app.again(name, low, high, dry_run=dry_run)
+        return self._app.again(name, low, high, safe=safe, dry_run=dry_run)
 
     def frame(self, name: str) -> object:
         """See `ModelRunner.frame`: a Spark that it starts stays, because the frame needs it."""

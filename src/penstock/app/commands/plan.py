@@ -147,7 +147,11 @@ class Preview:
 @in_one_state
 def preview(services: Services, request: AnyRun) -> Preview:
     """Plan what `run` would do with the same request. Nothing is written, no JVM starts."""
-    planned = make_plan(services, request)
+    return shown(services, make_plan(services, request), request)
+
+
+def shown(services: Services, planned: Planned, request: AnyRun | AnySync) -> Preview:
+    """Give what would become of a plan, with what changed in the SQL of its steps."""
     results = preview_results(services, planned.plan)
     report = replace(report_of(planned, request), results=results, dry_run=True)
     records, steps = planned.project_state.records, planned.plan.steps

@@ -84,7 +84,7 @@ _CHECKS = ("skip_checks", "on_failure")
 # What decides which rows are made; how fast, and how many at a time, is asked for anew.
 _ROWS = (
     *("states", "date", "from_", "to", "days", "everything", "cascade"),
-    *("full_refresh", "adopt", "allow_breaking", "allow_source_mutation"),
+    *("full_refresh", "adopt", "allow_breaking", "allow_source_mutation", "allow_schema_change"),
     *("prune", "keep_last", "no_prune", "allow_empty"),
     *("as_of", *_CHECKS),
 )

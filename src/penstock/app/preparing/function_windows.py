@@ -12,6 +12,7 @@ from penstock.core.model import Model
 from penstock.core.statement import Row
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import WindowSettings
+from penstock.plan.rerun import as_type
 from penstock.plan.windows import Measured, Opened, WindowedInput, as_one, check_type, opened
 
 EXTERNAL = "window"
@@ -65,7 +66,7 @@ class StepWindows:
             return as_one(same)[0].window
         self.names.add(key)
         if self.again is not None:
-            return self._range(column)
+            return self._range(column, kind)
         check_type(self.model, self.settings, function, column, kind)
         known = [w for w in self.watermarks if (w.input, w.column) == key]
         found = self._opened(WindowedInput(function, key[1], kind), column, known, look)
@@ -104,7 +105,7 @@ class StepWindows:
             return as_one(self.given)[0].window
         self.names.add((self.model.name, EXTERNAL))
         if self.again is not None:
-            return self._range(self.settings.time_column)
+            return self._range(self.settings.time_column, "")
         column = self.settings.time_column
         known = [w for w in self.watermarks if (w.input, w.column) == (self.model.name, EXTERNAL)]
         now = TypedValue.parse("TIMESTAMP", self.run_timestamp.isoformat())
@@ -119,8 +120,9 @@ class StepWindows:
         """Whether a function has opened a window on a column by itself."""
         return (function, column) in self.names
 
-    def _range(self, column: str) -> Window:
-        low, high = (Bound(each, inclusive=True) for each in self.again or ())
+    def _range(self, column: str, kind: str) -> Window:
+        ends = as_type(self.again, kind) if self.again else ()
+        low, high = (Bound(each, inclusive=True) for each in ends)
         return Window(column, low, high)
 
     def joined(self, found: Opened) -> Opened:

@@ -66,6 +66,9 @@ def outcome_of(
     return replace(outcome, partitions=tuple(sorted(parts, key=lambda each: each.ord)))
 
 
+_REPLACING = ("CREATE OR REPLACE TABLE AS SELECT", "REPLACE TABLE AS SELECT")
+
+
 def _rows_of(
     commit: LogCommit, intent: Intent, metrics: Mapping[str, int], late: int | None
 ) -> RowCounts:
@@ -77,8 +80,10 @@ def _rows_of(
         return RowCounts(0, metrics.get("numUpdatedRows", 0), 0, late)
     written = metrics.get("numOutputRows", 0) - metrics.get("numCopiedRows", 0)
     gone = 0
-    if intent.writing is Writing.RANGES and commit.row_change is not None:
-        gone = written - commit.row_change  # Delta leaves it out where a range was only emptied
+    replaces = intent.writing is Writing.RANGES or commit.operation in _REPLACING
+    if replaces and commit.row_change is not None:
+        # Delta leaves it out where a table was replaced, or a range only emptied
+        gone = written - commit.row_change
     return RowCounts(written, 0, metrics.get("numDeletedRows", gone), late)
 
 

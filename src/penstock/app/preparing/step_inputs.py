@@ -23,6 +23,7 @@ from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import OnSchemaChange, WindowSettings
 from penstock.plan.evolution import Evolution, evolve
+from penstock.plan.rerun import as_type
 from penstock.plan.values import Step
 from penstock.plan.windows import (
     Opened,
@@ -194,8 +195,10 @@ class Looking:
         ends: tuple[TypedValue, TypedValue],
     ) -> Opened:
         """Open the windows of a rerun; a watermark rises to what lies in the range."""
-        low, high = (Bound(each, inclusive=True) for each in ends)
-        found = [InputWindow(each.input, Window(each.column, low, high)) for each in inputs]
+        found = []
+        for each in inputs:
+            low, high = (Bound(end, inclusive=True) for end in as_type(ends, each.type))
+            found.append(InputWindow(each.input, Window(each.column, low, high)))
         known = {each.input: each for each in self._watermarks()}
         for each, window in zip(inputs, found, strict=True):
             top = f"CAST(max({quoted(each.column)}) AS STRING) AS top"
