@@ -20,8 +20,9 @@ from penstock.project.python.declare import (
 from penstock.project.python.imports import LOADING
 
 if TYPE_CHECKING:
-    from penstock.app.reports import ModelResult, RunReport
+    from penstock.app.reports import ModelResult
     from penstock.app.request import RunRequest
+    from penstock.app.run_report import RunReport
     from penstock.app.services.services import Services
     from penstock.engine.spark_engine import SparkSession
     from penstock.plan.rerun import Given

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.core.check_results import InvariantReport
@@ -224,7 +224,7 @@ class Overwrite:
     full_refresh: bool = False
 
 
-__all__ = ["Blocked", "Estimate", "ModelResult", "Plan", "Reason", "RunReport", "State", "Step"]
+__all__ = ["Blocked", "Estimate", "ModelResult", "Plan", "Reason", "State", "Step"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,51 +273,6 @@ class ModelResult:
     def ok(self) -> bool:
         """Whether nothing went wrong with it."""
         return self.status not in ("failed", "skipped")
-
-
-@dataclass(frozen=True, slots=True)
-class RunReport(Mapping[str, ModelResult]):
-    """What a run did, by model name; in plan order.
-
-    `not_run` are selected models that another command builds. `aborted` is whether a person did
-    not confirm it; nothing was done then.
-    """
-
-    run_id: str
-    run_timestamp: dt.datetime
-    plan: Plan
-    results: tuple[ModelResult, ...]
-    command: str = "run"
-    dry_run: bool = False
-    recovered: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    resume: str = ""
-    log_path: str = ""
-    interrupted: bool = False
-    not_run: tuple[str, ...] = ()
-    preview: SyncPreview | None = None
-    aborted: bool = False
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether every model is done or had nothing to do."""
-        stopped = self.interrupted or self.aborted
-        return all(result.ok for result in self.results) and not stopped
-
-    def __getitem__(self, name: str) -> ModelResult:
-        """Give the result of a model; `KeyError` if the run did not look at it."""
-        for result in self.results:
-            if result.name == name:
-                return result
-        raise KeyError(name)
-
-    def __iter__(self) -> Iterator[str]:
-        """Give the names in plan order."""
-        return (result.name for result in self.results)
-
-    def __len__(self) -> int:
-        """Count the models."""
-        return len(self.results)
 
 
 @dataclass(frozen=True, slots=True)

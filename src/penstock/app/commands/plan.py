@@ -17,8 +17,9 @@ from penstock.app.planning.make_plan import Planned, make_plan
 from penstock.app.preparing.run_context import Context, pin_inputs
 from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking
-from penstock.app.reports import ModelDiff, ModelResult, ModelStatus, RunReport
+from penstock.app.reports import ModelDiff, ModelResult, ModelStatus
 from penstock.app.request import AnyRun, AnySync
+from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import PenstockError
 from penstock.core.graph import ordered

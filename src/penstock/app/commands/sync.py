@@ -28,8 +28,9 @@ from penstock.app.planning.make_plan import (
     seed_notes,
 )
 from penstock.app.planning.selection import check_named, narrowed, selected_models
-from penstock.app.reports import Cascaded, Listener, Overwrite, RunReport, SyncPreview, silent
+from penstock.app.reports import Cascaded, Listener, Overwrite, SyncPreview, silent
 from penstock.app.request import AnySync, BackfillRequest
+from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.errors import UsageError
 from penstock.core.partitions.ranges import (

@@ -9,8 +9,9 @@ from penstock.app.checking.results import refusal
 from penstock.app.execution.commit import Ended
 from penstock.app.flags import command_words
 from penstock.app.preparing.run_context import ViewReport
-from penstock.app.reports import ModelResult, RunReport
+from penstock.app.reports import ModelResult
 from penstock.app.request import AnyRun, AnySync, SnapshotRequest
+from penstock.app.run_report import RunReport
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import CheckFailedError, ConcurrentWriterError, PenstockError

@@ -1,15 +1,12 @@
-"""How single values and tables of them read: as text, and as JSON without secrets."""
+"""How single values and tables of them read, as text."""
 
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Collection, Iterable, Sequence
 
 from penstock.app.reports import Keys, StateCount
-from penstock.core.masking import mask, mask_value
 from penstock.core.steps.step import RowCounts
 
 WHOLE: Keys = (("*", "*"),)
@@ -173,74 +170,3 @@ def by_state(states: Iterable[StateCount]) -> list[tuple[str, int, bool]]:
     for each in states:
         found[str(each.state), each.pending] += each.count
     return [(state, number, pending) for (state, pending), number in found.items()]
-
-
-Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
-
-
-def printed(document: Json, *, hide: bool = True, indent: int | None = 2) -> str:
-    """Give the document as text without a line end; on one line without `indent`.
-
-    Without `hide` texts stay as they are, as rows that a user asked for must.
-
-    >>> print(printed({"url": "postgresql://me:hunter2@db/x"}))
-    {
-      "url": "postgresql://me:***@db/x"
-    }
-    """
-    return json.dumps(masked(document) if hide else document, indent=indent, ensure_ascii=False)
-
-
-def masked(document: Json, key: str = "") -> Json:
-    """Hide secrets in every text of a document, whole ones under the key of a secret."""
-    match document:
-        case str():
-            return mask_value(key, document) if key else mask(document)
-        case Mapping():
-            return {name: masked(value, name) for name, value in document.items()}
-        case Sequence():
-            return [masked(value, key) for value in document]
-        case _:
-            return document
-
-
-def instant(at: dt.datetime | None) -> str | None:
-    """Give a time as documents have it.
-
-    >>> instant(dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC))
-    '2024-03-01T12:00:00Z'
-    """
-    return at.astimezone(dt.UTC).isoformat().replace("+00:00", "Z") if at else None
-
-
-def document_of(record: object, names: str) -> dict[str, Json]:
-    """Give attributes of a record in this order, times, enumerations and names as texts.
-
-    `name?` is null where it is empty, `key=name` stands under another key. What lies within None is
-    null: `key=failure.code`.
-
-    >>> document_of(RowCounts(inserted=3), "new=inserted updated? written")
-    {'new': 3, 'updated': None, 'written': 3}
-    """
-    found: dict[str, Json] = {}
-    for each in names.split():
-        key, _, path = each.rpartition("=")
-        value = record
-        for name in path.removesuffix("?").split("."):
-            value = None if value is None else getattr(value, name)
-        is_left_out = path.endswith("?") and not value
-        found[key or path.removesuffix("?")] = None if is_left_out else _plain(value)
-    return found
-
-
-def _plain(value: object) -> Json:
-    match value:
-        case None | int() | float():
-            return value
-        case dt.datetime():
-            return instant(value)
-        case Mapping():
-            return {str(key): _plain(each) for key, each in value.items()}
-        case Sequence() if not isinstance(value, str):
-            return tuple(map(_plain, value))
-    return str(value)

@@ -5,6 +5,8 @@ import json
 from fakes.builders import NOON
 from fakes.reports import a_plan, a_report, a_result, a_step
 from penstock.app.commands.plan import Preview, SqlChange
+from penstock.app.documents import printed
+from penstock.app.run_report import run_document
 from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import QueryError
 from penstock.core.findings import Location
@@ -14,8 +16,6 @@ from penstock.core.steps.step import RowCounts
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.plan.values import Estimate, State
 from penstock.ui.render.plan import preview_document
-from penstock.ui.render.run import run_document
-from penstock.ui.render.values import printed
 
 DAY = TypedValue("DATE", "2024-03-01")
 
