@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.core.check_results import InvariantReport
-from penstock.core.errors import PenstockError
+from penstock.core.errors import PenstockError, UsageError
 from penstock.core.model import Model
 from penstock.core.names import TableName
 from penstock.core.records import Execution
@@ -231,6 +231,7 @@ __all__ = ["Blocked", "Estimate", "ModelResult", "Plan", "Reason", "State", "Ste
 class ModelResult:
     """What became of one model (spec/python.md §2.1).
 
+    `kind` is why it read what it read: initial, full, forward, lookback, rerun or external.
     `status` is success, unchanged, skipped, failed or planned. `version` is the Delta version of
     the target after the step, None without a table. A model with partitions has a result per
     step; `partitions` are then ranges of keys, `count` how many. `invariant_report` is what checks
@@ -260,6 +261,8 @@ class ModelResult:
     trigger: str = "run"
     invariant_report: InvariantReport | None = None
     consequence: str = ""
+    kind: str = ""
+    frame: Callable[[], object] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(cls, model: Model, status: str, reason: str, step: Step | None = None) -> ModelResult:
@@ -267,7 +270,23 @@ class ModelResult:
         found = cls(model.name, model.table, model.strategy_name, status, reason)
         if step is None:
             return found
-        return replace(found, partitions=step.keys, count=step.count, trigger=step.trigger)
+        kept = replace(found, partitions=step.keys, count=step.count, trigger=step.trigger)
+        return replace(kept, kind=step.kind)
+
+    @property
+    def model(self) -> str:
+        """The model that it is of, as documents call it."""
+        return self.name
+
+    @property
+    def df(self) -> object:
+        """The DataFrame: a table at `version`, or the frame itself; starts a session if none runs.
+
+        Raises `TableError` `not-built-yet` for a table that was never built.
+        """
+        if self.frame is None:
+            raise UsageError("no-frame", f"the report of {self.name} came from no run in Python")
+        return self.frame()
 
     @property
     def ok(self) -> bool:

@@ -104,7 +104,7 @@ def result_document(result: ModelResult) -> dict[str, Json]:
     return {
         **document_of(result, "model=name status reason version metrics schema_changes"),
         "error": error_document(result.error),
-        **document_of(result, "table strategy step?"),
+        **document_of(result, "table strategy kind step?"),
         "rows": document_of(result.rows, "inserted updated deleted late null_time"),
         "windows": [_window(window) for window in result.windows],
         "watermarks": [document_of(each, f"input column {_VALUE}") for each in result.watermarks],
@@ -121,7 +121,11 @@ def _window(found: InputWindow) -> Json:
         name: document_of(bound, f"{_VALUE} inclusive") if bound else None
         for name, bound in (("lower", window.lower), ("upper", window.upper))
     }
-    return {"input": found.input, "column": window.column, **bounds, "nulls": window.nulls}
+    return {
+        **document_of(found, "input column=window.column kind version"),
+        **bounds,
+        "nulls": window.nulls,
+    }
 
 
 def sync_document(preview: SyncPreview) -> Json:

@@ -47,6 +47,8 @@ class PenstockError(Exception):
     """
 
     exit_code: ClassVar[int] = 1
+    report: object = None
+    """What the run did that ended with it, where a script ran it."""
 
     def __init__(
         self, code: str, sentence: str, *, where: Location | None = None, hint: str = ""

@@ -89,12 +89,3 @@ def test_P120_a_dry_run_of_a_fresh_project_touches_nothing(place):
     ]
     assert (calls, report.dry_run) == ([], True)
     assert [each for each in after if "cache" not in str(each)] == []
-
-
-CODES = {"first": lambda frame: frame, "second": lambda frame: frame.where("id > 0")}
-
-
-def test_P130_changed_code_makes_new_rows_and_leaves_those_before(events):
-    events.app.run()
-    file = events.root / "pipeline.py"
-    assert file

@@ -316,6 +316,7 @@ class Runner:
             version=settled.settled_version,
             rows=outcome.rows,
             windows=intent.windows,
+            kind=intent.windows[0].kind if intent.windows else step.kind,
             watermarks=intent.watermarks,
             inputs=intent.inputs,
             metrics=outcome.metrics,

@@ -12,8 +12,15 @@ from penstock.core.model import Model
 from penstock.core.statement import Row
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import WindowSettings
-from penstock.plan.rerun import as_type
-from penstock.plan.windows import Measured, Opened, WindowedInput, as_one, check_type, opened
+from penstock.plan.windows import (
+    Measured,
+    Opened,
+    WindowedInput,
+    as_one,
+    check_type,
+    closed,
+    opened,
+)
 
 EXTERNAL = "window"
 
@@ -121,9 +128,7 @@ class StepWindows:
         return (function, column) in self.names
 
     def _range(self, column: str, kind: str) -> Window:
-        ends = as_type(self.again, kind) if self.again else ()
-        low, high = (Bound(each, inclusive=True) for each in ends)
-        return Window(column, low, high)
+        return closed(column, self.again, kind) if self.again else Window(column)
 
     def joined(self, found: Opened) -> Opened:
         """Give the windows of the step with those that functions opened."""

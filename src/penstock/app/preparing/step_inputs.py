@@ -23,12 +23,12 @@ from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import OnSchemaChange, WindowSettings
 from penstock.plan.evolution import Evolution, evolve
-from penstock.plan.rerun import as_type
 from penstock.plan.values import Step
 from penstock.plan.windows import (
     Opened,
     WindowedInput,
     aligned,
+    closed,
     no_windowed_input,
     windowed_inputs,
 )
@@ -195,10 +195,7 @@ class Looking:
         ends: tuple[TypedValue, TypedValue],
     ) -> Opened:
         """Open the windows of a rerun; a watermark rises to what lies in the range."""
-        found = []
-        for each in inputs:
-            low, high = (Bound(end, inclusive=True) for end in as_type(ends, each.type))
-            found.append(InputWindow(each.input, Window(each.column, low, high)))
+        found = [InputWindow(each.input, closed(each.column, ends, each.type)) for each in inputs]
         known = {each.input: each for each in self._watermarks()}
         for each, window in zip(inputs, found, strict=True):
             top = f"CAST(max({quoted(each.column)}) AS STRING) AS top"

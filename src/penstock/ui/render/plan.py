@@ -23,6 +23,7 @@ from penstock.ui.render.values import (
     ranges_text,
     seconds,
     size,
+    window_text,
 )
 
 _ESTIMATE = "rows bytes=size_bytes seconds"
@@ -99,6 +100,7 @@ def _why(result: ModelResult, step: Step) -> Iterator[str]:
         yield f"also {', '.join(step.reason.also)}"
     if not step.grid.is_whole:
         yield partitions_text(step.count)
+    yield from map(window_text, result.windows)
     if step.initial and strategy_named(result.strategy).is_incremental:
         yield "reads its inputs whole"
     if step.estimate is not None:

@@ -35,10 +35,12 @@ from penstock.ui.render.values import (
     WHOLE,
     count,
     first_of,
+    late_rows,
     partitions_text,
     ranges_text,
     row_counts,
     seconds,
+    window_text,
 )
 
 ABORTED = "Aborted, nothing was done."
@@ -84,10 +86,14 @@ def _outcome(result: ModelResult) -> Iterator[str]:
     yield mask(result.reason)
     if result.partitions != WHOLE:
         yield partitions_text(result.count)
+    yield from map(window_text, result.windows)
     if result.status == "unchanged":
         yield "no change"
+        yield from late_rows(result.rows)
     elif not strategy_named(result.strategy).is_view:
         yield row_counts(result.rows)
+    if result.windows and result.version is not None:
+        yield f"v{result.version}"
     yield from result.schema_changes
     yield seconds(result.duration)
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from penstock.app.reports import Keys, StateCount
 from penstock.core.steps.step import RowCounts
+from penstock.core.steps.window import Bound, InputWindow
 
 WHOLE: Keys = (("*", "*"),)
 RANGES = 5  # of one model, in one line
@@ -135,9 +136,36 @@ def row_counts(rows: RowCounts) -> str:
     else:
         named = (("inserted", rows.inserted), ("updated", rows.updated), ("deleted", rows.deleted))
         parts = [f"{number:,} {word}" for word, number in named if number]
-    parts += [f"{rows.late:,} late"] if rows.late else []
-    parts += [f"{rows.null_time:,} without a time"] if rows.null_time else []
-    return ", ".join(parts)
+    return ", ".join([*parts, *late_rows(rows)])
+
+
+def late_rows(rows: RowCounts) -> list[str]:
+    """Say how many rows came too late for a window, or have no time."""
+    parts = [f"{rows.late:,} late"] if rows.late else []
+    return parts + ([f"{rows.null_time:,} without a time"] if rows.null_time else [])
+
+
+def window_text(each: InputWindow) -> str:
+    """Give the window of an input; a high end that is still to be pinned by the input's version.
+
+    >>> from penstock.core.steps.window import Window
+    >>> window_text(InputWindow("raw_logs", Window("ts"), version=18))
+    'raw_logs.ts (-∞, max at raw_logs v18]'
+    """
+    low, high = each.window.lower, each.window.upper
+    begin, end = "(-∞", f"max at {each.input}{f' v{each.version}' * (each.version is not None)}]"
+    if low is not None:
+        begin = f"{'[' if low.inclusive else '('}{_bound(low)}"
+    if high is not None:
+        end = f"{_bound(high)}{']' if high.inclusive else ')'}"
+    return f"{each.key} {begin}, {end}"
+
+
+def _bound(bound: Bound) -> str:
+    """Give a value as people write it: a time without its zone, and no fraction of zeros."""
+    if not bound.value.is_temporal:
+        return bound.value.text
+    return bound.value.text.removesuffix("Z").removesuffix(".000000").replace("T", " ")
 
 
 def ranges_text(keys: Keys, limit: int | None = RANGES) -> str:

@@ -26,7 +26,10 @@ def test_a_run_is_one_document_with_a_model_each():
         strategy="append",
         version=4,
         rows=RowCounts(inserted=3, late=1),
-        windows=(InputWindow("raw.e", Window("d", None, Bound(DAY, inclusive=True))),),
+        windows=(
+            InputWindow("raw.e", Window("d", None, Bound(DAY, inclusive=True)), "initial", 7),
+        ),
+        kind="initial",
         watermarks=(Watermark("raw.e", "d", DAY),),
         inputs=(InputPin("raw.e", DeltaPin("id", 7)),),
         metrics={"numOutputRows": 3},
@@ -57,12 +60,15 @@ def test_a_run_is_one_document_with_a_model_each():
                 "error": None,
                 "table": "s.log",
                 "strategy": "append",
+                "kind": "initial",
                 "step": "step-1",
                 "rows": {"inserted": 3, "updated": 0, "deleted": 0, "late": 1, "null_time": 0},
                 "windows": [
                     {
                         "input": "raw.e",
                         "column": "d",
+                        "kind": "initial",
+                        "version": 7,
                         "lower": None,
                         "upper": {"type": "DATE", "value": "2024-03-01", "inclusive": True},
                         "nulls": False,
