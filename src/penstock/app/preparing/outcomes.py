@@ -17,6 +17,7 @@ from penstock.core.errors import (
     TableError,
 )
 from penstock.core.facts import LogCommit, Touched
+from penstock.core.statement import REPLACED_ROWS
 from penstock.core.steps.step import Intent, Outcome, RowCounts, StepKind
 from penstock.core.steps.token import read_metrics
 from penstock.core.strategy import Writing, strategy_named
@@ -51,8 +52,10 @@ def outcome_of(
     is_empty = is_build and not (commit.changes_data or commit.table_id)
     version = None if is_empty else commit.version
     metrics = {**commit.metrics, **read_metrics(commit.token)}
+    replaced = metrics.pop(REPLACED_ROWS, 0)
     metrics |= strategy_named(intent.strategy).counts(metrics)
     rows = _rows_of(commit, intent, metrics, late)
+    rows = replace(rows, deleted=rows.deleted or replaced)
     size = metrics.get("numOutputBytes", metrics.get("numTargetBytesAdded", 0))
     outcome = Outcome(version, table_id, commit.version, rows, size, metrics)
     model = services.project.models.get(intent.model)
@@ -66,9 +69,6 @@ def outcome_of(
     return replace(outcome, partitions=tuple(sorted(parts, key=lambda each: each.ord)))
 
 
-_REPLACING = ("CREATE OR REPLACE TABLE AS SELECT", "REPLACE TABLE AS SELECT")
-
-
 def _rows_of(
     commit: LogCommit, intent: Intent, metrics: Mapping[str, int], late: int | None
 ) -> RowCounts:
@@ -80,10 +80,8 @@ def _rows_of(
         return RowCounts(0, metrics.get("numUpdatedRows", 0), 0, late)
     written = metrics.get("numOutputRows", 0) - metrics.get("numCopiedRows", 0)
     gone = 0
-    replaces = intent.writing is Writing.RANGES or commit.operation in _REPLACING
-    if replaces and commit.row_change is not None:
-        # Delta leaves it out where a table was replaced, or a range only emptied
-        gone = written - commit.row_change
+    if intent.writing is Writing.RANGES and commit.row_change is not None:
+        gone = written - commit.row_change  # Delta leaves it out where a range was only emptied
     return RowCounts(written, 0, metrics.get("numDeletedRows", gone), late)
 
 

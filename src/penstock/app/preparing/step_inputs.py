@@ -21,7 +21,7 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
 from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
-from penstock.core.strategy import OnSchemaChange, WindowSettings
+from penstock.core.strategy import OnSchemaChange, WindowSettings, Writing
 from penstock.plan.evolution import Evolution, evolve
 from penstock.plan.values import Step
 from penstock.plan.windows import (
@@ -80,7 +80,9 @@ class Looking:
         settings = self.model.strategy.window
         facts = None
         if not self.model.is_view:
-            facts = self.services.log.facts(self.services.project.uri_of(self.model.table))
+            whole = self.step.initial or self.model.writing is Writing.WHOLE
+            uri = self.services.project.uri_of(self.model.table)
+            facts = self.services.log.facts(uri, counts=whole)  # what is replaced is counted
             if facts is None and not self.step.initial:
                 raise table_gone(self.model)
         called = self._step_windows(settings) if settings else None
