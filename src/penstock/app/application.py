@@ -103,7 +103,7 @@ class App(Decorators):
         if request.dry_run:
             return self._framed(preview(services, request).report)
         report = self._framed(run(services, request))
-        _raise_first(report)
+        raise_first(report)
         return report
 
     def _framed(self, report: RunReport) -> RunReport:
@@ -160,7 +160,7 @@ class App(Decorators):
             planned = preview_sync(services, request) if dry_run else None
             report = self._framed(planned or sync(services, request))
         if not dry_run:
-            _raise_first(report)
+            raise_first(report)
         return report[name]
 
     @contextmanager
@@ -244,7 +244,7 @@ def _with_ancestors(models: Models | Sequence[Models]) -> tuple[str, ...]:
     return (" ".join(f"+{name}" for name in names),)
 
 
-def _raise_first(report: RunReport) -> None:
+def raise_first(report: RunReport) -> None:
     """Raise what the first failed step raised, others in its notes: a script must stop."""
     failed = {id(each.error): each for each in report.results if each.error is not None}
     found = [(each.name, each.error) for each in failed.values() if each.error is not None]

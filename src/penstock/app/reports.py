@@ -285,7 +285,9 @@ class ModelResult:
         Raises `TableError` `not-built-yet` for a table that was never built.
         """
         if self.frame is None:
-            raise UsageError("no-frame", f"the report of {self.name} came from no run in Python")
+            sentence = f"nothing makes a DataFrame of {self.name} for this report"
+            hint = "run it with an app: penstock.conf(root='.').run()"
+            raise UsageError("no-frame", sentence, hint=hint)
         return self.frame()
 
     @property
