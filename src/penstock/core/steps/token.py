@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from penstock.core.columns.typed import read_typed
+from penstock.core.columns.typed import TypedValue, read_typed
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, read_grid, write_grid
@@ -45,10 +45,7 @@ def write_intent(intent: Intent) -> str:
         "fingerprints": _write_fingerprint(intent.fingerprint),
         "inputs": [[p.input, *pin_parts(p.pin)] for p in intent.inputs],
         "window": _keyed((w.input, w.window.column, _write_window(w)) for w in intent.windows),
-        "watermark": _keyed(
-            (w.input, w.column, {"type": w.value.type, "value": w.value.text})
-            for w in intent.watermarks
-        ),
+        "watermark": _keyed((w.input, w.column, _write_value(w.value)) for w in intent.watermarks),
         "lowers_watermarks": intent.lowers_watermarks,
         "base_version": intent.base_version,
     }
@@ -283,6 +280,10 @@ def _as_said(low: list[str] | str | None, high: object = None, *nulls: bool) -> 
             closed = end[1] == "in"
             said |= {name: value, f"{name}_type": kind, f"{name}_closed": closed}
     return said
+
+
+def _write_value(value: TypedValue) -> dict[str, JsonValue]:
+    return {"type": value.type, "value": value.text}
 
 
 def _write_window(found: InputWindow) -> dict[str, JsonValue]:
