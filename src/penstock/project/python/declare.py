@@ -216,7 +216,7 @@ class PythonModel(Generic[P, R]):
         *,
         safe: bool = True,
         dry_run: bool = False,
-    ) -> object:
+    ) -> Any:  # noqa: ANN401  a ModelResult, which is of a floor above
         """Make the rows again whose time lies in a range, both ends included, in one commit.
 
         A date covers its whole day; with a grain the range is widened to whole units. Columns that
