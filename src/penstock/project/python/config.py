@@ -12,10 +12,9 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from penstock.core.findings import Finding, Location
-from penstock.core.model import FunctionKind
 from penstock.core.strategy import WindowSettings
 from penstock.project.files.values import Plain, nearest, parse_duration
-from penstock.project.python.declare import PythonModel, shape_of
+from penstock.project.python.declare import FunctionKind, PythonModel, shape_of
 from penstock.project.settings.strategy import StrategyConfig
 
 RESERVED = ("spark", "window", "df")

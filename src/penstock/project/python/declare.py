@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import StrEnum
 from functools import update_wrapper
 from pathlib import Path
 from typing import (
@@ -31,10 +32,18 @@ from typing import (
 from typing_extensions import TypedDict
 
 from penstock.core.errors import PythonModelError
-from penstock.core.model import FunctionKind
 
 if TYPE_CHECKING:
     from typing import Unpack
+
+class FunctionKind(StrEnum):
+    """What a decorated function makes."""
+
+    SOURCE = "source"
+    MODEL = "model"
+    TABLE = "table"
+    INCREMENTAL = "incremental_table"
+
 
 Lookback = dt.timedelta | str | int | Decimal
 

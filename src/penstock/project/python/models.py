@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from penstock.core.findings import Finding, Location
-from penstock.core.model import FunctionKind, Model, PythonFunction, Source
+from penstock.core.model import Model, PythonFunction, Source
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.project import Target
 from penstock.core.query import Query
@@ -27,7 +27,7 @@ from penstock.project.python.config import (
     name_findings,
     settings_of,
 )
-from penstock.project.python.declare import PythonModel
+from penstock.project.python.declare import FunctionKind, PythonModel
 from penstock.project.python.imports import Imported
 from penstock.project.python.source import normalised
 from penstock.project.settings.check_keys import CHECK_KEYS
