@@ -220,6 +220,11 @@ class Model:
         return self.strategy.name
 
     @property
+    def language(self) -> str:
+        """In which it is written, "sql" or "python"."""
+        return "sql" if self.function is None else "python"
+
+    @property
     def is_unpinned(self) -> bool:
         """Whether nobody can tell when what it gives changes: it reads what nothing names."""
         return self.function is not None and not self.query.inputs

@@ -195,7 +195,7 @@ def _model(project: Project, model: Model) -> Node:
         "description": model.description,
         "columns": _columns(model.columns),
         "raw_code": text,
-        "language": "sql",
+        "language": model.language,
         **_read(model.inputs),
         "depends_on": {"macros": [], "nodes": [*upstream_ids(project, model)]},
         "compiled": True,

@@ -36,6 +36,7 @@ from penstock.core.errors import PythonModelError
 if TYPE_CHECKING:
     from typing import Unpack
 
+
 class FunctionKind(StrEnum):
     """What a decorated function makes."""
 
@@ -178,6 +179,10 @@ class ModelRunner(Protocol):
         ...
 
 
+RunnerOf = Callable[[Path], ModelRunner]
+"""Gives what runs the functions of a file."""
+
+
 class PythonModel(Generic[P, R]):
     """A decorated function: called with frames it is the plain function, without any window.
 
@@ -197,7 +202,7 @@ class PythonModel(Generic[P, R]):
         self.function = function
         self.kind = kind
         self.options = options
-        self.runner: Callable[[], ModelRunner] | None = None
+        self.runner: RunnerOf | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the plain function."""
@@ -247,7 +252,7 @@ class PythonModel(Generic[P, R]):
             sentence = f"{self.name!r} belongs to no app"
             hint = "decorate it with an app: app = penstock.conf(root='.')"
             raise PythonModelError("no-app", sentence, hint=hint)
-        return self.runner()
+        return self.runner(Path(self.place[0]).resolve())
 
     @property
     def name(self) -> str:
@@ -282,12 +287,10 @@ DISCOVERY: ContextVar[Registry | None] = ContextVar("penstock_discovery", defaul
 class Decorators:
     """The four decorators; what they decorate goes to `registry`, and to a discovery under way."""
 
-    def __init__(
-        self, registry: Registry | None = None, runner: Callable[[], ModelRunner] | None = None
-    ) -> None:
-        """Take the registry of an app and what runs it; the package's own decorators have none."""
+    def __init__(self, registry: Registry | None = None, runner: RunnerOf | None = None) -> None:
+        """Take the registry of an app and what runs it; the package's own have no registry."""
         self._registry = registry
-        self._runner = runner
+        self.runner = runner
 
     @overload
     def source(self, function: Callable[P, R], /) -> PythonModel[P, R]: ...
@@ -340,7 +343,7 @@ class Decorators:
 
         def decorate(plain: Callable[P, R]) -> PythonModel[P, R]:
             found = PythonModel(plain, kind, options)
-            found.runner = self._runner
+            found.runner = self.runner
             for registry in (self._registry, DISCOVERY.get()):
                 if registry is not None:
                     registry.models.append(found)

@@ -108,9 +108,9 @@ def list_document(models: Sequence[Model]) -> Json:
     return {"models": [_model(model) for model in models]}
 
 
-def _model(model: Model) -> dict[str, Json]:
+def _model(model: Model) -> Json:
     names = "strategy=strategy_name tags path=where.path description"
-    return {**document_of(model, "model=name table"), "kind": "sql", **document_of(model, names)}
+    return document_of(model, f"model=name table kind=language {names}")
 
 
 def show_document(detail: ModelDetail) -> Json:

@@ -64,6 +64,20 @@ def test_P15_helpers_and_drafts_are_no_findings(files):
     assert [*files.load().models] == ["events"]
 
 
+def test_P15_an_app_of_another_folder_is_no_part_of_a_project(files, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    text = "import penstock\n\napp = penstock.conf({root!r})\n\n@app.table\ndef {name}(): ...\n"
+    files.write("models/m/own.py", text.format(root=".", name="own"))
+    files.write("models/m/same.py", text.format(root=str(files.root), name="same"))
+    assert [*files.load().models] == ["own", "same"]
+    files.write("models/m/foreign.py", text.format(root=str(elsewhere), name="foreign"))
+
+    ((code, where, hint),) = files.findings()
+
+    assert (code, where) == ("foreign-app-root", "models/m/foreign.py:3")
+    assert hint.startswith("penstock.conf(root='.')")
+
+
 def test_an_import_that_raises_leaves_the_other_files_alone(files):
     files.write("models/m/a.py", "import penstock\n\nx = 1 / 0\n")
     files.models("@table\ndef events(nothing): ...", "models/m/b.py")
