@@ -108,7 +108,7 @@ def list_document(models: Sequence[Model]) -> Json:
     return {"models": [_model(model) for model in models]}
 
 
-def _model(model: Model) -> Json:
+def _model(model: Model) -> dict[str, Json]:
     names = "strategy=strategy_name tags path=where.path description"
     return document_of(model, f"model=name table kind=language {names}")
 
