@@ -15,6 +15,7 @@ from penstock.core.findings import Finding, Location
 from penstock.core.strategy import WindowSettings
 from penstock.project.files.values import Plain, nearest, parse_duration
 from penstock.project.python.declare import FunctionKind, PythonModel, shape_of
+from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.strategy import StrategyConfig
 
 RESERVED = ("spark", "window", "df")
@@ -94,7 +95,9 @@ def lookback_of(value: object) -> dt.timedelta | int | None:
 
 def misfits_of(declared: PythonModel[..., Any], where: Location) -> list[Finding]:
     """Say which options cannot be: of another type, of no such word, or not together."""
-    options, found = declared.options, []
+    found = []
+    # whoever reads the checks says what is wrong with them
+    options = {k: v for k, v in declared.options.items() if k not in CHECK_KEYS}
     try:
         TypeAdapter(shape_of(declared.kind)).validate_python(dict(options), strict=True)
     except ValidationError as error:

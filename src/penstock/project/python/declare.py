@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -85,7 +85,7 @@ class TableOptions(TypedDict, total=False):
     cluster_by: list[str]
     table_properties: Mapping[str, str]
     delta: list[str]
-    checks: Mapping[str, Any]
+    checks: Mapping[str, Any] | Sequence[Any]
     on_failure: Literal["flag", "block", "rollback"]
 
 

@@ -126,7 +126,7 @@ def _draft(
         name,
         where,
         name,
-        SqlFile(shown, {k: cast("Plain", options[k]) for k in CHECK_KEYS if k in options}, line),
+        SqlFile(shown, {k: _plain(options[k]) for k in CHECK_KEYS if k in options}, line),
         config,
         TableName(settings.target.schema_prefix + schema, name),
         TableName(schema, name),
@@ -135,6 +135,18 @@ def _draft(
         text=text,
         code=_code(module, declared, imported),
     )
+
+
+def _plain(written: object) -> Plain:
+    """Give checks as YAML would hold them; those of `penstock.checks` say it of themselves."""
+    match written:
+        case Mapping():
+            return {str(key): _plain(value) for key, value in written.items()}
+        case list() | tuple():
+            return [_plain(each) for each in written]
+        case _:
+            as_mapping = getattr(written, "as_mapping", None)
+            return cast("Plain", as_mapping() if as_mapping else written)
 
 
 def _folder(path: str, settings: Settings) -> str:
