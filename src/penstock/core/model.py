@@ -102,7 +102,8 @@ class PythonFunction:
 
     `parameters` maps each parameter to the input whose rows it is given; `reserved` are those that
     are given the session or the window. `text` is the function as written. `persist` is whether
-    its frame is kept while a run reads it; None where that depends on how many read it.
+    its frame is kept while a run reads it; None where that depends on how many read it. Of the
+    inputs in `deltas` it is given what is new since the model last read them.
     """
 
     call: Callable[..., object]
@@ -110,6 +111,7 @@ class PythonFunction:
     parameters: Mapping[str, InputName]
     reserved: frozenset[str] = frozenset()
     persist: bool | None = None
+    deltas: tuple[InputName, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +220,11 @@ class Model:
     def strategy_name(self) -> str:
         """The word users write for its strategy."""
         return self.strategy.name
+
+    @property
+    def deltas(self) -> tuple[InputName, ...]:
+        """The inputs of which a step reads only what is new."""
+        return () if self.function is None else self.function.deltas
 
     @property
     def language(self) -> str:

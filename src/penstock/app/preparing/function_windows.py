@@ -12,9 +12,15 @@ from penstock.core.model import Model
 from penstock.core.statement import Row
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import WindowSettings
-from penstock.plan.windows import Measured, Opened, WindowedInput, as_one, check_type, opened
-
-EXTERNAL = "window"
+from penstock.plan.windows import (
+    EXTERNAL,
+    Measured,
+    Opened,
+    WindowedInput,
+    as_one,
+    check_type,
+    opened,
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -125,10 +131,4 @@ class StepWindows:
 
     def joined(self, found: Opened) -> Opened:
         """Give the windows of the step with those that functions opened."""
-        each = [found, *self.own]
-        return Opened(
-            tuple(w for one in each for w in one.windows),
-            tuple(w for one in each for w in one.watermarks),
-            sum(one.null_rows for one in each),
-            any(one.is_cut for one in each),
-        )
+        return found.beside(self.own)

@@ -21,13 +21,17 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
 from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
-from penstock.core.strategy import OnSchemaChange, WindowSettings
+from penstock.core.strategy import NullWatermark, OnSchemaChange, WindowSettings
 from penstock.plan.evolution import Evolution, evolve
 from penstock.plan.values import Step
 from penstock.plan.windows import (
+    NO_WINDOWS,
     Opened,
     WindowedInput,
     aligned,
+    as_one,
+    delta_window,
+    grown_along,
     no_windowed_input,
     windowed_inputs,
 )
@@ -85,6 +89,8 @@ class Looking:
         called = self._step_windows(settings) if settings else None
         windowed = self._windows(session, settings, called, facts) if settings else None
         opened, late = windowed or (None, None)
+        if self.model.deltas:
+            opened = self._with_deltas(session, opened or NO_WINDOWS)
         if called and opened:
             called.given = opened.windows
         windows = {w.input: w.window for w in opened.windows} if opened else {}
@@ -164,7 +170,9 @@ class Looking:
         direct = {
             name.name: schemas[views[name.name]]
             for name in self.model.query.inputs
-            if name.kind is not InputKind.THIS and name.name in views
+            if name.kind is not InputKind.THIS
+            and name.name in views
+            and name not in self.model.deltas
         }
         record = self.context.records.get(self.model.name)
         pins = {pin.input: pin.pin for pin in self.inputs.pins}
@@ -185,6 +193,28 @@ class Looking:
             record=record,
         )
         return measure(session, what), late_rows(session, what)
+
+    def _with_deltas(self, session: StepSession, opened: Opened) -> Opened:
+        """Open the windows on tables of which the step reads only what is new."""
+        settings, project, found = self.model.strategy.window, self.services.project, []
+        known = {each.input: each.value for each in self._watermarks()}
+        nulls = settings is None or settings.null_watermark is NullWatermark.INCLUDE_FIRST
+        for relation in bind_inputs(project, self.model, self._reads(None)).relations:
+            name = relation.input.name
+            if relation.input not in self.model.deltas:
+                continue
+            schema = session.bind([relation])[relation.view]
+            each = grown_along(project.models[name], schema)
+            record, again = self.context.records.get(name), self.context.options.rerun
+            above = record.watermarks if record else ()
+            if again is None:
+                found.append(delta_window(each, above, known.get(name), nulls=nulls))
+            else:
+                low, high = (Bound(value, inclusive=True) for value in again)
+                found.append(Opened((InputWindow(name, Window(each.column, low, high)),), ()))
+        opened = opened.beside(found)
+        overlaps = settings is not None and settings.overlaps
+        return replace(opened, windows=as_one(opened.windows)) if overlaps else opened
 
     def _again(
         self,

@@ -66,6 +66,8 @@ class PythonConfig(StrategyConfig):
     """The settings of a function, as its strategy reads them."""
 
     options: Mapping[str, Any] = field(default_factory=dict)
+    named: Mapping[str, str] = field(default_factory=dict)
+    """The inputs that parameters stand for."""
 
     def window(self) -> WindowSettings | None:
         """Read how new rows are found; a lookback may be any value that the type allows."""
@@ -75,7 +77,8 @@ class PythonConfig(StrategyConfig):
         lookback = lookback_of(self.options["lookback"]) if "lookback" in self.options else None
         overlaps = self.text("materialized") == "overwrite"
         grain = str(self.options.get("grain", ""))
-        return replace(found, lookback=lookback, grain=grain, overlaps=overlaps)
+        on = {self.named.get(name, name): column for name, column in found.on.items()}
+        return replace(found, on=on, lookback=lookback, grain=grain, overlaps=overlaps)
 
 
 def lookback_of(value: object) -> dt.timedelta | int | None:

@@ -197,18 +197,21 @@ class _Linking:
     resolver: NameResolver
     parameters: dict[str, InputName] = field(default_factory=dict)
     reserved: set[str] = field(default_factory=set)
+    deltas: list[InputName] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
     def built(self) -> Built:
-        draft, config = self.draft, self.draft.config
+        draft, config = self.draft, cast("PythonConfig", self.draft.config)
         kind = draft.declared.kind
-        strategy = strategies()[config.text("materialized")].read(cast("PythonConfig", config))
-        layout = layout_of(config, strategy)
         self._link(kind)
+        config.named = {param: each.name for param, each in self.parameters.items()}
+        strategy = strategies()[config.text("materialized")].read(config)
+        layout = layout_of(config, strategy)
         built = Built(strategy, findings=[*config.findings, *self.findings])
         inputs = tuple(dict.fromkeys(self.parameters.values()))
         built.parents = {i.name: draft.where.line for i in inputs if i.kind is InputKind.MODEL}
         description = config.text("description").strip()
+        code = "\n".join((draft.code, *(f"# delta: {each}" for each in self.deltas)))
         built.model = Model(
             name=draft.name,
             table=draft.table,
@@ -218,7 +221,7 @@ class _Linking:
             fingerprint=replace(
                 fingerprint_of_settings(strategy, layout, description, config.columns),
                 sql=digest(draft.text),
-                canonical=digest(draft.code),
+                canonical=digest(code),
             ),
             depends_on=tuple(sorted(n for n in built.parents if n in self.resolver.built)),
             layout=layout,
@@ -233,6 +236,7 @@ class _Linking:
                 self.parameters,
                 frozenset(self.reserved),
                 _persist(kind, draft.declared.options.get("persist", "auto")),
+                tuple(self.deltas),
             ),
         )
         return built
@@ -271,6 +275,8 @@ class _Linking:
                     sentence = f"delta names {name!r}, which is no incremental table"
                     hint = "take it out: its rows are read whole"
                     self.findings.append(Finding(where, "delta-needs-incremental", sentence, hint))
+                elif key == "delta":
+                    self.deltas.append(self.parameters[str(name)])
 
     def _is_replaced(self, name: InputName) -> bool:
         return name.kind is not InputKind.MODEL or name.name not in self.resolver.incremental
