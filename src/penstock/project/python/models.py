@@ -119,6 +119,7 @@ def _draft(
     layers = [settings_of(declared, options), entry_settings(entry.tree) if entry else {}]
     config = PythonConfig(merged([layers[1], layers[0]]), {}, where, name, findings)
     config.options = options
+    stored = declared.kind in (FunctionKind.TABLE, FunctionKind.INCREMENTAL)
     schema = str(options.get("schema") or _folder(shown, settings))
     described: Plain = entry.tree.get("columns") if entry else None
     config.columns = column_docs(columns_of(options) if described is None else described)
@@ -131,6 +132,7 @@ def _draft(
         TableName(settings.target.schema_prefix + schema, name),
         TableName(schema, name),
         entry,
+        path=absolute(str(options["path"]), root) if "path" in options and stored else "",
         declared=declared,
         text=text,
         code=_code(module, declared, imported),

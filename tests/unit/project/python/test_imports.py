@@ -2,6 +2,9 @@
 
 import sys
 
+import pytest
+
+from penstock.core.errors import ProjectError
 from penstock.project.load import load_project
 from penstock.project.python.declare import Decorators, Registry
 
@@ -13,6 +16,29 @@ def test_P5_two_functions_of_one_name_are_told_with_both_places(files):
     ((code, where, _),) = files.findings()
 
     assert (code, where) == ("duplicate-model", "models/n/other.py:3")
+
+
+def test_P5_two_tables_on_one_path_are_told_with_both_places(files):
+    files.models("@table(path='out/ev')\ndef a(): ...\n\n@table(path='out/ev/')\ndef b(): ...")
+    files.models("@table(path='warehouse/n/d')\ndef c(): ...", "models/m/other.py")
+    files.models("@table\ndef d(): ...", "models/n/other.py")
+
+    with pytest.raises(ProjectError) as caught:
+        files.load()
+
+    root = files.root
+    assert [(str(f.where), f.code, f.sentence) for f in caught.value.findings] == [
+        (
+            "models/m/pipeline.py:6",
+            "duplicate-path",
+            f"b and a (models/m/pipeline.py:3) are both at {root}/out/ev",
+        ),
+        (
+            "models/n/other.py:3",
+            "duplicate-path",
+            f"d and c (models/m/other.py:3) are both at {root}/warehouse/n/d",
+        ),
+    ]
 
 
 def test_P5_one_file_that_is_reached_twice_is_one_model(files):
