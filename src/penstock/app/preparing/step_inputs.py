@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe_target
-from penstock.app.preparing.function_windows import StepWindows
+from penstock.app.preparing.function_windows import StepWindows, step_windows
 from penstock.app.preparing.measuring import Measuring, arrivals, late_rows, measure
 from penstock.app.preparing.run_context import Context, Inputs
 from penstock.app.services.services import Services
@@ -86,7 +86,10 @@ class Looking:
             facts = self.services.log.facts(self.services.project.uri_of(self.model.table))
             if facts is None and not self.step.initial:
                 raise table_gone(self.model)
-        called = self._step_windows(settings) if settings else None
+        schema = facts.schema if facts else None
+        called = None
+        if settings is not None:
+            called = step_windows(self.context, self.step, self._watermarks(), schema)
         windowed = self._windows(session, settings, called, facts) if settings else None
         opened, late = windowed or (None, None)
         if self.model.deltas:
@@ -126,20 +129,6 @@ class Looking:
             return found.windows
         low, high = (Bound(each, inclusive=True) for each in again)
         return (InputWindow("", Window(self.model.strategy.window.time_column, low, high)),)
-
-    def _step_windows(self, settings: WindowSettings) -> StepWindows | None:
-        """Give what a function is told of the step's windows."""
-        if self.model.function is None:
-            return None
-        return StepWindows(
-            self.model,
-            settings,
-            self._watermarks(),
-            self.step.initial,
-            self.context.run_timestamp,
-            self.context.as_of,
-            self.context.options.rerun,
-        )
 
     def _passed_by(self) -> tuple[str, ...]:
         """Name what no window will read again; only a step that reads everything settles it.
