@@ -102,8 +102,7 @@ class PythonFunction:
 
     `parameters` maps each parameter to the input whose rows it is given; `reserved` are those that
     are given the session or the window. `text` is the function as written. `persist` is whether
-    its frame is kept while a run reads it; None where that depends on how many read it. Of the
-    inputs in `deltas` it is given what is new since the model last read them.
+    its frame is kept while a run reads it; None where that depends on how many read it.
     """
 
     call: Callable[..., object]
@@ -111,7 +110,6 @@ class PythonFunction:
     parameters: Mapping[str, InputName]
     reserved: frozenset[str] = frozenset()
     persist: bool | None = None
-    deltas: tuple[InputName, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,16 +220,6 @@ class Model:
         return self.strategy.name
 
     @property
-    def deltas(self) -> tuple[InputName, ...]:
-        """The inputs of which a step reads only what is new."""
-        return () if self.function is None else self.function.deltas
-
-    @property
-    def language(self) -> str:
-        """In which it is written, "sql" or "python"."""
-        return "sql" if self.function is None else "python"
-
-    @property
     def is_unpinned(self) -> bool:
         """Whether nobody can tell when what it gives changes: it reads what nothing names."""
         return self.function is not None and not self.query.inputs
@@ -240,6 +228,11 @@ class Model:
     def input_name(self) -> InputName:
         """Its name as an input of other models."""
         return InputName(InputKind.MODEL, self.name)
+
+
+def language_of(model: Model) -> str:
+    """Say in which language a model is written: `sql` or `python`."""
+    return "sql" if model.function is None else "python"
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,6 +238,20 @@ def _ends(
     return low_bound(settings, known), upper
 
 
+def _in_type(table: WindowedInput, value: TypedValue) -> TypedValue:
+    """Give a watermark of a table as a value of the column that it grows along."""
+    if _family(value.type) == _family(table.type):
+        return value
+    if value.is_temporal and table.type in ("date", "timestamp", "timestamp_ntz"):
+        return TypedValue.parse(table.type, value.text)
+    raise TableError(
+        "time-column-type",
+        f"the watermark of {table.input} is a {value.type}, its column {table.column!r} a "
+        f"{table.type.upper()}: nobody can tell what is new in it",
+        hint="take it out of delta",
+    )
+
+
 EXTERNAL = "window"
 """The watermark, named by the model itself, of a function that reads by its `window` alone."""
 
@@ -257,7 +271,7 @@ def grown_along(model: Model, table: Schema) -> WindowedInput:
 
 
 def delta_window(
-    each: WindowedInput,
+    table: WindowedInput,
     above: Sequence[Watermark],
     known: TypedValue | None,
     *,
@@ -267,18 +281,17 @@ def delta_window(
 
     It ends at the table's own watermark, `above`, the lowest where it has several: what lies
     between them may still get rows. `known` is what the model has read; None reads all.
+    Raises `time-column-type` where they are of types that do not compare.
     """
-    until = min((mark.value for mark in above), key=lambda value: value.key, default=None)
-    if until is not None and _family(until.type) != _family(each.type):
-        until = TypedValue.parse(each.type, until.text) if until.is_temporal else None
+    until = min((_in_type(table, each.value) for each in above), default=None)
     # a window on the run's time leaves its last instant to the next one
-    is_external = any((mark.input, mark.column) == (each.input, EXTERNAL) for mark in above)
+    is_external = any((one.input, one.column) == (table.input, EXTERNAL) for one in above)
     low = Bound(known, inclusive=is_external) if known is not None else None
     high = max((v for v in (known, until) if v is not None), default=None)
     end = Bound(high, inclusive=not is_external) if high is not None else None
-    window = Window(each.column, low, end, nulls=nulls and known is None)
-    kept = () if high is None else (Watermark(each.input, each.column, high),)
-    return Opened((InputWindow(each.input, window),), kept)
+    window = Window(table.column, low, end, nulls=nulls and known is None)
+    kept = () if high is None else (Watermark(table.input, table.column, high),)
+    return Opened((InputWindow(table.input, window),), kept)
 
 
 def check_watermarks(

@@ -200,6 +200,11 @@ def test_a_table_of_days_over_instants_is_new_by_its_days() -> None:
     assert delta("date", "2025-01-16", above) == ("(2025-01-16, 2025-01-17]", "DATE 2025-01-17")
 
 
+def test_a_table_whose_watermark_is_of_another_kind_has_no_news_to_tell() -> None:
+    with pytest.raises(PenstockError, match="nobody can tell what is new"):
+        delta("timestamp", "", "BIGINT 7")
+
+
 def test_a_window_on_the_time_of_the_run_leaves_its_last_instant_to_the_next() -> None:
     above, column = "TIMESTAMP 2025-01-17T10:00:00Z", "events.window"
 

@@ -134,7 +134,7 @@ class StepWindows:
 
         Where one window spans several inputs, it begins where that of another may begin.
         """
-        deltas = {each.name for each in self.model.deltas}
+        deltas = {each.name for each in self.model.query.deltas}
         known = [each for each in self.watermarks if each.input == name]
         column = self.settings.on.get(name, self.settings.time_column) or ""
         if self.initial or self.again is not None or name in deltas or len(known) != 1:

@@ -86,13 +86,10 @@ class Looking:
             facts = self.services.log.facts(self.services.project.uri_of(self.model.table))
             if facts is None and not self.step.initial:
                 raise table_gone(self.model)
-        schema = facts.schema if facts else None
-        called = None
-        if settings is not None:
-            called = step_windows(self.context, self.step, self._watermarks(), schema)
+        called = self._step_windows(facts) if settings else None
         windowed = self._windows(session, settings, called, facts) if settings else None
         opened, late = windowed or (None, None)
-        if self.model.deltas:
+        if self.model.query.deltas:
             opened = self._with_deltas(session, opened or NO_WINDOWS)
         if called and opened:
             called.given = opened.windows
@@ -130,6 +127,11 @@ class Looking:
         low, high = (Bound(each, inclusive=True) for each in again)
         return (InputWindow("", Window(self.model.strategy.window.time_column, low, high)),)
 
+    def _step_windows(self, facts: TableFacts | None) -> StepWindows | None:
+        """Give what functions are told of the step's windows."""
+        schema = facts.schema if facts else None
+        return step_windows(self.context, self.step, self._watermarks(), schema)
+
     def _passed_by(self) -> tuple[str, ...]:
         """Name what no window will read again; only a step that reads everything settles it.
 
@@ -161,7 +163,7 @@ class Looking:
             for name in self.model.query.inputs
             if name.kind is not InputKind.THIS
             and name.name in views
-            and name not in self.model.deltas
+            and name not in self.model.query.deltas
         }
         record = self.context.records.get(self.model.name)
         pins = {pin.input: pin.pin for pin in self.inputs.pins}
@@ -190,7 +192,7 @@ class Looking:
         nulls = settings is None or settings.null_watermark is NullWatermark.INCLUDE_FIRST
         for relation in bind_inputs(project, self.model, self._reads(None)).relations:
             name = relation.input.name
-            if relation.input not in self.model.deltas:
+            if relation.input not in self.model.query.deltas:
                 continue
             schema = session.bind([relation])[relation.view]
             each = grown_along(project.models[name], schema)

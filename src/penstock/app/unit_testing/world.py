@@ -173,9 +173,9 @@ class _Rewriting:
         )
 
     def _function(self, function: PythonFunction) -> PythonFunction:
-        """Let parameters stand for sources; what is new in one is what the test gives."""
+        """Let parameters stand for sources."""
         moved = {name: self.moved(each) for name, each in function.parameters.items()}
-        return replace(function, parameters=moved, deltas=())
+        return replace(function, parameters=moved)
 
     def query(self, query: Query) -> Query:
         return replace(
@@ -184,6 +184,7 @@ class _Rewriting:
             incremental=self._text(query.incremental, query),
             inputs=tuple(map(self.moved, query.inputs)),
             deleted_flags=(),
+            deltas=(),  # what is new is what the test gives
         )
 
     def _text(self, text: str, query: Query) -> str:

@@ -219,7 +219,7 @@ class _Linking:
             table=draft.table,
             where=draft.where,
             strategy=strategy,
-            query=Query("", "", draft.code, inputs, parsed=False),
+            query=Query("", "", draft.code, inputs, parsed=False, deltas=tuple(self.deltas)),
             fingerprint=replace(
                 fingerprint_of_settings(strategy, layout, description, config.columns),
                 sql=digest(draft.text),
@@ -238,7 +238,6 @@ class _Linking:
                 self.parameters,
                 frozenset(self.reserved),
                 _persist(kind, draft.declared.options.get("persist", "auto")),
-                tuple(self.deltas),
             ),
         )
         return built

@@ -20,8 +20,9 @@ CHANCE = InputName(InputKind.MODEL, "chance")
 
 def windows(settings=SETTINGS, marks=(("chance", "n", 7),), deltas=(), **more):
     """Give the windows of a step that reads `chance`, up to 7 of which was read."""
-    function = PythonFunction(print, "", {"chance": CHANCE}, deltas=deltas)
-    model = replace(a_model("one", strategy=Append(settings)), function=function)
+    function = PythonFunction(print, "", {"chance": CHANCE})
+    model = a_model("one", "chance", strategy=Append(settings))
+    model = replace(model, function=function, query=replace(model.query, deltas=deltas))
     known = [Watermark(i, c, TypedValue("BIGINT", str(value))) for i, c, value in marks]
     now = dt.datetime(2025, 1, 17, tzinfo=dt.UTC)
     return StepWindows(model, settings, known, **{"initial": False, "run_timestamp": now, **more})
