@@ -1,6 +1,7 @@
 """What a Python function means: its code and all code of the project that it reaches by name.
 
-Comments, docstrings, annotations, layout and positions are left out (spec/drift.md §12, DV17).
+Comments, docstrings, annotations, layout and positions are left out (spec/drift.md §12, DV17), and
+the decorator that declares a model: its options are settings, which have fingerprints of their own.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+DECLARING = frozenset({"source", "model", "table", "incremental_table"})
 _DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Place = tuple[str, str]
 """A module and a name that it binds."""
@@ -130,7 +132,7 @@ class _Modules:
 
 
 class _Bare(ast.NodeTransformer):
-    """Takes annotations and docstrings out."""
+    """Takes annotations and docstrings out, and what declares a model."""
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         super().generic_visit(node)
@@ -142,6 +144,8 @@ class _Bare(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         node.returns = None
+        if _declares(*node.decorator_list[:1]):
+            del node.decorator_list[0]
         return self.generic_visit(node)
 
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815  the word of ast
@@ -162,6 +166,16 @@ class _Bare(ast.NodeTransformer):
             return node
         made = ast.Assign([node.target], node.value) if node.value else ast.Pass()
         return ast.copy_location(made, node)
+
+
+def _declares(decorator: ast.expr | None = None) -> bool:
+    """Whether a decorator, bare or called, is one of those that declare models."""
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    match called:
+        case ast.Name(name) | ast.Attribute(ast.Name(), name):
+            return name in DECLARING
+        case _:
+            return False
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
