@@ -104,10 +104,13 @@ class App(Decorators):
 
     def again(self, name: str, low: Given, high: Given, *, dry_run: bool = False) -> ModelResult:
         """Make the rows of a range of one table again; see `PythonModel.rerun`."""
+        from penstock.app.execution.recover import recover
         from penstock.app.request import RerunRequest
         from penstock.plan.rerun import bounds
 
         with self.opened() as services:
+            if not dry_run:
+                recover(services)  # a crash may have left the watermark behind its rows
             model = services.project.models[name]
             facts = services.log.facts(services.project.uri_of(model.table))
             record = services.reading.records.models().get(name)
