@@ -1,6 +1,4 @@
-"""`penstock`, or a script of the project, on a JVM that somebody else started.
-
-It is a process that is cheap to start and to kill.
+"""`penstock` on a JVM that somebody else started: a process that is cheap to start and to kill.
 
 Run as a program; `PYSPARK_GATEWAY_PORT` and `PYSPARK_GATEWAY_SECRET` say where the JVM is. The
 process is as real as any: what it holds in its hands dies with it, the JVM does not.
@@ -9,7 +7,6 @@ process is as real as any: what it holds in its hands dies with it, the JVM does
 from __future__ import annotations
 
 import os
-import runpy
 import sys
 from typing import TYPE_CHECKING
 
@@ -45,18 +42,15 @@ def attach() -> None:
 
 
 def run(root: str, words: tuple[str, ...], environ: dict[str, str], output: str) -> None:
-    """Be `penstock WORDS`, or `python SCRIPT.py`, in a project's folder; prints go to a file."""
+    """Be `penstock WORDS` in a project's folder; what is printed goes to a file."""
     os.chdir(root)
     os.environ.clear()
     os.environ.update(environ)
     written = os.open(output, os.O_WRONLY | os.O_APPEND)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(written, stream.fileno())
-    attach()
-    if words[0].endswith(".py"):
-        runpy.run_path(words[0], run_name="__main__")
-        sys.exit()
     sys.argv = ["penstock", *words]
+    attach()
     sys.exit(main())
 
 

@@ -39,11 +39,7 @@ def ranged(logs):
 def keyed(logs):
     return logs
 """
-SCRIPT = """\
-import penstock
-
-penstock.conf(root=".").again("{}", "2024-01-16", "2024-01-16")
-"""
+RANGE = ("--from", "2024-01-16", "--to", "2024-01-16")
 DELIVERED = "(3, 'a', '2024-01-17 10:00', 30), (4, 'c', '2024-01-17 11:00', 40)"
 TABLES = ("added", "ranged", "keyed")
 FIRST = {"added": {1: 10, 2: 20}, "ranged": {1: 10, 2: 20}, "keyed": {1: 10, 2: 20}}
@@ -81,7 +77,7 @@ class Killed:
         words = {
             "run": ("run", "--select", name),
             "full": ("run", "--full-refresh", "--select", name),
-            "rerun": (str(self.place.write("again.py", SCRIPT.format(name))),),
+            "rerun": ("backfill", name, *RANGE, "--yes"),
         }
         kill_at(f"{point}:1", self.place.root, *words[deed], spark=self.spark)
 

@@ -6,17 +6,20 @@ from fakes.builders import a_model
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import PenstockError
-from penstock.core.steps.window import Watermark
+from penstock.core.steps.window import Bound, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.plan.windows import (
     Measured,
     WindowedInput,
     check_watermarks,
+    expected,
+    kind_of,
     opened,
     windowed_inputs,
 )
 from penstock.strategies.append import Append
 from penstock.strategies.merge import Merge
+from penstock.strategies.overwrite import OverwriteRange
 
 EVENTS = WindowedInput("raw.events", "n", "int")
 FORWARD = WindowSettings("n")
@@ -181,3 +184,32 @@ def test_text_columns_carry_a_watermark_only_when_asked() -> None:
         windowed_inputs(APPEND, FORWARD, inputs)
     allowed = WindowSettings("n", string_watermark=True)
     assert windowed_inputs(APPEND, allowed, inputs)[0].type == "string"
+
+
+def ahead(settings: WindowSettings, *marks: Watermark, rerun: object = None) -> list[str]:
+    model = a_model("log", strategy=OverwriteRange(settings))
+    return [str(each.window) for each in expected(model, marks, None, rerun)]
+
+
+def test_a_plan_knows_the_low_end_of_a_window_and_both_of_a_rerun() -> None:
+    marks = (mark(7), mark(5, name="raw.clicks"))
+
+    assert ahead(FORWARD, *marks) == ["(7, ∞)", "(5, ∞)"]
+    assert ahead(WindowSettings("n", overlaps=True), *marks) == ["[5, ∞)", "[5, ∞)"]
+    assert ahead(FORWARD, mark(7), rerun=(integer(1), integer(3))) == ["[1, 3]"]
+
+
+@pytest.mark.parametrize(
+    ("window", "kind"),
+    [
+        (Window("n"), "initial"),
+        (Window("n", Bound(integer(1), inclusive=False)), "forward"),
+        (Window("n", Bound(integer(1), inclusive=True)), "lookback"),
+        (
+            Window("n", Bound(integer(1), inclusive=True), Bound(integer(2), inclusive=False)),
+            "external",
+        ),
+    ],
+)
+def test_a_window_tells_why_it_reads_what_it_reads_unless_its_step_does(window, kind) -> None:
+    assert (kind_of(window, ""), kind_of(window, "rerun")) == (kind, "rerun")

@@ -12,7 +12,15 @@ from penstock.core.model import Model
 from penstock.core.statement import Row
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import WindowSettings
-from penstock.plan.windows import Measured, Opened, WindowedInput, as_one, check_type, opened
+from penstock.plan.windows import (
+    Measured,
+    Opened,
+    WindowedInput,
+    as_one,
+    check_type,
+    closed,
+    opened,
+)
 
 EXTERNAL = "window"
 
@@ -65,7 +73,7 @@ class StepWindows:
             return as_one(same)[0].window
         self.names.add(key)
         if self.again is not None:
-            return self._range(column)
+            return self._range(column, kind)
         check_type(self.model, self.settings, function, column, kind)
         known = [w for w in self.watermarks if (w.input, w.column) == key]
         found = self._opened(WindowedInput(function, key[1], kind), column, known, look)
@@ -104,7 +112,7 @@ class StepWindows:
             return as_one(self.given)[0].window
         self.names.add((self.model.name, EXTERNAL))
         if self.again is not None:
-            return self._range(self.settings.time_column)
+            return self._range(self.settings.time_column, "")
         column = self.settings.time_column
         known = [w for w in self.watermarks if (w.input, w.column) == (self.model.name, EXTERNAL)]
         now = TypedValue.parse("TIMESTAMP", self.run_timestamp.isoformat())
@@ -119,9 +127,8 @@ class StepWindows:
         """Whether a function has opened a window on a column by itself."""
         return (function, column) in self.names
 
-    def _range(self, column: str) -> Window:
-        low, high = (Bound(each, inclusive=True) for each in self.again or ())
-        return Window(column, low, high)
+    def _range(self, column: str, kind: str) -> Window:
+        return closed(column, self.again, kind) if self.again else Window(column)
 
     def joined(self, found: Opened) -> Opened:
         """Give the windows of the step with those that functions opened."""
