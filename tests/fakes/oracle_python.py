@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 Row = tuple[int, int, str]
 Inside = Callable[[int], bool]
 DAY = 24
-_LOWS: dict[str, Callable[[int], int]] = {
+LOWS: dict[str, Callable[[int], int]] = {
     "added": lambda mark: mark + 1,
     "ranged": lambda mark: (mark - 12) // DAY * DAY,
     "keyed": lambda mark: mark - DAY,
 }
 """Where a window begins by the watermark: above it, at the start of a day, a day below it."""
-TABLES = tuple(_LOWS)
+TABLES = tuple(LOWS)
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Reference:
     def run(self, name: str) -> None:
         """Take in what lies above the watermark, or from the lookback below it."""
         mark, tops = self.marks[name], [hour for _, hour, _ in self.source]
-        low = -1 if mark is None else _LOWS[name](mark)
+        low = -1 if mark is None else LOWS[name](mark)
         self.marks[name] = max([*tops, *([] if mark is None else [mark])], default=None)
         self._take(name, lambda hour: hour >= low, again=lambda _: False)
 

@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 
 from fakes import delta_tables, stranger
 from fakes.clock import FixedClock
-from fakes.oracle_python import DAY, TABLES, Reference, Row
+from fakes.oracle_python import DAY, LOWS, TABLES, Reference, Row
 from penstock.app.application import App
 from penstock.app.services.services import Services
 from penstock.app.services.wire import Where, open_project, wired
@@ -101,13 +101,16 @@ class PythonStory:
         self.reference.drop([key])
 
     def run(self, *names: str) -> None:
-        """Run; a dry run before it says what it will do and leaves no trace."""
-        before = self.tree()
+        """Run; a dry run before it says what it will do and leaves no trace, files below stay."""
+        mark = self.reference.marks["ranged"]
+        low = 0 if mark is None else LOWS["ranged"](mark)
+        before, kept = self.tree(), self._files("ranged", low, low + 50 * DAY)
         rehearsed = self.app.run(select=names, dry_run=True)
         assert self.tree() == before
         report = self.app.run(select=names)
         # what a crash left open is settled by a run alone, which writes
         assert report.recovered or _steps(rehearsed) == _steps(report)
+        assert self._files("ranged", low, low + 50 * DAY) == kept
         for name in names or TABLES:
             self.reference.run(name)
 
