@@ -24,8 +24,8 @@ from penstock.project.python.config import (
     PythonConfig,
     columns_of,
     misfits_of,
-    paragraph_of,
     name_findings,
+    paragraph_of,
     settings_of,
 )
 from penstock.project.python.declare import PythonModel
