@@ -30,15 +30,19 @@ def settings_of(declared: PythonModel[..., Any], options: Mapping[str, Any]) -> 
     same = ("partition_by", "cluster_by", "table_properties", "unique_key", "time_column", "tags")
     more = ("window_on", "null_watermark", "string_watermark", "null_keys", "on_duplicate")
     found: dict[str, Plain] = {k: options[k] for k in (*same, *more) if k in options}
-    doc = inspect.cleandoc(declared.function.__doc__ or "").partition("\n\n")[0]
-    described = str(options.get("description", " ".join(doc.split())))
-    found |= {"description": described} if described else {}
+    found |= {"description": options["description"]} if "description" in options else {}
     found["materialized"] = _word(declared.kind, options)
     if found["materialized"] == "merge" and options.get("on_duplicate", "latest") == "latest":
         found |= {"on_duplicate": "latest", "order_by": options.get("time_column")}
     if found["materialized"] == "merge":
         found["newest_by"] = options.get("time_column")
     return found
+
+
+def paragraph_of(declared: PythonModel[..., Any]) -> dict[str, Plain]:
+    """Give the first paragraph of the docstring as the description, where nobody gives another."""
+    doc = inspect.cleandoc(declared.function.__doc__ or "").partition("\n\n")[0]
+    return {"description": " ".join(doc.split())} if doc else {}
 
 
 def _word(kind: FunctionKind, options: Mapping[str, Any]) -> str:
