@@ -207,7 +207,8 @@ def unchanged() -> Changes:
 def changed_since(*commits: Touched, **runs: tuple[PartitionRun, ...]) -> Changes:
     """Inputs of the fixture F: commits to `raw.events`, partitions of the models named."""
     tables = {"raw.events": TableNow(DeltaPin("raw.events", 3 + len(commits)), commits)}
-    return Changes({n: PartitionsNow(n, DAY, found) for n, found in runs.items()}, tables)
+    partitions = {n: PartitionsNow(n, DAY, found) for n, found in runs.items()}
+    return Changes(partitions.get, tables.get)
 
 
 def verdict_of(model: Model, **states: Ranges) -> Verdict:

@@ -280,7 +280,7 @@ def changes_of(above: dict[str, Above]) -> Changes:
             continue
         commits = tuple(a_commit(n, *(s or ()), column="at") for n, s in found.commits)
         tables[name] = TableNow(DeltaPin(found.table_id, len(commits)), commits)
-    return Changes(partitions, tables)
+    return Changes(partitions.get, tables.get)
 
 
 def defined(services) -> dict[int, tuple]:

@@ -12,7 +12,7 @@ from penstock.core.partitions.partition import overlapping
 from penstock.core.partitions.ranges import WHOLE, Range, Ranges, difference, intersection, merged
 from penstock.core.records import ModelRecord, PartitionRun, Status
 from penstock.plan.resolve import Segment
-from penstock.plan.values import Observed, Owner, Reason, State, Versions, error_line
+from penstock.plan.values import Observed, Owner, Reason, State, Versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,19 +131,6 @@ def gap_line(model: Model, gap: Versions) -> str:
         f"log-gap: {which} of the log of {model.table} {verb} gone; "
         f"changes in {'it' if low == high else 'them'} are not known"
     )
-
-
-def unreadable(
-    model: str, known: Ranges, segments: tuple[Segment, ...], error: PenstockError
-) -> Verdict:
-    """Give the verdict on a model whose log, or that of an input, cannot be read."""
-    lines, whole = (error_line(error),), State.UNREADABLE
-    return Verdict(model, known, segments, whole=whole, error=error, lines=lines)
-
-
-def all_current(model: str, known: Ranges, segments: tuple[Segment, ...]) -> Verdict:
-    """Give the verdict on a model of which nothing differs, without looking at its partitions."""
-    return Verdict(model, known, segments, recorded=known)
 
 
 def states_of(verdict: Verdict, wanted: frozenset[State]) -> Ranges:

@@ -12,7 +12,7 @@ from functools import partial
 from penstock.app.checking.chosen import PlannedChecks, planned_checks
 from penstock.app.commands.diff import model_diff
 from penstock.app.commands.status import status_of_models
-from penstock.app.observation.project_state import detect_drift
+from penstock.app.observation.detect_drift import detect_drift
 from penstock.app.planning.make_plan import Planned, make_plan
 from penstock.app.preparing.run_context import Context, pin_inputs
 from penstock.app.preparing.statements import build_of, decide

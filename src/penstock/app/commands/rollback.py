@@ -117,7 +117,7 @@ def _way_back(services: Services, project_state: ProjectState, request: Rollback
         sentence = f"step {name} made the table {model.table}; nothing was there before it"
         hint = "name a later step; penstock history --verbose shows them"
         raise TableError("rollback-nothing-before", sentence, where=model.where, hint=hint)
-    reader = project_state.detection.log_reader
+    reader = project_state.log_reader
     _check_foreign(model, reader, version, included=request.include_foreign)
     missing = services.places.missing_files(project_state.project.uri_of(model.table), version)
     if missing:

@@ -140,7 +140,7 @@ class Runner:
         services, request, report = self.services, self.request, self.report
         if self._steps:
             services.engine.require()
-        self.planned.project_state.detection.log_reader.keep()
+        self.planned.project_state.log_reader.keep()
         status = Status.FAILED
         record = services.run_record(
             report.run_id, report.command, report.run_timestamp, request.arguments

@@ -277,8 +277,8 @@ class Looking:
         record = records.get(name)
         if self.step.initial or record is None or self.model.strategy.window is None:
             return ()
-        now = changed_below(self.services.project, [name], records, open_log_reader(self.services))
-        passed = {*record.passed_by, *now.get(name, ())}
+        now = changed_below(open_log_reader(self.services), name, records)
+        passed = {*record.passed_by, *now}
         if observe_target(self.services, self.model, record).foreign:
             passed.add(name)
         return tuple(sorted(passed))
