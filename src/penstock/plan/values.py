@@ -144,6 +144,11 @@ class Reason:
         """
         return cls(State.UPSTREAM_CHANGED, f"after {', '.join(names)}", pending=True)
 
+    @property
+    def is_drift(self) -> bool:
+        """Whether `status` counts it, and a sync repairs it."""
+        return self.drift and self.state is not State.CURRENT
+
     def __str__(self) -> str:
         """Give the words that plan and run print.
 
