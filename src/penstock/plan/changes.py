@@ -10,7 +10,7 @@ from itertools import groupby
 from penstock.core.facts import Touched
 from penstock.core.model import Fingerprint, InputMapping, Model
 from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.mapping import Computed, RangeMapping, downstream, reading
+from penstock.core.partitions.mapping import Computed, RangeMapping, downstream, joined, reading
 from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span
 from penstock.core.partitions.ranges import Ranges, intersection, merged
 from penstock.core.project import Project
@@ -148,21 +148,6 @@ def touched_since(commits: Sequence[Touched], read: int, column: str) -> tuple[S
             return EVERYTHING
         found.extend(spans)
     return joined(found)
-
-
-def joined(spans: Sequence[Span]) -> tuple[Span, ...]:
-    """Bring half-open spans into order, those that meet into one.
-
-    >>> joined([(5, 6), (1, 3), (3, 4)])
-    ((1, 4), (5, 6))
-    """
-    result: list[Span] = []
-    for low, high in sorted(each for each in spans if each[0] < each[1]):
-        if result and low <= result[-1][1]:
-            result[-1] = (result[-1][0], max(result[-1][1], high))
-        else:
-            result.append((low, high))
-    return tuple(result)
 
 
 def spans_of(grid: Grid, ranges: Ranges) -> tuple[Span, ...]:

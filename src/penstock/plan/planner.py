@@ -8,7 +8,7 @@ from dataclasses import replace
 from penstock.core.graph import ordered
 from penstock.core.model import Model
 from penstock.core.names import InputKind
-from penstock.core.partitions.mapping import spans
+from penstock.core.partitions.mapping import joined, spans
 from penstock.core.partitions.ranges import (
     WHOLE,
     Ranges,
@@ -28,7 +28,7 @@ from penstock.plan.cascade import (
     reads_itself,
     upstream_models,
 )
-from penstock.plan.changes import joined, spans_of
+from penstock.plan.changes import spans_of
 from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.evolution import is_described_otherwise, moved_layout
 from penstock.plan.history import must_look
@@ -338,7 +338,7 @@ def _before(
         if name.kind is not InputKind.MODEL or name.name == model.name or not above:
             continue
         grid, places = grid_of(project, name.name), map(model.grid.span, numbers(step.partitions))
-        read = joined([span for each in places for span in spans(mapping.mapping, each, grid)])
+        read = joined(span for each in places for span in spans(mapping.mapping, each, grid))
         for other in above:
             made = spans_of(other.grid, other.partitions)
             if any(low < end and begin < high for low, high in made for begin, end in read):

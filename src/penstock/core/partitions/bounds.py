@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, assert_never
+from functools import cache
+from itertools import starmap
+from types import NoneType
+from typing import Any, assert_never, get_args, get_origin, get_type_hints
 
 from penstock.core.partitions.calendar import DAY, HOUR, SECOND, civil, day_number
 
@@ -197,26 +200,26 @@ def document_of(part: Any) -> Any:  # noqa: ANN401  as above
     return [type(part).__name__.lower(), *map(document_of, parts)]
 
 
-def read_bound(document: Sequence[Any]) -> Bound:
-    """Read what `document_of` gave; raises `ValueError` or `TypeError` for anything else."""
+@cache
+def _forms(wanted: object) -> Mapping[str, tuple[Callable[..., Any], tuple[object, ...]]]:
+    """Give what each name of a document stands for, and the types of its parts."""
+    hints = {kind: tuple(get_type_hints(kind).values()) for kind in get_args(wanted)}
+    return {kind.__name__.lower(): (kind, parts) for kind, parts in hints.items()}
+
+
+def read_document(wanted: object, document: Any) -> Any:  # noqa: ANN401  as above
+    """Read what `document_of` gave of a type; raises `ValueError` or `TypeError` for the rest."""
+    inside = get_args(wanted)
+    if get_origin(wanted) is tuple:
+        kinds = inside[:1] * len(document) if inside[-1] is ... else inside
+        return tuple(starmap(read_document, zip(kinds, document, strict=True)))
     match document:
-        case ["lower"]:
-            return Lower()
-        case ["upper"]:
-            return Upper()
-        case ["at", int(position)]:
-            return At(position)
-        case ["moved", of, int(months), int(micros)]:
-            return Moved(read_bound(of), months, micros)
-        case ["floored", of, str(unit)]:
-            return Floored(read_bound(of), unit)
-        case ["ceiled", of, str(unit)]:
-            return Ceiled(read_bound(of), unit)
-        case ["lastday", of]:
-            return LastDay(read_bound(of))
-        case ["least", several]:
-            return Least(tuple(read_bound(each) for each in several))
-        case ["greatest", several]:
-            return Greatest(tuple(read_bound(each) for each in several))
+        case None if NoneType in inside:
+            return None
+        case int() | str() if type(document) is wanted:
+            return document
+        case [str(name), *parts] if name in _forms(wanted):
+            kind, kinds = _forms(wanted)[name]
+            return kind(*starmap(read_document, zip(kinds, parts, strict=True)))
         case _:
-            raise ValueError("this is no bound")
+            raise ValueError(f"this is no {wanted}")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import assert_never
 
 from penstock.core.partitions.bounds import (
     At,
@@ -14,10 +14,9 @@ from penstock.core.partitions.bounds import (
     ceiled,
     evaluation,
     floored,
-    read_bound,
 )
 from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span
-from penstock.core.partitions.ranges import Ranges, numbers, of_numbers
+from penstock.core.partitions.ranges import Ranges, merged, numbers, of_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,27 +127,13 @@ def downstream(
     return of_numbers(number for number in numbers(candidates) if is_hit(number))
 
 
-def read_mapping(document: Sequence[Any]) -> RangeMapping:
-    """Read what `document_of` gave; raises `ValueError` or `TypeError` for anything else."""
-    match document:
-        case ["everything"]:
-            return Everything()
-        case ["same"]:
-            return Same()
-        case ["calendar", str(unit)]:
-            return Calendar(unit)
-        case ["trailing", int(count)]:
-            return Trailing(count)
-        case ["bygrain"]:
-            return ByGrain()
-        case ["computed", str(column), written]:
-            return Computed(column, tuple((_read(low), _read(high)) for low, high in written))
-        case _:
-            raise ValueError("this is no mapping")
+def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Bring half-open spans into order, those that meet into one.
 
-
-def _read(document: Sequence[Any] | None) -> Bound | None:
-    return None if document is None else read_bound(document)
+    >>> joined([(5, 6), (1, 3), (3, 4)])
+    ((1, 4), (5, 6))
+    """
+    return tuple((low, high + 1) for low, high in merged((low, high - 1) for low, high in spans))
 
 
 def _calendar(unit: str) -> Reading:
@@ -180,14 +165,4 @@ def _computed(ranges: tuple[tuple[Bound | None, Bound | None], ...]) -> Reading:
 
         return single
 
-    return lambda span: _united([(low(*span), high(*span)) for low, high in parts])
-
-
-def _united(pieces: list[Span]) -> tuple[Span, ...]:
-    result: list[Span] = []
-    for low, high in sorted(piece for piece in pieces if piece[0] < piece[1]):
-        if result and low <= result[-1][1]:
-            result[-1] = (result[-1][0], max(result[-1][1], high))
-        else:
-            result.append((low, high))
-    return tuple(result)
+    return lambda span: joined((low(*span), high(*span)) for low, high in parts)
