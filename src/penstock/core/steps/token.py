@@ -44,27 +44,31 @@ def write_intent(intent: Intent) -> str:
         "partitions": ",".join(intent.partitions),
         "fingerprints": _write_fingerprint(intent.fingerprint),
         "inputs": [[p.input, *pin_parts(p.pin)] for p in intent.inputs],
-        "window": [[w.input, *_write_window(w.window)] for w in intent.windows],
+        "window": [
+            [
+                w.input,
+                w.window.column,
+                _bound(w.window.lower),
+                _bound(w.window.upper),
+                w.window.nulls,
+            ]
+            for w in intent.windows
+        ],
         "watermark": [[w.input, w.column, str(w.value)] for w in intent.watermarks],
         "lowers_watermarks": intent.lowers_watermarks,
         "base_version": intent.base_version,
     }
-    if intent.grid != Grid():
-        document["grid"] = write_grid(intent.grid)
-    if intent.restores:
-        document["restores"] = intent.restores
-    if intent.on_failure:
-        document["on_failure"] = intent.on_failure
-    if intent.writing is not Writing.MERGED:
-        document["writing"] = str(intent.writing)
-    if intent.epoch:
-        document["epoch"] = intent.epoch
-    if intent.lane:
-        document["lane"] = intent.lane
-    if intent.cut_at is not None:
-        document["cut_at"] = intent.cut_at.isoformat()
-    if intent.passed_by:
-        document["passed_by"] = list(intent.passed_by)
+    of_few: dict[str, JsonValue] = {
+        "grid": write_grid(intent.grid) if intent.grid != Grid() else "",
+        "restores": intent.restores,
+        "on_failure": intent.on_failure,
+        "writing": str(intent.writing) if intent.writing is not Writing.MERGED else "",
+        "epoch": intent.epoch,
+        "lane": intent.lane,
+        "cut_at": intent.cut_at.isoformat() if intent.cut_at else "",
+        "passed_by": list(intent.passed_by),
+    }
+    document |= {name: value for name, value in of_few.items() if value}
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -141,7 +145,10 @@ def read_intent(text: str) -> Intent:
         partitions=tuple(document["partitions"].split(",")) if document["partitions"] else (),
         fingerprint=fingerprint,
         inputs=tuple(InputPin(name, pin_of(*rest)) for name, *rest in document["inputs"]),
-        windows=tuple(InputWindow(name, _read_window(*rest)) for name, *rest in document["window"]),
+        windows=tuple(
+            InputWindow(name, Window(column, _read_bound(lower), _read_bound(upper), nulls))
+            for name, column, lower, upper, nulls in document["window"]
+        ),
         watermarks=tuple(Watermark(i, c, read_typed(v)) for i, c, v in document["watermark"]),
         lowers_watermarks=document["lowers_watermarks"],
         base_version=document["base_version"],
@@ -236,20 +243,7 @@ def pin_of(kind: str, text: str, number: int) -> Pin:
             return NoPin()
 
 
-def _write_window(window: Window) -> list[JsonValue]:
-    return [window.column, _write_bound(window.lower), _write_bound(window.upper), window.nulls]
-
-
-def _read_window(
-    column: str,
-    lower: list[str] | None,
-    upper: list[str] | None,
-    nulls: bool,  # noqa: FBT001  # spread from a list
-) -> Window:
-    return Window(column, _read_bound(lower), _read_bound(upper), nulls)
-
-
-def _write_bound(bound: Bound | None) -> JsonValue:
+def _bound(bound: Bound | None) -> JsonValue:
     return None if bound is None else [str(bound.value), "in" if bound.inclusive else "out"]
 
 
