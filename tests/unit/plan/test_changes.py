@@ -12,8 +12,7 @@ from fakes.versioned_models import (
     span,
 )
 from penstock.core.facts import Touched
-from penstock.core.partitions.bounds import Lower, Upper
-from penstock.core.partitions.mapping import Computed, Everything, Same
+from penstock.core.partitions.mapping import Computed, Everything, Lower, Same, Upper
 from penstock.core.partitions.partition import Grid
 from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, ViewPin
 from penstock.plan.changes import (

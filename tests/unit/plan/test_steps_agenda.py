@@ -23,9 +23,8 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import TableFacts
 from penstock.core.model import Fingerprint, Model, Version
-from penstock.core.partitions.bounds import Lower, Moved
 from penstock.core.partitions.calendar import DAY as A_DAY
-from penstock.core.partitions.mapping import Computed, Same
+from penstock.core.partitions.mapping import Computed, Lower, Moved, Same
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.project import Project
 from penstock.core.steps.inputs import DeltaPin

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from penstock.core.findings import Finding
 from penstock.core.model import Body, InputMapping, Model, Source
 from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.bounds import document_of, read_document
 from penstock.core.partitions.mapping import (
     ByGrain,
     Everything,
     RangeMapping,
     Same,
+    document_of,
+    read_document,
 )
 from penstock.core.partitions.partition import Grain
 from penstock.project.files.cache import CacheEntry, ParseCache, read_findings, write_findings

@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.partitions.bounds import (
+from penstock.core.partitions.calendar import DAY, HOUR, instant
+from penstock.core.partitions.mapping import (
     At,
     Bound,
+    ByGrain,
+    Calendar,
     Ceiled,
+    Computed,
+    Everything,
     Floored,
     Greatest,
     LastDay,
     Least,
     Lower,
     Moved,
+    RangeMapping,
+    Same,
+    Trailing,
     Upper,
     ceiled,
     document_of,
+    downstream,
     floored,
     last_day,
     moved,
     read_document,
-)
-from penstock.core.partitions.calendar import DAY, HOUR, instant
-from penstock.core.partitions.mapping import (
-    ByGrain,
-    Calendar,
-    Computed,
-    Everything,
-    RangeMapping,
-    Same,
-    Trailing,
-    downstream,
     spans,
 )
 from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span
