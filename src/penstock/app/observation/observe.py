@@ -201,7 +201,7 @@ def _observe_there(
     table_id = facts.table_id if facts else ""
     seen = Observed(there=True, table_id=table_id, facts=facts if relaid else None)
     store = services.reading.archive.store_id()
-    if is_replaced(record, seen):
+    if is_replaced(record.table_id, seen):
         every = services.log.commits(uri, -1, partial=True)
         commits = tuple(c for c in every if c.version > record.settled_version)
         ever_ours = any(commit.store == store for commit in every)

@@ -1,4 +1,4 @@
-"""Mappings: which range of an input one partition reads, and bounds over its own (spec/drift.md §6)."""
+"""Mappings: which range of an input one partition reads, by its bounds (spec/drift.md §6)."""
 
 from __future__ import annotations
 
