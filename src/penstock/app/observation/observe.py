@@ -42,14 +42,17 @@ def others(services: Services, writer: Owner | None) -> Owner | None:
     return writer
 
 
-def of_this_project(services: Services, writer: Owner | None) -> bool:
-    """Whether a table was written by this project, with this store or with one that was lost.
+def without_record(services: Services, uri: str) -> Observed:
+    """Tell a table that is there and not on record by who wrote it last.
 
-    A token of before tokens named their project tells nothing else.
+    This project may have, with this store or with one that was lost. A token of before tokens
+    named their project tells nothing else.
     """
-    if writer is None:
-        return False
-    return others(services, writer) is None or writer.project in ("", services.project.name)
+    writer = last_writer(services.log.commits(uri, -1, partial=True))
+    owner = others(services, writer)
+    if writer and (owner is None or owner.project in ("", services.project.name)):
+        return Observed(there=True, ever_ours=True)
+    return Observed(there=True, owner=owner)
 
 
 Commit = TypeVar("Commit", LogCommit, Touched)
@@ -190,10 +193,7 @@ def _observe_there(
 ) -> Observed:
     uri = services.project.uri_of(model.table)
     if record is None or not record.succeeded_once or record.settled_version is None:
-        writer = last_writer(services.log.commits(uri, -1, partial=True))
-        if of_this_project(services, writer):
-            return Observed(there=True, ever_ours=True)
-        return Observed(there=True, owner=others(services, writer))
+        return without_record(services, uri)
     relaid = record.fingerprint is None or record.fingerprint.layout != model.fingerprint.layout
     if is_as_left(head, record) and not relaid:
         return Observed(there=True)

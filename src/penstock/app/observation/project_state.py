@@ -17,9 +17,9 @@ from penstock.app.observation.observe import (
     last_writer,
     not_read,
     observe,
-    of_this_project,
     others,
     unrecorded,
+    without_record,
 )
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import PenstockError, TableError
@@ -244,10 +244,7 @@ class ProjectState:
         if head is None:
             return Observed()
         if parts is None or not parts.table_id:
-            writer = last_writer(self.services.log.commits(uri, -1, partial=True))
-            if of_this_project(self.services, writer):
-                return Observed(there=True, ever_ours=True)
-            return Observed(there=True, owner=others(self.services, writer))
+            return without_record(self.services, uri)
         if self._untouched(model, parts):
             return Observed(there=True, table_id=parts.table_id, ever_ours=True)
         partition = model.partition
