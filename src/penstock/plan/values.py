@@ -12,7 +12,7 @@ from penstock.core.errors import PenstockError
 from penstock.core.facts import TableFacts, Touched
 from penstock.core.history import Retention
 from penstock.core.model import Fingerprint
-from penstock.core.partitions.partition import Grid, Span
+from penstock.core.partitions.partition import Grid, Span, key_pairs
 from penstock.core.partitions.ranges import WHOLE, Ranges, count
 from penstock.core.steps.inputs import Pin
 
@@ -237,8 +237,7 @@ class Step:
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
         """The partitions as first and last keys of ranges."""
-        grid = self.grid
-        return tuple((grid.key(low), grid.key(high)) for low, high in self.partitions)
+        return key_pairs(self.grid, self.partitions)
 
 
 @dataclass(frozen=True, slots=True)

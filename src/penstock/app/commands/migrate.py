@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.app.commands.verify import Held, claims_on, facts_of, history_model, hold_laws
-from penstock.app.execution.commit import Committer, make
+from penstock.app.execution.commit import Committer, make, remember
 from penstock.app.execution.recover import recover
 from penstock.app.observation.observe import observe
 from penstock.app.preparing.run_context import Context, pin_inputs
@@ -246,10 +246,7 @@ class _Migration:
             ended = make(committer, intent, Work.just(Commit(sql, exclusive=True)))
         else:
             ended = committer.alter(intent, Commit(sql, exclusive=True, once=of_rows))
-        if record is not None:
-            records[model.name] = ended.record_after(record, self.services.clock.now())
-        else:
-            records.update(self.services.writing.records.models())
+        remember(self.services, records, model.name)
         self.version = ended.outcome.settled_version or self.version
 
 

@@ -12,7 +12,7 @@ from penstock.app.artifacts.write import write_artifacts
 from penstock.app.checking.flags import drop_repeated
 from penstock.app.checking.gates import Ahead, TakenOut, flagged_above
 from penstock.app.commands.plan import context_of, report_of
-from penstock.app.execution.commit import Ended
+from penstock.app.execution.commit import Ended, remember
 from penstock.app.execution.recover import recover
 from penstock.app.execution.results import (
     failed_by,
@@ -290,13 +290,8 @@ class Runner:
 
     def _done(self, step: Step, result: ModelResult, ended: Ended) -> ModelResult:
         intent, outcome = ended.intent, ended.outcome
-        before = self._context.records.get(intent.model)
-        if ended.undone is not None:
-            self._context.records.update(self.services.reading.records.models())
-        elif not ended.held_back:
-            self._context.records[intent.model] = ended.record_after(
-                before, self.services.clock.now()
-            )
+        if not ended.held_back:
+            remember(self.services, self._context.records, intent.model)
         made = outcome.version is not None or (not intent.uri and not ended.held_back)
         if made:
             self._context.change(intent)

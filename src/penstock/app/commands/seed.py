@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 
 from penstock.app.artifacts.write import write_artifacts
+from penstock.app.execution.commit import remember
 from penstock.app.execution.recover import recover
 from penstock.app.execution.seed_step import STRATEGY, load_seed, seed_reason
 from penstock.app.observation.observe import ObservedTables
@@ -98,8 +99,7 @@ def _do(services: Services, context: Context, seed: Seed, reason: Reason) -> Mod
     result = _result(seed, "success", str(reason))
     try:
         ended = load_seed(services, context, seed, reason)
-        before = context.records.get(seed.name)
-        context.records[seed.name] = ended.record_after(before, services.clock.now())
+        remember(services, context.records, seed.name)
         result = replace(
             result,
             version=ended.outcome.settled_version,

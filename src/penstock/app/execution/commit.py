@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -39,7 +38,6 @@ from penstock.core.records import ModelRecord
 from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.steps.step import LONGEST, Intent, Outcome, RowCounts, StepFailure, StepKind
 from penstock.core.strategy import Writing
-from penstock.state.transitions.transition import record_after
 from penstock.strategies.history.counts import IdentityError
 from penstock.strategies.reshape import restore
 
@@ -71,9 +69,10 @@ class Ended:
             return False
         return self.outcome.version is None
 
-    def record_after(self, before: ModelRecord | None, at: dt.datetime) -> ModelRecord:
-        """Give the record that the store now holds of the model: the one transition says it."""
-        return record_after(before, self.intent, self.outcome, self.checked, at)
+
+def remember(services: Services, records: dict[str, ModelRecord], name: str) -> None:
+    """Take over what the store holds of a model, once a step of it has ended."""
+    patiently(lambda: records.update(services.reading.records.models(name)))
 
 
 class Committer:

@@ -60,7 +60,7 @@ def moved(position: int, months: int, micros: int) -> int:
     day, time = divmod(position, DAY)
     year, month, date = civil(day)
     year, month = _month(year * 12 + month - 1 + months)
-    date = min(date, _length(year, month))
+    date = min(date, day_number(*_month(year * 12 + month), 1) - day_number(year, month, 1))
     return day_number(year, month, date) * DAY + time + micros
 
 
@@ -72,11 +72,6 @@ def last_day(position: int) -> int:
 def _month(count: int) -> tuple[int, int]:
     year, month = divmod(count, 12)
     return year, month + 1
-
-
-def _length(year: int, month: int) -> int:
-    following_month = _month(year * 12 + month)
-    return day_number(*following_month, 1) - day_number(year, month, 1)
 
 
 @dataclass(frozen=True, slots=True)
