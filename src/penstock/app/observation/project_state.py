@@ -84,7 +84,7 @@ class ProjectState:
             return detect_table_drift(self.project, model, self.records, self.view.now)
         if name not in self._verdicts:
             try:
-                self._verdicts[name] = self._judged(model)
+                self._verdicts[name] = self._detected(model)
             except (TableError, OSError) as error:
                 self.give_up(name, error)
         return self._verdicts[name]
@@ -122,7 +122,7 @@ class ProjectState:
             self._meanings[fingerprint.sql] = found
         return self._meanings[fingerprint.sql]
 
-    def _judged(self, model: Model) -> Verdict:
+    def _detected(self, model: Model) -> Verdict:
         wanted = due(model, self.run_timestamp)
         run_date = self.run_timestamp.date()
         parts = self.parts.get(model.name)

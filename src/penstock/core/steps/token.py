@@ -44,16 +44,7 @@ def write_intent(intent: Intent) -> str:
         "partitions": ",".join(intent.partitions),
         "fingerprints": _write_fingerprint(intent.fingerprint),
         "inputs": [[p.input, *pin_parts(p.pin)] for p in intent.inputs],
-        "window": [
-            [
-                w.input,
-                w.window.column,
-                _bound(w.window.lower),
-                _bound(w.window.upper),
-                w.window.nulls,
-            ]
-            for w in intent.windows
-        ],
+        "window": [_window(each) for each in intent.windows],
         "watermark": [[w.input, w.column, str(w.value)] for w in intent.watermarks],
         "lowers_watermarks": intent.lowers_watermarks,
         "base_version": intent.base_version,
@@ -241,6 +232,11 @@ def pin_of(kind: str, text: str, number: int) -> Pin:
             return ViewPin(number)
         case _:
             return NoPin()
+
+
+def _window(of: InputWindow) -> list[JsonValue]:
+    window = of.window
+    return [of.input, window.column, _bound(window.lower), _bound(window.upper), window.nulls]
 
 
 def _bound(bound: Bound | None) -> JsonValue:
