@@ -18,6 +18,7 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
 from penstock.project.checks.kept import condition_of, query_of
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
+from penstock.project.files import parsed
 from penstock.project.files.nodes import Section, YamlNode
 from penstock.project.files.parsed import ReadText
 from penstock.project.files.references import SqlText, TextFiles, file_text, is_path
@@ -274,16 +275,13 @@ class Form:
         problems = found.problems
         if problems and (written := _as_written(text, self.scene.files)):
             again = read(written).problems
-            is_same = [(p.code, p.sentence) for p in again] == [
-                (p.code, p.sentence) for p in problems
-            ]
-            problems = again if is_same else tuple(replace(p, line_offset=0) for p in problems)
-        for each in problems:
-            where = Location(
-                text.path, text.line + each.line_offset, 0 if each.line_offset else column
-            )
-            finding = Finding(where, each.code, each.sentence, each.hint, each.severity)
-            self.section.findings.append(finding)
+            said, now = ([(p.code, p.sentence) for p in each] for each in (problems, again))
+            first = Location(text.path)
+            problems = again if said == now else tuple(replace(p, where=first) for p in problems)
+        for each in parsed.located(problems, text.path, text.line):
+            is_first = each.where.line == text.line
+            where = Location(text.path, text.line, column) if is_first else each.where
+            self.section.findings.append(replace(each, where=where))
         return found.value
 
     def _note(self, where: Location, code: str, sentence: str, hint: str = "") -> None:

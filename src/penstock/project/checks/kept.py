@@ -22,7 +22,7 @@ from penstock.core.query import Query
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Understood
 from penstock.project.files import cache as files
 from penstock.project.files import parsed
-from penstock.project.files.parsed import Problem, ReadText, SqlFile
+from penstock.project.files.parsed import ReadText, SqlFile
 from penstock.project.files.values import digest
 from penstock.project.sql.bodies import parameter_findings
 from penstock.project.sql.names import NameResolver, QueryOwner, link
@@ -72,22 +72,23 @@ def query_of(
     file = _remembered(
         cache, ("query", text), lambda entry: files.read_sql("", (), entry), partial(_parsed, text)
     )
-    problems = list(parsed.problems_of(file.findings))
     if not file.branches:
-        return ReadText(None, tuple(problems))
+        return ReadText(None, file.findings)
     linked = link(file.branches, resolver, reader)
     refs = [ref for branch in file.branches for ref in branch.refs]
-    problems += [*parsed.problems_of(linked.findings), *not_allowed(refs, allowed)]
-    return ReadText(None if parsed.has_error(problems) else linked.query, tuple(problems))
+    named = parsed.located(linked.findings, "")
+    problems = (*file.findings, *named, *not_allowed(refs, allowed))
+    return ReadText(None if _has_error(problems) else linked.query, problems)
 
 
-def not_allowed(refs: Iterable[parsed.TableRef], allowed: frozenset[str]) -> list[Problem]:
+def _has_error(problems: Iterable[Finding]) -> bool:
+    return any(problem.is_error for problem in problems)
+
+
+def not_allowed(refs: Iterable[parsed.TableRef], allowed: frozenset[str]) -> list[Finding]:
     """Report parameters that have no value where a text stands."""
     others = tuple(h for h in refs if h.kind is parsed.RefKind.PARAM and h.names[0] not in allowed)
-    if not others:
-        return []
-    found = parameter_findings([parsed.Branch("", None, others)], "", has_partition=False)
-    return list(parsed.problems_of(found))
+    return parameter_findings([parsed.Branch("", None, others)], "", has_partition=False)
 
 
 def _parsed(text: str) -> tuple[SqlFile, Sequence[Any] | None]:
@@ -95,13 +96,13 @@ def _parsed(text: str) -> tuple[SqlFile, Sequence[Any] | None]:
 
     written, unknown = parameters.with_destination(text)
     file = sql_file.parse_plain_sql("", written)
-    found = list(parsed.located(unknown, ""))
-    for each in reversed(file.findings):
+    found = []
+    for each in file.findings:
         sentence = each.sentence.replace(_MODELS_ARE, "one query is expected")
         sentence = sentence.replace(_OWN_TABLE, "{destination}")
-        found.insert(0, replace(each, sentence=sentence, hint=_HINTS.get(each.code, each.hint)))
-    file = replace(file, findings=tuple(found))
-    return file, None if any(finding.is_error for finding in found) else files.write_sql(file)
+        found.append(replace(each, sentence=sentence, hint=_HINTS.get(each.code, each.hint)))
+    file = replace(file, findings=(*found, *unknown))
+    return file, None if _has_error(file.findings) else files.write_sql(file)
 
 
 def condition_of(
@@ -123,12 +124,12 @@ def condition_of(
     # Columns that there are not, each once.
     first = dict(reversed(found.columns))
     unknown = [
-        Problem("unknown-column", *known.without(name), line_offset=first[name])
+        Finding(Location("", first[name] + 1), "unknown-column", *known.without(name))
         for name in dict.fromkeys(name for name, _ in found.columns)
         if known.lacks(name) and name.lower() != column.lower()
     ]
     problems = (*found.problems, *not_allowed(found.parameters, allowed), *unknown)
-    return ReadText(None if parsed.has_error(problems) else found.condition, problems)
+    return ReadText(None if _has_error(problems) else found.condition, problems)
 
 
 def _understood(
@@ -138,10 +139,9 @@ def _understood(
 
     found = expressions.understood(text, kind, column)
     condition, used = found.condition, [[ref.names[0], ref.line] for ref in found.parameters]
-    said = files.write_findings(parsed.located(found.problems, ""))
+    said = files.write_findings(found.problems)
     texts = [condition.text, list(condition.aggregates), condition.observable]
-    is_kept = not parsed.has_error(found.problems)
-    return found, [*texts, used, said, found.columns] if is_kept else None
+    return found, None if _has_error(found.problems) else [*texts, used, said, found.columns]
 
 
 def _read_understood(entry: Sequence[Any]) -> Understood:
@@ -151,9 +151,7 @@ def _read_understood(entry: Sequence[Any]) -> Understood:
         parsed.TableRef(parsed.RefKind.PARAM, (name,), line, qualifies=True) for name, line in used
     )
     columns = tuple((name, line) for name, line in named)
-    return Understood(
-        condition, refs, tuple(parsed.problems_of(files.read_findings(problems))), columns
-    )
+    return Understood(condition, refs, files.read_findings(problems), columns)
 
 
 _RULES = {word: rule for rule, word in core.TYPES.items()}

@@ -16,7 +16,7 @@ from penstock.core.strategy import Strategy
 from penstock.project.checks.phases import NONE, Phases, column_tests, joined, read_phases, word_in
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.nodes import Keys, YamlNode, node_of, open_section
-from penstock.project.files.parsed import Problem, SqlFile, TableRef, YamlFile, place_key
+from penstock.project.files.parsed import SqlFile, TableRef, YamlFile, place_key
 from penstock.project.files.references import TextFiles
 from penstock.project.files.values import Path, Plain, did_you_mean, documented_types, some_of
 from penstock.project.settings.check_keys import CHECK_KEYS, WITH_CHECKS, checks_at, named_in
@@ -152,7 +152,7 @@ class Understood:
 
     condition: Condition
     parameters: tuple[TableRef, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Finding, ...] = ()
     columns: tuple[tuple[str, int], ...] = ()
 
 
