@@ -21,7 +21,7 @@ from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, 
 from penstock.project.files import parsed
 from penstock.project.files.nodes import Section, YamlNode
 from penstock.project.files.parsed import ReadText
-from penstock.project.files.references import SqlText, TextFiles, file_text, is_path
+from penstock.project.files.references import SqlText, TextFiles, sql_under
 from penstock.project.files.values import text_of
 from penstock.project.sql.names import QueryOwner, input_named
 from penstock.project.unit_tests.casting import CellError, scalar
@@ -144,11 +144,11 @@ class Form:
         """Note an error where a value stands."""
         self.section.report(key, code, sentence, hint)
 
-    def column(self, key: str = "column") -> str:
-        """Give the name of one column."""
-        name = self.section.text(key)
+    def column(self) -> str:
+        """Give the name of the one column that it is about."""
+        name = self.section.text("column")
         if name:
-            self._check_column(name, self.section.place(key), self.columns)
+            self._check_column(name, self.section.place("column"), self.columns)
         return name
 
     def column_names(self, key: str = "columns", of: KnownColumns | None = None) -> tuple[str, ...]:
@@ -200,7 +200,8 @@ class Form:
 
     def query(self, key: str) -> tuple[Query | None, str]:
         """Give the query of a key, and its file, "" for SQL that stands inline."""
-        text, scene = self._sql_text(key), self.scene
+        scene = self.scene
+        text = sql_under(self.section, key, scene.files, f"{key} is empty")
         if text is None:
             return None, ""
         read = partial(
@@ -212,20 +213,6 @@ class Form:
         )
         column = 0 if text.file else self.section.place(key).column
         return self._understood(text, column, read), text.file
-
-    def _sql_text(self, key: str) -> SqlText | None:
-        node = self.section.find(key)
-        if node is None:
-            return None
-        if not isinstance(node.value, str):
-            self.section.bad(key, "SQL, or a path that ends in .sql")
-            return None
-        if not node.value.strip():
-            self.report(key, "empty-file", f"{key} is empty", "write a query")
-            return None
-        if not node.file and is_path(node.value):
-            return file_text(node.value, node.where, self.scene.files, self.section.findings)
-        return SqlText(node.value, node.where.path, node.where.line, node.file)
 
     def condition(self, key: str, kind: ConditionKind, column: str = "") -> Condition | None:
         """Give a condition."""

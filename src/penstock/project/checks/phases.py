@@ -180,14 +180,11 @@ def _text(node: YamlNode | None) -> str:
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
-def column_tests(
-    listed: YamlNode, findings: list[Finding], *, others: tuple[str, ...] = ()
-) -> Phases:
-    """Give the tests of a list of columns as checks; `others` are further keys of a column."""
+def column_tests(listed: YamlNode, findings: list[Finding]) -> Phases:
+    """Give the tests of a list of columns as checks."""
     found: list[YamlNode] = []
-    keys = Keys((*_COLUMN.known, *others), _COLUMN.needed, _COLUMN.aliases)
     for item in (each for each in listed.items if each.value is not None):
-        section = open_section(item, keys, "columns", findings)
+        section = open_section(item, _COLUMN, "columns", findings)
         name, tests = section.text("name"), section.find("tests")
         if tests is not None and not isinstance(tests.value, tuple):
             section.bad("tests", "a list of tests")

@@ -30,7 +30,7 @@ from penstock.project.files.references import (
     path_from,
     resolve,
 )
-from penstock.project.files.values import Plain, nearest
+from penstock.project.files.values import nearest
 from penstock.project.settings.strategy import CLUSTERED, LAYOUTS
 from penstock.project.versioned.given import Destination, GivenVersion, VersionedDraft, check_rules
 from penstock.project.versioned.versions import Versions
@@ -194,7 +194,7 @@ def _read_said(section: Section, draft: VersionedDraft) -> None:
     if meta is not None and not isinstance(meta.value, Mapping):
         section.bad("meta", "a mapping")
     elif meta is not None and meta.members:
-        draft.settings["meta"] = _plain(meta)
+        draft.settings["meta"] = meta.plain
     listed = section.find("depends_on")
     if listed is not None:
         draft.depends_on = listed.items if isinstance(listed.value, tuple) else (listed,)
@@ -226,14 +226,6 @@ def _checks(section: Section) -> Phases:
     elif columns is not None:
         parts.append(column_tests(columns, section.findings))
     return joined(parts, section.findings)
-
-
-def _plain(node: YamlNode) -> Plain:
-    if node.members:
-        return {key: _plain(member.node) for key, member in node.members.items()}
-    if isinstance(node.value, tuple):
-        return [_plain(item) for item in node.items]
-    return node.value if isinstance(node.value, str | int | float | bool) else None
 
 
 def _text(node: YamlNode, key: str) -> str:

@@ -20,7 +20,7 @@ from penstock.project.checks.phases import (
     word_in,
 )
 from penstock.project.files.nodes import Keys, Section, VersionReference, YamlNode, open_section
-from penstock.project.files.references import Files, SqlText, file_text, is_path
+from penstock.project.files.references import Files, SqlText, sql_under
 from penstock.project.files.values import did_you_mean
 from penstock.project.settings.check_keys import PHASES, WITH_CHECKS
 from penstock.project.versioned.given import GivenRevision, GivenVersion
@@ -234,23 +234,12 @@ class Versions:
 
     def _sql(self, section: Section, chain: tuple[int, ...]) -> SqlText | None:
         node = section.find("sql")
-        if node is None:
-            return None
-        if isinstance(node.value, VersionReference):
-            where, known = node.where, self.sections.keys()
-            number = None
-            if not self.broken.intersection(chain[:1]):
-                number = follow_version(node.value, where, chain, "sql", known, self.findings)
-            if number is not None:
-                return self._sql(self.sections[number], (*chain, number))
-            self.broken.update(chain)
-            return None
-        if not isinstance(node.value, str):
-            section.bad("sql", "SQL, or a path that ends in .sql")
-            return None
-        if not node.value.strip():
-            section.report("sql", "empty-file", "the SQL is empty", "write a query")
-            return None
-        if not node.file and is_path(node.value):
-            return file_text(node.value, node.where, self.files, self.findings)
-        return SqlText(node.value, node.where.path, node.where.line, node.file)
+        if node is None or not isinstance(node.value, VersionReference):
+            return sql_under(section, "sql", self.files, "the SQL is empty")
+        known, number = self.sections.keys(), None
+        if not self.broken.intersection(chain[:1]):
+            number = follow_version(node.value, node.where, chain, "sql", known, self.findings)
+        if number is not None:
+            return self._sql(self.sections[number], (*chain, number))
+        self.broken.update(chain)
+        return None
