@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from decimal import Decimal
 from functools import partial
 from typing import Any, TypeVar
@@ -323,13 +323,18 @@ def keep(cache: files.ParseCache, name: str, context: str, result: Result) -> No
         lists = [[write_check(each) for each in listed] for listed in (checks.before, checks.after)]
         text = files.packed(json.dumps(lists, separators=(",", ":"), ensure_ascii=False))
         versions.append([number, checks.on_failure, text])
-    edges = [[e.reads, e.check, e.where.path, e.where.line, e.where.column] for e in result.edges]
-    kept = [versions, edges, files.write_findings(result.findings), result.needs, result.texts]
+    kept = [
+        versions,
+        [astuple(edge) for edge in result.edges],
+        files.write_findings(result.findings),
+        result.needs,
+        result.texts,
+    ]
     cache.keep(name, files.CacheEntry(context, (), kept))
 
 
 def recall(
-    cache: files.ParseCache, name: str, context: str, model: str, now: Callable[[str], str]
+    cache: files.ParseCache, name: str, context: str, now: Callable[[str], str]
 ) -> Result | None:
     """Give what an earlier load read of a model, if `now` gives the digests that it needed."""
 
@@ -343,7 +348,7 @@ def recall(
                 n: KeptChecks.of(files.sound(text), core.OnFailure(w) if w else None)
                 for n, w, text in versions
             },
-            [Edge(model, reads, check, Location(*where)) for reads, check, *where in edges],
+            [Edge(*names, Location(*where)) for *names, where in edges],
             list(files.read_findings(findings)),
         )
         if None in entries.values():

@@ -259,6 +259,14 @@ def open_section(node: YamlNode, keys: Keys, above: str, findings: list[Finding]
     return section
 
 
+def items_of(section: Section, key: str, what: str) -> tuple[YamlNode, ...]:
+    """Give the items of a list; of what is none there are none, and a finding."""
+    node = section.find(key)
+    if node is not None and not isinstance(node.value, tuple):
+        section.bad(key, f"a list of {what}")
+    return node.items if node else ()
+
+
 def unknown_key(where: Location, key: str, known: Iterable[str]) -> Finding:
     """Say that a mapping may have no such key."""
     names = sorted({*known})

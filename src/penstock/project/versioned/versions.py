@@ -19,7 +19,14 @@ from penstock.project.checks.phases import (
     read_phases,
     word_in,
 )
-from penstock.project.files.nodes import Keys, Section, VersionReference, YamlNode, open_section
+from penstock.project.files.nodes import (
+    Keys,
+    Section,
+    VersionReference,
+    YamlNode,
+    items_of,
+    open_section,
+)
 from penstock.project.files.references import Files, SqlText, sql_under
 from penstock.project.files.values import did_you_mean
 from penstock.project.settings.check_keys import PHASES, WITH_CHECKS
@@ -99,12 +106,7 @@ class Invariants:
         inner = open_section(part, _LISTS, f"{section.above}.{key}", self.findings)
         if key != "remove":
             return phases_in(inner)
-        lists = {phase: listed for phase in PHASES if (listed := inner.find(phase))}
-        for phase, listed in lists.items():
-            if not isinstance(listed.value, tuple):
-                inner.bad(phase, "a list of names")
-        before, after = (lists[phase].items if phase in lists else () for phase in PHASES)
-        return Phases(before, after)
+        return Phases(*(items_of(inner, phase, "names") for phase in PHASES))
 
     def _list(self, nodes: _Checks, parts: Mapping[str, _Checks], whose: _Whose) -> _Checks:
         """Take checks out of a list, change others and add more."""
@@ -197,13 +199,8 @@ class Versions:
     def _revisions(
         self, number: int, section: Section, since: dt.date | None
     ) -> tuple[GivenRevision, ...]:
-        listed = section.find("sql_revisions")
-        if listed is None:
-            return ()
-        if not isinstance(listed.value, tuple):
-            section.bad("sql_revisions", "a list of revisions")
         found: dict[int, GivenRevision] = {}
-        for node in listed.items:
+        for node in items_of(section, "sql_revisions", "revisions"):
             inner = open_section(node, REVISION, "versions.sql_revisions", self.findings)
             revision = inner.number("revision", 1)
             given = self._dated(inner, revision or 0, (), since)
