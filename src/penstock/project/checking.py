@@ -126,12 +126,11 @@ def _stands(parts: ProjectParts, item: VersionedModel, columns: _Columns) -> Ite
     model = parts.built[item.name].model
     versions = {each.number: each for each in model.versions} if model else {}
     for given in item.draft.versions:
-        said = given.checks  # nodes already
+        written = scene.written_nodes(given.checks)
         version = versions.get(given.number)
         inputs = None if version is None else _outer(version.body.query.inputs)
         known = columns.of_version(version, given) if version else scene.UNKNOWN
-        written = (scene.WrittenChecks(repr(said), lambda _, said=said: said),) if said else ()
-        yield scene.Stand(given.number, written, known, inputs)
+        yield scene.Stand(given.number, (written,) if written else (), known, inputs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -323,13 +323,8 @@ def keep(cache: files.ParseCache, name: str, context: str, result: Result) -> No
         lists = [[write_check(each) for each in listed] for listed in (checks.before, checks.after)]
         text = files.packed(json.dumps(lists, separators=(",", ":"), ensure_ascii=False))
         versions.append([number, checks.on_failure, text])
-    kept = [
-        versions,
-        [astuple(edge) for edge in result.edges],
-        files.write_findings(result.findings),
-        result.needs,
-        result.texts,
-    ]
+    edges, found = [astuple(e) for e in result.edges], files.write_findings(result.findings)
+    kept = [versions, edges, found, result.needs, result.texts]
     cache.keep(name, files.CacheEntry(context, (), kept))
 
 
@@ -348,7 +343,7 @@ def recall(
                 n: KeptChecks.of(files.sound(text), core.OnFailure(w) if w else None)
                 for n, w, text in versions
             },
-            [Edge(*names, Location(*where)) for *names, where in edges],
+            [Edge(of, reads, check, Location(*where)) for of, reads, check, where in edges],
             list(files.read_findings(findings)),
         )
         if None in entries.values():

@@ -106,7 +106,8 @@ class Invariants:
         inner = open_section(part, _LISTS, f"{section.above}.{key}", self.findings)
         if key != "remove":
             return phases_in(inner)
-        return Phases(*(items_of(inner, phase, "names") for phase in PHASES))
+        before, after = (items_of(inner, phase, "names") for phase in PHASES)
+        return Phases(before, after)
 
     def _list(self, nodes: _Checks, parts: Mapping[str, _Checks], whose: _Whose) -> _Checks:
         """Take checks out of a list, change others and add more."""
