@@ -147,11 +147,11 @@ def understood(text: str, kind: ConditionKind, column: str) -> Understood:
     try:
         tokens = tokens_of(text)
     except SqlglotError as error:
-        return Understood(Condition(text), problems=(_unread(error),))
+        return Understood(Condition(text), findings=(_unread(error),))
     if not tokens:
         hint = "write what must hold: {column} >= 0"
         problem = Finding(_FIRST, _CODE, "the condition is empty", hint)
-        return Understood(Condition(text), problems=(problem,))
+        return Understood(Condition(text), findings=(problem,))
     known = parameters.COLUMN if column and kind is ConditionKind.CHECK else ""
     found = list(parameters.placeholders_of(text, tokens))
     cuts = list(parameters.parameters_of(text, tokens))
@@ -164,9 +164,9 @@ def understood(text: str, kind: ConditionKind, column: str) -> Understood:
     found_in = Understood(Condition(written.strip()))
     if not any(each.is_error for each in problems):
         found_in = _analysed(written, kind)
-        problems += found_in.problems
+        problems += found_in.findings
     used = tuple(ref for _, _, ref in cuts)
-    return replace(found_in, parameters=used, problems=tuple(problems))
+    return replace(found_in, parameters=used, findings=tuple(problems))
 
 
 def _analysed(text: str, kind: ConditionKind) -> Understood:
@@ -174,7 +174,7 @@ def _analysed(text: str, kind: ConditionKind) -> Understood:
         tokens = tokens_of(text)
         tree = _parsed(tokens, text)
     except SqlglotError as error:
-        return Understood(Condition(text.strip()), problems=(_unread(error),))
+        return Understood(Condition(text.strip()), findings=(_unread(error),))
     aggregates = list(aggregates_of(text, tokens))
     volatile = volatile_of(tokens)
     condition = Condition(
@@ -189,7 +189,7 @@ def _analysed(text: str, kind: ConditionKind) -> Understood:
         for column, start in _columns(tree)
         if column.parts[0].args.get("quoted") or column.parts[0].name.lower() not in _NO_COLUMNS
     )
-    return Understood(condition, problems=problems, columns=columns)
+    return Understood(condition, findings=problems, columns=columns)
 
 
 def _parsed(tokens: Sequence[Token], text: str) -> exp.Expr:

@@ -27,7 +27,7 @@ from penstock.project.files.values import digest
 from penstock.project.sql.bodies import parameter_findings
 from penstock.project.sql.names import NameResolver, QueryOwner, link
 
-T = TypeVar("T")
+T = TypeVar("T", SqlFile, Understood)
 _MODELS_ARE = "a model is one query"
 _OWN_TABLE = "PENSTOCK:THIS"
 _HINTS = {
@@ -41,19 +41,20 @@ def _remembered(
     cache: files.ParseCache | None,
     key: Sequence[str],
     read: Callable[[Sequence[Any]], T],
-    make: Callable[[], tuple[T, Sequence[Any] | None]],
+    make: Callable[[], T],
+    write: Callable[[T], Sequence[Any]],
 ) -> T:
     """Give what this load or an earlier one kept of a text, which is a part of the key.
 
-    Else make it, and keep the form that `make` gives beside it, None for what is not kept.
+    Else make it, and keep it if no error is among its findings.
     """
     name = parsed.place_key(("", "check", *key))
     found = cache.recall(name, "", lambda entry: read(entry.result)) if cache is not None else None
     if found is not None:
         return found
-    found, form = make()
-    if cache is not None and form is not None:
-        cache.keep(name, files.CacheEntry("", (), form))
+    found = make()
+    if cache is not None and not _has_error(found.findings):
+        cache.keep(name, files.CacheEntry("", (), write(found)))
     return found
 
 
@@ -69,9 +70,8 @@ def query_of(
     `{destination}` and the own table of `reader.model` are the input of kind THIS. `allowed` names
     the parameters that have a value here.
     """
-    file = _remembered(
-        cache, ("query", text), lambda entry: files.read_sql("", (), entry), partial(_parsed, text)
-    )
+    read, make = partial(files.read_sql, "", ()), partial(_parsed, text)
+    file = _remembered(cache, ("query", text), read, make, files.write_sql)
     if not file.branches:
         return ReadText(None, file.findings)
     linked = link(file.branches, resolver, reader)
@@ -91,7 +91,7 @@ def not_allowed(refs: Iterable[parsed.TableRef], allowed: frozenset[str]) -> lis
     return parameter_findings([parsed.Branch("", None, others)], "", has_partition=False)
 
 
-def _parsed(text: str) -> tuple[SqlFile, Sequence[Any] | None]:
+def _parsed(text: str) -> SqlFile:
     from penstock.project.sql import parameters, sql_file  # costs 0.2 s that a warm load saves
 
     written, unknown = parameters.with_destination(text)
@@ -101,8 +101,7 @@ def _parsed(text: str) -> tuple[SqlFile, Sequence[Any] | None]:
         sentence = each.sentence.replace(_MODELS_ARE, "one query is expected")
         sentence = sentence.replace(_OWN_TABLE, "{destination}")
         found.append(replace(each, sentence=sentence, hint=_HINTS.get(each.code, each.hint)))
-    file = replace(file, findings=(*found, *unknown))
-    return file, None if _has_error(file.findings) else files.write_sql(file)
+    return replace(file, findings=(*found, *unknown))
 
 
 def condition_of(
@@ -119,8 +118,14 @@ def condition_of(
     `column` is what `{column}` means, "" where it means nothing. `allowed` names the parameters
     that have a value here, `known` the columns that there are; `column` is not looked up.
     """
-    make = partial(_understood, text, kind, column)
-    found = _remembered(cache, (kind, column, text), _read_understood, make)
+
+    def make() -> Understood:
+        from penstock.project.checks import expressions  # costs 0.2 s that a warm load saves
+
+        return expressions.understood(text, kind, column)
+
+    key = (kind, column, text)
+    found = _remembered(cache, key, _read_understood, make, _write_understood)
     # Columns that there are not, each once.
     first = dict(reversed(found.columns))
     unknown = [
@@ -128,24 +133,18 @@ def condition_of(
         for name in dict.fromkeys(name for name, _ in found.columns)
         if known.lacks(name) and name.lower() != column.lower()
     ]
-    problems = (*found.problems, *not_allowed(found.parameters, allowed), *unknown)
+    problems = (*found.findings, *not_allowed(found.parameters, allowed), *unknown)
     return ReadText(None if _has_error(problems) else found.condition, problems)
 
 
-def _understood(
-    text: str, kind: ConditionKind, column: str
-) -> tuple[Understood, Sequence[Any] | None]:
-    from penstock.project.checks import expressions  # costs 0.2 s that a warm load saves
-
-    found = expressions.understood(text, kind, column)
-    condition, used = found.condition, [[ref.names[0], ref.line] for ref in found.parameters]
-    said = files.write_findings(found.problems)
-    texts = [condition.text, list(condition.aggregates), condition.observable]
-    return found, None if _has_error(found.problems) else [*texts, used, said, found.columns]
+def _write_understood(found: Understood) -> Sequence[Any]:
+    used = [[ref.names[0], ref.line] for ref in found.parameters]
+    said = files.write_findings(found.findings)
+    return [astuple(found.condition), used, said, found.columns]
 
 
 def _read_understood(entry: Sequence[Any]) -> Understood:
-    text, aggregates, observable, used, problems, named = entry
+    (text, aggregates, observable), used, problems, named = entry
     condition = core.Condition(text, tuple(aggregates), observable)
     refs = tuple(
         parsed.TableRef(parsed.RefKind.PARAM, (name,), line, qualifies=True) for name, line in used

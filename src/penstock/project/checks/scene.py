@@ -138,7 +138,7 @@ class Understood:
 
     condition: Condition
     parameters: tuple[TableRef, ...] = ()
-    problems: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()
     columns: tuple[tuple[str, int], ...] = ()
 
 

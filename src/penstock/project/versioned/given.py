@@ -68,7 +68,7 @@ class GivenVersion:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where the rows go; `field` is "" for a table of one partition, `typed` where `type` stands."""
+    """Where the rows go; `field` is "" for a table of one partition, `type` stands at `typed`."""
 
     dataset: str = ""
     table: str = ""
