@@ -176,7 +176,8 @@ class Watch:
         step = self._written(intent, decided, outcome)
         table = self._whole(outcome) if target.checks.needs_table else None
         results = target.look_after(step, table, answers, intent.step_seq)
-        target.services.fault("after-evaluating")
+        if target.services.fault is not None:
+            target.services.fault("after-evaluating")
         checked = self._checked(intent, results, outcome.stands_at)
         return flag_if_overwritten(target.services, intent, checked)
 

@@ -141,7 +141,7 @@ def _intent(services: Services, context: Context, seed: Seed, reason: Reason) ->
     head = services.log.head(uri)
     return Intent(
         step=services.clock.new_id(),
-        run=context.run,
+        run=context.holder.run,
         model=seed.name,
         table=seed.table,
         uri=uri,

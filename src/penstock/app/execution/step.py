@@ -118,7 +118,8 @@ def look(state: StepState) -> StepState:
     with committer.rejecting(state.intent):
         # that of partitions is described later: SQL that reads its own table needs it to be there
         if state.body is None:
-            looking = Looking(services, context, state.step, model, state.inputs)
+            uri, inputs = state.intent.uri, state.inputs
+            looking = Looking(services, context, state.step, model, inputs, uri)
             found = looking.look(session)
             intent = looking.promised(state.intent, found)
             changes = () if found.is_idle else found.schema_changes
@@ -265,7 +266,7 @@ def intended(
     partitions = write_ranges(step.grid, step.partitions)
     return Intent(
         step=services.clock.new_id(),
-        run=context.run,
+        run=context.holder.run,
         model=model.name,
         table=model.table,
         uri="" if model.is_view else services.project.uri_of(model.table),

@@ -233,13 +233,14 @@ NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """One step about to begin."""
+    """One step about to begin; `uri` is the folder of its table, "" for a view."""
 
     services: Services
     context: Context
     step: Step
     model: Model
     inputs: Inputs
+    uri: str
 
     def look(self, session: StepSession) -> StepInputs:
         """Open windows, define the query as `penstock_query`, compare it with the table."""
@@ -251,16 +252,15 @@ class Looking:
         session.bind(bound.relations)
         query = session.define(QUERY_VIEW, bound.sql)
         facts = None
-        if not self.model.is_view:
-            facts = self.services.log.facts(self.services.project.uri_of(self.model.table))
+        if self.uri:
+            facts = self.services.log.facts(self.uri)
             if facts is None and not self.step.initial:
                 raise table_gone(self.model)
         table = facts.schema if facts and not self.step.initial else None
         properties = facts.properties if facts else None
         evolution = evolve(self.model, query, table, properties)
         if facts is not None and table is not None:
-            uri = self.services.project.uri_of(self.model.table)
-            read = DeltaRead(uri, facts.version)
+            read = DeltaRead(self.uri, facts.version)
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
         added = (f"added {name}" for name in evolution.added)
