@@ -198,16 +198,6 @@ class Build:
     view_sql: str = ""
     history: HistoryRun | None = None
 
-    @property
-    def takes_feed(self) -> bool:
-        """Whether what it writes is what the query gives: such rows can pass through a feed."""
-        return self.model.strategy.takes_feed
-
-    @property
-    def inserts(self) -> bool:
-        """Whether its commit is an INSERT: it adds the files of its rows and rewrites none."""
-        return self.table is not None and self.model.strategy.writing is Writing.ADDED
-
 
 class Strategy(ABC):
     """How a model's rows reach its table; without more a table that each step makes anew.

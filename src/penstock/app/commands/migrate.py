@@ -224,7 +224,7 @@ class _Migration:
         committer = Committer(
             self.services, self.context, model.where, record.last_step_seq if record else 0
         )
-        committer.open(self.session)
+        committer.session = self.session
         intent = Intent(
             step=self.services.clock.new_id(),
             run=self.context.holder.run,

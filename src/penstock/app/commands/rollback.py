@@ -211,7 +211,7 @@ def _commit(services: Services, context: Context, back: _Back) -> int | None:
     )
     committer = Committer(services, context, model.where, record.last_step_seq if record else 0)
     with services.engine.session(model.name, model.where) as session:
-        committer.open(session)
+        committer.session = session
         statement = restore(services.project.sql_of(model.table), back.version)
         ended = committer.alter(intent, statement, StepKind.ROLLBACK)
     return ended.outcome.version

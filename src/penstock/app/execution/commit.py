@@ -77,7 +77,12 @@ class Ended:
 
 
 class Committer:
-    """The commit protocol for one step: begin, one Delta commit, finish."""
+    """The commit protocol for one step: begin, one Delta commit, finish.
+
+    `session` is the one in which its statements run; it is opened once pins are taken.
+    """
+
+    session: StepSession
 
     def __init__(
         self, services: Services, context: Context, where: Location | None, planned_on: int | None
@@ -87,7 +92,6 @@ class Committer:
         Steps of the same run that came after it do not count.
         """
         self.where = where
-        self._session: StepSession | None = None
         self._services = services
         self._context = context
         self._planned_on = planned_on
@@ -101,18 +105,6 @@ class Committer:
         """Pass a point of the protocol, where a test may want to die."""
         if self._services.fault is not None:
             self._services.fault(point)
-
-    def open(self, session: StepSession) -> StepSession:
-        """Take the session in which the step's statements run; it is opened once pins are taken."""
-        self._session = session
-        return session
-
-    @property
-    def session(self) -> StepSession:
-        """The session of the step; without one nothing can be committed."""
-        if self._session is None:
-            raise TypeError("a step has no session before it has been opened")
-        return self._session
 
     @contextmanager
     def rejecting(self, intent: Intent) -> Iterator[None]:

@@ -113,7 +113,7 @@ def load_seed(services: Services, context: Context, seed: Seed, reason: Reason) 
         refuse_foreign(services, seed, reason, record)
     committer.await_target(intent)
     with services.engine.session(seed.name, seed.where) as session:
-        committer.open(session)
+        committer.session = session
         with committer.rejecting(intent):
             columns = define_seed(session, seed)
             refuse(tuple(check_query(model_of(seed), columns)))

@@ -246,7 +246,7 @@ def _ended(  # one step that is being settled
         if not writes:
             return ended
         committer = Committer(services, context, model.where, None)
-        committer.open(session)
+        committer.session = session
         return committer.undo(ended)
 
 

@@ -71,7 +71,7 @@ def bring_properties(state: StepState) -> StepState:
     services, model, intent = state.services, state.model, state.intent
     record = state.context.records[intent.model]
     session = state.closing.enter_context(services.engine.session(model.name, model.where))
-    state.committer.open(session)
+    state.committer.session = session
     facts = services.log.facts(intent.uri)
     if facts is None or record.fingerprint is None:
         raise table_gone(model)
@@ -114,7 +114,7 @@ def look(state: StepState) -> StepState:
     committer, services, context = state.committer, state.services, state.context
     model, version = state.model, state.version
     opened = services.engine.session(model.name, committer.where)
-    session = committer.open(state.closing.enter_context(opened))
+    session = committer.session = state.closing.enter_context(opened)
     with committer.rejecting(state.intent):
         # that of partitions is described later: SQL that reads its own table needs it to be there
         if state.body is None:
