@@ -165,8 +165,8 @@ class Actions:
         info, token = self.info, str(self.info.get("userMetadata") or "")
         stamp = info.get("inCommitTimestamp") or info.get("timestamp") or 0
         step, store = signed_by(token)
-        told = info.get("operationMetrics") or {}
-        metrics = {k: int(v) for k, v in told.items() if str(v).lstrip("-").isdigit()}
+        counted = info.get("operationMetrics") or {}
+        metrics = {k: int(v) for k, v in counted.items() if str(v).lstrip("-").isdigit()}
         return LogCommit(
             version=version,
             time=dt.datetime.fromtimestamp(int(stamp) / 1000, tz=dt.UTC),
