@@ -131,8 +131,8 @@ class Model:
     `order_after` names models that only checks read: they are built first in the same run.
 
     The rest is what its strategy answers: how it is cut into partitions, None for a model that is
-    one; how it keeps versions of its rows, which no run could make again; whether nothing is stored
-    for it; how the rows of its steps come into its table; the word users write for the strategy.
+    one, and their grid; how it keeps versions of its rows, which no run could make again; whether
+    nothing is stored for it; how the rows of its steps come into its table; the word users write.
     """
 
     name: str
@@ -158,6 +158,7 @@ class Model:
     writing: Writing = field(init=False, repr=False, compare=False)
     keeps_history: bool = field(init=False, repr=False, compare=False)
     strategy_name: str = field(init=False, repr=False, compare=False)
+    grid: Grid = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Ask the strategy once; every step of the model is told by these."""
@@ -169,6 +170,7 @@ class Model:
             "writing": strategy.writing,
             "keeps_history": strategy.history is not None,
             "strategy_name": strategy.name,
+            "grid": strategy.partitioning.grid if strategy.partitioning else Grid(),
         }
         for name, value in answers.items():
             object.__setattr__(self, name, value)
@@ -189,11 +191,6 @@ class Model:
         """The checks of all versions, in their order."""
         sets = [each.checks for each in self.versions] or [self.checks]
         return tuple(check for each in sets for check in each.all)
-
-    @property
-    def grid(self) -> Grid:
-        """The grid of its partitions; that of one partition for most models."""
-        return self.partition.grid if self.partition else Grid()
 
     @property
     def input_name(self) -> InputName:
