@@ -190,11 +190,12 @@ def evolve(
         return Evolution(query.names)
     system = {name.lower() for name in model.history.columns.names} if model.history else ()
     stored = Schema(tuple(c for c in table.columns if c.name.lower() not in system))
+    there = {column.name.lower(): column for column in stored.columns}
     added: list[str] = []
     widened: list[str] = []
     misfits: list[tuple[Column, Column]] = []
     for column in query.columns:
-        known = stored.find(column.name)
+        known = there.get(column.name.lower())
         if known is None:
             added.append(column.name)
         elif (grown := _grown(model, column, known, properties or {})) is None:
@@ -205,7 +206,8 @@ def evolve(
     if misfits:
         wrong.append(incompatible(model, *misfits[0], more=len(misfits) - 1))
     refuse(wrong)
-    gone = tuple(name for name in stored.names if query.find(name) is None)
+    given = {name.lower() for name in query.names}
+    gone = tuple(column.name for name, column in there.items() if name not in given)
     found = Evolution(query.names, tuple(added), tuple(widened), gone)
     return _allowed(model, found, stored)
 
@@ -243,8 +245,9 @@ def check_query(
     model: Model, query: Schema, properties: Mapping[str, str] | None = None
 ) -> Iterator[Finding]:
     """Find columns that no table can have: what `check_names` finds, or no type."""
+    made_of = [scalars(parse_type(column.type)) for column in query.columns]
     yield from check_names(model, query, properties)
-    for column in query.columns:
+    for column, kinds in zip(query.columns, made_of, strict=True):
         if column.type == "void":
             yield Finding(
                 model.where,
@@ -252,7 +255,7 @@ def check_query(
                 f"column {column.name!r} of {model.name!r} is NULL without a type",
                 f"write CAST(NULL AS STRING) AS {column.name}, or its real type",
             )
-        elif "void" in scalars(parse_type(column.type)):
+        elif "void" in kinds:
             yield Finding(
                 model.where,
                 "void-column",
@@ -266,9 +269,10 @@ def check_names(
     model: Model, query: Schema, properties: Mapping[str, str] | None = None
 ) -> Iterator[Finding]:
     """Find names that no table can have, fields of structs included: one twice, or with a blank."""
-    takes_all = model.is_view or maps_columns({**(properties or {}), **model.layout.properties})
     whole = StructType(tuple(Field(c.name, parse_type(c.type)) for c in query.columns))
-    for path, name, twice in _names(whole, ""):
+    names = [*_names(whole, "")]
+    takes_all = model.is_view or maps_columns({**(properties or {}), **model.layout.properties})
+    for path, name, twice in names:
         refused = "" if takes_all else refused_by_delta(name)
         if twice and not (model.is_view and "." in path):
             yield Finding(

@@ -82,7 +82,7 @@ def migrate(
         recover(services).require(model.name)
     now, records = services.clock.now(), dict(services.reading.records.models())
     context = Context(
-        run=services.run_id or services.clock.new_id(),
+        holder=services.holder(services.run_id or services.clock.new_id()),
         run_timestamp=now,
         project=services.project,
         view=observe(services, [model.name], records, now),
@@ -167,7 +167,7 @@ class _Migration:
         services, context, model = self.services, self.context, self.model
         inputs = pin_inputs(services, model, context.records, context.view)
         step = Step(model.name, Reason(State.SQL_CHANGED, "its settings changed"), initial=False)
-        step_inputs = Looking(services, context, step, model, inputs).look(self.session)
+        step_inputs = Looking(services, context, step, model, inputs, uri).look(self.session)
         if new_hash is not None:
             read = DeltaRead(uri, self.facts.version)
             self.session.bind([Relation(InputName(InputKind.THIS, ""), _STORED, read)])
@@ -184,7 +184,7 @@ class _Migration:
             self._say(wanted)
 
         run = self.services.run_record(
-            self.context.run, COMMAND, self.context.run_timestamp, self.model.name
+            self.context.holder.run, COMMAND, self.context.run_timestamp, self.model.name
         )
         with on_record(self.services, run) as succeeded:
             on_worker(self.services, take_over)
@@ -224,10 +224,10 @@ class _Migration:
         committer = Committer(
             self.services, self.context, model.where, record.last_step_seq if record else 0
         )
-        committer.open(self.session)
+        committer.session = self.session
         intent = Intent(
             step=self.services.clock.new_id(),
-            run=self.context.run,
+            run=self.context.holder.run,
             model=model.name,
             table=model.table,
             uri=self.services.project.uri_of(model.table),

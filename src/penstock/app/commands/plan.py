@@ -49,7 +49,7 @@ def context_of(
 ) -> Context:
     """Give what the steps of a run of the plan share."""
     return Context(
-        run=report.run_id,
+        holder=services.holder(report.run_id),
         run_timestamp=report.run_timestamp,
         project=services.project,
         view=planned.project_state.view,
@@ -195,8 +195,9 @@ def _counted(services: Services, context: Context, step: Step, result: ModelResu
     model = services.project.models[step.model]
     try:
         inputs = pin_inputs(services, model, context.records, context.view)
+        uri = "" if model.is_view else services.project.uri_of(model.table)
         with services.engine.session(model.name, model.where) as session:
-            step_inputs = Looking(services, context, step, model, inputs).look(session)
+            step_inputs = Looking(services, context, step, model, inputs, uri).look(session)
             work = model.strategy.work(build_of(services, context, model, step_inputs))
             decided = decide(session, work.again or work, model.where)
     except PenstockError as error:

@@ -34,7 +34,7 @@ def seed(services: Services, select: tuple[str, ...] = ()) -> RunReport:
     recovery = recover(services)
     now = services.clock.now()
     context = Context(
-        run=services.clock.new_id(),
+        holder=services.holder(services.clock.new_id()),
         run_timestamp=now,
         project=services.project,
         view=ObservedTables(Now(now, {}, {})),
@@ -43,7 +43,7 @@ def seed(services: Services, select: tuple[str, ...] = ()) -> RunReport:
     )
     reasons = {each.name: seed_reason(services, each, context.records, now) for each in wanted}
     report = RunReport(
-        run_id=context.run,
+        run_id=context.holder.run,
         run_timestamp=now,
         plan=Plan(now),
         results=(),
@@ -80,7 +80,7 @@ def selected_seeds(services: Services, select: Iterable[str]) -> tuple[Seed, ...
 def _load(
     services: Services, context: Context, seeds: list[Seed], reasons: dict[str, Reason]
 ) -> dict[str, ModelResult]:
-    run = services.run_record(context.run, COMMAND, context.run_timestamp)
+    run = services.run_record(context.holder.run, COMMAND, context.run_timestamp)
     done: dict[str, ModelResult] = {}
     with on_record(services, run) as succeeded:
         for each in seeds:

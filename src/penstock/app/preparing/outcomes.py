@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import takewhile
 
@@ -18,7 +17,6 @@ from penstock.core.errors import (
 )
 from penstock.core.facts import LogCommit, Touched
 from penstock.core.steps.step import Intent, Outcome, RowCounts, StepKind
-from penstock.core.steps.token import read_metrics
 from penstock.core.strategy import Writing, strategy_named
 
 
@@ -36,13 +34,21 @@ def base_of(intent: Intent) -> int:
 
 
 def outcome_of(
-    services: Services, intent: Intent, commit: LogCommit, late: int | None = None, known: str = ""
+    services: Services,
+    intent: Intent,
+    commit: LogCommit | None,
+    late: int | None = None,
+    known: str = "",
 ) -> Outcome:
-    """Read what a commit did from its operation metrics (docs/ARCHITECTURE.md, step 3).
+    """Read what a commit did, if there was one, from its metrics (docs/ARCHITECTURE.md, step 3).
 
-    Counts that Delta does not make stand in its token; what it wrote to each partition its files
-    tell. `known` is the id of the table, which only the commit that made it names.
+    What it wrote to each partition its files tell. `known` is the id of the table, which only the
+    commit that made it names.
     """
+    if not intent.uri:
+        return Outcome(None)
+    if commit is None:
+        return Outcome(None, known, intent.base_version, RowCounts(late=late))
     table_id = commit.table_id or known
     if not table_id and (facts := services.log.facts(intent.uri)) is not None:
         table_id = facts.table_id
@@ -50,9 +56,9 @@ def outcome_of(
     is_build = intent.kind is StepKind.BUILD
     is_empty = is_build and not (commit.changes_data or commit.table_id)
     version = None if is_empty else commit.version
-    metrics = {**commit.metrics, **read_metrics(commit.token)}
-    metrics |= strategy_named(intent.strategy).counts(metrics)
-    rows = _rows_of(commit, intent, metrics, late)
+    rows = _rows_of(commit, intent, late)
+    counts = strategy_named(intent.strategy).counts(commit.metrics)
+    metrics = {**commit.metrics, **counts}
     size = metrics.get("numOutputBytes", metrics.get("numTargetBytesAdded", 0))
     outcome = Outcome(version, table_id, commit.version, rows, size, metrics)
     model = services.project.models.get(intent.model)
@@ -66,9 +72,8 @@ def outcome_of(
     return replace(outcome, partitions=tuple(sorted(parts, key=lambda each: each.ord)))
 
 
-def _rows_of(
-    commit: LogCommit, intent: Intent, metrics: Mapping[str, int], late: int | None
-) -> RowCounts:
+def _rows_of(commit: LogCommit, intent: Intent, late: int | None) -> RowCounts:
+    metrics = commit.metrics
     if commit.operation == "MERGE":
         names = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
         inserted, updated, deleted = (metrics.get(name, 0) for name in names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe_target
@@ -20,6 +20,7 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.records import ModelRecord
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
 from penstock.core.steps.inputs import DeltaPin, DeltaRead, Pin, Relation
+from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.plan.evolution import Evolution, evolve
@@ -209,8 +210,10 @@ class StepInputs:
     """What a step knows before it begins.
 
     `facts` are those of the table that is there, `table` its schema where the step builds on it.
-    `passed_by` are inputs that changed rows which the windows have passed. `has_nothing_to_read` is
-    whether the model has windows and all of them are empty.
+    `evolution` is how the query's columns fit the table, `schema_changes` the same in words. `late`
+    counts rows that came below a watermark, None where nobody can tell. `passed_by` are inputs that
+    changed rows which the windows have passed. `is_idle` is whether all windows are empty: then
+    there is no statement and no commit, only new pins.
     """
 
     query: Schema
@@ -219,14 +222,9 @@ class StepInputs:
     table: Schema | None
     opened: Opened | None
     late: int | None
+    schema_changes: tuple[str, ...] = ()
     passed_by: tuple[str, ...] = ()
-    has_nothing_to_read: bool = False
-
-    @property
-    def schema_changes(self) -> tuple[str, ...]:
-        """How the query's columns change the table, in words."""
-        added = (f"added {name}" for name in self.evolution.added)
-        return (*added, *(f"widened {name}" for name in self.evolution.widened))
+    is_idle: bool = False
 
 
 NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)
@@ -235,13 +233,14 @@ NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """One step about to begin."""
+    """One step about to begin; `uri` is the folder of its table, "" for a view."""
 
     services: Services
     context: Context
     step: Step
     model: Model
     inputs: Inputs
+    uri: str
 
     def look(self, session: StepSession) -> StepInputs:
         """Open windows, define the query as `penstock_query`, compare it with the table."""
@@ -253,20 +252,42 @@ class Looking:
         session.bind(bound.relations)
         query = session.define(QUERY_VIEW, bound.sql)
         facts = None
-        if not self.model.is_view:
-            facts = self.services.log.facts(self.services.project.uri_of(self.model.table))
+        if self.uri:
+            facts = self.services.log.facts(self.uri)
             if facts is None and not self.step.initial:
                 raise table_gone(self.model)
         table = facts.schema if facts and not self.step.initial else None
         properties = facts.properties if facts else None
         evolution = evolve(self.model, query, table, properties)
         if facts is not None and table is not None:
-            uri = self.services.project.uri_of(self.model.table)
-            read = DeltaRead(uri, facts.version)
+            read = DeltaRead(self.uri, facts.version)
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
-        passed_by, empty = self._passed_by(), opened is not None and opened.all_empty
-        return StepInputs(written, evolution, facts, table, opened, late, passed_by, empty)
+        added = (f"added {name}" for name in evolution.added)
+        return StepInputs(
+            query=written,
+            evolution=evolution,
+            facts=facts,
+            table=table,
+            opened=opened,
+            late=late,
+            schema_changes=(*added, *(f"widened {name}" for name in evolution.widened)),
+            passed_by=self._passed_by(),
+            is_idle=opened is not None and opened.all_empty and not self.step.initial,
+        )
+
+    def promised(self, intent: Intent, found: StepInputs) -> Intent:
+        """Write into the intent what was found."""
+        opened = found.opened
+        return replace(
+            intent,
+            windows=opened.windows if opened else (),
+            watermarks=opened.watermarks if opened else (),
+            lowers_watermarks=self.step.initial,
+            cut_at=self.context.as_of if opened and opened.is_cut else None,
+            passed_by=found.passed_by,
+            base_version=found.facts.version if found.facts else None,
+        )
 
     def _passed_by(self) -> tuple[str, ...]:
         """Name what no window will read again; only a step that reads everything settles it.

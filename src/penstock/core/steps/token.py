@@ -160,6 +160,8 @@ def read_metrics(token: str) -> dict[str, int]:
     >>> read_metrics('{"penstock": "1", "metrics": {"unchanged": 3}}')
     {'unchanged': 3}
     """
+    if '"metrics"' not in token:  # most have none, and a log has many
+        return {}
     found = _document(token).get("metrics")
     return {str(k): int(v) for k, v in found.items()} if isinstance(found, dict) else {}
 
