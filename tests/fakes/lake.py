@@ -25,7 +25,7 @@ from penstock.core.model import Source
 from penstock.core.ports.engine import FrameReaders, QueryResult
 from penstock.core.statement import Row
 from penstock.core.steps.inputs import FilesPin, Relation
-from penstock.core.steps.token import signed_by
+from penstock.core.steps.token import read_metrics, signed_by
 
 Trouble = BaseException | Callable[[], None]
 Answer = Row | tuple[Row, ...] | Callable[[], Row]
@@ -153,7 +153,7 @@ class FakeLake:
                 changes_data=operation not in ("SET TBLPROPERTIES", "OPTIMIZE", "FENCE"),
                 step=step,
                 store=store,
-                metrics={"numOutputRows": 1},
+                metrics={"numOutputRows": 1, **read_metrics(token)},
                 token=token,
                 table_id=table.table_id if creates else "",
             )

@@ -15,9 +15,8 @@ from penstock.core.model import (
     Version,
 )
 from penstock.core.names import InputKind, InputName, TableName
-from penstock.core.partitions.bounds import Lower, Moved
 from penstock.core.partitions.calendar import DAY
-from penstock.core.partitions.mapping import Computed, RangeMapping
+from penstock.core.partitions.mapping import Computed, Lower, Moved, RangeMapping
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.query import Query, mention, mentioned
 from penstock.project.files.cache import ParseCache

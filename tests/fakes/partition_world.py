@@ -148,7 +148,7 @@ class World:
             elif table.record is not None and table.record.commit_version is not None:
                 made = a_commit(table.record.commit_version)
                 tables[name] = TableNow(DeltaPin(name, made.version), (made,))
-        return Changes(partitions, tables)
+        return Changes(partitions.get, tables.get)
 
     def _observed(self, name: str) -> Observed:
         table = self.tables[name]

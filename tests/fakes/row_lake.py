@@ -20,7 +20,7 @@ from penstock.core.model import Source
 from penstock.core.partitions.partition import Span, position
 from penstock.core.ports.engine import FrameReaders
 from penstock.core.steps.step import PartitionRows
-from penstock.core.steps.token import signed_by
+from penstock.core.steps.token import read_metrics, signed_by
 
 BEGIN = dt.datetime(2024, 3, 1, tzinfo=dt.UTC)
 UNITS = {"date": 86_400_000_000}
@@ -65,7 +65,11 @@ class RowLake:
                 changes_data=bool(added or removed),
                 step=step,
                 store=store,
-                metrics={"numOutputRows": len(added), "numTargetRowsInserted": len(added)},
+                metrics={
+                    "numOutputRows": len(added),
+                    "numTargetRowsInserted": len(added),
+                    **read_metrics(token),
+                },
                 token=token,
                 table_id=table.table_id if creates or len(table.commits) == 0 else "",
                 row_change=len(added) - len(removed),

@@ -11,7 +11,6 @@ from fakes.places import FakePlaces
 from penstock.app.services.services import Services
 from penstock.core.model import Model
 from penstock.core.names import TableName
-from penstock.core.ports.ports import inert
 from penstock.core.project import Project
 from penstock.core.records import Holder
 from penstock.core.steps.inputs import InputPin, Pin
@@ -34,7 +33,6 @@ def a_shop(project: Project, log: FakeLog | None = None) -> Services:
         folders=FakeFolders(),
         engine=None,  # type: ignore[arg-type]  # these use cases have none
         clock=clock,
-        fault=inert,
         open_reading=lambda: store,
         open_writing=lambda: store,
         has_state=lambda: True,

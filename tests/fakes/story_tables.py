@@ -13,7 +13,6 @@ from fakes.story_project import EVENTS
 from fakes.story_rows import Row
 from penstock.app.services.services import Services
 from penstock.app.services.wire import wired
-from penstock.core.ports.ports import inert
 from penstock.core.project import LeaseSettings, Project
 from penstock.core.steps.token import write_fence
 from penstock.project.load import load_project
@@ -46,7 +45,6 @@ class RowTables:
             folders=FakeFolders(),
             engine=self.lake,  # type: ignore[arg-type]  # a lake is its own engine
             clock=self._clock,
-            fault=inert,
             open_reading=lambda: self._store,
             open_writing=lambda: self._store,
             has_state=lambda: True,

@@ -10,8 +10,15 @@ from penstock.core.facts import Touched
 from penstock.core.findings import Location
 from penstock.core.model import Body, Fingerprint, InputMapping, Model, Version
 from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.bounds import Ceiled, Floored, Lower, Moved, Upper
-from penstock.core.partitions.mapping import Computed, RangeMapping
+from penstock.core.partitions.mapping import (
+    Ceiled,
+    Computed,
+    Floored,
+    Lower,
+    Moved,
+    RangeMapping,
+    Upper,
+)
 from penstock.core.partitions.partition import Grain, Grid, Span
 from penstock.core.partitions.ranges import Ranges, intersection, union
 from penstock.core.project import Project
@@ -207,7 +214,8 @@ def unchanged() -> Changes:
 def changed_since(*commits: Touched, **runs: tuple[PartitionRun, ...]) -> Changes:
     """Inputs of the fixture F: commits to `raw.events`, partitions of the models named."""
     tables = {"raw.events": TableNow(DeltaPin("raw.events", 3 + len(commits)), commits)}
-    return Changes({n: PartitionsNow(n, DAY, found) for n, found in runs.items()}, tables)
+    partitions = {n: PartitionsNow(n, DAY, found) for n, found in runs.items()}
+    return Changes(partitions.get, tables.get)
 
 
 def verdict_of(model: Model, **states: Ranges) -> Verdict:

@@ -26,7 +26,6 @@ from penstock.app.request import CheckRequest
 from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services
 from penstock.core.model import Model, Source
-from penstock.core.ports.ports import inert
 from penstock.core.records import Holder, Lease, ModelRecord
 from penstock.core.steps.inputs import InputPin
 from penstock.core.steps.step import Intent, StepKind
@@ -64,7 +63,6 @@ class Workshop:
             folders=FakeFolders(),
             engine=self.lake.engine,
             clock=self.clock,
-            fault=inert,
             open_reading=lambda: self.store,
             open_writing=lambda: self.store,
             has_state=lambda: True,

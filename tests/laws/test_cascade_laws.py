@@ -20,9 +20,18 @@ from fakes.versioned_models import (
     span,
 )
 from penstock.core.model import Model
-from penstock.core.partitions.bounds import Lower, Moved, Upper
 from penstock.core.partitions.calendar import DAY as A_DAY
-from penstock.core.partitions.mapping import ByGrain, Calendar, Computed, Everything, Same, Trailing
+from penstock.core.partitions.mapping import (
+    ByGrain,
+    Calendar,
+    Computed,
+    Everything,
+    Lower,
+    Moved,
+    Same,
+    Trailing,
+    Upper,
+)
 from penstock.core.partitions.ranges import numbers
 from penstock.core.strategy import Layout
 from penstock.plan.values import Plan, Step

@@ -177,7 +177,7 @@ def test_a_test_of_a_column_reads_as_its_check_does(kind, column, config, beside
     listed = [{"name": column, "data_tests": [{kind: body}]}]
     findings = []
 
-    (test,) = column_tests(node_of(listed, lambda path, key: HERE), findings).after
+    (test,) = column_tests(node_of(listed, lambda path, key: HERE).items, findings).after
 
     assert findings == []
     scene = Scene(MODEL, STRATEGY, RESOLVER, None, CACHE, lambda _: UNKNOWN)

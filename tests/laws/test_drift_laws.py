@@ -11,15 +11,17 @@ from fakes.naive_drift import Above, Code, Row, Rule, Stood, chosen, states_of_o
 from fakes.versioned_models import DAY, HUNDREDS, MONTH, WEEK, a_body, a_commit, a_daily, a_version
 from penstock.core.model import Fingerprint, InputMapping
 from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.bounds import Lower, Moved, Upper
 from penstock.core.partitions.mapping import (
     ByGrain,
     Calendar,
     Computed,
     Everything,
+    Lower,
+    Moved,
     RangeMapping,
     Same,
     Trailing,
+    Upper,
 )
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.partitions.ranges import merged, numbers, of_numbers
@@ -280,7 +282,7 @@ def changes_of(above: dict[str, Above]) -> Changes:
             continue
         commits = tuple(a_commit(n, *(s or ()), column="at") for n, s in found.commits)
         tables[name] = TableNow(DeltaPin(found.table_id, len(commits)), commits)
-    return Changes(partitions, tables)
+    return Changes(partitions.get, tables.get)
 
 
 def defined(services) -> dict[int, tuple]:

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.bounds import floored, last_day, moved
 from penstock.core.partitions.calendar import DAY, day_number
-from penstock.core.partitions.mapping import Everything, spans
+from penstock.core.partitions.mapping import Everything, floored, last_day, moved, spans
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.query import mention
 from penstock.project.input_ranges.infer import infer

@@ -17,7 +17,8 @@ class LogCommit:
 
     `store` is the id of the state store whose step it was. `changes_data` is whether any file
     was added or removed as a change of rows: OPTIMIZE, VACUUM and property changes are not.
-    `table_id` is set by commits that create or replace the table. `row_change` is how many rows
+    `metrics` are Delta's own, and those of the token. `table_id` is set by commits that create or
+    replace the table. `row_change` is how many rows
     more the table holds after it, by the statistics of its files; None where they do not tell.
     """
 

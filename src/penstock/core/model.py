@@ -146,6 +146,10 @@ class Model:
     forbids to change SQL that built something. `checks` are those of its newest version.
     `order_after` names models that only checks read: they are built first in the same run. With a
     `function` that makes the rows, and the query says only what it reads.
+
+    The rest is what its strategy answers: how it is cut into partitions, None for a model that is
+    one, and their grid; how it keeps versions of its rows, which no run could make again; whether
+    nothing is stored for it; how the rows of its steps come into its table; the word users write.
     """
 
     name: str
@@ -166,6 +170,28 @@ class Model:
     checks: Checks = Checks()
     order_after: tuple[str, ...] = ()
     function: PythonFunction | None = None
+    partition: PartitionSettings | None = field(init=False, repr=False, compare=False)
+    history: HistorySettings | None = field(init=False, repr=False, compare=False)
+    is_view: bool = field(init=False, repr=False, compare=False)
+    writing: Writing = field(init=False, repr=False, compare=False)
+    keeps_history: bool = field(init=False, repr=False, compare=False)
+    strategy_name: str = field(init=False, repr=False, compare=False)
+    grid: Grid = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Ask the strategy once; every step of the model is told by these."""
+        strategy = self.strategy
+        answers = {
+            "partition": strategy.partitioning,
+            "history": strategy.history,
+            "is_view": strategy.is_view,
+            "writing": strategy.writing,
+            "keeps_history": strategy.history is not None,
+            "strategy_name": strategy.name,
+            "grid": strategy.partitioning.grid if strategy.partitioning else Grid(),
+        }
+        for name, value in answers.items():
+            object.__setattr__(self, name, value)
 
     @property
     def inputs(self) -> tuple[InputName, ...]:
@@ -183,41 +209,6 @@ class Model:
         """The checks of all versions, in their order."""
         sets = [each.checks for each in self.versions] or [self.checks]
         return tuple(check for each in sets for check in each.all)
-
-    @property
-    def partition(self) -> PartitionSettings | None:
-        """How it is cut into partitions; None for a model that is one."""
-        return self.strategy.partitioning
-
-    @property
-    def history(self) -> HistorySettings | None:
-        """How it keeps versions of its rows; None for a model that keeps none."""
-        return self.strategy.history
-
-    @property
-    def grid(self) -> Grid:
-        """The grid of its partitions; that of one partition for most models."""
-        return self.partition.grid if self.partition else Grid()
-
-    @property
-    def is_view(self) -> bool:
-        """Whether nothing is stored for it."""
-        return self.strategy.is_view
-
-    @property
-    def writing(self) -> Writing:
-        """How the rows of its steps come into its table."""
-        return self.strategy.writing
-
-    @property
-    def keeps_history(self) -> bool:
-        """Whether its table keeps versions of its rows, which no run could make again."""
-        return self.strategy.history is not None
-
-    @property
-    def strategy_name(self) -> str:
-        """The word users write for its strategy."""
-        return self.strategy.name
 
     @property
     def is_unpinned(self) -> bool:

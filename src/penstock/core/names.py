@@ -52,6 +52,15 @@ def is_plain(identifier: str) -> bool:
     return _PLAIN.fullmatch(identifier) is not None
 
 
+def shown_name(dotted: str) -> str:
+    """Quote the parts of a dotted name that need it, for text that people read.
+
+    >>> shown_name("raw.odd name")
+    'raw.`odd name`'
+    """
+    return ".".join(part if is_plain(part) else quoted(part) for part in dotted.split("."))
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class TableName:
     """A table as users write it: `schema.table`. Spark compares the parts without case.

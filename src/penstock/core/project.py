@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from penstock.core.checks import CheckSettings
 from penstock.core.findings import Finding
 from penstock.core.model import Model, Seed, Source
-from penstock.core.names import InputKind, InputName, TableName, quoted
-from penstock.core.query import shown_name
+from penstock.core.names import InputKind, InputName, TableName, quoted, shown_name
 
 
 @dataclass(frozen=True, slots=True)

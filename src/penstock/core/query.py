@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from penstock.core.names import InputKind, InputName, is_plain, quoted
+from penstock.core.names import InputKind, InputName, quoted
 
 _TOKEN = re.compile(r"`penstock:(model|source|external|this):([^`:]+)(:bare:[^`:]+)?`")
 _PRESENT = re.compile(r"`penstock:present:(model|source|external|this):([^`:]+)`")
@@ -132,7 +132,7 @@ def bound(
         view = quoted(views[name])
         return f"{view} AS {quoted(alias)}" if alias else view
 
-    return _decided(substitute(text, relation), present)
+    return substitute(_decided(text, present), relation)
 
 
 def _decided(text: str, conditions: Mapping[InputName, str]) -> str:
@@ -169,12 +169,3 @@ def at(text: str, run_timestamp: dt.datetime) -> str:
         return found[1].replace(RUN_TIMESTAMP, stamp) if found[1] else f"TIMESTAMP '{stamp}'"
 
     return _STAMPED.sub(stamped, text)
-
-
-def shown_name(dotted: str) -> str:
-    """Quote the parts of a dotted name that need it, for text that people read.
-
-    >>> shown_name("raw.odd name")
-    'raw.`odd name`'
-    """
-    return ".".join(part if is_plain(part) else quoted(part) for part in dotted.split("."))

@@ -217,16 +217,6 @@ class Build:
     reruns: bool = False
     rows_before: int | None = None
 
-    @property
-    def takes_feed(self) -> bool:
-        """Whether what it writes is what the query gives: such rows can pass through a feed."""
-        return self.model.strategy.takes_feed
-
-    @property
-    def inserts(self) -> bool:
-        """Whether its commit is an INSERT: it adds the files of its rows and rewrites none."""
-        return self.table is not None and self.model.strategy.writing is Writing.ADDED
-
 
 class Strategy(ABC):
     """How a model's rows reach its table; without more a table that each step makes anew.
@@ -238,7 +228,8 @@ class Strategy(ABC):
     ordinary step runs other SQL, or reads less, than one that makes the table. `adds_again` is
     whether input that is read twice is in the table twice. `rerun_is_safe` is whether a step of
     which nobody can tell if it was committed may be done once more. `command` is what builds it,
-    `dbt` how dbt would call it: `materialized` and `incremental_strategy`.
+    `dbt` how dbt would call it: `materialized` and `incremental_strategy`. `window` is how it finds
+    new rows; None reads its inputs whole.
     """
 
     __slots__ = ()
@@ -252,6 +243,7 @@ class Strategy(ABC):
     rerun_is_safe: ClassVar[bool] = False
     command: ClassVar[str] = "run"
     dbt: ClassVar[tuple[str, str]] = ("table", "")
+    window: WindowSettings | None = None
 
     @classmethod
     @abstractmethod
@@ -266,11 +258,6 @@ class Strategy(ABC):
     def writing(self) -> Writing:
         """How the rows of a step come into the table."""
         return Writing.WHOLE
-
-    @property
-    def window(self) -> WindowSettings | None:
-        """How it finds new rows; None reads its inputs whole."""
-        return None
 
     @property
     def partitioning(self) -> PartitionSettings | None:

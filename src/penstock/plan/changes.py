@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from penstock.core.facts import Touched
 from penstock.core.model import Fingerprint, InputMapping, Model
 from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.mapping import Computed, RangeMapping, downstream, reading
+from penstock.core.partitions.mapping import Computed, RangeMapping, downstream, joined, reading
 from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span
 from penstock.core.partitions.ranges import Ranges, intersection, merged
 from penstock.core.project import Project
@@ -68,8 +68,8 @@ class _Newest:
 class Changes:
     """Answers for all inputs of all models; each question is worked out once."""
 
-    partitions: Mapping[str, PartitionsNow]
-    tables: Mapping[str, TableNow]
+    partitions: Callable[[str], PartitionsNow | None]
+    tables: Callable[[str], TableNow | None]
     _known: dict[tuple[str, Pin | None, str], tuple[Span, ...]] = field(default_factory=dict)
     _newest: dict[str, _Newest] = field(default_factory=dict)
 
@@ -86,7 +86,7 @@ class Changes:
 
     def is_old(self, name: str, pin: Pin | None, span: Span) -> bool:
         """Whether an upstream with partitions surely has nothing newer than a pin in a span."""
-        upstream = self.partitions.get(name)
+        upstream = self.partitions(name)
         if upstream is None or not isinstance(pin, DeltaPin) or pin.table_id != upstream.table_id:
             return False
         if name not in self._newest:
@@ -95,14 +95,14 @@ class Changes:
 
     def grid(self, name: str) -> Grid:
         """Give the grid of an input; `*` for one without partitions."""
-        found = self.partitions.get(name)
+        found = self.partitions(name)
         return found.grid if found else Grid()
 
     def _since(self, name: str, pin: Pin | None, column: str) -> tuple[Span, ...]:
-        upstream = self.partitions.get(name)
+        upstream = self.partitions(name)
         if upstream is not None:
             return _of_partitions(upstream, pin)
-        table = self.tables.get(name)
+        table = self.tables(name)
         if table is None:
             return ()
         match pin, table.pin:
@@ -150,21 +150,6 @@ def touched_since(commits: Sequence[Touched], read: int, column: str) -> tuple[S
     return joined(found)
 
 
-def joined(spans: Sequence[Span]) -> tuple[Span, ...]:
-    """Bring half-open spans into order, those that meet into one.
-
-    >>> joined([(5, 6), (1, 3), (3, 4)])
-    ((1, 4), (5, 6))
-    """
-    result: list[Span] = []
-    for low, high in sorted(each for each in spans if each[0] < each[1]):
-        if result and low <= result[-1][1]:
-            result[-1] = (result[-1][0], max(result[-1][1], high))
-        else:
-            result.append((low, high))
-    return tuple(result)
-
-
 def spans_of(grid: Grid, ranges: Ranges) -> tuple[Span, ...]:
     """Give partitions as positions."""
     return joined([(grid.lower(low), grid.upper(high)) for low, high in ranges])
@@ -197,14 +182,20 @@ def means_same(made: Fingerprint, now: Fingerprint, meaning: Meaning) -> bool:
     return made.parser != now.parser and meaning(made) == now.canonical
 
 
-def through_views(project: Project, names: Iterable[InputName]) -> list[InputName]:
-    """Give some inputs, and after them what those of them read that are views."""
+def through_views(
+    project: Project, names: Iterable[InputName], *, dated: bool = False
+) -> list[InputName]:
+    """Give some inputs, and after them what those of them read that are views.
+
+    That is what any version of a view reads, or the `dated` one alone, which counts now.
+    """
     found = [*dict.fromkeys(names)]
     seen = set(found)
     for name in found:  # it grows on the way
         inner = project.models.get(name.name) if name.kind is InputKind.MODEL else None
         if inner is not None and inner.is_view:
-            more = [each for each in inner.inputs if each not in seen]
+            read = inner.query.inputs if dated else inner.inputs
+            more = [each for each in read if each not in seen]
             seen.update(more)
             found += more
     return found
@@ -255,24 +246,24 @@ def wanted_pins(
 
     A model counts with the version of its last data change; sources with their newest.
     """
-    pins: dict[str, Pin] = {}
-    waiting = [each for each in model.query.inputs if each.kind is not InputKind.THIS]
-    seen = set(waiting)
-    while waiting:
-        name = waiting.pop(0)
-        inner = project.models.get(name.name)
-        record = records.get(name.name)
-        if inner is not None and inner.is_view:
-            more = [each for each in inner.query.inputs if each not in seen]
-            seen.update(more)
-            waiting.extend(more)
-            pins[name.name] = ViewPin(record.step_seq if record else 0)
-        elif inner is not None or name.name in project.seeds:
-            if record is not None and record.commit_version is not None:
-                pins[name.name] = DeltaPin(record.table_id, record.commit_version)
-        elif name.name in now.sources:
-            pins[name.name] = now.sources[name.name]
-    return pins
+    direct = (each for each in model.query.inputs if each.kind is not InputKind.THIS)
+    names = [each.name for each in through_views(project, direct, dated=True)]
+    found = ((name, pin_now(project, records, now, name)) for name in names)
+    return {name: pin for name, pin in found if pin is not None}
+
+
+def pin_now(
+    project: Project, records: Mapping[str, ModelRecord], now: Now, name: str
+) -> Pin | None:
+    """Give the version that an input has now; None for what was never built or is not counted."""
+    model, record = project.models.get(name), records.get(name)
+    if model is not None and model.is_view:
+        return ViewPin(record.step_seq if record else 0)
+    if model is None and name not in project.seeds:
+        return now.sources.get(name)
+    if record is None or record.commit_version is None:
+        return None
+    return DeltaPin(record.table_id, record.commit_version)
 
 
 def input_differences(

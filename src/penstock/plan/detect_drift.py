@@ -33,7 +33,6 @@ from penstock.plan.verdict import (
     first_of,
     gap_line,
     lines_of,
-    table_differences,
     target_differences,
     unrecorded_detail,
     without_success,
@@ -241,7 +240,9 @@ def _differences(
         code = record.failure.code if record.failure else ""
         yield Difference(State.FAILED, code)
     if not model.is_view:
-        yield from table_differences(record, seen)
+        left = record.settled_version or 0  # what nobody noted since then is not known either
+        run = PartitionRun(0, 0, record.status, 0, record.step_seq, 0, None, left, holds_rows=True)
+        yield from target_differences(model, (run,), seen, record.table_id)
     if record.fingerprint is not None:
         found = differences(record.fingerprint, model.fingerprint, now.meaning)
         yield from (Difference(*each) for each in found if each[0] is not State.CURRENT)

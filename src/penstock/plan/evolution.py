@@ -193,11 +193,12 @@ def evolve(
     if model.function is not None and model.on_schema_change is OnSchemaChange.FAIL:
         refuse(wrong, model)
         _refuse_change(model, query, stored)
+    there = {column.name.lower(): column for column in stored.columns}
     added: list[str] = []
     widened: list[str] = []
     misfits: list[tuple[Column, Column]] = []
     for column in query.columns:
-        known = stored.find(column.name)
+        known = there.get(column.name.lower())
         if known is None:
             added.append(column.name)
         elif (grown := _grown(model, column, known, properties or {})) is None:
@@ -208,7 +209,8 @@ def evolve(
     if misfits:
         wrong.append(incompatible(model, *misfits[0], more=len(misfits) - 1))
     refuse(wrong, model)
-    gone = tuple(name for name in stored.names if query.find(name) is None)
+    given = {name.lower() for name in query.names}
+    gone = tuple(column.name for name, column in there.items() if name not in given)
     found = Evolution(query.names, tuple(added), tuple(widened), gone)
     return _allowed(model, found, stored)
 
@@ -266,8 +268,9 @@ def check_query(
     model: Model, query: Schema, properties: Mapping[str, str] | None = None
 ) -> Iterator[Finding]:
     """Find columns that no table can have: what `check_names` finds, or no type."""
+    made_of = [scalars(parse_type(column.type)) for column in query.columns]
     yield from check_names(model, query, properties)
-    for column in query.columns:
+    for column, kinds in zip(query.columns, made_of, strict=True):
         if column.type == "void":
             yield Finding(
                 model.where,
@@ -277,7 +280,7 @@ def check_query(
                 if model.function is None
                 else "cast it: F.lit(None).cast('string')",
             )
-        elif "void" in scalars(parse_type(column.type)):
+        elif "void" in kinds:
             yield Finding(
                 model.where,
                 "void-column",
@@ -291,9 +294,10 @@ def check_names(
     model: Model, query: Schema, properties: Mapping[str, str] | None = None
 ) -> Iterator[Finding]:
     """Find names that no table can have, fields of structs included: one twice, or with a blank."""
-    takes_all = model.is_view or maps_columns({**(properties or {}), **model.layout.properties})
     whole = StructType(tuple(Field(c.name, parse_type(c.type)) for c in query.columns))
-    for path, name, twice in _names(whole, ""):
+    names = [*_names(whole, "")]
+    takes_all = model.is_view or maps_columns({**(properties or {}), **model.layout.properties})
+    for path, name, twice in names:
         refused = "" if takes_all else refused_by_delta(name)
         if twice and not (model.is_view and "." in path):
             yield Finding(

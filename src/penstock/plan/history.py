@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.history import ColumnsDiffer, HashDiffers, HistorySettings, NewerThan, Retention
@@ -14,6 +14,7 @@ from penstock.core.names import InputKind
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
 from penstock.core.steps.inputs import NoPin
+from penstock.plan.changes import through_views
 from penstock.plan.values import Now, Observed, Options, Reason, State
 
 PROPERTY = "penstock.history"
@@ -161,28 +162,15 @@ def must_look(project: Project, model: Model, now: Now, options: Options) -> str
         return "prune asked for"
     if retention is not None and retention.keep_days is not None:
         return "retention by days"
-    for text, inputs in _queries(project, model):
-        if _VOLATILE.search(text):
-            return "its query gives other values at other times"
-        if any(isinstance(now.sources.get(name), NoPin) for name in inputs):
+    read = through_views(project, model.query.inputs, dated=True)
+    inner = (project.models[n.name] for n in reversed(read) if n.name in project.models)
+    for query in (model.query, *(each.query for each in inner if each.is_view)):
+        volatile = _VOLATILE.search(query.text)
+        if not volatile and any(isinstance(now.sources.get(n.name), NoPin) for n in query.inputs):
             return "an input has no versions"
+        if volatile or any(name.kind is InputKind.EXTERNAL for name in query.inputs):
+            return "its query gives other values at other times"
     return ""
-
-
-def _queries(project: Project, model: Model) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the texts and inputs of a model and of the views that it reads."""
-    waiting, seen = [model], {model.name}
-    while waiting:
-        each = waiting.pop()
-        yield each.query.text, tuple(name.name for name in each.query.inputs)
-        for name in each.query.inputs:
-            inner = project.models.get(name.name)
-            external = name.kind is InputKind.EXTERNAL
-            if external:
-                yield "now()", ()
-            elif inner is not None and inner.is_view and inner.name not in seen:
-                seen.add(inner.name)
-                waiting.append(inner)
 
 
 def history_refusal(

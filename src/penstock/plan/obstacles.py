@@ -17,28 +17,6 @@ from penstock.plan.values import Observed, Owner, Reason, State
 from penstock.plan.verdict import Verdict
 
 
-def unrecorded(model: Model) -> TableError:
-    """Refuse a table of ours of which nothing is on record."""
-    return TableError(
-        "unrecorded",
-        f"{model.table} was built by penstock, but the state store does not know it",
-        where=model.where,
-        hint="restore the records from the tables' logs: penstock state rebuild; "
-        "if another state store of the project is in use, name it under `state` instead",
-    )
-
-
-def unrecorded_commit(model: Model, messages: str) -> TableError:
-    """Refuse a table with a commit of ours that nobody is on record as having made."""
-    return TableError(
-        "unrecorded-commit",
-        f"{model.table}: {messages}",
-        where=model.where,
-        hint=f"penstock recover records it; if it cannot: "
-        f"penstock run --select {model.name} --full-refresh",
-    )
-
-
 def foreign_table(model: Model, hint: str) -> TableError:
     """Refuse a table that somebody else made."""
     return TableError(
@@ -153,17 +131,47 @@ def _not_built(model: Model, upstream: Model) -> TableError:
     )
 
 
+def _not_ours(  # what either kind of table is told by
+    question: Question,
+    model: Model,
+    state: State | None,
+    because: str,
+    owner: Owner | None,
+    takes: str,
+) -> TableError | None:
+    """Refuse a table of which not all is on record here, or that another store writes."""
+    if state is State.UNRECORDED and because:  # nobody is on record as having made a commit
+        return TableError(
+            "unrecorded-commit",
+            f"{model.table}: {because}",
+            where=model.where,
+            hint=f"penstock recover records it; if it cannot: "
+            f"penstock run --select {model.name} --full-refresh",
+        )
+    if state is State.UNRECORDED:
+        return TableError(
+            "unrecorded",
+            f"{model.table} was built by penstock, but the state store does not know it",
+            where=model.where,
+            hint="restore the records from the tables' logs: penstock state rebuild; "
+            "if another state store of the project is in use, name it under `state` instead",
+        )
+    if owner is not None and not (takes and question.options.adopt):
+        return table_of_another_store(model, owner, question.project.name, takes)
+    return None
+
+
 def _table_refusal(question: Question, model: Model, reason: Reason) -> PenstockError | None:
     """Find states of a table in which nothing of its model may run."""
     options, is_foreign = question.options, State.FOREIGN_TABLE in (reason.state, *reason.also)
     seen = question.now.targets.get(model.name, Observed())
-    if reason.state is State.UNRECORDED:
-        if not seen.unrecorded:
-            return unrecorded(model)
-        return None if options.full_refresh else unrecorded_commit(model, reason.detail)
-    if seen.owner is not None and (model.keeps_history or not options.adopt):
-        takes = "" if model.keeps_history else "--adopt"
-        return table_of_another_store(model, seen.owner, question.project.name, takes)
+    if reason.state is State.UNRECORDED and seen.unrecorded and options.full_refresh:
+        return None
+    because = reason.detail if seen.unrecorded else ""
+    takes = "" if model.keeps_history else "--adopt"
+    error = _not_ours(question, model, reason.state, because, seen.owner, takes)
+    if error is not None:
+        return error
     if model.keeps_history:
         record = question.records.get(model.name)
         if options.full_refresh and not is_foreign:
@@ -200,11 +208,10 @@ def refusal(question: Question, model: Model, wanted: Wanted) -> PenstockError |
     verdict = scope.verdicts[model.name]
     if verdict.error is not None:
         return verdict.error
-    if verdict.whole is State.UNRECORDED:
-        return unrecorded_commit(model, verdict.lines[0]) if verdict.lines else unrecorded(model)
-    if verdict.owner is not None and (verdict.whole or not options.adopt):
-        takes = "" if verdict.whole else "--full-refresh --adopt"
-        return table_of_another_store(model, verdict.owner, question.project.name, takes)
+    because, takes = "".join(verdict.lines[:1]), "" if verdict.whole else "--full-refresh --adopt"
+    error = _not_ours(question, model, verdict.whole, because, verdict.owner, takes)
+    if error is not None:
+        return error
     if verdict.whole is State.FOREIGN_TABLE:
         return foreign_table(model, "move it away, or give the model another table")
     if verdict.relaid and not options.full_refresh:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from penstock.core.graph import ordered
 from penstock.core.model import Model
 from penstock.core.names import InputKind
-from penstock.core.partitions.mapping import spans
+from penstock.core.partitions.mapping import joined, spans
 from penstock.core.partitions.ranges import (
     WHOLE,
     Ranges,
@@ -28,7 +28,7 @@ from penstock.plan.cascade import (
     reads_itself,
     upstream_models,
 )
-from penstock.plan.changes import joined, spans_of
+from penstock.plan.changes import spans_of
 from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.evolution import is_described_otherwise, moved_layout
 from penstock.plan.history import must_look
@@ -53,11 +53,8 @@ from penstock.plan.verdict import states_of
 
 def decide(question: Question, earlier: Earlier, model: Model) -> Decided:
     """Decide about one model, after those above it."""
-    if model.partition is not None:
-        return decide_partitions(question, earlier, model)
-    if question.scope.syncs:
-        return decide_sync(question, earlier, model)
-    return decide_run(question, earlier, model)
+    decide_one = decide_table if model.partition is None else decide_partitions
+    return decide_one(question, earlier, model)
 
 
 def decide_partitions(question: Question, earlier: Earlier, model: Model) -> Decided:
@@ -125,83 +122,88 @@ def wanted_of(
     return Wanted(everything, own, sure, after)
 
 
-def decide_run(question: Question, earlier: Earlier, model: Model) -> Decided:
-    """Bring a model up to date with its code, its inputs and the steps before it."""
-    reason = detect_table_drift(question.project, model, question.records, question.now).reason
-    if reason.state is State.NOT_EFFECTIVE:
-        return postponed(question, model, reason)
-    error = table_obstacle(question, earlier, model, reason)
-    if error is not None:
-        return Decided(error=error)
+def decide_table(question: Question, earlier: Earlier, model: Model) -> Decided:
+    """Bring a table or view up to date with its code, its inputs and the steps before it.
+
+    A sync only repairs it, where that is asked for or follows from what is repaired; histories
+    never.
+    """
+    scope, is_selected = question.scope, model.name in question.selected
+    if scope.syncs and model.keeps_history:
+        return Decided()
+    found = detect_table_drift(question.project, model, question.records, question.now).reason
+    if found.state is State.NOT_EFFECTIVE:
+        return postponed(question, model, found)
     waits = waits_for(earlier, model)
+    due, trigger = (_to_repair if scope.syncs else _to_run)(question, model, found, waits)
+    if due is not None or not scope.syncs:
+        error = table_obstacle(question, earlier, model, found)
+        if error is not None:
+            return Decided(error=error)
+    if due is not None:
+        anew = scope.syncs and model.strategy.keeps_rows and _has_wrong_rows(question, model, due)
+        step = table_step(question, model, due, waits, anew=anew)
+        if step.initial and question.options.rerun is not None:
+            # the range alone would be all that the table holds
+            return Decided(error=never_built(model))
+        notes = (*step.notes, "full refresh") if anew else step.notes
+        return Decided(steps=(replace(step, trigger=trigger, notes=notes),), todo=WHOLE)
+    if scope.syncs and not (is_selected and not found.is_drift):
+        return Decided(hands_on=waits if model.is_view else ())
+    left = left_current(question, model, waits)
+    if not found.passed:
+        return left
+    why = f"{found.detail} changed rows that it had read"
+    if found.state is State.TAMPERED:
+        why = found.detail
+    note = f"{model.name}: {why}; penstock sync --select {model.name} re-makes it"
+    return replace(left, notes=(*left.notes, note))
+
+
+def _to_run(
+    question: Question, model: Model, found: Reason, waits: tuple[str, ...]
+) -> tuple[Reason | None, str]:
+    """Say why a run builds a model, though nothing may differ; None if it does not."""
     if question.options.rerun is not None:
         low, high = question.options.rerun
-        again = Reason(State.CURRENT, f"rerun [{low.text}, {high.text}]", drift=False)
-        step = table_step(question, model, again, waits)
-        if step.initial:  # the range alone would be all that the table holds
-            return Decided(error=never_built(model))
-        return Decided(steps=(step,), todo=WHOLE)
-    settled = reason.state is State.CURRENT or reason.passed
-    due = _though_current(question, model, waits) if settled else reason
-    if due is None:
-        left = left_current(question, model, waits)
-        if not reason.passed:
-            return left
-        why = f"{reason.detail} changed rows that it had read"
-        if reason.state is State.TAMPERED:
-            why = reason.detail
-        note = f"{model.name}: {why}; penstock sync --select {model.name} re-makes it"
-        return replace(left, notes=(*left.notes, note))
-    return Decided(steps=(table_step(question, model, due, waits),), todo=WHOLE)
-
-
-def _though_current(question: Question, model: Model, waits: tuple[str, ...]) -> Reason | None:
-    """Say why a model is built although nothing differs; None if it is not."""
-    if question.options.full_refresh:
-        return Reason(State.CURRENT, "full refresh asked for")
-    if model.keeps_history:
+        why = f"rerun [{low.text}, {high.text}]"
+        return Reason(State.CURRENT, why, drift=False), question.scope.trigger
+    due = None if found.state is State.CURRENT or found.passed else found
+    if due is None and question.options.full_refresh:
+        due = Reason(State.CURRENT, "full refresh asked for")
+    if due is None and model.keeps_history:
         why = must_look(question.project, model, question.now, question.options)
-        if why:
-            return Reason(State.CURRENT, why, drift=False)
-    if waits and (not model.is_view or is_decided_alone(question.project, model)):
-        return Reason.after(waits)
-    return None
+        due = Reason(State.CURRENT, why, drift=False) if why else None
+    if due is None and waits and _matters(question, model):
+        due = Reason.after(waits)
+    return due, question.scope.trigger
 
 
-def decide_sync(question: Question, earlier: Earlier, model: Model) -> Decided:
-    """Repair a model that is asked for, or follows from what is repaired; histories never."""
-    if model.keeps_history:
-        return Decided()
-    reason = detect_table_drift(question.project, model, question.records, question.now).reason
-    if reason.state is State.NOT_EFFECTIVE:
-        return postponed(question, model, reason)
-    waits = waits_for(earlier, model)
-    drifted, scope = reason.state is not State.CURRENT and reason.drift, question.scope
-    is_selected, follows = model.name in question.selected, False
+def _to_repair(
+    question: Question, model: Model, found: Reason, waits: tuple[str, ...]
+) -> tuple[Reason | None, str]:
+    """Say why a sync builds a model, and in whose name; None if it does not."""
+    scope, is_selected = question.scope, model.name in question.selected
     forced = scope.force or question.options.full_refresh
-    fits = not scope.states or bool({reason.state, *reason.also} & scope.states)
-    is_asked = is_selected and (forced or (drifted and fits))
-    if not is_selected and model.name in scope.followed:
-        follows = drifted and reason.state in LEFT  # a cascade that stopped would have made it
-    # A view has no rows to make anew, but what reads it needs it to be there, and as the code is.
-    matters = not model.is_view or drifted or is_decided_alone(question.project, model)
-    follows = follows or (scope.cascade and bool(waits) and matters)
-    if not is_asked and not follows:
-        if is_selected and not drifted:
-            return left_current(question, model, waits)
-        return Decided(hands_on=waits if model.is_view else ())
-    error = table_obstacle(question, earlier, model, reason)
-    if error is not None:
-        return Decided(error=error)
-    if is_asked and reason.state is State.CURRENT:
-        reason = Reason(State.CURRENT, "asked for", drift=False)
-    elif not is_asked and not drifted:
-        reason = Reason.after(waits)
-    anew = model.strategy.keeps_rows and _has_wrong_rows(question, model, reason)
-    step = table_step(question, model, reason, waits, anew=anew)
-    notes = (*step.notes, "full refresh") if anew else step.notes
-    trigger = scope.trigger if is_asked else "cascade"
-    return Decided(steps=(replace(step, trigger=trigger, notes=notes),), todo=WHOLE)
+    fits = not scope.states or bool({found.state, *found.also} & scope.states)
+    if is_selected and (forced or (found.is_drift and fits)):
+        asked = Reason(State.CURRENT, "asked for", drift=False)
+        return asked if found.state is State.CURRENT else found, scope.trigger
+    # a cascade that stopped would have made it
+    undone = not is_selected and model.name in scope.followed
+    follows = undone and found.is_drift and found.state in LEFT
+    matters = found.is_drift or _matters(question, model)
+    if not follows and not (scope.cascade and waits and matters):
+        return None, ""
+    return found if found.is_drift else Reason.after(waits), "cascade"
+
+
+def _matters(question: Question, model: Model) -> bool:
+    """Whether a model is built because of what it reads.
+
+    A view has no rows to make anew, but what reads it needs it to be there, and as the code is.
+    """
+    return not model.is_view or is_decided_alone(question.project, model)
 
 
 def _has_wrong_rows(question: Question, model: Model, reason: Reason) -> bool:
@@ -344,7 +346,7 @@ def _before(
         if name.kind is not InputKind.MODEL or name.name == model.name or not above:
             continue
         grid, places = grid_of(project, name.name), map(model.grid.span, numbers(step.partitions))
-        read = joined([span for each in places for span in spans(mapping.mapping, each, grid)])
+        read = joined(span for each in places for span in spans(mapping.mapping, each, grid))
         for other in above:
             made = spans_of(other.grid, other.partitions)
             if any(low < end and begin < high for low, high in made for begin, end in read):

@@ -128,7 +128,7 @@ def table_step(
     seen = question.now.targets.get(model.name, Observed())
     initial = (
         anew
-        or is_replaced(record, seen)
+        or is_replaced(record.table_id if record else "", seen)
         or options.full_refresh
         or reason.state is State.MISSING
         or not (built or adopted)

@@ -135,8 +135,16 @@ def migration(model: Model, wanted: Schema, facts: TableFacts) -> Migration:
         added=tuple(line for change in changes for line in change.messages(Turn.ADDITIVE)),
         widened=widened,
         needs_widening_property=bool(widened) and not allows,
-        nullable=tuple(_freed(facts.schema, wanted)),
-        guarded=tuple(_guarded(facts.schema, wanted)),
+        nullable=tuple(
+            c.name
+            for c in facts.schema.columns  # also those that no version has
+            if not c.nullable and ((asked := wanted.find(c.name)) is None or asked.nullable)
+        ),
+        guarded=tuple(
+            c.name
+            for c in wanted.columns
+            if not c.nullable and (known := facts.schema.find(c.name)) and known.nullable
+        ),
         kept=names,
         droppable=names if drops else (),
         breaking=breaking,
@@ -277,21 +285,6 @@ def _afterwards(table: Schema, changes: list[_Change], kept: tuple[Column, ...])
     old = [by_name[name.lower()] for name in table.names if name.lower() in by_name]
     new = [each for name, each in by_name.items() if table.find(name) is None]
     return Schema((*old, *new))
-
-
-def _freed(table: Schema, wanted: Schema) -> Iterator[str]:
-    """Find the columns that may be NULL from now on: also those that no version has."""
-    for column in table.columns:
-        asked = wanted.find(column.name)
-        if not column.nullable and (asked is None or asked.nullable):
-            yield column.name
-
-
-def _guarded(table: Schema, wanted: Schema) -> Iterator[str]:
-    for column in wanted.columns:
-        known = table.find(column.name)
-        if not column.nullable and known is not None and known.nullable:
-            yield column.name
 
 
 def _moved(model: Model, facts: TableFacts) -> Iterator[str]:

@@ -13,7 +13,7 @@ from penstock.core.errors import PenstockError
 from penstock.core.facts import TableFacts, Touched
 from penstock.core.history import Retention
 from penstock.core.model import Fingerprint
-from penstock.core.partitions.partition import Grid, Span
+from penstock.core.partitions.partition import Grid, Span, key_pairs
 from penstock.core.partitions.ranges import WHOLE, Ranges, count
 from penstock.core.steps.inputs import Pin
 
@@ -145,6 +145,11 @@ class Reason:
         """
         return cls(State.UPSTREAM_CHANGED, f"after {', '.join(names)}", pending=True)
 
+    @property
+    def is_drift(self) -> bool:
+        """Whether `status` counts it, and a sync repairs it."""
+        return self.drift and self.state is not State.CURRENT
+
     def __str__(self) -> str:
         """Give the words that plan and run print.
 
@@ -239,8 +244,7 @@ class Step:
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
         """The partitions as first and last keys of ranges."""
-        grid = self.grid
-        return tuple((grid.key(low), grid.key(high)) for low, high in self.partitions)
+        return key_pairs(self.grid, self.partitions)
 
 
 @dataclass(frozen=True, slots=True)

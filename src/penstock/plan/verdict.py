@@ -12,7 +12,7 @@ from penstock.core.partitions.partition import overlapping
 from penstock.core.partitions.ranges import WHOLE, Range, Ranges, difference, intersection, merged
 from penstock.core.records import ModelRecord, PartitionRun, Status
 from penstock.plan.resolve import Segment
-from penstock.plan.values import Observed, Owner, Reason, State, Versions, error_line
+from penstock.plan.values import Observed, Owner, Reason, State, Versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,19 +133,6 @@ def gap_line(model: Model, gap: Versions) -> str:
     )
 
 
-def unreadable(
-    model: str, known: Ranges, segments: tuple[Segment, ...], error: PenstockError
-) -> Verdict:
-    """Give the verdict on a model whose log, or that of an input, cannot be read."""
-    lines, whole = (error_line(error),), State.UNREADABLE
-    return Verdict(model, known, segments, whole=whole, error=error, lines=lines)
-
-
-def all_current(model: str, known: Ranges, segments: tuple[Segment, ...]) -> Verdict:
-    """Give the verdict on a model of which nothing differs, without looking at its partitions."""
-    return Verdict(model, known, segments, recorded=known)
-
-
 def states_of(verdict: Verdict, wanted: frozenset[State]) -> Ranges:
     """Give the partitions that are in one of the states, whether it counts first or not."""
     return merged(p.range for p in verdict.pieces if wanted & set(p.states))
@@ -169,40 +156,25 @@ def without_success(
     yield Difference(State.NEVER_RUN)
 
 
-def is_replaced(record: ModelRecord | None, seen: Observed) -> bool:
+def is_replaced(recorded: str, seen: Observed) -> bool:
     """Whether another table took the place of the one on record."""
-    known = record.table_id if record is not None else ""
-    return bool(seen.table_id and known) and seen.table_id != known
-
-
-def table_differences(record: ModelRecord, seen: Observed) -> Iterator[Difference]:
-    """Compare a table without partitions with what the last success left."""
-    if not seen.there:
-        yield Difference(State.MISSING, "the table is gone")
-        return
-    if seen.unrecorded:  # a step of ours that is forgotten may have replaced the table
-        yield Difference(State.UNRECORDED, unrecorded_detail(seen.unrecorded[0]))
-    if is_replaced(record, seen):
-        yield _replaced(seen.owner, WHOLE, ever_ours=seen.ever_ours)
-        return
-    if seen.foreign:
-        more = f" and {len(seen.foreign) - 1} more" if len(seen.foreign) > 1 else ""
-        yield Difference(State.TAMPERED, f"{messages(seen.foreign[0])}{more}")
+    return bool(seen.table_id and recorded) and seen.table_id != recorded
 
 
 def target_differences(
     model: Model, done: tuple[PartitionRun, ...], target: Observed, recorded: str
 ) -> Iterator[Difference]:
     """Compare partitions with what their last successes left; `recorded` is the table of these."""
-    replaced = bool(target.table_id and recorded) and target.table_id != recorded
     held = None if target.lying is None else overlapping(model.grid, target.lying)
+    if target.there and target.unrecorded:  # a forgotten step of ours may have replaced the table
+        yield Difference(State.UNRECORDED, unrecorded_detail(target.unrecorded[0]))
     for run in done:
         here = ((run.low, run.high),)
         if not target.there:
             yield Difference(State.MISSING, "the table is gone", here)
             continue
-        if replaced:
-            yield _replaced(target.owner, here, ever_ours=True)
+        if is_replaced(recorded, target):
+            yield _replaced(target, here)
             continue
         if run.settled_version is None:
             yield Difference(State.MISSING, "its rows are gone", here)
@@ -211,6 +183,9 @@ def target_differences(
         tampered = [
             Difference(State.TAMPERED, messages(c), _touched(model, c, here)) for c in since
         ]
+        if model.grid.is_whole and len(since) > 1:
+            more = f"{tampered[0].because} and {len(since) - 1} more"
+            tampered = [Difference(State.TAMPERED, more)]
         yield from tampered
         if held is None or not run.holds_rows:
             continue
@@ -219,12 +194,12 @@ def target_differences(
         yield Difference(State.MISSING, "its rows are gone", difference(suspect, held))
 
 
-def _replaced(owner: Owner | None, here: Ranges, *, ever_ours: bool) -> Difference:
+def _replaced(target: Observed, here: Ranges) -> Difference:
     """Tell a table that another one replaced by who made that."""
     what = "another table took its place"
-    if owner is not None:
-        return Difference(State.TAMPERED, f"{what}, of {owner}", here)
-    if not ever_ours:
+    if target.owner is not None:
+        return Difference(State.TAMPERED, f"{what}, of {target.owner}", here)
+    if not target.ever_ours:
         return Difference(State.FOREIGN_TABLE, f"{what}, which penstock did not make", here)
     return Difference(State.MISSING, what, here)
 

@@ -58,8 +58,8 @@ class Opened:
 
     @property
     def all_empty(self) -> bool:
-        """Whether there is nothing to read through any window."""
-        return all(each.window.is_empty for each in self.windows)
+        """Whether there are windows, and nothing to read through any of them."""
+        return bool(self.windows) and all(each.window.is_empty for each in self.windows)
 
     def beside(self, others: Sequence[Opened]) -> Opened:
         """Give all windows and watermarks of one step, those of others after its own."""

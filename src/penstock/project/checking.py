@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from penstock.core.checks import Checks
@@ -83,10 +84,7 @@ def with_checks(
 ) -> dict[str, Model]:
     """Give every model with its checks and its order edges; all that is wrong is a finding."""
     columns = _Columns(parts, {draft.name: draft for draft in parts.drafts})
-    sources = {str(source.table): source for source in parts.sources}
-    tables = scene.columns_of_tables(
-        columns.of_name, sources, {seed.name: seed for seed in parts.seeds}
-    )
+    tables = cache(columns.of_input)
     first, sample = parts.first, parts.settings.checks.sample
     attacher = Attacher(resolver, first, first.cache, tables, parts.source_checks, sample)
     found: dict[str, Result] = {}
@@ -147,11 +145,20 @@ class _Columns:
     parts: ProjectParts
     drafts: Mapping[str, Draft]
 
-    def of_name(self, name: str) -> scene.KnownColumns:
+    def of_input(self, asked: InputName) -> scene.KnownColumns:
+        name, parts = asked.name, self.parts
+        if asked.kind is InputKind.SOURCE:
+            source = next((each for each in parts.sources if each.input_name == asked), None)
+            return scene.declared_of(source.columns) if source else scene.UNKNOWN
+        seed = next((each for each in parts.seeds if each.name == name), None)
+        if asked.kind is not InputKind.MODEL:
+            return scene.UNKNOWN
+        if seed:
+            return replace(scene.declared_of(seed.columns), names=None)
         if name in self.drafts:
             return self.of_draft(self.drafts[name])
-        built = self.parts.built.get(name)
-        item = next((each for each in self.parts.versioned if each.name == name), None)
+        built = parts.built.get(name)
+        item = next((each for each in parts.versioned if each.name == name), None)
         given = item.draft.newest if item else None
         versions = built.model.versions if built and built.model else ()
         version = next((v for v in versions if given and v.number == given.number), None)

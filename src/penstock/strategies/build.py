@@ -107,14 +107,18 @@ def create_from(build: Build, source: str = "") -> Commit:
     return create(build, f"SELECT {selected(build)} FROM {quoted(source or build.source)}")
 
 
-def insert(build: Build, how: str = "INTO", confs: Mapping[str, str] | None = None) -> Work:
-    """Insert the query's rows; a table that is not there, or is made anew, is created of them."""
+def insert(
+    build: Build, how: str = "INTO", confs: Mapping[str, str] | None = None, *, anew: bool = False
+) -> Work:
+    """Insert the query's rows; a table that is not there, or is made `anew`, is created of them."""
+    again = counted_texts(build)
     rows = f"SELECT {selected(build)} FROM {quoted(build.source)}"
-    statement = create(build, rows)
-    if build.inserts:
+    if anew or build.table is None:
+        statement = create(build, rows)
+    else:
         evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
         statement = Commit(f"INSERT {evolution}{how} {build.target} BY NAME {rows}", confs or {})
-    return Work((), lambda _: statement, again=counted_texts(build))
+    return Work((), lambda _: statement, again=again)
 
 
 def replace_range(build: Build) -> Work:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 from penstock.core.columns.schema import Schema
@@ -35,7 +35,7 @@ class OverwriteRange(Strategy):
     became empty is cleared.
     """
 
-    settled: WindowSettings
+    window: WindowSettings = field()
 
     name = "overwrite"
     is_written = False
@@ -52,15 +52,10 @@ class OverwriteRange(Strategy):
         window = given.window()
         return cls(window or WindowSettings(""))
 
-    @property
-    def window(self) -> WindowSettings:
-        """How it finds new rows."""
-        return self.settled
-
     def fingerprint(self, layout: Layout) -> Mapping[str, object]:
         """Give the window: it decides which rows are read, and replaced."""
         del layout
-        return {"window": self.settled.fingerprint}
+        return {"window": self.window.fingerprint}
 
     def work(self, build: Build) -> Work:
         """Replace the rows in the window's range by those of the function, in one commit."""

@@ -75,7 +75,7 @@ class _Binder:
             for name, read in self.reads.items()
             if isinstance(read, DeltaRead) and read.tombstones
         }
-        return at(bound(text, names, marked), self.moment)
+        return bound(at(text, self.moment), names, marked)
 
     def windowed(self, name: InputName, window: Window | None) -> str:
         whole = self.view_of(name)

@@ -57,4 +57,4 @@ class Table(Strategy):
 
     def work(self, build: Build) -> Work:
         """Replace the table by the query's rows, or the partitions that occur in them."""
-        return insert(build, "OVERWRITE", _DYNAMIC)
+        return insert(build, "OVERWRITE", _DYNAMIC, anew=not self.overwrite_partitions)

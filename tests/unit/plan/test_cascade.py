@@ -17,16 +17,19 @@ from fakes.versioned_models import (
     weekly,
 )
 from penstock.core.model import Model
-from penstock.core.partitions.bounds import Floored, Lower, Moved, Upper
 from penstock.core.partitions.calendar import DAY as A_DAY
 from penstock.core.partitions.mapping import (
     ByGrain,
     Calendar,
     Computed,
     Everything,
+    Floored,
+    Lower,
+    Moved,
     RangeMapping,
     Same,
     Trailing,
+    Upper,
 )
 from penstock.core.partitions.partition import Grid
 from penstock.core.partitions.ranges import Ranges

@@ -12,8 +12,7 @@ from fakes.versioned_models import (
     span,
 )
 from penstock.core.facts import Touched
-from penstock.core.partitions.bounds import Lower, Upper
-from penstock.core.partitions.mapping import Computed, Everything, Same
+from penstock.core.partitions.mapping import Computed, Everything, Lower, Same, Upper
 from penstock.core.partitions.partition import Grid
 from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, ViewPin
 from penstock.plan.changes import (
@@ -33,12 +32,12 @@ RUNS = (
     a_run(ords("2024-12-04"), 1, 6, commit_version=None),
     a_run(ords("2024-12-06"), 1, 6),
 )
-ABOVE = Changes({"daily": PartitionsNow("d", DAY, RUNS)}, {})
+ABOVE = Changes({"daily": PartitionsNow("d", DAY, RUNS)}.get, {}.get)
 ALL_THAT_HOLD = (span("2024-12-01", "2024-12-03"), span("2024-12-06", "2024-12-06"))
 
 
 def table(pin, *commits: Touched) -> Changes:
-    return Changes({}, {"raw.events": TableNow(pin, commits)})
+    return Changes({}.get, {"raw.events": TableNow(pin, commits)}.get)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +55,7 @@ def test_partitions_changed_that_were_committed_after_the_version_read(read, exp
 
 
 def test_an_upstream_that_was_never_built_changed_nothing():
-    never = Changes({"daily": PartitionsNow("", DAY, ())}, {})
+    never = Changes({"daily": PartitionsNow("", DAY, ())}.get, {}.get)
 
     assert never.since(UPSTREAM, None) == ()
 
@@ -127,7 +126,7 @@ def test_views_change_whole_and_what_has_no_versions_changes_no_partition(read, 
 
 
 def test_an_input_that_is_gone_changed_nothing():
-    assert Changes({}, {}).since(SOURCE, None) == ()
+    assert Changes({}.get, {}.get).since(SOURCE, None) == ()
 
 
 def test_a_declared_column_goes_before_that_of_the_sql():

@@ -32,9 +32,9 @@ from penstock.core.records import Status
 from penstock.plan.changes import Changes
 from penstock.plan.detect_drift import Evidence, detect_drift
 from penstock.plan.values import Observed, State
-from penstock.plan.verdict import Verdict, all_current
+from penstock.plan.verdict import Verdict
 
-NOTHING = Changes({}, {})
+NOTHING = Changes({}.get, {}.get)
 NEXT_DAY = RUN_TIMESTAMP + dt.timedelta(days=1)
 
 
@@ -55,10 +55,8 @@ def edited(**changes: str) -> Model:
 def test_a_synced_model_has_nothing_to_tell():
     found = judged(daily(), synced(daily()), unchanged())
 
-    assert found == replace(
-        all_current("daily", ords("2024-11-25", "2024-12-16"), partition_code(daily())[1]),
-        pieces=(),
-    )
+    known = ords("2024-11-25", "2024-12-16")
+    assert found == Verdict("daily", known, partition_code(daily())[1], recorded=known)
 
 
 def test_DD1_without_records_every_due_partition_was_never_run():

@@ -23,9 +23,8 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import TableFacts
 from penstock.core.model import Fingerprint, Model, Version
-from penstock.core.partitions.bounds import Lower, Moved
 from penstock.core.partitions.calendar import DAY as A_DAY
-from penstock.core.partitions.mapping import Computed, Same
+from penstock.core.partitions.mapping import Computed, Lower, Moved, Same
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.project import Project
 from penstock.core.steps.inputs import DeltaPin
@@ -34,7 +33,7 @@ from penstock.plan.obstacles import refusal
 from penstock.plan.planner import plan, wanted_of
 from penstock.plan.steps import Question, Scope, Wanted
 from penstock.plan.values import Now, Observed, Options, Owner, Plan, State
-from penstock.plan.verdict import Verdict, unreadable
+from penstock.plan.verdict import Verdict
 
 EDITED = ords("2024-12-02", "2024-12-16")
 MONDAYS_TOO = (*ords("2024-12-02"), *ords("2024-12-09"), *ords("2024-12-16"))
@@ -335,9 +334,9 @@ def test_a_table_of_another_store_blocks_its_model_and_only_adopt_takes_it(whole
 def test_a_model_whose_log_cannot_be_read_is_blocked_with_that():
     lost = TableError("log-unreadable", "version 3 is damaged")
 
-    code = partition_code(daily())
+    verdict = Verdict("daily", *partition_code(daily()), whole=State.UNREADABLE, error=lost)
 
-    assert refused(daily(), unreadable("daily", *code, lost)) is lost
+    assert refused(daily(), verdict) is lost
 
 
 def test_DP15_another_layout_is_refused_without_a_full_refresh():

@@ -17,8 +17,7 @@ from fakes.versioned_models import (
     weekly,
 )
 from penstock.core.model import Model
-from penstock.core.partitions.bounds import Lower
-from penstock.core.partitions.mapping import Computed, Same, Trailing
+from penstock.core.partitions.mapping import Computed, Lower, Same, Trailing
 from penstock.core.partitions.ranges import WHOLE, Ranges, merged, of_numbers, union
 from penstock.plan.planner import limited, linked
 from penstock.plan.steps import Wanted, partition_steps

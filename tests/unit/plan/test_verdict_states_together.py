@@ -62,7 +62,9 @@ def in_states(*states: State) -> Verdict:
     read = 4 if State.SOURCE_CHANGED in states else 3
     source = TableNow(pin("e", read), (a_commit(4),) if read == 4 else ())
     above = a_run(THE_DAY, 1, 4 if State.UPSTREAM_CHANGED in states else 3)
-    changes = Changes({"up": PartitionsNow("u", ONE.grid, (above,))}, {"raw.events": source})
+    changes = Changes(
+        {"up": PartitionsNow("u", ONE.grid, (above,))}.get, {"raw.events": source}.get
+    )
     return detect_drift(ONE, THE_DAY, segments, evidence, changes)
 
 

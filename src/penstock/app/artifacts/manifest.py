@@ -13,9 +13,9 @@ from typing import TypeAlias
 from penstock.core.checks import Check, Condition, Phase, Rule, SqlCheck
 from penstock.core.graph import children
 from penstock.core.model import ColumnDoc, Model, Seed, Source, language_of
-from penstock.core.names import InputKind, InputName, TableName, literal
+from penstock.core.names import InputKind, InputName, TableName, literal, shown_name
 from penstock.core.project import Project
-from penstock.core.query import Query, mentioned, shown_name
+from penstock.core.query import Query, mentioned
 
 
 def node_id(project: Project, name: str) -> str:

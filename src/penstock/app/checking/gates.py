@@ -19,6 +19,7 @@ from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.partitions.partition import Grid, shown_ranges, write_ranges
 from penstock.core.partitions.ranges import Ranges, difference, intersection, numbers
+from penstock.core.records import Holder
 from penstock.core.steps.inputs import ViewPin
 from penstock.core.steps.step import LONGEST, Intent, StepFailure
 from penstock.plan.cascade import mapped_to
@@ -72,14 +73,14 @@ def look_ahead(target: CheckTarget, intent: Intent) -> tuple[CheckResult, ...]:
     if error is None:
         return results
     report = InvariantReport(here, skipped(target.checks.after, NOT_RUN))
-    _take_out(target.services, target.context.run, intent, failed, report, error)
+    _take_out(target.services, target.context.holder, intent, failed, report, error)
     left = difference(target.partitions, failed)
     raise TakenOut(error, failed, left, report, said.of(intent.grid, left))
 
 
 def _take_out(  # the sides of one step
     services: Services,
-    run: str,
+    holder: Holder,
     intent: Intent,
     failed: Ranges,
     report: InvariantReport,
@@ -89,7 +90,7 @@ def _take_out(  # the sides of one step
     out = replace(intent, step=services.clock.new_id(), partitions=keys)
     failure = StepFailure.of(error)
     checked = Checked(OnFailure.FLAG, report, failure=failure, failed=failed)
-    services.writing.journal.reject(out, failure, services.holder(run), checked)
+    services.writing.journal.reject(out, failure, holder, checked)
 
 
 def look_at_views(  # the sides of one step
@@ -132,7 +133,7 @@ def look_at_views(  # the sides of one step
     )
     report = InvariantReport(*(skipped(each, NOT_RUN) for each in (checks.before, checks.after)))
     pinned = replace(intent, inputs=inputs.pins)
-    _take_out(services, context.run, pinned, partitions, report, error)
+    _take_out(services, context.holder, pinned, partitions, report, error)
     raise TakenOut(error, partitions, (), report, Ahead(inputs, ()))
 
 
@@ -157,9 +158,13 @@ def _report_on(services: Services, context: Context, view: Model, inputs: Inputs
             rows = target.rows_of_view()
             after = target.look_after(rows, rows, None, 0)
     report = InvariantReport(before, after)
-    services.fault("after-evaluating")
-    services.writing.journal.note_checks(context.run, view.name, report, (WHOLE_GROUP,), None)
-    services.fault("after-checks")
+    if services.fault is not None:
+        services.fault("after-evaluating")
+    services.writing.journal.note_checks(
+        context.holder.run, view.name, report, (WHOLE_GROUP,), None
+    )
+    if services.fault is not None:
+        services.fault("after-checks")
     return ViewReport(view.name, report, round(time.monotonic() - started, 3))
 
 

@@ -17,12 +17,11 @@ from penstock.core.checks import Check, RowCountChange
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import TableError
 from penstock.core.model import Body, InputMapping, Model
-from penstock.core.names import InputKind, InputName, quoted
+from penstock.core.names import InputKind, InputName, quoted, shown_name
 from penstock.core.partitions.mapping import Everything, reading
 from penstock.core.partitions.partition import Span
 from penstock.core.partitions.ranges import Ranges, numbers
 from penstock.core.ports.engine import StepSession
-from penstock.core.query import shown_name
 from penstock.core.statement import Row
 from penstock.core.steps.inputs import CatalogRead, DeltaRead, Read, Relation
 from penstock.core.steps.window import InputWindow

@@ -23,6 +23,7 @@ from penstock.core.ports.engine import QuerySession, StepSession
 from penstock.core.statement import OBSERVED_ROWS, QUERY_VIEW, TARGET_VIEW, Commit, Feed, Row, Work
 from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.step import Intent, Outcome
+from penstock.core.strategy import Writing
 from penstock.strategies.build import ROWS_VIEW, fed, feed_of, stored, with_rows
 from penstock.strategies.checks.queries import key_sql
 from penstock.strategies.checks.typed import Shared, described, observables, shared
@@ -176,7 +177,8 @@ class Watch:
         step = self._written(intent, decided, outcome)
         table = self._whole(outcome) if target.checks.needs_table else None
         results = target.look_after(step, table, answers, intent.step_seq)
-        target.services.fault("after-evaluating")
+        if target.services.fault is not None:
+            target.services.fault("after-evaluating")
         checked = self._checked(intent, results, outcome.stands_at)
         return flag_if_overwritten(target.services, intent, checked)
 
@@ -319,7 +321,8 @@ def watched(
     build = build_of(target.services, target.context, model, step_inputs)
     creates = step_inputs.facts is None and not model.is_view
     mode, looks = target.checks.mode_where(creates=creates), target.checks.looks_after
-    if looks and build.takes_feed:
+    takes_feed = model.strategy.takes_feed
+    if looks and takes_feed:
         build = fed(build)
     build = replace(build, staged=mode is OnFailure.BLOCK and looks)
     facts = step_inputs.facts
@@ -327,11 +330,11 @@ def watched(
         target,
         mode,
         before,
-        stored(build) if build.takes_feed else build.query,
-        feed_of(build) if build.takes_feed else None,
+        stored(build) if takes_feed else build.query,
+        feed_of(build) if takes_feed else None,
         facts.version if facts else None,
         f"SELECT * FROM {quoted(TARGET_VIEW)}" if build.table is not None else "",
-        inserts=build.inserts,
+        inserts=build.table is not None and model.writing is Writing.ADDED,
         work_on=lambda table: model.strategy.work(replace(build, target=table)),
     )
     return watch, model.strategy.work(build)

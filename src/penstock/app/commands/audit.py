@@ -72,14 +72,13 @@ def _built(
 ) -> dict[_Key, list[_Built]]:
     """Give what each version and revision has built, as the records have it now."""
     made: list[_Built] = []
-    detection = project_state.detection
     if model.partition is None:
         record = project_state.records.get(model.name)
         if record is not None and record.fingerprint is not None:
             made = [(record.fingerprint, 1, record.executed_at)]
-    elif model.name in detection.parts:
+    elif model.name in project_state.parts:
         made = [
-            (detection.fingerprints[run.fingerprint], run.high - run.low + 1, run.executed_at)
+            (project_state.fingerprints[run.fingerprint], run.high - run.low + 1, run.executed_at)
             for run in services.reading.records.runs(model.name)
             if run.step_seq
         ]
@@ -94,7 +93,7 @@ def _status(project_state: ProjectState, made: list[Fingerprint], body: Body | N
         return "deleted"
     if not made:
         return "never_executed"
-    meaning = project_state.detection.meaning
+    meaning = project_state.meaning
     states = {state for each in made for state, _ in differences(each, body.fingerprint, meaning)}
     if State.SQL_CHANGED in states:
         return "modified"

@@ -124,7 +124,7 @@ def check(services: Services, request: CheckRequest) -> results.CheckReport:
     _refuse_unknown(models, request)
     services.engine.require()
     context = Context(
-        run=services.run_id or services.clock.new_id(),
+        holder=services.holder(services.run_id or services.clock.new_id()),
         run_timestamp=run_timestamp,
         project=project_state.project,
         view=project_state.view,
@@ -262,7 +262,7 @@ class _Checking:
         report = InvariantReport(before, after)
         if self.request.record:
             keys, journal = write_ranges(model.grid, part.partitions), services.writing.journal
-            journal.note_checks(self.context.run, model.name, report, keys, version)
+            journal.note_checks(self.context.holder.run, model.name, report, keys, version)
             close_passed(services, model, report, left)
         pairs, number = key_pairs(model.grid, part.partitions), count(part.partitions)
         return results.ModelChecked(model.name, pairs, number, version, report, (*lines, *gone))

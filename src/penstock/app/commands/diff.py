@@ -47,19 +47,19 @@ def model_diff(
     if model.partition is None:
         return _table_diff(services, project_state, model)
     pairs: dict[tuple[Fingerprint, int], tuple[Fingerprint, Segment, list[Range]]] = {}
-    for run in services.reading.records.runs(name) if name in project_state.detection.parts else ():
+    for run in services.reading.records.runs(name) if name in project_state.parts else ():
         if not run.step_seq:
             continue
         here: Ranges = ((run.low, run.high),)
         here = here if within is None else intersection(here, within)
-        made = project_state.detection.fingerprints[run.fingerprint]
+        made = project_state.fingerprints[run.fingerprint]
         for segment in resolve(model, project_state.run_timestamp.date(), here):
             _, _, ranges = pairs.setdefault((made, id(segment.body)), (made, segment, []))
             ranges.append(intersection((segment.range,), here)[0])
     found = []
     for made, segment, ranges in pairs.values():
         now = segment.body.fingerprint
-        states = {s for s, _ in differences(made, now, project_state.detection.meaning)}
+        states = {s for s, _ in differences(made, now, project_state.meaning)}
         if not states:
             continue
         one = SqlDiff(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.app.commands.verify import Held, claims_on, facts_of, history_model, hold_laws
-from penstock.app.execution.commit import Committer, make
+from penstock.app.execution.commit import Committer, make, remember
 from penstock.app.execution.recover import recover
 from penstock.app.observation.observe import observe
 from penstock.app.preparing.run_context import Context, pin_inputs
@@ -82,7 +82,7 @@ def migrate(
         recover(services).require(model.name)
     now, records = services.clock.now(), dict(services.reading.records.models())
     context = Context(
-        run=services.run_id or services.clock.new_id(),
+        holder=services.holder(services.run_id or services.clock.new_id()),
         run_timestamp=now,
         project=services.project,
         view=observe(services, [model.name], records, now),
@@ -167,7 +167,7 @@ class _Migration:
         services, context, model = self.services, self.context, self.model
         inputs = pin_inputs(services, model, context.records, context.view)
         step = Step(model.name, Reason(State.SQL_CHANGED, "its settings changed"), initial=False)
-        step_inputs = Looking(services, context, step, model, inputs).look(self.session)
+        step_inputs = Looking(services, context, step, model, inputs, uri).look(self.session)
         if new_hash is not None:
             read = DeltaRead(uri, self.facts.version)
             self.session.bind([Relation(InputName(InputKind.THIS, ""), _STORED, read)])
@@ -184,7 +184,7 @@ class _Migration:
             self._say(wanted)
 
         run = self.services.run_record(
-            self.context.run, COMMAND, self.context.run_timestamp, self.model.name
+            self.context.holder.run, COMMAND, self.context.run_timestamp, self.model.name
         )
         with on_record(self.services, run) as succeeded:
             on_worker(self.services, take_over)
@@ -224,10 +224,10 @@ class _Migration:
         committer = Committer(
             self.services, self.context, model.where, record.last_step_seq if record else 0
         )
-        committer.open(self.session)
+        committer.session = self.session
         intent = Intent(
             step=self.services.clock.new_id(),
-            run=self.context.run,
+            run=self.context.holder.run,
             model=model.name,
             table=model.table,
             uri=self.services.project.uri_of(model.table),
@@ -246,10 +246,7 @@ class _Migration:
             ended = make(committer, intent, Work.just(Commit(sql, exclusive=True)))
         else:
             ended = committer.alter(intent, Commit(sql, exclusive=True, once=of_rows))
-        if record is not None:
-            records[model.name] = ended.record_after(record, self.services.clock.now())
-        else:
-            records.update(self.services.writing.records.models())
+        remember(self.services, records, model.name)
         self.version = ended.outcome.settled_version or self.version
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from penstock.app.checking.chosen import PlannedChecks, planned_checks
 from penstock.app.commands.diff import model_diff
 from penstock.app.commands.status import status_of_models
-from penstock.app.observation.project_state import detect_drift
+from penstock.app.observation.detect_drift import detect_drift
 from penstock.app.planning.make_plan import Planned, make_plan
 from penstock.app.preparing.run_context import Context, pin_inputs, pin_names, version_read
 from penstock.app.preparing.statements import build_of, decide
@@ -52,7 +52,7 @@ def context_of(
 ) -> Context:
     """Give what the steps of a run of the plan share."""
     return Context(
-        run=report.run_id,
+        holder=services.holder(report.run_id),
         run_timestamp=report.run_timestamp,
         project=services.project,
         view=planned.project_state.view,
@@ -239,8 +239,9 @@ def _counted(services: Services, context: Context, step: Step, result: ModelResu
     model = services.project.models[step.model]
     try:
         inputs = pin_inputs(services, model, context.records, context.view)
+        uri = "" if model.is_view else services.project.uri_of(model.table)
         with services.engine.session(model.name, model.where) as session:
-            step_inputs = Looking(services, context, step, model, inputs).look(session)
+            step_inputs = Looking(services, context, step, model, inputs, uri).look(session)
             work = model.strategy.work(build_of(services, context, model, step_inputs))
             decided = decide(session, work.again or work, model.where)
     except PenstockError as error:

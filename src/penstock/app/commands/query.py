@@ -6,10 +6,10 @@ from penstock.app.observation.observe import ObservedTables, pin_source
 from penstock.app.preparing.run_context import source_read, tombstones_of
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError, UsageError
-from penstock.core.names import InputKind, InputName
+from penstock.core.names import InputKind, InputName, shown_name
 from penstock.core.ports.engine import QueryResult
 from penstock.core.project import Project
-from penstock.core.query import Query, shown_name
+from penstock.core.query import Query
 from penstock.core.steps.inputs import CatalogRead, DeltaRead, Read
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.first_pass import parse_user_query

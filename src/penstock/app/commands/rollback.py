@@ -117,7 +117,7 @@ def _way_back(services: Services, project_state: ProjectState, request: Rollback
         sentence = f"step {name} made the table {model.table}; nothing was there before it"
         hint = "name a later step; penstock history --verbose shows them"
         raise TableError("rollback-nothing-before", sentence, where=model.where, hint=hint)
-    reader = project_state.detection.log_reader
+    reader = project_state.log_reader
     _check_foreign(model, reader, version, included=request.include_foreign)
     missing = services.places.missing_files(project_state.project.uri_of(model.table), version)
     if missing:
@@ -171,7 +171,7 @@ def _restore(
 ) -> int | None:
     run_id = services.run_id or services.clock.new_id()
     context = Context(
-        run=run_id,
+        holder=services.holder(run_id),
         run_timestamp=project_state.run_timestamp,
         project=project_state.project,
         view=project_state.view,
@@ -194,7 +194,7 @@ def _commit(services: Services, context: Context, back: _Back) -> int | None:
     made = record.fingerprint if record and record.fingerprint else Fingerprint("", "")
     intent = Intent(
         step=services.clock.new_id(),
-        run=context.run,
+        run=context.holder.run,
         model=model.name,
         table=model.table,
         uri=uri,
@@ -211,7 +211,7 @@ def _commit(services: Services, context: Context, back: _Back) -> int | None:
     )
     committer = Committer(services, context, model.where, record.last_step_seq if record else 0)
     with services.engine.session(model.name, model.where) as session:
-        committer.open(session)
+        committer.session = session
         statement = restore(services.project.sql_of(model.table), back.version)
         ended = committer.alter(intent, statement, StepKind.ROLLBACK)
     return ended.outcome.version

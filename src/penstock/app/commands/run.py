@@ -12,7 +12,7 @@ from penstock.app.artifacts.write import write_artifacts
 from penstock.app.checking.flags import drop_repeated
 from penstock.app.checking.gates import Ahead, TakenOut, flagged_above
 from penstock.app.commands.plan import context_of, report_of
-from penstock.app.execution.commit import Ended
+from penstock.app.execution.commit import Ended, remember
 from penstock.app.execution.recover import recover
 from penstock.app.execution.results import (
     failed_by,
@@ -141,7 +141,7 @@ class Runner:
         services, request, report = self.services, self.request, self.report
         if self._steps:
             services.engine.require()
-        self.planned.project_state.detection.log_reader.keep()
+        self.planned.project_state.log_reader.keep()
         status = Status.FAILED
         record = services.run_record(
             report.run_id, report.command, report.run_timestamp, request.arguments
@@ -243,10 +243,9 @@ class Runner:
         """Do a step; of what a gate ahead of it takes out of it, do what is left."""
         started, clock = self.services.clock.now(), time.monotonic()
         self.tell(StepStarted(step.model, str(step.reason)))
-        result = self._of_step(step, "success", str(step.reason))
         out: TakenOut | None = None
         try:
-            result = self._attempt(step, result, held)
+            result = self._attempt(step, held)
         except TakenOut as error:
             out, lost = error, replace(step, partitions=error.failed)
             self._context.fail(lost)
@@ -254,7 +253,7 @@ class Runner:
             result = replace(result, error=out.error, invariant_report=out.report)
         except PenstockError as error:
             self._spark_died |= isinstance(error, SparkDiedError)
-            result = replace(result, status="failed", error=error)
+            result = replace(self._of_step(step, "failed", str(step.reason)), error=error)
             self._context.fail(step)
         took = round(time.monotonic() - clock, 3)
         notes = (*step.notes, *flagged_above(self.services, step), *result.notes)
@@ -270,36 +269,32 @@ class Runner:
     def _of_step(self, step: Step, status: str, reason: str) -> ModelResult:
         return ModelResult.of(self.services.project.models[step.model], status, reason, step)
 
-    def _attempt(self, step: Step, result: ModelResult, held: Ahead | None) -> ModelResult:
+    def _attempt(self, step: Step, held: Ahead | None) -> ModelResult:
         """Do a step; plan it anew, and look ahead anew, when another of its target came between."""
-        now: Step | None = step
-        for pause in (*_CONFLICT_PAUSES, None):
-            if now is None:
-                return replace(result, status="unchanged", reason="another run built it")
+        now, pauses = step, iter(_CONFLICT_PAUSES)
+        while True:
             needed: Step | None = now
             if now.reason.pending and now.grid.is_whole:
                 needed = still_needed(self.services, self._context, now, self.request.options)
             if needed is None:
-                return replace(result, status="unchanged", reason="its upstream made no change")
+                return self._of_step(step, "unchanged", "its upstream made no change")
             try:
-                return self._done(step, result, execute(self.services, self._context, needed, held))
+                return self._done(step, execute(self.services, self._context, needed, held))
             except (PlanOutdatedError, ConcurrentWriterError) as error:
+                pause = next(pauses, None)
                 if pause is None:
                     raise gave_up(error) from None
                 if isinstance(error, ConcurrentWriterError):
                     time.sleep(pause)
-                now, held = replan(self.services, self._context, now, self.request.options), None
-        return result
+                anew = replan(self.services, self._context, now, self.request.options)
+                if anew is None:
+                    return self._of_step(step, "unchanged", "another run built it")
+                now, held = anew, None
 
-    def _done(self, step: Step, result: ModelResult, ended: Ended) -> ModelResult:
+    def _done(self, step: Step, ended: Ended) -> ModelResult:
         intent, outcome = ended.intent, ended.outcome
-        before = self._context.records.get(intent.model)
-        if ended.undone is not None:
-            self._context.records.update(self.services.reading.records.models())
-        elif not ended.held_back:
-            self._context.records[intent.model] = ended.record_after(
-                before, self.services.clock.now()
-            )
+        if not ended.held_back:
+            remember(self.services, self._context.records, intent.model)
         made = outcome.version is not None or (not intent.uri and not ended.held_back)
         if made:
             self._context.change(intent)
@@ -311,8 +306,7 @@ class Runner:
             self._context.fail(replace(step, partitions=failed))
         settled = outcome if ended.undone is None else ended.undone
         result = replace(
-            result,
-            status="success" if made else "unchanged",
+            self._of_step(step, "success" if made else "unchanged", str(step.reason)),
             version=settled.settled_version,
             rows=outcome.rows,
             windows=intent.windows,

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 
 from penstock.app.artifacts.write import write_artifacts
+from penstock.app.execution.commit import remember
 from penstock.app.execution.recover import recover
 from penstock.app.execution.seed_step import STRATEGY, load_seed, seed_reason
 from penstock.app.observation.observe import ObservedTables
@@ -34,7 +35,7 @@ def seed(services: Services, select: tuple[str, ...] = ()) -> RunReport:
     recovery = recover(services)
     now = services.clock.now()
     context = Context(
-        run=services.clock.new_id(),
+        holder=services.holder(services.clock.new_id()),
         run_timestamp=now,
         project=services.project,
         view=ObservedTables(Now(now, {}, {})),
@@ -43,7 +44,7 @@ def seed(services: Services, select: tuple[str, ...] = ()) -> RunReport:
     )
     reasons = {each.name: seed_reason(services, each, context.records, now) for each in wanted}
     report = RunReport(
-        run_id=context.run,
+        run_id=context.holder.run,
         run_timestamp=now,
         plan=Plan(now),
         results=(),
@@ -80,7 +81,7 @@ def selected_seeds(services: Services, select: Iterable[str]) -> tuple[Seed, ...
 def _load(
     services: Services, context: Context, seeds: list[Seed], reasons: dict[str, Reason]
 ) -> dict[str, ModelResult]:
-    run = services.run_record(context.run, COMMAND, context.run_timestamp)
+    run = services.run_record(context.holder.run, COMMAND, context.run_timestamp)
     done: dict[str, ModelResult] = {}
     with on_record(services, run) as succeeded:
         for each in seeds:
@@ -99,8 +100,7 @@ def _do(services: Services, context: Context, seed: Seed, reason: Reason) -> Mod
     result = _result(seed, "success", str(reason))
     try:
         ended = load_seed(services, context, seed, reason)
-        before = context.records.get(seed.name)
-        context.records[seed.name] = ended.record_after(before, services.clock.now())
+        remember(services, context.records, seed.name)
         result = replace(
             result,
             version=ended.outcome.settled_version,

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from penstock.app.checking.flags import Lines, check_lines, with_lines
 from penstock.app.execution.seed_step import seeds_to_load
-from penstock.app.observation.project_state import DriftReport, ProjectState, detect_drift, look
+from penstock.app.observation.detect_drift import DriftReport, detect_drift
+from penstock.app.observation.project_state import ProjectState, look
 from penstock.app.planning.selection import narrowed, selected_models
 from penstock.app.reports import Keys, ModelStatus, StateCount, StatusReport
 from penstock.app.request import StatusRequest

@@ -204,7 +204,7 @@ def _names(services: Services, request: AnySync, run_timestamp: dt.datetime) -> 
 def _scope(project_state: ProjectState, names: tuple[str, ...], request: AnySync) -> Scope:
     project = project_state.project
     verdicts = {
-        name: project_state.detection.verdict(name)
+        name: project_state.verdict(name)
         for name, model in project.models.items()
         if model.partition is not None
     }

@@ -14,7 +14,6 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
 from penstock.core.statement import TARGET_VIEW, Row
 from penstock.core.steps.inputs import DeltaRead, Relation
-from penstock.core.steps.token import read_metrics
 from penstock.plan.history import PROPERTY, always_event_time, differences
 from penstock.strategies.history.verify import (
     SAMPLES,
@@ -124,7 +123,7 @@ def _closed_keys(commits: tuple[LogCommit, ...]) -> bool:
     Where the log no longer goes back to that, nobody can tell that none did.
     """
     for commit in reversed(commits):
-        if read_metrics(commit.token).get("deleted", 0):
+        if commit.metrics.get("deleted", 0):
             return True
         if commit.operation.startswith(("CREATE", "REPLACE")):
             return False

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from penstock.app.preparing.outcomes import (
     base_of,
@@ -17,7 +16,9 @@ from penstock.app.preparing.outcomes import (
     own_commit,
     way_back,
 )
+from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import DecidedStatement, decide, staged
+from penstock.app.services.services import Services
 from penstock.app.services.workers import fence, may_write, patiently, waiting
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
@@ -39,13 +40,10 @@ from penstock.core.records import ModelRecord
 from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.steps.step import LONGEST, Intent, Outcome, StepFailure, StepKind
 from penstock.core.strategy import Writing
-from penstock.state.transitions.transition import record_after
 from penstock.strategies.history.counts import IdentityError
 from penstock.strategies.reshape import restore
 
-if TYPE_CHECKING:
-    from penstock.app.preparing.run_context import Context
-    from penstock.app.services.services import Services
+Given = TypeVar("Given")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +69,19 @@ class Ended:
             return False
         return self.outcome.version is None
 
-    def record_after(self, before: ModelRecord | None, at: dt.datetime) -> ModelRecord:
-        """Give the record that the store now holds of the model: the one transition says it."""
-        return record_after(before, self.intent, self.outcome, self.checked, at)
+
+def remember(services: Services, records: dict[str, ModelRecord], name: str) -> None:
+    """Take over what the store holds of a model, once a step of it has ended."""
+    patiently(lambda: records.update(services.reading.records.models(name)))
 
 
 class Committer:
-    """The commit protocol for one step: begin, one Delta commit, finish."""
+    """The commit protocol for one step: begin, one Delta commit, finish.
+
+    `session` is the one in which its statements run; it is opened once pins are taken.
+    """
+
+    session: StepSession
 
     def __init__(
         self, services: Services, context: Context, where: Location | None, planned_on: int | None
@@ -87,28 +91,19 @@ class Committer:
         Steps of the same run that came after it do not count.
         """
         self.where = where
-        self.fault = services.fault
-        self._session: StepSession | None = None
         self._services = services
         self._context = context
         self._planned_on = planned_on
         self._started = time.monotonic()
         self._notes: tuple[str, ...] = ()
-        self._holder = services.holder(context.run)
+        self._holder = context.holder
         self._store = services.writing
         self._journal = self._store.journal
 
-    def open(self, session: StepSession) -> StepSession:
-        """Take the session in which the step's statements run; it is opened once pins are taken."""
-        self._session = session
-        return session
-
-    @property
-    def session(self) -> StepSession:
-        """The session of the step; without one nothing can be committed."""
-        if self._session is None:
-            raise TypeError("a step has no session before it has been opened")
-        return self._session
+    def fault(self, point: str) -> None:
+        """Pass a point of the protocol, where a test may want to die."""
+        if self._services.fault is not None:
+            self._services.fault(point)
 
     @contextmanager
     def rejecting(self, intent: Intent) -> Iterator[None]:
@@ -128,7 +123,7 @@ class Committer:
         own = replace(
             intent,
             step=self._services.clock.new_id(),
-            run=self._context.run,
+            run=self._holder.run,
             kind=kind,
             lane=str(kind),
             watermarks=(),
@@ -137,7 +132,8 @@ class Committer:
         )
         begun = self.begin(own)
         self.fault(f"begun-{kind}")
-        return self.finish(begun, self._outcome(begun, self._commit(begun, statement)))
+        known, commit = self._table_id(begun), self._commit(begun, statement)
+        return self.finish(begun, outcome_of(self._services, begun, commit, known))
 
     def undo(self, ended: Ended) -> Ended:
         """Take back a step whose failure asks for it, as a step of its own.
@@ -175,9 +171,9 @@ class Committer:
 
     def made(self, begun: Intent, decided: DecidedStatement) -> Outcome:
         """Commit what was decided, and give what the commit did."""
-        work, statement = decided.work, decided.statement
+        work, statement, known = decided.work, decided.statement, self._table_id(begun)
         commit = self._commit(begun, statement, work.again) if statement is not None else None
-        outcome = self._outcome(begun, commit)
+        outcome = outcome_of(self._services, begun, commit, known)
         outcome = replace(outcome, metrics={**outcome.metrics, **work.counts(decided.seen)})
         if statement is not None and commit is not None:
             self._hold_promises(begun, statement, commit)
@@ -214,7 +210,7 @@ class Committer:
             begun = self._journal.begin(intent, contents, self._holder, self._planned_on, above)
             return replace(intent, step_seq=begun.step_seq, epoch=begun.epoch)
 
-        return waiting(begin, self._context.wait_seconds)
+        return self._waiting(begin)
 
     def await_target(self, intent: Intent) -> None:
         """Raise `lease-held` before Spark starts where another run holds the target."""
@@ -226,10 +222,14 @@ class Committer:
                     hint = f"wait with --wait SECONDS, or penstock unlock {intent.table}"
                     raise LeaseHeldError(lease, hint=hint)
 
+        self._waiting(look)
+
+    def _waiting(self, act: Callable[[], Given]) -> Given:
+        """Do what the lease of another run may keep from being done, once it is free."""
         try:
-            look()
+            return act()
         except LeaseHeldError:
-            waiting(look, self._context.wait_seconds)
+            return waiting(act, self._context.wait_seconds)
 
     def _commit(
         self, intent: Intent, statement: Commit, again: Work | None = None
@@ -259,6 +259,7 @@ class Committer:
                     if again is not None and isinstance(error, DataError):
                         staged(self.session, again, self.where)
                     raise
+        self.fault("after-commit")
         commit = own_commit(self._services, intent)
         if statement.once and intent.uri and commit is None:
             with self.failing(intent):
@@ -269,7 +270,6 @@ class Committer:
                     f"that it had seen; nothing was written to {intent.table}",
                     hint="run again; if it stays so: penstock state rebuild",
                 )
-        self.fault("after-commit")
         return commit
 
     def _require_lease(self, intent: Intent) -> None:
@@ -323,21 +323,13 @@ class Committer:
             self._journal.fail(intent.step, failure)
             raise
 
-    def _outcome(self, intent: Intent, commit: LogCommit | None) -> Outcome:
-        """Find out what the step has done."""
-        if not intent.uri:
-            return Outcome(None)
-        if commit is None:
-            return self.unchanged(intent)
-        record = self._context.records.get(intent.model)
-        known = record.table_id if record else ""
-        return outcome_of(self._services, intent, commit, known)
-
     def unchanged(self, intent: Intent) -> Outcome:
         """Give what came of a step that made no commit."""
+        return outcome_of(self._services, intent, None, self._table_id(intent))
+
+    def _table_id(self, intent: Intent) -> str:
         record = self._context.records.get(intent.model)
-        table_id = record.table_id if record else ""
-        return Outcome(None, table_id, intent.base_version)
+        return record.table_id if record else ""
 
     def finish(self, intent: Intent, outcome: Outcome, checked: Checked | None = None) -> Ended:
         """Write down what the step did; raises `commit-not-recorded` if nobody can be told."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from penstock.app.checking.watch import Watch
-from penstock.app.execution.commit import Committer
+from penstock.app.execution.commit import Committer, remember
 from penstock.app.execution.step_state import StepState, known
 from penstock.app.preparing.run_context import Context, Inputs, pin_names
 from penstock.app.preparing.statements import of_range, parameter_type
@@ -176,10 +176,7 @@ class Reshaping:
     ) -> int | None:
         base = facts.version if facts else None
         ended = self.committer.alter(replace(intent, base_version=base), statement, kind)
-        before = self.context.records.get(self.model.name)
-        self.context.records[self.model.name] = ended.record_after(
-            before, self.services.clock.now()
-        )
+        remember(self.services, self.context.records, self.model.name)
         return ended.outcome.settled_version
 
     def _facts(self) -> TableFacts | None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from penstock.app.checking.flags import sweep
-from penstock.app.observation.observe import unrecorded_commits
+from penstock.app.observation.observe import unrecorded
 from penstock.app.preparing.outcomes import base_of, outcome_of
 from penstock.app.services.services import Services
 from penstock.app.services.workers import fence, lives
@@ -288,7 +288,8 @@ def _unknown_steps(
         head = services.log.head(uri)
         if head is None or head.version <= after:
             return []
-        commits = unrecorded_commits(services, services.log.commits(uri, after, partial=True))
+        since = services.log.commits(uri, after, partial=True)
+        commits = unrecorded(services, (commit for commit in since if commit.changes_data))
     except (TableError, OSError):  # its model will say so when its turn comes
         return []
     return list(steps_in_log(services, name, uri, commits)) if commits else []

@@ -113,7 +113,7 @@ def load_seed(services: Services, context: Context, seed: Seed, reason: Reason) 
         refuse_foreign(services, seed, reason, record)
     committer.await_target(intent)
     with services.engine.session(seed.name, seed.where) as session:
-        committer.open(session)
+        committer.session = session
         with committer.rejecting(intent):
             columns = define_seed(session, seed)
             refuse(tuple(check_query(model_of(seed), columns)))
@@ -141,7 +141,7 @@ def _intent(services: Services, context: Context, seed: Seed, reason: Reason) ->
     head = services.log.head(uri)
     return Intent(
         step=services.clock.new_id(),
-        run=context.run,
+        run=context.holder.run,
         model=seed.name,
         table=seed.table,
         uri=uri,

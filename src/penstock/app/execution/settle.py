@@ -221,7 +221,7 @@ def _ended(  # one step that is being settled
     """Evaluate what is pending, undo what must be undone."""
     intent, checked = what.step.intent, what.checked
     context = Context(
-        run=run,
+        holder=services.holder(run),
         run_timestamp=intent.run_timestamp,
         project=services.project,
         view=ObservedTables.empty(intent.run_timestamp),
@@ -246,7 +246,7 @@ def _ended(  # one step that is being settled
         if not writes:
             return ended
         committer = Committer(services, context, model.where, None)
-        committer.open(session)
+        committer.session = session
         return committer.undo(ended)
 
 

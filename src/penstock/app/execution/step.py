@@ -13,60 +13,22 @@ from penstock.app.checking.watch import watched
 from penstock.app.execution.commit import Committer, Ended, alter_each
 from penstock.app.execution.partitions import read_by, ready_partitions
 from penstock.app.execution.step_state import StepState, known
-from penstock.app.preparing.run_context import Context, pin_names, version_read
+from penstock.app.preparing.run_context import Context, pin_names
 from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking, table_gone
 from penstock.app.services.services import Services
 from penstock.core.errors import DataError, IncrementalConfigError
+from penstock.core.facts import TableFacts
 from penstock.core.model import Body, Model
 from penstock.core.partitions.partition import write_ranges
-from penstock.core.ports.engine import StepSession
-from penstock.core.steps.inputs import InputPin, ViewPin
+from penstock.core.steps.inputs import ViewPin
 from penstock.core.steps.step import Intent, Outcome, StepKind
-from penstock.core.steps.window import InputWindow
 from penstock.core.strategy import Writing
 from penstock.plan.evolution import moved_layout
 from penstock.plan.resolve import body_of
 from penstock.plan.values import Step
-from penstock.plan.windows import ahead, kind_of
 from penstock.strategies.relations import leaves
 from penstock.strategies.reshape import allow_widening, alter_properties
-
-
-def look_at_table(state: StepState, session: StepSession) -> StepState:
-    """Open windows, define the query as `penstock_query`, compare it with the table."""
-    services, context, step, model = state.services, state.context, state.step, state.model
-    found = Looking(services, context, step, model, state.inputs).look(session)
-    opened = found.opened
-    record = context.records.get(model.name)
-    kept = tuple(InputPin(name, pin) for name, pin in record.pins.items()) if record else ()
-    intent = replace(
-        state.intent,
-        inputs=state.intent.inputs if context.options.rerun is None else kept,
-        windows=tuple(_described(state, each) for each in opened.windows) if opened else (),
-        watermarks=opened.watermarks if opened else (),
-        lowers_watermarks=step.initial,
-        cut_at=context.as_of if opened and opened.is_cut else None,
-        passed_by=found.passed_by,
-        base_version=found.facts.version if found.facts else None,
-    )
-    is_idle = found.has_nothing_to_read and not step.initial
-    new = set(intent.watermarks) - set(record.watermarks if record else ())
-    notes = (*found.notes, *ahead(model, sorted(new, key=str), context.run_timestamp))
-    return replace(
-        state,
-        intent=intent,
-        step_inputs=replace(found, notes=notes),
-        is_idle=is_idle,
-        changes=() if is_idle else found.schema_changes,
-    )
-
-
-def _described(state: StepState, each: InputWindow) -> InputWindow:
-    """Say of a window why it reads what it reads, and which version of its input."""
-    project, pins = state.services.project, state.inputs.pins
-    version = version_read(project, state.model, pins, each.input)
-    return replace(each, kind=kind_of(each.window, state.step.kind), version=version)
 
 
 def ready_table(state: StepState) -> StepState:
@@ -82,22 +44,19 @@ def ready_table(state: StepState) -> StepState:
     else:
         watching, work = watched(target, found, state.said)
         state = replace(state, watch=watching, work=work)
-    watch = state.watch
-    if state.is_idle:
+    watch, facts = state.watch, found.facts
+    if found.is_idle or facts is None or found.table is None or model.writing is Writing.WHOLE:
         return state
     if watch is not None and watch.blocks:
-        later = replace(watch, prepare=lambda: _altered(state).base_version)
+        later = replace(watch, prepare=lambda: _altered(state, facts).base_version)
         return replace(state, watch=later)
-    return replace(state, intent=_altered(state))
+    return replace(state, intent=_altered(state, facts))
 
 
-def _altered(state: StepState) -> Intent:
+def _altered(state: StepState, facts: TableFacts) -> Intent:
     """Make the metadata commits; give the intent that follows them."""
     intent, model, found = state.intent, state.model, state.step_inputs
-    facts, services = found.facts, state.services
-    if facts is None or found.table is None or intent.writing is Writing.WHOLE:
-        return intent
-    target = services.project.sql_of(model.table)
+    target = state.services.project.sql_of(model.table)
     statements = alter_properties(target, model, facts)
     if found.evolution.widened:
         statements = (*allow_widening(target, facts.properties), *statements)
@@ -113,7 +72,7 @@ def bring_properties(state: StepState) -> StepState:
     services, model, intent = state.services, state.model, state.intent
     record = state.context.records[intent.model]
     session = state.closing.enter_context(services.engine.session(model.name, model.where))
-    state.committer.open(session)
+    state.committer.session = session
     facts = services.log.facts(intent.uri)
     if facts is None or record.fingerprint is None:
         raise table_gone(model)
@@ -153,24 +112,29 @@ def pin(state: StepState) -> StepState:
 
 def look(state: StepState) -> StepState:
     """Open the session; find windows, columns and facts. Nothing is written."""
-    committer, engine = state.committer, state.services.engine
-    opened = engine.session(state.model.name, committer.where)
-    session = committer.open(state.closing.enter_context(opened))
+    committer, services, context = state.committer, state.services, state.context
+    model, version = state.model, state.version
+    opened = services.engine.session(model.name, committer.where)
+    session = committer.session = state.closing.enter_context(opened)
     with committer.rejecting(state.intent):
         # that of partitions is described later: SQL that reads its own table needs it to be there
-        state = look_at_table(state, session) if state.body is None else state
-        model, version = state.model, state.version.number if state.version else None
-        if version is None:
-            version = model.fingerprint.version
-        checks = checks_of_step(state.services.project, model, version, state.context.options)
-        if checks.is_empty:
+        if state.body is None:
+            uri, inputs = state.intent.uri, state.inputs
+            looking = Looking(services, context, state.step, model, inputs, uri)
+            found = looking.look(session)
+            intent = looking.promised(state.intent, found)
+            changes = () if found.is_idle else found.schema_changes
+            state = replace(state, intent=intent, step_inputs=found, changes=changes)
+        checks = (version or model).checks
+        if not (checks.before or checks.after):
             return state
+        number = version.number if version else model.fingerprint.version
         target = CheckTarget(
-            services=state.services,
-            context=state.context,
+            services=services,
+            context=context,
             session=session,
             model=model,
-            checks=checks,
+            checks=checks_of_step(services.project, model, number, context.options),
             inputs=state.inputs,
             windows=state.intent.windows,
             partitions=state.step.partitions,
@@ -199,7 +163,7 @@ def begin(state: StepState) -> StepState:
 
 def stage(state: StepState) -> StepState:
     """Run the stages and decide the statement; where a gate blocks, check its rows beside it."""
-    if state.is_idle:
+    if state.step_inputs.is_idle:
         return state
     committer, watch, begun = state.committer, state.watch, state.intent
     committer.fault("after-begin")
@@ -294,8 +258,8 @@ def execute(services: Services, context: Context, step: Step, held: Ahead | None
     version, body = None, None
     if model.partition is not None:
         version, body = body_of(model, step.version, step.revision)
-    committer = Committer(services, context, (body or model).where, step.planned_on)
     intent = intended(services, context, step, model, body)
+    committer = Committer(services, context, (body or model).where, step.planned_on)
     with ExitStack() as closing:
         state = StepState(services, context, step, model, committer, closing, intent)
         state = replace(state, version=version, body=body, held=held)
@@ -322,7 +286,7 @@ def intended(
     partitions = write_ranges(step.grid, step.partitions)
     return Intent(
         step=services.clock.new_id(),
-        run=context.run,
+        run=context.holder.run,
         model=model.name,
         table=model.table,
         uri="" if model.is_view else services.project.uri_of(model.table),

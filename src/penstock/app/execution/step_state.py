@@ -30,9 +30,8 @@ class StepState:
     `version` and `body` are the SQL of a step of partitions. `held` is what was said already ahead
     of the step that these partitions are left of. `check_target` and `watch` are None where nothing
     is to be checked; `said` is what the checks before the step have said. `changes` is how the
-    table's columns change. `is_idle` is whether all windows are empty: no statement, no commit, new
-    pins. `observed` is what is counted while rows are written. `is_kept_back` is whether a gate
-    lets nothing of it be published. `closing` ends what a phase has opened.
+    table's columns change. `observed` is what is counted while rows are written. `is_kept_back` is
+    whether a gate lets nothing of it be published. `closing` ends what a phase has opened.
     """
 
     services: Services
@@ -49,7 +48,6 @@ class StepState:
     step_inputs: StepInputs = NOTHING
     check_target: CheckTarget | None = None
     said: tuple[CheckResult, ...] = ()
-    is_idle: bool = False
     watch: Watch | None = None
     work: Work = Work.just(None)
     changes: tuple[str, ...] = ()

@@ -3,54 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Generic, TypeVar
 
-from penstock.app.observation.observe import gap_of
+from penstock.app.observation.observe import gap_of, unrecorded
 from penstock.app.services.services import Services
 from penstock.core.errors import StateError, TableError
 from penstock.core.facts import Head, Seen, Touched
-from penstock.core.names import InputKind
+from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import Grain, has_positions, position
 from penstock.core.project import Project
 from penstock.core.records import LeastPin, ModelRecord
-from penstock.core.steps.inputs import DeltaPin, ViewPin
+from penstock.core.steps.inputs import DeltaPin, Pin, ViewPin
 from penstock.core.steps.window import Bound
 from penstock.plan.changes import column_of
 from penstock.plan.windows import low_bound
 from penstock.strategies.relations import leaves_of
-
-Value = TypeVar("Value")
-
-
-class Lazy(Mapping[str, Value], Generic[Value]):
-    """Answers that are worked out when they are asked for, each once."""
-
-    def __init__(self, names: Iterable[str], answer: Callable[[str], Value]) -> None:
-        """Take the names that have an answer."""
-        self._names = dict.fromkeys(names)
-        self._answer = answer
-        self._known: dict[str, Value] = {}
-
-    def __getitem__(self, name: str) -> Value:
-        """Work an answer out."""
-        if name not in self._names:
-            raise KeyError(name)
-        if name not in self._known:
-            self._known[name] = self._answer(name)
-        return self._known[name]
-
-    def __iter__(self) -> Iterator[str]:
-        """Give the names."""
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        """Count the names."""
-        return len(self._names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,20 +92,13 @@ class LogReader:
         """Whether somebody else made a commit."""
         return not commit.step or commit.store != self.store
 
-    def unrecorded(self, commits: Sequence[Touched]) -> tuple[Touched, ...]:
-        """Give those that name this store and that no step is on record as having made."""
-        named = {c.step: c for c in commits if c.step and c.store == self.store}
-        versions = {step: commit.version for step, commit in named.items()}
-        unknown = self.services.reading.records.unrecorded(versions) if versions else ()
-        return tuple(commit for step, commit in named.items() if step in unknown)
-
     def keep(self) -> None:
         """Note what was read of logs, for the next command.
 
         A commit that nobody is on record as having made is noted as somebody else's.
         """
         for read in self._read.values():
-            unknown = {each.version for each in self.unrecorded(read.tail.commits)}
+            unknown = {each.version for each in unrecorded(self.services, read.tail.commits)}
             commits = [
                 replace(each, step="", store="") if each.version in unknown else each
                 for each in read.tail.commits
@@ -269,69 +233,56 @@ def note_written(services: Services, names: Iterable[str]) -> None:
         log_reader.keep()
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """A model that reads through windows, and what its last success left on record."""
-
-    project: Project
-    record: ModelRecord
-    records: Mapping[str, ModelRecord]
-    log_reader: LogReader
-
-
 def changed_below(
-    project: Project,
-    names: Iterable[str],
-    records: Mapping[str, ModelRecord],
-    log_reader: LogReader,
-) -> dict[str, frozenset[str]]:
-    """Give the upstream models that changed rows which a window has passed, by reader.
+    log_reader: LogReader, name: str, records: Mapping[str, ModelRecord]
+) -> frozenset[str]:
+    """Give the upstreams of a model that changed rows which its windows have passed.
 
     Rows that a `lookback` takes in again are not passed. Logs are read only where an upstream has
     a newer data change than was read of it. Of a table that another one replaced, and of a view
     that was made anew, every row counts as changed.
     """
-    found = {}
-    for name in names:
-        model, record = project.models[name], records.get(name)
-        settings = model.strategy.window
-        if settings is None or record is None or not record.succeeded_once:
-            continue
-        reader, stale = _Reader(project, record, records, log_reader), set()
-        for each in record.watermarks:
-            low, below = low_bound(settings, each.value), tables_below(project, each.input)
-            if low is not None and any(_changed(reader, up, each.column, low) for up in below):
-                stale.add(each.input)
-        if stale:
-            found[name] = frozenset(stale)
-    return found
+    project = log_reader.services.project
+    settings, record = project.models[name].strategy.window, records.get(name)
+    if settings is None or record is None or not record.succeeded_once:
+        return frozenset()
+    return frozenset(
+        each.input
+        for each in record.watermarks
+        for up in tables_below(project, each.input)
+        for low in [low_bound(settings, each.value)]
+        if low is not None
+        and _changed(log_reader, records.get(up), record.pins.get(up), low, (up, each.column))
+    )
 
 
-def _changed(reader: _Reader, name: str, column: str, low: Bound) -> bool:
-    """Whether an input has changed rows below a bound since the pin of the last success."""
-    above, pin = reader.records.get(name), reader.record.pins.get(name)
+def _changed(
+    log_reader: LogReader,
+    above: ModelRecord | None,
+    pin: Pin | None,
+    low: Bound,
+    where: tuple[str, str],
+) -> bool:
+    """Whether an input has changed rows below a bound of a column since it was pinned."""
     match above, pin:
         case ModelRecord(), ViewPin(read):
             return above.step_seq > read
-        case ModelRecord(), DeltaPin(table_id, read):
-            if above.commit_version is None:
-                return False
+        case ModelRecord(commit_version=int() as changed), DeltaPin(table_id, read):
             if above.table_id != table_id:
                 return True
-            return above.commit_version > read and _touched(reader, name, column, low, read)
+            return changed > read and _touched(log_reader, where, low, read)
         case _:
             return False
 
 
-def _touched(reader: _Reader, name: str, column: str, low: Bound, read: int) -> bool:
-    project = reader.project
-    model = project.models.get(name)
-    table = model.table if model is not None else project.seeds[name].table
+def _touched(log_reader: LogReader, where: tuple[str, str], low: Bound, read: int) -> bool:
+    (name, column), project = where, log_reader.services.project
+    table = project.table_of(InputName(InputKind.MODEL, name))
     passed = position(low.value.text, low.value.type.lower())
     if passed is None:
         return True
     first = passed if low.inclusive else passed + 1
-    tail = reader.log_reader.tail(str(table), project.uri_of(table), read, (column,))
+    tail = log_reader.tail(str(table), project.uri_of(table), read, (column,))
     if tail.gap is not None and tail.gap[1] > read:
         return True  # nobody can tell what was changed there
     return any(

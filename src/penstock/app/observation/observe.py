@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -42,31 +42,33 @@ def others(services: Services, writer: Owner | None) -> Owner | None:
     return writer
 
 
-def of_this_project(services: Services, writer: Owner | None) -> bool:
-    """Whether a table was written by this project, with this store or with one that was lost.
+def without_record(services: Services, uri: str) -> Observed:
+    """Tell a table that is there and not on record by who wrote it last.
 
-    A token of before tokens named their project tells nothing else.
+    This project may have, with this store or with one that was lost. A token of before tokens
+    named their project tells nothing else.
     """
-    if writer is None:
-        return False
-    return others(services, writer) is None or writer.project in ("", services.project.name)
+    writer = last_writer(services.log.commits(uri, -1, partial=True))
+    owner = others(services, writer)
+    if writer and (owner is None or owner.project in ("", services.project.name)):
+        return Observed(there=True, ever_ours=True)
+    return Observed(there=True, owner=owner)
 
 
-def unrecorded_commits(services: Services, commits: Collection[LogCommit]) -> tuple[LogCommit, ...]:
+Commit = TypeVar("Commit", LogCommit, Touched)
+Value = TypeVar("Value")
+
+
+def unrecorded(services: Services, changes: Iterable[Commit]) -> tuple[Commit, ...]:
     """Give those changes of rows that name this store and that no step is on record as having made.
 
     The log is read before the store: a step that is running now is on record by then.
     """
     store = services.reading.archive.store_id()
-    named = {c.step: c for c in commits if c.step and c.store == store and c.changes_data}
-    if not named:
-        return ()
+    named = {c.step: c for c in changes if c.step and c.store == store}
     versions = {step: commit.version for step, commit in named.items()}
-    unknown = services.reading.records.unrecorded(versions)
+    unknown = services.reading.records.unrecorded(versions) if named else ()
     return tuple(commit for step, commit in named.items() if step in unknown)
-
-
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ def observe(
     targets: dict[str, Observed] = {}
     unreadable: dict[str, PenstockError] = {}
     for model in wanted:
-        # a view has no log; of partitions the log is read range by range (`DriftDetection`)
+        # a view has no log; of partitions the log is read range by range (`ProjectState`)
         if model.is_view or model.partition is not None:
             continue
         try:
@@ -191,36 +193,26 @@ def _observe_there(
 ) -> Observed:
     uri = services.project.uri_of(model.table)
     if record is None or not record.succeeded_once or record.settled_version is None:
-        writer = last_writer(services.log.commits(uri, -1, partial=True))
-        if of_this_project(services, writer):
-            return Observed(there=True, ever_ours=True)
-        return Observed(there=True, owner=others(services, writer))
+        return without_record(services, uri)
     relaid = record.fingerprint is None or record.fingerprint.layout != model.fingerprint.layout
     if is_as_left(head, record) and not relaid:
         return Observed(there=True)
     facts = services.log.facts(uri)
     table_id = facts.table_id if facts else ""
     seen = Observed(there=True, table_id=table_id, facts=facts if relaid else None)
-    if is_replaced(record, seen):
-        commits = services.log.commits(uri, -1, partial=True)
-        ever_ours = any(commit.store == services.reading.archive.store_id() for commit in commits)
-        since = [commit for commit in commits if commit.version > record.settled_version]
-        return replace(
-            seen,
-            ever_ours=ever_ours,
-            owner=others(services, last_writer(commits)),
-            unrecorded=_as_touched(unrecorded_commits(services, since)),
-        )
-    commits, gap = _commits_above(services, uri, record.settled_version, head)
     store = services.reading.archive.store_id()
-    foreign = tuple(c for c in commits if c.changes_data and c.store != store)
-    return replace(
-        seen,
-        foreign=_as_touched(foreign),
-        owner=others(services, last_writer(foreign)),
-        gap=gap,
-        unrecorded=_as_touched(unrecorded_commits(services, commits)),
-    )
+    if is_replaced(record.table_id, seen):
+        every = services.log.commits(uri, -1, partial=True)
+        commits = tuple(c for c in every if c.version > record.settled_version)
+        ever_ours = any(commit.store == store for commit in every)
+        seen = replace(seen, ever_ours=ever_ours, owner=others(services, last_writer(every)))
+    else:
+        commits, gap = _commits_above(services, uri, record.settled_version, head)
+        foreign = tuple(c for c in commits if c.changes_data and c.store != store)
+        owner = others(services, last_writer(foreign))
+        seen = replace(seen, foreign=_as_touched(foreign), owner=owner, gap=gap)
+    unknown = unrecorded(services, (c for c in commits if c.changes_data))
+    return replace(seen, unrecorded=_as_touched(unknown))
 
 
 def _as_touched(commits: Iterable[LogCommit]) -> tuple[Touched, ...]:

@@ -104,7 +104,7 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
 def _scope(project_state: ProjectState, request: AnyRun) -> Scope:
     """Give the partitions that `run` is about: those of the dates, or the newest due ones."""
     verdicts = {
-        name: project_state.detection.verdict(name)
+        name: project_state.verdict(name)
         for name in project_state.names
         if project_state.project.models[name].partition is not None
     }
@@ -135,11 +135,11 @@ def facts_of(
         if verdict.whole is not None or not (verdict.pieces or forced):
             continue
         try:
-            facts = project_state.detection.services.log.facts(
+            facts = project_state.services.log.facts(
                 project_state.project.uri_of(project_state.project.models[name].table)
             )
         except (TableError, OSError) as error:
-            verdicts[name] = project_state.detection.give_up(name, error)
+            verdicts[name] = project_state.give_up(name, error)
             continue
         if facts is not None:
             found[name] = facts
@@ -149,7 +149,7 @@ def facts_of(
 def gap_notes(project_state: ProjectState, names: Iterable[str]) -> Iterator[str]:
     """Say of which tables the log lost what came after the last success."""
     for name in names:
-        gap = project_state.gap(name)
+        gap = project_state.verdict(name).gap
         if gap is not None:
             yield f"{name}: {gap_line(project_state.project.models[name], gap)}"
 
@@ -180,7 +180,7 @@ def replan(services: Services, context: Context, step: Step, options: Options) -
     if not step.grid.is_whole:
         forced = step.trigger == "backfill" or options.full_refresh
         if not forced:
-            now = look(services, (name,), context.run_timestamp).detection.verdict(name)
+            now = look(services, (name,), context.run_timestamp).verdict(name)
             if not intersection(now.drifted, step.partitions):
                 return None
         record = context.records.get(name)
@@ -207,9 +207,7 @@ def still_needed(services: Services, context: Context, step: Step, options: Opti
     model = services.project.models[step.model]
     now = context.view.now
     if step.trigger != "run" and model.strategy.window is not None:
-        below = changed_below(
-            services.project, [model.name], context.records, open_log_reader(services)
-        )
+        below = changed_below(open_log_reader(services), model.name, context.records)
         return step if below else None  # new rows are for the next run's window
     reason = detect_table_drift(services.project, model, context.records, now).reason
     if reason.state is not State.CURRENT and not reason.passed:

@@ -6,7 +6,8 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 
 from penstock.app.flags import Range
-from penstock.app.observation.project_state import detect_drift, look
+from penstock.app.observation.detect_drift import detect_drift
+from penstock.app.observation.project_state import look
 from penstock.app.request import AnyRun, SnapshotRequest
 from penstock.app.services.services import Services
 from penstock.core.errors import SelectorError, UsageError

@@ -19,7 +19,6 @@ from penstock.core.errors import (
 from penstock.core.facts import LogCommit, Touched
 from penstock.core.statement import REPLACED_ROWS
 from penstock.core.steps.step import Intent, Outcome, RowCounts, StepKind
-from penstock.core.steps.token import read_metrics
 from penstock.core.strategy import Writing, strategy_named
 
 
@@ -36,12 +35,18 @@ def base_of(intent: Intent) -> int:
     return -1 if intent.base_version is None else intent.base_version
 
 
-def outcome_of(services: Services, intent: Intent, commit: LogCommit, known: str = "") -> Outcome:
-    """Read what a commit did from its operation metrics (docs/ARCHITECTURE.md, step 3).
+def outcome_of(
+    services: Services, intent: Intent, commit: LogCommit | None, known: str = ""
+) -> Outcome:
+    """Read what a commit did, if there was one, from its metrics (docs/ARCHITECTURE.md, step 3).
 
-    Counts that Delta does not make stand in its token; what it wrote to each partition its files
-    tell. `known` is the id of the table, which only the commit that made it names.
+    What it wrote to each partition its files tell. `known` is the id of the table, which only the
+    commit that made it names.
     """
+    if not intent.uri:
+        return Outcome(None)
+    if commit is None:
+        return Outcome(None, known, intent.base_version)
     table_id = commit.table_id or known
     if not table_id and (facts := services.log.facts(intent.uri)) is not None:
         table_id = facts.table_id
@@ -49,7 +54,7 @@ def outcome_of(services: Services, intent: Intent, commit: LogCommit, known: str
     is_build = intent.kind is StepKind.BUILD
     is_empty = is_build and not (commit.changes_data or commit.table_id)
     version = None if is_empty else commit.version
-    metrics = {**commit.metrics, **read_metrics(commit.token)}
+    metrics = dict(commit.metrics)
     replaced = metrics.pop(REPLACED_ROWS, 0)
     metrics |= strategy_named(intent.strategy).counts(metrics)
     rows = _rows_of(commit, intent, metrics)

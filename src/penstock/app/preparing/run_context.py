@@ -12,11 +12,10 @@ from penstock.app.services.services import Services
 from penstock.core.check_results import InvariantReport
 from penstock.core.errors import TableError
 from penstock.core.model import Model
-from penstock.core.names import InputKind, InputName
+from penstock.core.names import InputKind, InputName, shown_name
 from penstock.core.partitions.ranges import Ranges, union
 from penstock.core.project import Project
-from penstock.core.query import shown_name
-from penstock.core.records import ModelRecord
+from penstock.core.records import Holder, ModelRecord
 from penstock.core.steps.inputs import (
     CatalogRead,
     DeltaPin,
@@ -195,7 +194,7 @@ class ViewReports:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One run: its timestamp, what it saw when it planned, what it remembers of every model.
+    """One run: who it is, when, what it saw when it planned, what it remembers of models.
 
     `records` is brought up to date as steps end, so that later steps pin what earlier ones made.
     `changed` are the partitions whose rows steps of this run changed, `failed` those that it could
@@ -203,7 +202,7 @@ class Context:
     `views` is what checks said of the views that its steps read.
     """
 
-    run: str
+    holder: Holder
     run_timestamp: dt.datetime
     project: Project
     view: ObservedTables

@@ -84,7 +84,7 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
         target=services.project.sql_of(model.table),
         query=step_inputs.query,
         table=None if whole else step_inputs.table,
-        evolves=step_inputs.evolution.changes_table,
+        evolves=bool(step_inputs.schema_changes),
         location=services.project.uri_of(model.table) if catalog else "",
         partition_by=None if whole or step_inputs.facts is None else step_inputs.facts.partition_by,
         view_sql=view_sql,

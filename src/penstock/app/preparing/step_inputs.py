@@ -9,7 +9,7 @@ from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe_target
 from penstock.app.preparing.function_windows import StepWindows, step_windows
 from penstock.app.preparing.measuring import Measuring, arrivals, behind, late_rows, measure
-from penstock.app.preparing.run_context import Context, Inputs
+from penstock.app.preparing.run_context import Context, Inputs, version_read
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue, read_typed
@@ -19,7 +19,8 @@ from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.ports.engine import StepSession
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
-from penstock.core.steps.inputs import DeltaRead, Relation
+from penstock.core.steps.inputs import DeltaRead, InputPin, Relation
+from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import NullWatermark, OnSchemaChange, WindowSettings, Writing
 from penstock.plan.evolution import Evolution, evolve
@@ -28,11 +29,13 @@ from penstock.plan.windows import (
     NO_WINDOWS,
     Opened,
     WindowedInput,
+    ahead,
     aligned,
     as_one,
     closed,
     delta_window,
     grown_along,
+    kind_of,
     no_windowed_input,
     windowed_inputs,
 )
@@ -45,8 +48,11 @@ class StepInputs:
     """What a step knows before it begins.
 
     `facts` are those of the table that is there, `table` its schema where the step builds on it.
-    `passed_by` are inputs that changed rows which the windows have passed. `has_nothing_to_read` is
-    whether the model has windows and all of them are empty. `notes` warn of watermarks.
+    `evolution` is how the query's columns fit the table, `schema_changes` the same in words. `late`
+    counts rows that came below a watermark, None where nobody can tell. `passed_by` are inputs that
+    changed rows which the windows have passed. `is_idle` is whether all windows are empty: then
+    there is no statement and no commit, only new pins. `notes`
+    warn of watermarks.
     """
 
     query: Schema
@@ -55,15 +61,10 @@ class StepInputs:
     table: Schema | None
     opened: Opened | None
     late: int | None
+    schema_changes: tuple[str, ...] = ()
     passed_by: tuple[str, ...] = ()
-    has_nothing_to_read: bool = False
+    is_idle: bool = False
     notes: tuple[str, ...] = ()
-
-    @property
-    def schema_changes(self) -> tuple[str, ...]:
-        """How the query's columns change the table, in words."""
-        added = (f"added {name}" for name in self.evolution.added)
-        return (*added, *(f"widened {name}" for name in self.evolution.widened))
 
 
 NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)
@@ -72,22 +73,22 @@ NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """One step about to begin."""
+    """One step about to begin; `uri` is the folder of its table, "" for a view."""
 
     services: Services
     context: Context
     step: Step
     model: Model
     inputs: Inputs
+    uri: str
 
     def look(self, session: StepSession) -> StepInputs:
         """Open windows, define the query as `penstock_query`, compare it with the table."""
         settings = self.model.strategy.window
         facts = None
-        if not self.model.is_view:
+        if self.uri:
             whole = self.step.initial or self.model.writing is Writing.WHOLE
-            uri = self.services.project.uri_of(self.model.table)
-            facts = self.services.log.facts(uri, counts=whole)  # what is replaced is counted
+            facts = self.services.log.facts(self.uri, counts=whole)  # what is replaced is counted
             if facts is None and not self.step.initial:
                 raise table_gone(self.model)
         called = self._step_windows(facts) if settings else None
@@ -117,13 +118,49 @@ class Looking:
             model = replace(model, on_schema_change=OnSchemaChange.APPEND)
         evolution = evolve(model, query, table, properties)
         if facts is not None and table is not None:
-            uri = self.services.project.uri_of(self.model.table)
-            read = DeltaRead(uri, facts.version)
+            read = DeltaRead(self.uri, facts.version)
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
-        passed_by = self._passed_by()
-        empty = opened is not None and bool(opened.windows) and opened.all_empty
-        return StepInputs(written, evolution, facts, table, opened, late, passed_by, empty, notes)
+        added = (f"added {name}" for name in evolution.added)
+        return StepInputs(
+            query=written,
+            evolution=evolution,
+            facts=facts,
+            table=table,
+            opened=opened,
+            late=late,
+            schema_changes=(*added, *(f"widened {name}" for name in evolution.widened)),
+            passed_by=self._passed_by(),
+            is_idle=opened is not None and opened.all_empty and not self.step.initial,
+            notes=(*notes, *self._ahead(opened)),
+        )
+
+    def promised(self, intent: Intent, found: StepInputs) -> Intent:
+        """Write into the intent what was found; a rerun leaves the pins of the last run."""
+        opened, record = found.opened, self.context.records.get(self.model.name)
+        if self.context.options.rerun is not None and record is not None:
+            kept = tuple(InputPin(name, pin) for name, pin in record.pins.items())
+            intent = replace(intent, inputs=kept)
+        return replace(
+            intent,
+            windows=tuple(self._described(each) for each in opened.windows) if opened else (),
+            watermarks=opened.watermarks if opened else (),
+            lowers_watermarks=self.step.initial,
+            cut_at=self.context.as_of if opened and opened.is_cut else None,
+            passed_by=found.passed_by,
+            base_version=found.facts.version if found.facts else None,
+        )
+
+    def _described(self, each: InputWindow) -> InputWindow:
+        """Say of a window why it reads what it reads, and which version of its input."""
+        version = version_read(self.services.project, self.model, self.inputs.pins, each.input)
+        return replace(each, kind=kind_of(each.window, self.step.kind), version=version)
+
+    def _ahead(self, opened: Opened | None) -> tuple[str, ...]:
+        """Warn of watermarks that the step would leave in the future."""
+        record = self.context.records.get(self.model.name)
+        new = set(opened.watermarks if opened else ()) - set(record.watermarks if record else ())
+        return ahead(self.model, sorted(new, key=str), self.context.run_timestamp)
 
     def _range(self, found: Opened) -> Sequence[InputWindow]:
         """Give the windows in whose range the rows of the step lie."""
@@ -150,8 +187,8 @@ class Looking:
         record = records.get(name)
         if self.step.initial or record is None or self.model.strategy.window is None:
             return ()
-        now = changed_below(self.services.project, [name], records, open_log_reader(self.services))
-        passed = {*record.passed_by, *now.get(name, ())}
+        now = changed_below(open_log_reader(self.services), name, records)
+        passed = {*record.passed_by, *now}
         if observe_target(self.services, self.model, record).foreign:
             passed.add(name)
         return tuple(sorted(passed))

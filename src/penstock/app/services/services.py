@@ -8,7 +8,7 @@ import os
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -25,12 +25,13 @@ from penstock.state.lease import process_of
 OpenStore = Callable[[], Store]
 
 
-@dataclass(slots=True)
+@dataclass
 class Services:
     """What use cases are given. Stores open on first use; `reading` never creates one.
 
     `reading` answers from an empty memory when no database is there yet; `writing` makes it.
-    `run_id` is the id of the run that this command may become, and the name of its log.
+    `run_id` is the id of the run that this command may become, and the name of its log. `fault` is
+    called with the name of each point that a step passes, where tests want it to die at one.
     """
 
     project: Project
@@ -40,33 +41,30 @@ class Services:
     fences: Fences
     engine: Engine
     clock: Clock
-    fault: Fault
     open_reading: OpenStore
     open_writing: OpenStore
     has_state: Callable[[], bool]
     is_gone: Callable[[Lease], bool]
     fence_token: Callable[[Intent], str]
+    fault: Fault | None = None
     environ: Mapping[str, str] = field(default_factory=dict)
     run_id: str = ""
     log_path: str = ""
     _reading: Store | None = None
-    _writing: Store | None = None
 
     @property
     def reading(self) -> Store:
         """The store for commands that only look."""
-        if self._writing is not None:
-            return self._writing
+        if "writing" in vars(self):
+            return self.writing
         if self._reading is None:
             self._reading = self.open_reading()
         return self._reading
 
-    @property
+    @cached_property
     def writing(self) -> Store:
         """The store for commands that write."""
-        if self._writing is None:
-            self._writing = self.open_writing()
-        return self._writing
+        return self.open_writing()
 
     @property
     def written_log(self) -> str:
@@ -88,7 +86,8 @@ class Services:
     def close(self) -> None:
         """Let go of databases and end the Spark that was started."""
         self.engine.stop()
-        for store in (self._reading, self._writing):
+        stores = [self.writing] if "writing" in vars(self) else []
+        for store in (*stores, self._reading):
             if store is not None:
                 store.close()
 

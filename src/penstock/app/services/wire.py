@@ -72,11 +72,11 @@ POINTS = (
 )
 
 
-def fault_from(environ: Mapping[str, str]) -> Fault:
-    """Give the fault that `PENSTOCK_FAULT` asks for, `inert` without it."""
+def fault_from(environ: Mapping[str, str]) -> Fault | None:
+    """Give the fault that `PENSTOCK_FAULT` asks for."""
     asked = environ.get("PENSTOCK_FAULT", "")
     if not asked:
-        return inert
+        return None
     *stop, point, count = (asked if asked.count(":") else f"{asked}:1").split(":")
     sent = signal.SIGSTOP if stop == ["stop"] else signal.SIGKILL
     lock, left = threading.Lock(), [int(count)]
@@ -143,7 +143,7 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
     log_path = Path(project.root, ".penstock", "logs", f"{run_id}.log")
     stores = Stores(project, clock, environ)
     settings = LaunchSettings(project.target.spark, project.target.warehouse, log_path)
-    engine = SparkEngine(settings, environ, stores.signature, fault, spark)
+    engine = SparkEngine(settings, environ, stores.signature, fault or inert, spark)
     return Services(
         project=project,
         log=DeltaLog(),
@@ -189,7 +189,6 @@ def apart(services: Services, project: Project, clock: Clock) -> Services:
         has_state=lambda: True,
         run_id="",
         _reading=None,
-        _writing=None,
     )
 
 
@@ -227,7 +226,7 @@ class Stores:
                 identity=Identity(self.project.name, self.project.target.name, version()),
                 clock=self.clock,
                 lease=self.project.lease,
-                fault=fault_from(self.environ),
+                fault=fault_from(self.environ) or inert,
             )
         return self._opened
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,11 @@ class Schema:
     """
 
     columns: tuple[Column, ...] = ()
+    names: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The column names in order, as written."""
-        return tuple(column.name for column in self.columns)
+    def __post_init__(self) -> None:
+        """Tell the names in order, as written."""
+        object.__setattr__(self, "names", tuple(column.name for column in self.columns))
 
     def find(self, name: str) -> Column | None:
         """Give the column of that name, without case, or None."""

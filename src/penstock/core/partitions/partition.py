@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.errors import UsageError
@@ -68,6 +68,11 @@ class Grid:
     start: int = 0
     end: int = 0
     interval: int = 0
+    is_whole: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Say whether its one partition is the whole table: `*`."""
+        object.__setattr__(self, "is_whole", self.grain is Grain.WHOLE)
 
     @property
     def domain(self) -> Range:
@@ -130,11 +135,6 @@ class Grid:
         except calendar.NoSuchDayError as error:
             raise self._refusal(text, f"{error}. Expected {_FORMS[self.grain][1]}.") from None
         return self.at((day + last) * calendar.DAY - last)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether its one partition is the whole table: `*`."""
-        return self.grain is Grain.WHOLE
 
     def key(self, number: int) -> str:
         """Write a key."""

@@ -240,8 +240,8 @@ class Notes(Protocol):
 class Records(PartitionRecords, Protocol):
     """Reading what is remembered of models, and setting watermarks by hand."""
 
-    def models(self) -> Mapping[str, ModelRecord]:
-        """Give the record of every model that ever ran."""
+    def models(self, *names: str) -> Mapping[str, ModelRecord]:
+        """Give the record of every model that ever ran, or of some of them."""
 
     def text(self, checksum: str) -> str | None:
         """Give a stored SQL text by its checksum."""

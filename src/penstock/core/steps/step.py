@@ -74,14 +74,15 @@ class Intent:
     cut_at: dt.datetime | None = None
     passed_by: tuple[str, ...] = ()
     lane: str = ""
+    transaction: str = field(init=False, repr=False, compare=False)
 
-    @property
-    def transaction(self) -> str:
-        """The application under which Delta counts the steps of the target (spec/state.md §2).
+    def __post_init__(self) -> None:
+        """Name the application under which Delta counts the steps of the target (spec/state.md §2).
 
         Steps that write a table at the same time have one each: Delta would let only one commit.
         """
-        return "/".join(part for part in (self.epoch, str(self.table), self.lane) if part)
+        application = "/".join(part for part in (self.epoch, str(self.table), self.lane) if part)
+        object.__setattr__(self, "transaction", application)
 
     @property
     def ords(self) -> Ranges:

@@ -49,22 +49,17 @@ def write_intent(intent: Intent) -> str:
         "lowers_watermarks": intent.lowers_watermarks,
         "base_version": intent.base_version,
     }
-    if intent.grid != Grid():
-        document["grid"] = write_grid(intent.grid)
-    if intent.restores:
-        document["restores"] = intent.restores
-    if intent.on_failure:
-        document["on_failure"] = intent.on_failure
-    if intent.writing is not Writing.MERGED:
-        document["writing"] = str(intent.writing)
-    if intent.epoch:
-        document["epoch"] = intent.epoch
-    if intent.lane:
-        document["lane"] = intent.lane
-    if intent.cut_at is not None:
-        document["cut_at"] = intent.cut_at.isoformat()
-    if intent.passed_by:
-        document["passed_by"] = list(intent.passed_by)
+    of_few: dict[str, JsonValue] = {
+        "grid": write_grid(intent.grid) if intent.grid != Grid() else "",
+        "restores": intent.restores,
+        "on_failure": intent.on_failure,
+        "writing": str(intent.writing) if intent.writing is not Writing.MERGED else "",
+        "epoch": intent.epoch,
+        "lane": intent.lane,
+        "cut_at": intent.cut_at.isoformat() if intent.cut_at else "",
+        "passed_by": list(intent.passed_by),
+    }
+    document |= {name: value for name, value in of_few.items() if value}
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -165,6 +160,8 @@ def read_metrics(token: str) -> dict[str, int]:
     >>> read_metrics('{"penstock": "1", "metrics": {"unchanged": 3}}')
     {'unchanged': 3}
     """
+    if '"metrics"' not in token:  # most have none, and a log has many
+        return {}
     found = _document(token).get("metrics")
     return {str(k): int(v) for k, v in found.items()} if isinstance(found, dict) else {}
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, LogCommit
-from penstock.core.steps.token import signed_by
+from penstock.core.steps.token import read_metrics, signed_by
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -165,7 +165,8 @@ class Actions:
         info, token = self.info, str(self.info.get("userMetadata") or "")
         stamp = info.get("inCommitTimestamp") or info.get("timestamp") or 0
         step, store = signed_by(token)
-        metrics = info.get("operationMetrics") or {}
+        counted = info.get("operationMetrics") or {}
+        metrics = {k: int(v) for k, v in counted.items() if str(v).lstrip("-").isdigit()}
         return LogCommit(
             version=version,
             time=dt.datetime.fromtimestamp(int(stamp) / 1000, tz=dt.UTC),
@@ -174,7 +175,7 @@ class Actions:
             step=step,
             store=store,
             user=str(info.get("userName") or ""),
-            metrics={k: int(v) for k, v in metrics.items() if str(v).lstrip("-").isdigit()},
+            metrics={**metrics, **read_metrics(token)},
             token=token,
             table_id="" if self.metadata is None else str(self.metadata["id"]),
         )

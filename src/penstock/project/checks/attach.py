@@ -48,7 +48,7 @@ class Attacher:
         model = checked.model.input
         name = place_key(("", "checks", model.kind, model.name))
         context = self._context(checked, shared)
-        known = recall(self.cache, name, context, model.name, self.now)
+        known = recall(self.cache, name, context, self.now)
         if known is not None:
             return known
         reading = _CheckReading(self, checked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -19,7 +19,7 @@ from penstock.project.checks.kept import definition_of
 from penstock.project.checks.phases import LONGEST, name_of
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
 from penstock.project.files.nodes import Section, YamlNode, open_section, shown
-from penstock.project.files.values import Plain, did_you_mean, parse_duration, some_of
+from penstock.project.files.values import did_you_mean, parse_duration, some_of
 from penstock.project.settings.check_keys import KEYS, TYPE_NAMES
 
 _TRAILING = 7
@@ -187,19 +187,11 @@ def _meta(form: Form) -> Mapping[str, str]:
         return {}
     if not isinstance(node.value, Mapping):
         form.section.bad("meta", "a mapping")
-    trees = {key: _plain(member.node) for key, member in node.members.items()}
+    trees = {key: member.node.plain for key, member in node.members.items()}
     return {
         key: tree if isinstance(tree, str) else json.dumps(tree, ensure_ascii=False)
         for key, tree in trees.items()
     }
-
-
-def _plain(node: YamlNode) -> Plain:
-    if isinstance(node.value, Mapping):
-        return {key: _plain(member.node) for key, member in node.members.items()}
-    if isinstance(node.value, tuple):
-        return [_plain(item) for item in node.items]
-    return node.value if isinstance(node.value, str | int | float) else None
 
 
 def _reads(rule: Rule, named: InputName | None, query: Query | None) -> tuple[InputName, ...]:
@@ -216,21 +208,15 @@ def _sql(form: Form) -> Rule | None:
     return core.SqlCheck(query, file) if query else None
 
 
+def _made(rule: Callable[..., Rule], *needed: object, more: Sequence[object] = ()) -> Rule | None:
+    """Make a rule of values without which there is none, and of those that may be left out."""
+    is_whole = not any(value is None or value in ("", ()) for value in needed)
+    return rule(*needed, *more) if is_whole else None
+
+
 def _column_check(form: Form) -> Rule | None:
     column = form.column()
-    condition = form.condition("check", ConditionKind.CHECK, column)
-    return core.ColumnCheck(column, condition) if column and condition else None
-
-
-def _null_percentage(form: Form) -> Rule | None:
-    column, most = form.column(), form.percent("max_percentage")
-    return core.NullPercentage(column, most) if column and most is not None else None
-
-
-def _distinct_count(form: Form) -> Rule | None:
-    columns = form.column_names()
-    least, most = _counts(form)
-    return core.DistinctCount(columns, least, most) if columns else None
+    return _made(core.ColumnCheck, column, form.condition("check", ConditionKind.CHECK, column))
 
 
 def _value_range(form: Form) -> Rule | None:
@@ -241,19 +227,14 @@ def _value_range(form: Form) -> Rule | None:
     values = (node.value if node else None for node in nodes.values())
     low, high = (place_of(each, kind) if isinstance(each, Scalar) else None for each in values)
     _check_bounds(form, low, high, strict=strict)
-    return core.ValueRange(column, least, most, strict) if column else None
+    return _made(core.ValueRange, column, more=(least, most, strict))
 
 
 def _unique(form: Form) -> Rule | None:
     columns = form.column_names()
     nulls = form.section.word("nulls", ("distinct", "equal"))
     versions = form.section.word("versions", ("current", "all"))
-    return core.Unique(columns, nulls == "equal", versions == "all") if columns else None
-
-
-def _not_null(form: Form) -> Rule | None:
-    columns = form.column_names()
-    return core.NotNull(columns) if columns else None
+    return _made(core.Unique, columns, more=(nulls == "equal", versions == "all"))
 
 
 def _accepted_values(form: Form) -> Rule | None:
@@ -269,7 +250,7 @@ def _accepted_values(form: Form) -> Rule | None:
     kind = form.columns.type_of(column)
     texts = [form.value(item, "values", kind) for item in node.items]
     known = tuple(dict.fromkeys(text for text in texts if text is not None))
-    return core.AcceptedValues(column, known) if column and known else None
+    return _made(core.AcceptedValues, column, known)
 
 
 def _relationships(form: Form) -> Rule | None:
@@ -279,9 +260,7 @@ def _relationships(form: Form) -> Rule | None:
     if columns and fields and len(columns) != len(fields):
         form.section.bad("fields", f"as many columns as columns, which are {len(columns)}")
         return None
-    if not columns or to is None or not fields:
-        return None
-    return core.Relationships(columns, to, fields, form.scene.shown(to))
+    return _made(core.Relationships, columns, to, fields, to and form.scene.shown(to))
 
 
 def _freshness(form: Form) -> Rule | None:
@@ -295,7 +274,7 @@ def _freshness(form: Form) -> Rule | None:
     except ValueError:
         form.section.bad("max_age", "a duration such as 90m, 36h or 2 days")
         return None
-    return core.Freshness(column, age, written) if column and age is not None else None
+    return _made(core.Freshness, column, age, written)
 
 
 def _row_count_change(form: Form) -> Rule | None:
@@ -360,11 +339,15 @@ _RULES: Mapping[str, Callable[[Form], Rule | None]] = {
     "sql": _sql,
     "row_count": lambda form: core.RowCount(*_counts(form)),
     "column_check": _column_check,
-    "null_percentage": _null_percentage,
-    "distinct_count": _distinct_count,
+    "null_percentage": lambda form: _made(
+        core.NullPercentage, form.column(), form.percent("max_percentage")
+    ),
+    "distinct_count": lambda form: _made(
+        core.DistinctCount, form.column_names(), more=_counts(form)
+    ),
     "value_range": _value_range,
     "unique": _unique,
-    "not_null": _not_null,
+    "not_null": lambda form: _made(core.NotNull, form.column_names()),
     "accepted_values": _accepted_values,
     "relationships": _relationships,
     "freshness": _freshness,

@@ -15,13 +15,13 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
 from penstock.core.checks import Condition
+from penstock.core.findings import Finding, Location
 from penstock.core.names import quoted
 from penstock.core.query import parameter
 from penstock.project.checks.scene import ConditionKind, Understood
-from penstock.project.files.parsed import Problem, has_error
 from penstock.project.files.values import some_of
 from penstock.project.sql import parameters
-from penstock.project.sql.canonical import PARSER_BUGS, tokens_of
+from penstock.project.sql.canonical import PARSER_BUGS, said_by, tokens_of
 from penstock.project.sql.outputs import VOLATILE
 
 _NAMES = """
@@ -54,6 +54,7 @@ _PATTERNS = (TokenType.LIKE, TokenType.ILIKE)  # like any (…) is no aggregate
 _SHIFT = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
 _CODE = "bad-check-expression"
 _PARAMETER = "penstock:param:"
+_FIRST = Location("", 1)
 _SAID = 120
 _SESSION = "current_user session_user user current_catalog current_database current_schema"
 _NO_COLUMNS = frozenset((*_SESSION.split(), "localtimestamp", "current_time", "_metadata"))
@@ -146,11 +147,11 @@ def understood(text: str, kind: ConditionKind, column: str) -> Understood:
     try:
         tokens = tokens_of(text)
     except SqlglotError as error:
-        return Understood(Condition(text), problems=(_unread(error),))
+        return Understood(Condition(text), findings=(_unread(error),))
     if not tokens:
         hint = "write what must hold: {column} >= 0"
-        problem = Problem(_CODE, "the condition is empty", hint)
-        return Understood(Condition(text), problems=(problem,))
+        problem = Finding(_FIRST, _CODE, "the condition is empty", hint)
+        return Understood(Condition(text), findings=(problem,))
     known = parameters.COLUMN if column and kind is ConditionKind.CHECK else ""
     found = list(parameters.placeholders_of(text, tokens))
     cuts = list(parameters.parameters_of(text, tokens))
@@ -161,11 +162,11 @@ def understood(text: str, kind: ConditionKind, column: str) -> Understood:
     # Comments at the end go: the condition will stand inside brackets.
     written = parameters.replaced(text[: tokens[-1].end + 1], spots)
     found_in = Understood(Condition(written.strip()))
-    if not has_error(problems):
+    if not any(each.is_error for each in problems):
         found_in = _analysed(written, kind)
-        problems += found_in.problems
+        problems += found_in.findings
     used = tuple(ref for _, _, ref in cuts)
-    return replace(found_in, parameters=used, problems=tuple(problems))
+    return replace(found_in, parameters=used, findings=tuple(problems))
 
 
 def _analysed(text: str, kind: ConditionKind) -> Understood:
@@ -173,7 +174,7 @@ def _analysed(text: str, kind: ConditionKind) -> Understood:
         tokens = tokens_of(text)
         tree = _parsed(tokens, text)
     except SqlglotError as error:
-        return Understood(Condition(text.strip()), problems=(_unread(error),))
+        return Understood(Condition(text.strip()), findings=(_unread(error),))
     aggregates = list(aggregates_of(text, tokens))
     volatile = volatile_of(tokens)
     condition = Condition(
@@ -182,13 +183,13 @@ def _analysed(text: str, kind: ConditionKind) -> Understood:
         observable=not volatile and all(call.observable for call in aggregates),
     )
     said = _fault(tree, kind, aggregates, volatile)
-    problems = (Problem(_CODE, said, "use a sql check"),) if said else ()
+    problems = (Finding(_FIRST, _CODE, said, "use a sql check"),) if said else ()
     columns = tuple(  # of a field of a struct the struct
         (column.parts[0].name, text.count("\n", 0, start))
         for column, start in _columns(tree)
         if column.parts[0].args.get("quoted") or column.parts[0].name.lower() not in _NO_COLUMNS
     )
-    return Understood(condition, problems=problems, columns=columns)
+    return Understood(condition, findings=problems, columns=columns)
 
 
 def _parsed(tokens: Sequence[Token], text: str) -> exp.Expr:
@@ -232,14 +233,12 @@ def _columns(tree: exp.Expr) -> Iterator[tuple[exp.Column, int]]:
             yield column, start
 
 
-def _unread(error: SqlglotError) -> Problem:
-    line, said = 1, str(error).partition("\n")[0]
-    if isinstance(error, ParseError) and error.errors:
-        first = error.errors[0]
-        line = int(first.get("line") or 1)
-        said = str(first.get("description") or "").rstrip(".") or said
-        near = str(first.get("highlight") or "")
-        said = f"{said.partition(' missing for ')[0]}, near {near!r}" if near else said
+def _unread(error: SqlglotError) -> Finding:
+    (line, found), said = said_by(error), str(error).partition("\n")[0]
+    said = found or said
+    first = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
+    if near := str(first.get("highlight") or ""):
+        said = f"{said.partition(' missing for ')[0]}, near {near!r}"
     sentence = f"the condition cannot be read: {said[:_SAID]}"
     hint = "write one condition, such as amount >= 0"
-    return Problem(_CODE, sentence, hint, line_offset=line - 1)
+    return Finding(Location("", line), _CODE, sentence, hint)

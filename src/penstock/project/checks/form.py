@@ -18,9 +18,10 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
 from penstock.project.checks.kept import condition_of, query_of
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
+from penstock.project.files import parsed
 from penstock.project.files.nodes import Section, YamlNode
 from penstock.project.files.parsed import ReadText
-from penstock.project.files.references import SqlText, TextFiles, file_text, is_path
+from penstock.project.files.references import SqlText, TextFiles, sql_under
 from penstock.project.files.values import text_of
 from penstock.project.sql.names import QueryOwner, input_named
 from penstock.project.unit_tests.casting import CellError, scalar
@@ -143,11 +144,11 @@ class Form:
         """Note an error where a value stands."""
         self.section.report(key, code, sentence, hint)
 
-    def column(self, key: str = "column") -> str:
-        """Give the name of one column."""
-        name = self.section.text(key)
+    def column(self) -> str:
+        """Give the name of the one column that it is about."""
+        name = self.section.text("column")
         if name:
-            self._check_column(name, self.section.place(key), self.columns)
+            self._check_column(name, self.section.place("column"), self.columns)
         return name
 
     def column_names(self, key: str = "columns", of: KnownColumns | None = None) -> tuple[str, ...]:
@@ -199,7 +200,8 @@ class Form:
 
     def query(self, key: str) -> tuple[Query | None, str]:
         """Give the query of a key, and its file, "" for SQL that stands inline."""
-        text, scene = self._sql_text(key), self.scene
+        scene = self.scene
+        text = sql_under(self.section, key, scene.files, f"{key} is empty")
         if text is None:
             return None, ""
         read = partial(
@@ -211,20 +213,6 @@ class Form:
         )
         column = 0 if text.file else self.section.place(key).column
         return self._understood(text, column, read), text.file
-
-    def _sql_text(self, key: str) -> SqlText | None:
-        node = self.section.find(key)
-        if node is None:
-            return None
-        if not isinstance(node.value, str):
-            self.section.bad(key, "SQL, or a path that ends in .sql")
-            return None
-        if not node.value.strip():
-            self.report(key, "empty-file", f"{key} is empty", "write a query")
-            return None
-        if not node.file and is_path(node.value):
-            return file_text(node.value, node.where, self.scene.files, self.section.findings)
-        return SqlText(node.value, node.where.path, node.where.line, node.file)
 
     def condition(self, key: str, kind: ConditionKind, column: str = "") -> Condition | None:
         """Give a condition."""
@@ -274,16 +262,13 @@ class Form:
         problems = found.problems
         if problems and (written := _as_written(text, self.scene.files)):
             again = read(written).problems
-            is_same = [(p.code, p.sentence) for p in again] == [
-                (p.code, p.sentence) for p in problems
-            ]
-            problems = again if is_same else tuple(replace(p, line_offset=0) for p in problems)
-        for each in problems:
-            where = Location(
-                text.path, text.line + each.line_offset, 0 if each.line_offset else column
-            )
-            finding = Finding(where, each.code, each.sentence, each.hint, each.severity)
-            self.section.findings.append(finding)
+            said, now = ([(p.code, p.sentence) for p in each] for each in (problems, again))
+            first = Location(text.path)
+            problems = again if said == now else tuple(replace(p, where=first) for p in problems)
+        for each in parsed.located(problems, text.path, text.line):
+            is_first = each.where.line == text.line
+            where = Location(text.path, text.line, column) if is_first else each.where
+            self.section.findings.append(replace(each, where=where))
         return found.value
 
     def _note(self, where: Location, code: str, sentence: str, hint: str = "") -> None:

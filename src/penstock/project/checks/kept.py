@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from decimal import Decimal
 from functools import partial
 from typing import Any, TypeVar
@@ -22,12 +22,12 @@ from penstock.core.query import Query
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Understood
 from penstock.project.files import cache as files
 from penstock.project.files import parsed
-from penstock.project.files.parsed import Problem, ReadText, SqlFile
+from penstock.project.files.parsed import ReadText, SqlFile
 from penstock.project.files.values import digest
 from penstock.project.sql.bodies import parameter_findings
 from penstock.project.sql.names import NameResolver, QueryOwner, link
 
-T = TypeVar("T")
+T = TypeVar("T", SqlFile, Understood)
 _MODELS_ARE = "a model is one query"
 _OWN_TABLE = "PENSTOCK:THIS"
 _HINTS = {
@@ -41,19 +41,20 @@ def _remembered(
     cache: files.ParseCache | None,
     key: Sequence[str],
     read: Callable[[Sequence[Any]], T],
-    make: Callable[[], tuple[T, Sequence[Any] | None]],
+    make: Callable[[], T],
+    write: Callable[[T], Sequence[Any]],
 ) -> T:
     """Give what this load or an earlier one kept of a text, which is a part of the key.
 
-    Else make it, and keep the form that `make` gives beside it, None for what is not kept.
+    Else make it, and keep it if no error is among its findings.
     """
     name = parsed.place_key(("", "check", *key))
     found = cache.recall(name, "", lambda entry: read(entry.result)) if cache is not None else None
     if found is not None:
         return found
-    found, form = make()
-    if cache is not None and form is not None:
-        cache.keep(name, files.CacheEntry("", (), form))
+    found = make()
+    if cache is not None and not _has_error(found.findings):
+        cache.keep(name, files.CacheEntry("", (), write(found)))
     return found
 
 
@@ -69,39 +70,38 @@ def query_of(
     `{destination}` and the own table of `reader.model` are the input of kind THIS. `allowed` names
     the parameters that have a value here.
     """
-    file = _remembered(
-        cache, ("query", text), lambda entry: files.read_sql("", (), entry), partial(_parsed, text)
-    )
-    problems = list(parsed.problems_of(file.findings))
+    read, make = partial(files.read_sql, "", ()), partial(_parsed, text)
+    file = _remembered(cache, ("query", text), read, make, files.write_sql)
     if not file.branches:
-        return ReadText(None, tuple(problems))
+        return ReadText(None, file.findings)
     linked = link(file.branches, resolver, reader)
     refs = [ref for branch in file.branches for ref in branch.refs]
-    problems += [*parsed.problems_of(linked.findings), *not_allowed(refs, allowed)]
-    return ReadText(None if parsed.has_error(problems) else linked.query, tuple(problems))
+    named = parsed.located(linked.findings, "")
+    problems = (*file.findings, *named, *not_allowed(refs, allowed))
+    return ReadText(None if _has_error(problems) else linked.query, problems)
 
 
-def not_allowed(refs: Iterable[parsed.TableRef], allowed: frozenset[str]) -> list[Problem]:
+def _has_error(problems: Iterable[Finding]) -> bool:
+    return any(problem.is_error for problem in problems)
+
+
+def not_allowed(refs: Iterable[parsed.TableRef], allowed: frozenset[str]) -> list[Finding]:
     """Report parameters that have no value where a text stands."""
     others = tuple(h for h in refs if h.kind is parsed.RefKind.PARAM and h.names[0] not in allowed)
-    if not others:
-        return []
-    found = parameter_findings([parsed.Branch("", None, others)], "", has_partition=False)
-    return list(parsed.problems_of(found))
+    return parameter_findings([parsed.Branch("", None, others)], "", has_partition=False)
 
 
-def _parsed(text: str) -> tuple[SqlFile, Sequence[Any] | None]:
+def _parsed(text: str) -> SqlFile:
     from penstock.project.sql import parameters, sql_file  # costs 0.2 s that a warm load saves
 
     written, unknown = parameters.with_destination(text)
     file = sql_file.parse_plain_sql("", written)
-    found = list(parsed.located(unknown, ""))
-    for each in reversed(file.findings):
+    found = []
+    for each in file.findings:
         sentence = each.sentence.replace(_MODELS_ARE, "one query is expected")
         sentence = sentence.replace(_OWN_TABLE, "{destination}")
-        found.insert(0, replace(each, sentence=sentence, hint=_HINTS.get(each.code, each.hint)))
-    file = replace(file, findings=tuple(found))
-    return file, None if any(finding.is_error for finding in found) else files.write_sql(file)
+        found.append(replace(each, sentence=sentence, hint=_HINTS.get(each.code, each.hint)))
+    return replace(file, findings=(*found, *unknown))
 
 
 def condition_of(
@@ -118,42 +118,39 @@ def condition_of(
     `column` is what `{column}` means, "" where it means nothing. `allowed` names the parameters
     that have a value here, `known` the columns that there are; `column` is not looked up.
     """
-    make = partial(_understood, text, kind, column)
-    found = _remembered(cache, (kind, column, text), _read_understood, make)
+
+    def make() -> Understood:
+        from penstock.project.checks import expressions  # costs 0.2 s that a warm load saves
+
+        return expressions.understood(text, kind, column)
+
+    key = (kind, column, text)
+    found = _remembered(cache, key, _read_understood, make, _write_understood)
     # Columns that there are not, each once.
     first = dict(reversed(found.columns))
     unknown = [
-        Problem("unknown-column", *known.without(name), line_offset=first[name])
+        Finding(Location("", first[name] + 1), "unknown-column", *known.without(name))
         for name in dict.fromkeys(name for name, _ in found.columns)
         if known.lacks(name) and name.lower() != column.lower()
     ]
-    problems = (*found.problems, *not_allowed(found.parameters, allowed), *unknown)
-    return ReadText(None if parsed.has_error(problems) else found.condition, problems)
+    problems = (*found.findings, *not_allowed(found.parameters, allowed), *unknown)
+    return ReadText(None if _has_error(problems) else found.condition, problems)
 
 
-def _understood(
-    text: str, kind: ConditionKind, column: str
-) -> tuple[Understood, Sequence[Any] | None]:
-    from penstock.project.checks import expressions  # costs 0.2 s that a warm load saves
-
-    found = expressions.understood(text, kind, column)
-    condition, used = found.condition, [[ref.names[0], ref.line] for ref in found.parameters]
-    said = files.write_findings(parsed.located(found.problems, ""))
-    texts = [condition.text, list(condition.aggregates), condition.observable]
-    is_kept = not parsed.has_error(found.problems)
-    return found, [*texts, used, said, found.columns] if is_kept else None
+def _write_understood(found: Understood) -> Sequence[Any]:
+    used = [[ref.names[0], ref.line] for ref in found.parameters]
+    said = files.write_findings(found.findings)
+    return [astuple(found.condition), used, said, found.columns]
 
 
 def _read_understood(entry: Sequence[Any]) -> Understood:
-    text, aggregates, observable, used, problems, named = entry
+    (text, aggregates, observable), used, problems, named = entry
     condition = core.Condition(text, tuple(aggregates), observable)
     refs = tuple(
         parsed.TableRef(parsed.RefKind.PARAM, (name,), line, qualifies=True) for name, line in used
     )
     columns = tuple((name, line) for name, line in named)
-    return Understood(
-        condition, refs, tuple(parsed.problems_of(files.read_findings(problems))), columns
-    )
+    return Understood(condition, refs, files.read_findings(problems), columns)
 
 
 _RULES = {word: rule for rule, word in core.TYPES.items()}
@@ -325,13 +322,13 @@ def keep(cache: files.ParseCache, name: str, context: str, result: Result) -> No
         lists = [[write_check(each) for each in listed] for listed in (checks.before, checks.after)]
         text = files.packed(json.dumps(lists, separators=(",", ":"), ensure_ascii=False))
         versions.append([number, checks.on_failure, text])
-    edges = [[e.reads, e.check, e.where.path, e.where.line, e.where.column] for e in result.edges]
-    kept = [versions, edges, files.write_findings(result.findings), result.needs, result.texts]
+    edges, found = [astuple(e) for e in result.edges], files.write_findings(result.findings)
+    kept = [versions, edges, found, result.needs, result.texts]
     cache.keep(name, files.CacheEntry(context, (), kept))
 
 
 def recall(
-    cache: files.ParseCache, name: str, context: str, model: str, now: Callable[[str], str]
+    cache: files.ParseCache, name: str, context: str, now: Callable[[str], str]
 ) -> Result | None:
     """Give what an earlier load read of a model, if `now` gives the digests that it needed."""
 
@@ -345,7 +342,7 @@ def recall(
                 n: KeptChecks.of(files.sound(text), core.OnFailure(w) if w else None)
                 for n, w, text in versions
             },
-            [Edge(model, reads, check, Location(*where)) for reads, check, *where in edges],
+            [Edge(of, reads, check, Location(*where)) for of, reads, check, where in edges],
             list(files.read_findings(findings)),
         )
         if None in entries.values():

@@ -16,6 +16,7 @@ from penstock.project.files.nodes import (
     Section,
     VersionReference,
     YamlNode,
+    items_of,
     mapping_node,
     open_section,
     shown,
@@ -72,7 +73,7 @@ def read_phases(node: YamlNode, above: str, findings: list[Finding]) -> Phases:
         findings.append(Finding(node.where, "reference-wrong-field", sentence))
         return NONE
     if isinstance(value, tuple):
-        return Phases(after=_checks(node, above, findings))
+        return Phases(after=_checks(value, above, findings))
     if not isinstance(value, Mapping):
         expected = "a list of checks, or a mapping with before and after"
         sentence = f"{above} is {shown(above, value)}; it must be {expected}"
@@ -83,15 +84,8 @@ def read_phases(node: YamlNode, above: str, findings: list[Finding]) -> Phases:
 
 def phases_in(section: Section) -> Phases:
     """Read the two lists of an opened mapping, and `on_failure`."""
-
-    def listed(phase: str) -> tuple[YamlNode, ...]:
-        part = section.find(phase)
-        if part is None or isinstance(part.value, tuple):
-            return _checks(part, f"{section.above}.{phase}", section.findings) if part else ()
-        section.bad(phase, "a list of checks")
-        return ()
-
-    before, after = map(listed, PHASES)
+    lists = ((items_of(section, phase, "checks"), f"{section.above}.{phase}") for phase in PHASES)
+    before, after = (_checks(items, above, section.findings) for items, above in lists)
     return Phases(before, after, section.find("on_failure"))
 
 
@@ -166,13 +160,15 @@ def _over(lower: tuple[YamlNode, ...], upper: tuple[YamlNode, ...]) -> tuple[Yam
     return (*(each for each in lower if name_of(each) not in names), *upper)
 
 
-def _checks(node: YamlNode, above: str, findings: list[Finding]) -> tuple[YamlNode, ...]:
-    for item in node.items:
+def _checks(
+    items: tuple[YamlNode, ...], above: str, findings: list[Finding]
+) -> tuple[YamlNode, ...]:
+    for item in items:
         if not isinstance(item.value, Mapping | Broken):
             sentence = f"{above} holds what is no check"
             hint = "a check is a mapping, such as {type: row_count, min: 1}"
             findings.append(Finding(item.where, "bad-value", sentence, hint))
-    return tuple(item for item in node.items if isinstance(item.value, Mapping))
+    return tuple(item for item in items if isinstance(item.value, Mapping))
 
 
 def _text(node: YamlNode | None) -> str:
@@ -180,20 +176,15 @@ def _text(node: YamlNode | None) -> str:
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
-def column_tests(
-    listed: YamlNode, findings: list[Finding], *, others: tuple[str, ...] = ()
-) -> Phases:
-    """Give the tests of a list of columns as checks; `others` are further keys of a column."""
+def column_tests(columns: tuple[YamlNode, ...], findings: list[Finding]) -> Phases:
+    """Give the tests of a list of columns as checks."""
     found: list[YamlNode] = []
-    keys = Keys((*_COLUMN.known, *others), _COLUMN.needed, _COLUMN.aliases)
-    for item in (each for each in listed.items if each.value is not None):
-        section = open_section(item, keys, "columns", findings)
-        name, tests = section.text("name"), section.find("tests")
-        if tests is not None and not isinstance(tests.value, tuple):
-            section.bad("tests", "a list of tests")
-        elif tests is not None and name:
-            column = YamlNode(name, section.place("name"))
-            found += (check for test in tests.items for check in _check(test, column, findings))
+    for item in (each for each in columns if each.value is not None):
+        section = open_section(item, _COLUMN, "columns", findings)
+        name, tests = section.text("name"), items_of(section, "tests", "tests")
+        column = YamlNode(name, section.place("name"))
+        if name:
+            found += (check for test in tests for check in _check(test, column, findings))
     return Phases(after=tuple(found))
 
 

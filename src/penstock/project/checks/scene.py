@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
 
 from penstock.core.checks import Condition
 from penstock.core.findings import Finding, Location
-from penstock.core.model import ColumnDoc, Seed, Source, Version
+from penstock.core.model import ColumnDoc, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import PARAMETERS
 from penstock.core.strategy import Strategy
 from penstock.project.checks.phases import NONE, Phases, column_tests, joined, read_phases, word_in
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.nodes import Keys, YamlNode, node_of, open_section
-from penstock.project.files.parsed import Problem, SqlFile, TableRef, YamlFile, place_key
+from penstock.project.files.parsed import SqlFile, TableRef, YamlFile, place_key
 from penstock.project.files.references import TextFiles
 from penstock.project.files.values import Path, Plain, did_you_mean, documented_types, some_of
 from penstock.project.settings.check_keys import CHECK_KEYS, WITH_CHECKS, checks_at, named_in
@@ -94,24 +93,11 @@ class Scene:
         return str(found.table) if found else name.name
 
 
-def columns_of_tables(
-    models: Callable[[str], KnownColumns], sources: Mapping[str, Source], seeds: Mapping[str, Seed]
-) -> Callable[[InputName], KnownColumns]:
-    """Give what knows the columns of inputs; `models` those of a model's newest version."""
-
-    @cache
-    def columns_of(name: InputName) -> KnownColumns:
-        if name.kind is InputKind.SOURCE and name.name in sources:
-            docs = sources[name.name].columns
-            names, types = tuple(each.name for each in docs), _types(docs)
-            # they are all that there are if every one has a type
-            is_whole = bool(docs) and len(types) == len(set(map(str.lower, names)))
-            return KnownColumns(names if is_whole else None, types)
-        if name.kind is InputKind.MODEL and name.name in seeds:
-            return KnownColumns(types=_types(seeds[name.name].columns))
-        return models(name.name) if name.kind is InputKind.MODEL else UNKNOWN
-
-    return columns_of
+def declared_of(docs: Sequence[ColumnDoc]) -> KnownColumns:
+    """Give described columns; they are all that there are if every one has a type."""
+    names, types = tuple(each.name for each in docs), _types(docs)
+    is_whole = bool(docs) and len(types) == len(set(map(str.lower, names)))
+    return KnownColumns(names if is_whole else None, types)
 
 
 def columns_of_version(version: Version, file: SqlFile | None) -> KnownColumns:
@@ -152,7 +138,7 @@ class Understood:
 
     condition: Condition
     parameters: tuple[TableRef, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    findings: tuple[Finding, ...] = ()
     columns: tuple[tuple[str, int], ...] = ()
 
 
@@ -234,7 +220,7 @@ def _layer(node: YamlNode, findings: list[Finding]) -> Phases:
     if (checks := section.find("checks")) is not None:
         parts.append(read_phases(checks, word_in(node), findings))
     if (columns := section.find("columns")) is not None:
-        parts.append(column_tests(columns, findings))
+        parts.append(column_tests(columns.items, findings))
     return joined([*parts, Phases(on_failure=section.find("on_failure"))], findings)
 
 
@@ -245,5 +231,5 @@ def _source_layer(node: YamlNode, findings: list[Finding]) -> Phases:
         listed = open_section(listed, _OF_SOURCE, above, findings).find("before")
         above = f"{above}.before"
     found = read_phases(listed, above, findings) if listed is not None else NONE
-    tests = column_tests(columns, findings) if columns is not None else NONE
+    tests = column_tests(columns.items, findings) if columns is not None else NONE
     return Phases(before=(*found.after, *tests.after))

@@ -29,7 +29,7 @@ from penstock.project.files.parsed import (
     YamlFile,
 )
 
-FORMAT = 8
+FORMAT = 9
 _SUM = 8
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
 T = TypeVar("T")

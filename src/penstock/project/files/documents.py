@@ -68,12 +68,10 @@ def read_document(path: str, text: str) -> YamlFile:
         tree = builder.build(node, (), ()) if node is not None else None
     except yaml.YAMLError as error:
         builder.findings.append(syntax_finding(path, error))
-    except _TooManyNodesError:
-        sentence = f"the document unfolds to more than {NODES:,} nodes"
-        builder.findings.append(Finding(where, "yaml-syntax", sentence))
-    except RecursionError:
-        sentence = "the document is nested too deep"
-        builder.findings.append(Finding(where, "yaml-syntax", sentence))
+    except (_TooManyNodesError, RecursionError) as error:
+        is_deep = isinstance(error, RecursionError)
+        what = "is nested too deep" if is_deep else f"unfolds to more than {NODES:,} nodes"
+        builder.findings.append(Finding(where, "yaml-syntax", f"the document {what}"))
     return YamlFile(path, tree, builder.places, builder.keys, tuple(builder.findings))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -61,6 +61,15 @@ class YamlNode:
     def is_absent(self) -> bool:
         """Whether it says nothing: null, or broken."""
         return self.value is None or isinstance(self.value, Broken)
+
+    @property
+    def plain(self) -> Plain:
+        """The tree without places; what is broken, or refers to something, is null."""
+        if isinstance(self.value, Mapping):
+            return {key: member.node.plain for key, member in self.members.items()}
+        if isinstance(self.value, tuple):
+            return [item.plain for item in self.items]
+        return None if isinstance(self.value, VersionReference | Broken) else self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,9 +244,7 @@ def open_section(node: YamlNode, keys: Keys, above: str, findings: list[Finding]
         key = keys.aliases.get(written, written)
         known = section.members.get(key)
         if key not in keys.known:
-            names = sorted({*keys.known, *keys.aliases})
-            hint = did_you_mean(written, names) or f"known here: {', '.join(names)}"
-            findings.append(Finding(member.key, "unknown-key", f"unknown key {written!r}", hint))
+            findings.append(unknown_key(member.key, written, (*keys.known, *keys.aliases)))
         elif known is not None and member.is_merged == known.is_merged:
             names = [key, *(alias for alias, name in keys.aliases.items() if name == key)]
             first, second = sorted((known.key, member.key))
@@ -250,6 +257,21 @@ def open_section(node: YamlNode, keys: Keys, above: str, findings: list[Finding]
             where = section.members[key].key if key in section.members else node.where
             findings.append(Finding(where, "missing-key", f"{key!r} is missing"))
     return section
+
+
+def items_of(section: Section, key: str, what: str) -> tuple[YamlNode, ...]:
+    """Give the items of a list; of what is none there are none, and a finding."""
+    node = section.find(key)
+    if node is not None and not isinstance(node.value, tuple):
+        section.bad(key, f"a list of {what}")
+    return node.items if node else ()
+
+
+def unknown_key(where: Location, key: str, known: Iterable[str]) -> Finding:
+    """Say that a mapping may have no such key."""
+    names = sorted({*known})
+    hint = did_you_mean(key, names) or f"known here: {', '.join(names)}"
+    return Finding(where, "unknown-key", f"unknown key {key!r}", hint)
 
 
 def as_date(text: str) -> dt.date | None:

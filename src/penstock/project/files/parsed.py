@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from penstock.core.findings import Finding, Location, Severity
+from penstock.core.findings import Finding, Location
 from penstock.project.files.values import Path, Plain, digest
 
 T = TypeVar("T")
@@ -27,40 +27,19 @@ VERSIONED = frozenset({"versions", "destination", MERGE})
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing wrong with a text, whose first line is 0; who read it says where the text is."""
-
-    code: str
-    sentence: str
-    hint: str = ""
-    severity: Severity = Severity.ERROR
-    line_offset: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class ReadText(Generic[T]):
-    """A value that was read from a text, None if it gives none, and every problem of the text."""
+    """A value that was read from a text, None if it gives none, and every problem of the text.
+
+    The place of a problem is a line of the text, whose first one is 1, in no file.
+    """
 
     value: T | None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Finding, ...] = ()
 
 
-def located(problems: Iterable[Problem], path: str, line: int = 1) -> list[Finding]:
-    """Give problems as findings of a file; `line` is the one on which the text begins."""
-    return [
-        Finding(Location(path, p.line_offset + line), p.code, p.sentence, p.hint, p.severity)
-        for p in problems
-    ]
-
-
-def problems_of(findings: Iterable[Finding]) -> Iterator[Problem]:
-    """Give findings of a text whose first line is 1, without the place of the text."""
-    return (Problem(f.code, f.sentence, f.hint, f.severity, f.where.line - 1) for f in findings)
-
-
-def has_error(problems: Sequence[Problem]) -> bool:
-    """Whether a text gives no value."""
-    return any(problem.severity is Severity.ERROR for problem in problems)
+def located(problems: Iterable[Finding], path: str, line: int = 1) -> list[Finding]:
+    """Give problems of a text that begins on a line of a file as findings of the file."""
+    return [replace(p, where=Location(path, p.where.line + line - 1)) for p in problems]
 
 
 class RefKind(StrEnum):

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.project.files.nodes import Broken, Member, VersionReference, YamlNode
+from penstock.project.files.nodes import Broken, Member, Section, VersionReference, YamlNode
 from penstock.project.files.parsed import MERGE, REFERENCE, SqlFile, YamlFile, path_of, place_key
 from penstock.project.files.values import Path, Plain, list_of, mapping_of
 
@@ -209,6 +209,22 @@ def file_text(
         where, code, sentence = Location(path), "empty-file", "the file is empty"
         hint = "write a query, or delete the file"
     findings.append(Finding(where, code, sentence, hint))
+    return None
+
+
+def sql_under(section: Section, key: str, files: TextFiles, empty: str) -> SqlText | None:
+    """Read the SQL of a key, or the file that it names; None without one, or beside a finding."""
+    node = section.find(key)
+    if node is None:
+        return None
+    if not isinstance(node.value, str):
+        section.bad(key, "SQL, or a path that ends in .sql")
+    elif not node.value.strip():
+        section.report(key, "empty-file", empty, "write a query")
+    elif not node.file and is_path(node.value):
+        return file_text(node.value, node.where, files, section.findings)
+    else:
+        return SqlText(node.value, node.where.path, node.where.line, node.file)
     return None
 
 

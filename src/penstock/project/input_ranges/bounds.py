@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from penstock.core.partitions.bounds import (
+from penstock.core.partitions.calendar import DAY
+from penstock.core.partitions.mapping import (
     MONTHS,
     SIZES,
     At,
@@ -22,7 +23,6 @@ from penstock.core.partitions.bounds import (
     last_day,
     moved,
 )
-from penstock.core.partitions.calendar import DAY
 from penstock.core.partitions.partition import Grain, Grid
 
 _BEGINS = {"year": ("quarter", "month"), "quarter": ("month",)}

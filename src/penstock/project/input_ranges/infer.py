@@ -11,9 +11,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.bounds import At, Bound
 from penstock.core.partitions.calendar import DAY
-from penstock.core.partitions.mapping import Computed, Everything
+from penstock.core.partitions.mapping import At, Bound, Computed, Everything
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.query import mentioned
 from penstock.project.input_ranges.bounds import ceil, floor, greatest, least, leaves

@@ -11,25 +11,23 @@ from typing import NamedTuple
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.model import Body, Model
 from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.bounds import (
+from penstock.core.partitions.calendar import DAY, HOUR, day_number
+from penstock.core.partitions.mapping import (
     MONTHS,
     SIZES,
     At,
     Bound,
+    Calendar,
     Ceiled,
+    Computed,
+    Everything,
     Floored,
     Lower,
     Moved,
-    Upper,
-)
-from penstock.core.partitions.calendar import DAY, HOUR, day_number
-from penstock.core.partitions.mapping import (
-    Calendar,
-    Computed,
-    Everything,
     RangeMapping,
     Same,
     Trailing,
+    Upper,
     reading,
 )
 from penstock.core.partitions.partition import Grain, Grid, Span, overlapping

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from penstock.core.findings import Finding
 from penstock.core.model import Body, InputMapping, Model, Source
 from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.bounds import document_of
 from penstock.core.partitions.mapping import (
     ByGrain,
     Everything,
     RangeMapping,
     Same,
-    read_mapping,
+    document_of,
+    read_document,
 )
 from penstock.core.partitions.partition import Grain
 from penstock.project.files.cache import CacheEntry, ParseCache, read_findings, write_findings
@@ -193,7 +193,9 @@ class _Bodies:
 def _kept(entry: CacheEntry) -> tuple[tuple[InputMapping, ...], Sequence[Finding]]:
     written, findings = entry.result
     inputs = tuple(
-        InputMapping(InputName(InputKind(kind), name), read_mapping(mapping), bool(declared))
+        InputMapping(
+            InputName(InputKind(kind), name), read_document(RangeMapping, mapping), bool(declared)
+        )
         for _, (_, kind, name), mapping, declared, _ in written
     )
     return inputs, read_findings(findings)

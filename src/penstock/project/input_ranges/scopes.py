@@ -14,8 +14,6 @@ from sqlglot import exp
 
 from penstock.core.query import RUN_TIMESTAMP
 
-PREFIX = "#"
-"""Marks the relations of resolved columns: `#3`."""
 QUERY = "penstock:query"
 """The placeholder of a subquery inside of a condition."""
 FIRST_COLUMN = "penstock:first"

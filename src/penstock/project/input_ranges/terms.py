@@ -13,8 +13,8 @@ from enum import StrEnum
 
 from sqlglot import exp
 
-from penstock.core.partitions.bounds import MONTHS, SIZES, At, Bound, Lower, Upper
 from penstock.core.partitions.calendar import DAY, instant
+from penstock.core.partitions.mapping import MONTHS, SIZES, At, Bound, Lower, Upper
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.project.input_ranges.bounds import ceil, end_of_month, floor, move
 

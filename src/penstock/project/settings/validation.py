@@ -21,8 +21,8 @@ from pydantic_core import PydanticCustomError, core_schema
 
 from penstock.core.findings import Finding
 from penstock.core.strategy import strategies
-from penstock.project.files.nodes import Places, shown
-from penstock.project.files.values import Path, Plain, did_you_mean, duration_of
+from penstock.project.files.nodes import Places, shown, unknown_key
+from penstock.project.files.values import Path, Plain, duration_of
 from penstock.project.settings.check_keys import checks_schema
 
 # Any: pydantic hands over what the user wrote before it is checked.
@@ -170,9 +170,7 @@ def _finding(
 ) -> Finding:
     key, kind = str(path[-1]) if path else "the document", detail["type"]
     if kind == "extra_forbidden":
-        known = _keys(shape, path[:-1])
-        hint = did_you_mean(key, known) or f"known here: {', '.join(known)}"
-        return Finding(places(path, True), "unknown-key", f"unknown key {key!r}", hint)  # noqa: FBT003  the key itself
+        return unknown_key(places(path, True), key, _keys(shape, path[:-1]))  # noqa: FBT003  the key itself
     if kind == "missing":
         return Finding(places(path[:-1], False), "missing-key", f"{key!r} is missing")  # noqa: FBT003
     where, said = places(path, False), shown(path, value)  # noqa: FBT003  the value
@@ -190,14 +188,14 @@ def _finding(
     return Finding(where, "bad-value", f"{dotted} is {said}; it must be {expected}")
 
 
-def _keys(shape: type[BaseModel], path: Path) -> list[str]:
+def _keys(shape: type[BaseModel], path: Path) -> set[str]:
     shapes = [shape]
     for part in path:
         fields = [item for s in shapes for item in s.model_fields.items()]
         named = [f for n, f in fields if part in (n, f.alias)]
         if named:
             shapes = [s for f in named for s in _shapes(f.annotation)]
-    return sorted({f.alias or n for s in shapes for n, f in s.model_fields.items()})
+    return {f.alias or n for s in shapes for n, f in s.model_fields.items()}
 
 
 def _shapes(annotation: Any) -> Iterator[type[BaseModel]]:  # noqa: ANN401  a type expression

@@ -120,6 +120,14 @@ def has_pipes(tokens: Sequence[Token]) -> bool:
     return any(token.token_type is TokenType.PIPE_GT for token in tokens)
 
 
+def said_by(error: SqlglotError) -> tuple[int, str]:
+    """Give the line and the sentence of the parser, "" where it has none for the place."""
+    if not isinstance(error, ParseError) or not error.errors:
+        return 1, ""
+    first = error.errors[0]
+    return int(first.get("line") or 1), str(first.get("description") or "").rstrip(".")
+
+
 def print_canonical(tree: exp.Query) -> str | None:
     """Print a tree in canonical form, changing it; None if Spark's SQL cannot express it."""
     for node in tree.walk():

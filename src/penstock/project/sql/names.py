@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.history import SystemColumns
-from penstock.core.names import InputKind, InputName, TableName, quoted
-from penstock.core.query import Query, live, mention, parameter, present, shown_name
+from penstock.core.names import InputKind, InputName, TableName, quoted, shown_name
+from penstock.core.query import Query, live, mention, parameter, present
 from penstock.project.files.parsed import Branch, RefKind, TableRef, fill
 from penstock.project.files.values import did_you_mean
 

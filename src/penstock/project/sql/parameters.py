@@ -12,9 +12,9 @@ from itertools import pairwise
 from sqlglot import Token, TokenType
 from sqlglot.errors import SqlglotError
 
-from penstock.core.findings import Severity
+from penstock.core.findings import Finding, Location, Severity
 from penstock.core.query import PARAMETERS
-from penstock.project.files.parsed import Problem, RefKind, TableRef
+from penstock.project.files.parsed import RefKind, TableRef
 from penstock.project.files.values import did_you_mean
 from penstock.project.sql.canonical import tokens_of
 
@@ -41,22 +41,27 @@ def parameters_of(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int
                 yield sign.start, word.end + 1, found
 
 
-def parameter_problems(text: str, tokens: Sequence[Token]) -> Iterator[Problem]:
+def parameter_problems(text: str, tokens: Sequence[Token]) -> Iterator[Finding]:
     """Report names that are no parameter, and strings that spell one out."""
     for _, _, ref in parameters_of(text, tokens):
         spelt = f"@{ref.names[0]}"
         if spelt not in _KNOWN:
             sentence = f"unknown parameter {spelt!r}"
             hint = did_you_mean(spelt, _KNOWN) or f"known here: {', '.join(_KNOWN)}"
-            yield Problem("unknown-parameter", sentence, hint, line_offset=ref.line - 1)
+            yield Finding(Location("", ref.line), "unknown-parameter", sentence, hint)
     for token in tokens:
         is_string = token.token_type.name.endswith("STRING")
         found = _SPELT.search(text, token.start, token.end + 1) if is_string else None
         if found:
             sentence = f"{found[0]} stands in a string and stays text"
             hint = "a parameter is a typed value: write it without quotes"
-            line = text.count("\n", 0, found.start())
-            yield Problem("parameter-in-string", sentence, hint, Severity.WARNING, line)
+            where, warning = line_at(text, found.start()), Severity.WARNING
+            yield Finding(where, "parameter-in-string", sentence, hint, warning)
+
+
+def line_at(text: str, at: int) -> Location:
+    """Give the line of a text on which something stands."""
+    return Location("", text.count("\n", 0, at) + 1)
 
 
 def placeholders_of(text: str, tokens: Sequence[Token]) -> Iterator[Spot]:
@@ -85,7 +90,7 @@ def replaced(text: str, spots: Iterable[Spot]) -> str:
     return "".join(out) + text[done:]
 
 
-def with_destination(text: str) -> tuple[str, list[Problem]]:
+def with_destination(text: str) -> tuple[str, list[Finding]]:
     """Write `{destination}` as templates write `this`, and report every other placeholder.
 
     The lines stay. A text that cannot be cut into tokens stays as it is.
@@ -99,23 +104,15 @@ def with_destination(text: str) -> tuple[str, list[Problem]]:
     return replaced(text, known), unknown_placeholders(text, found, DESTINATION)
 
 
-def unknown_placeholders(text: str, found: Iterable[Spot], known: str) -> list[Problem]:
+def unknown_placeholders(text: str, found: Iterable[Spot], known: str) -> list[Finding]:
     """Report every placeholder but the one that is known here; "" means that none is."""
-    others = ((start, word) for start, _, word in found if word != known)
-    return [
-        Problem(
-            "unknown-placeholder",
-            f"unknown placeholder {{{word}}}",
-            _hint(word, known),
-            line_offset=text.count("\n", 0, start),
-        )
-        for start, word in others
-    ]
-
-
-def _hint(word: str, known: str) -> str:
-    if word in PARAMETERS:
-        return f"did you mean @{word}?"
-    if word == COLUMN:
-        return "{column} is known in the `check` of a column_check: write the column's name"
-    return f"did you mean {{{known}}}?" if known else "name columns as they are"
+    problems = []
+    for start, word in ((start, word) for start, _, word in found if word != known):
+        hint = f"did you mean {{{known}}}?" if known else "name columns as they are"
+        if word in PARAMETERS:
+            hint = f"did you mean @{word}?"
+        elif word == COLUMN:
+            hint = "{column} is known in the `check` of a column_check: write the column's name"
+        code, sentence = "unknown-placeholder", f"unknown placeholder {{{word}}}"
+        problems.append(Finding(line_at(text, start), code, sentence, hint))
+    return problems

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import Token, exp
-from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.errors import SqlglotError
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.parsed import (
     Branch,
     Outputs,
-    Problem,
     RefKind,
     RenderContext,
     SqlFile,
@@ -31,6 +30,7 @@ from penstock.project.sql.canonical import (
     has_pipes,
     parse_query,
     print_canonical,
+    said_by,
     tokens_of,
 )
 from penstock.project.sql.outputs import outputs_of
@@ -57,7 +57,7 @@ class _Cut:
     calls: Sequence[TableRef]
     refs: list[TableRef] = field(default_factory=list)
     spans: list[tuple[int, int, int]] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Finding] = field(default_factory=list)
 
     def add(self, start: int, end: int, found: TableRef) -> int:
         self.refs.append(found)
@@ -73,7 +73,7 @@ class _Cut:
         return replace(call, bare=bare)
 
 
-def read_branch(rendered: str, calls: Sequence[TableRef]) -> tuple[Branch, list[Problem]]:
+def read_branch(rendered: str, calls: Sequence[TableRef]) -> tuple[Branch, list[Finding]]:
     """Find the mentions of a rendered query, by position; raises `NotAQueryError`.
 
     The lines stay; names of CTEs in scope are no tables. What the parser cannot read yields a
@@ -165,9 +165,9 @@ def _is_unfollowed(cut: _Cut, names: tuple[str, ...], line: int) -> bool:
     path = ".".join(names[1:])
     if len(names) > 1 and names[0].lower() in _FILES and "/" in path:
         sentence = f"reads files by path: {names[0]}.`{path}`; their versions are not followed"
-        hint = "declare them as a source with a path"
-        warning = Severity.WARNING
-        cut.problems.append(Problem("external-path", sentence, hint, warning, line - 1))
+        where, hint = Location("", line), "declare them as a source with a path"
+        problem = Finding(where, "external-path", sentence, hint, Severity.WARNING)
+        cut.problems.append(problem)
         return True
     return any(set(name) & set(":`\0") for name in names)
 
@@ -211,14 +211,13 @@ def _trimmed(text: str, tokens: Sequence[Token]) -> str:
     return text[:end] + rest + newline
 
 
-def _unparsed(error: SqlglotError | None) -> Problem:
-    line, said = 1, str(error).partition("\n")[0][:200] if error else ""
-    if isinstance(error, ParseError) and error.errors:
-        line = int(error.errors[0].get("line") or 1)
-        said = str(error.errors[0].get("description") or "").rstrip(".")
+def _unparsed(error: SqlglotError | None) -> Finding:
+    line, said = said_by(error) if error else (1, "")
+    if error and not getattr(error, "errors", None):
+        said = str(error).partition("\n")[0][:200]
     sentence = f"{said or 'the parser does not read this query'}; Spark may still read it"
     hint = "penstock then knows only its ref and source calls, and any change of text as a change"
-    return Problem("unparsed-sql", sentence, hint, Severity.WARNING, line - 1)
+    return Finding(Location("", line), "unparsed-sql", sentence, hint, Severity.WARNING)
 
 
 def parse_sql_files(

@@ -68,12 +68,9 @@ def model_types(model: Model) -> Mapping[str, types.ColumnType]:
             found[column.name] = types.parse_type(column.type)
     if model.history is not None:
         columns = model.history.columns
-        found |= dict.fromkeys(
-            (columns.valid_from, columns.valid_to), types.ScalarType("timestamp")
-        )
-        found |= dict.fromkeys(
-            (columns.is_current, columns.is_deleted), types.ScalarType("boolean")
-        )
+        time, flag = types.ScalarType("timestamp"), types.ScalarType("boolean")
+        found |= dict.fromkeys((columns.valid_from, columns.valid_to), time)
+        found |= dict.fromkeys((columns.is_current, columns.is_deleted), flag)
     return found
 
 

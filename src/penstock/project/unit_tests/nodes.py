@@ -17,6 +17,7 @@ from penstock.core.findings import Finding, Location
 from penstock.core.partitions.partition import Grid
 from penstock.project.files import values
 from penstock.project.files.documents import NODES, begins_at, syntax_finding
+from penstock.project.files.nodes import unknown_key
 from penstock.project.unit_tests.casting import CellError, scalar
 from penstock.project.unit_tests.definition import Cell, CellKind
 
@@ -131,10 +132,7 @@ class FileNotes:
         allowed = tuple(known)
         for key, where in node.keys.items():
             if key not in allowed:
-                hint = (
-                    values.did_you_mean(key, allowed) or f"known here: {', '.join(sorted(allowed))}"
-                )
-                self.say(where, "unknown-key", f"unknown key {key!r}", hint)
+                self.findings.append(unknown_key(where, key, allowed))
         found = node.members.items()
         return {key: inner for key, inner in found if key in allowed and not inner.is_null}
 

@@ -19,7 +19,15 @@ from penstock.project.checks.phases import (
     replacing,
     word_in,
 )
-from penstock.project.files.nodes import Keys, Section, YamlNode, as_date, open_section, walk
+from penstock.project.files.nodes import (
+    Keys,
+    Section,
+    YamlNode,
+    as_date,
+    items_of,
+    open_section,
+    walk,
+)
 from penstock.project.files.parsed import SqlFile, YamlFile
 from penstock.project.files.references import (
     Files,
@@ -30,7 +38,7 @@ from penstock.project.files.references import (
     path_from,
     resolve,
 )
-from penstock.project.files.values import Plain, nearest
+from penstock.project.files.values import nearest
 from penstock.project.settings.strategy import CLUSTERED, LAYOUTS
 from penstock.project.versioned.given import Destination, GivenVersion, VersionedDraft, check_rules
 from penstock.project.versioned.versions import Versions
@@ -72,7 +80,6 @@ def _read_destination(node: YamlNode, findings: list[Finding]) -> Destination:
         section.text("table"),
         cluster=cluster,
         layout=section.word("layout", LAYOUTS) or "auto",
-        places={"cluster": section.place("cluster")},
     )
     written = section.find("partition")
     if written is None:
@@ -81,8 +88,7 @@ def _read_destination(node: YamlNode, findings: list[Finding]) -> Destination:
         return found
     partition = open_section(written, PARTITION, "destination.partition", findings)
     grid = _grid(partition)
-    places = {**found.places, **{key: partition.place(key) for key in ("field", "type")}}
-    return replace(found, field=partition.text("field"), grid=grid, places=places)
+    return replace(found, field=partition.text("field"), grid=grid, typed=partition.place("type"))
 
 
 def _grid(section: Section) -> Grid:
@@ -194,7 +200,7 @@ def _read_said(section: Section, draft: VersionedDraft) -> None:
     if meta is not None and not isinstance(meta.value, Mapping):
         section.bad("meta", "a mapping")
     elif meta is not None and meta.members:
-        draft.settings["meta"] = _plain(meta)
+        draft.settings["meta"] = meta.plain
     listed = section.find("depends_on")
     if listed is not None:
         draft.depends_on = listed.items if isinstance(listed.value, tuple) else (listed,)
@@ -202,38 +208,24 @@ def _read_said(section: Section, draft: VersionedDraft) -> None:
 
 def _versions(section: Section, draft: VersionedDraft, files: Files) -> tuple[GivenVersion, ...]:
     checks = _checks(section)
-    listed, member = section.find("versions"), section.members.get("versions")
-    if listed is not None and not isinstance(listed.value, tuple):
-        section.bad("versions", "a list of versions")
-    elif member is None or member.node.value in (None, ()):
+    listed, member = items_of(section, "versions", "versions"), section.members.get("versions")
+    if member is None or member.node.value in (None, ()):
         where = member.key if member else section.node.where
         code = "empty-versions" if member else "missing-key"
         sentence = "the model has no version" if member else "'versions' is missing"
         hint = "a version needs version, effective_from, sql and schema"
         section.findings.append(Finding(where, code, sentence, hint))
     read = Versions(files, draft.destination.grid, section.findings)
-    versions = read.read(listed.items if listed else ())
+    versions = read.read(listed)
     return tuple(replace(each, checks=replacing(checks, each.checks)) for each in versions)
 
 
 def _checks(section: Section) -> Phases:
     """Give the checks that hold for every version."""
-    written, columns = section.find("invariants"), section.find("columns")
-    above = word_in(section.node)
+    written, above = section.find("invariants"), word_in(section.node)
     parts = [read_phases(written, above, section.findings)] if written is not None else []
-    if columns is not None and not isinstance(columns.value, tuple):
-        section.bad("columns", "a list of columns")
-    elif columns is not None:
-        parts.append(column_tests(columns, section.findings))
-    return joined(parts, section.findings)
-
-
-def _plain(node: YamlNode) -> Plain:
-    if node.members:
-        return {key: _plain(member.node) for key, member in node.members.items()}
-    if isinstance(node.value, tuple):
-        return [_plain(item) for item in node.items]
-    return node.value if isinstance(node.value, str | int | float | bool) else None
+    columns = items_of(section, "columns", "columns")
+    return joined([*parts, column_tests(columns, section.findings)], section.findings)
 
 
 def _text(node: YamlNode, key: str) -> str:

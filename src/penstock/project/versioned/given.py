@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import field as made  # a destination has a field of its own
 from itertools import chain, pairwise
@@ -68,10 +68,7 @@ class GivenVersion:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where the rows go; `field` is "" for a table that is one partition.
-
-    `places` tells where `field`, `type` and `cluster` stand.
-    """
+    """Where the rows go; `field` is "" for a table of one partition, `type` stands at `typed`."""
 
     dataset: str = ""
     table: str = ""
@@ -79,7 +76,7 @@ class Destination:
     grid: Grid = Grid()
     cluster: tuple[str, ...] = ()
     layout: str = "auto"
-    places: Mapping[str, Location] = made(default_factory=dict)
+    typed: Location = Location("")
 
 
 @dataclass(slots=True)

@@ -247,8 +247,8 @@ class _Builder:
         if self.item.draft.partition is None or to.grid.grain not in finer:
             return []
         sentence = f"only {holding} can hold rows; write type: {unit}"
-        where, hint = to.places["type"], f'"{to.field}" is truncated to its {unit.lower()}'
-        return [Finding(where, "sparse-partitions", sentence, hint, Severity.WARNING)]
+        hint = f'"{to.field}" is truncated to its {unit.lower()}'
+        return [Finding(to.typed, "sparse-partitions", sentence, hint, Severity.WARNING)]
 
 
 def _docs(draft: VersionedDraft) -> tuple[ColumnDoc, ...]:

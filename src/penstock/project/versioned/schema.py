@@ -17,6 +17,7 @@ from penstock.project.files.nodes import (
     Section,
     VersionReference,
     YamlNode,
+    items_of,
     open_section,
     shown,
     walk,
@@ -231,9 +232,7 @@ class Schemas:
         base = section.find("base")
         fields = self._read(base, label, chain) if base is not None else None
         for key, what in (("remove", "names"), ("modify", "fields"), ("add", "fields")):
-            part = section.find(key)
-            if part is not None and not isinstance(part.value, tuple):
-                section.bad(key, f"a list of {what}")
+            items_of(section, key, what)
         if fields is not None:
             fields = _added(section, _replaced(section, fields, label), label)
         return fields if len(self.findings) == before else None

@@ -19,8 +19,15 @@ from penstock.project.checks.phases import (
     read_phases,
     word_in,
 )
-from penstock.project.files.nodes import Keys, Section, VersionReference, YamlNode, open_section
-from penstock.project.files.references import Files, SqlText, file_text, is_path
+from penstock.project.files.nodes import (
+    Keys,
+    Section,
+    VersionReference,
+    YamlNode,
+    items_of,
+    open_section,
+)
+from penstock.project.files.references import Files, SqlText, sql_under
 from penstock.project.files.values import did_you_mean
 from penstock.project.settings.check_keys import PHASES, WITH_CHECKS
 from penstock.project.versioned.given import GivenRevision, GivenVersion
@@ -99,11 +106,7 @@ class Invariants:
         inner = open_section(part, _LISTS, f"{section.above}.{key}", self.findings)
         if key != "remove":
             return phases_in(inner)
-        lists = {phase: listed for phase in PHASES if (listed := inner.find(phase))}
-        for phase, listed in lists.items():
-            if not isinstance(listed.value, tuple):
-                inner.bad(phase, "a list of names")
-        before, after = (lists[phase].items if phase in lists else () for phase in PHASES)
+        before, after = (items_of(inner, phase, "names") for phase in PHASES)
         return Phases(before, after)
 
     def _list(self, nodes: _Checks, parts: Mapping[str, _Checks], whose: _Whose) -> _Checks:
@@ -197,13 +200,8 @@ class Versions:
     def _revisions(
         self, number: int, section: Section, since: dt.date | None
     ) -> tuple[GivenRevision, ...]:
-        listed = section.find("sql_revisions")
-        if listed is None:
-            return ()
-        if not isinstance(listed.value, tuple):
-            section.bad("sql_revisions", "a list of revisions")
         found: dict[int, GivenRevision] = {}
-        for node in listed.items:
+        for node in items_of(section, "sql_revisions", "revisions"):
             inner = open_section(node, REVISION, "versions.sql_revisions", self.findings)
             revision = inner.number("revision", 1)
             given = self._dated(inner, revision or 0, (), since)
@@ -234,23 +232,12 @@ class Versions:
 
     def _sql(self, section: Section, chain: tuple[int, ...]) -> SqlText | None:
         node = section.find("sql")
-        if node is None:
-            return None
-        if isinstance(node.value, VersionReference):
-            where, known = node.where, self.sections.keys()
-            number = None
-            if not self.broken.intersection(chain[:1]):
-                number = follow_version(node.value, where, chain, "sql", known, self.findings)
-            if number is not None:
-                return self._sql(self.sections[number], (*chain, number))
-            self.broken.update(chain)
-            return None
-        if not isinstance(node.value, str):
-            section.bad("sql", "SQL, or a path that ends in .sql")
-            return None
-        if not node.value.strip():
-            section.report("sql", "empty-file", "the SQL is empty", "write a query")
-            return None
-        if not node.file and is_path(node.value):
-            return file_text(node.value, node.where, self.files, self.findings)
-        return SqlText(node.value, node.where.path, node.where.line, node.file)
+        if node is None or not isinstance(node.value, VersionReference):
+            return sql_under(section, "sql", self.files, "the SQL is empty")
+        known, number = self.sections.keys(), None
+        if not self.broken.intersection(chain[:1]):
+            number = follow_version(node.value, node.where, chain, "sql", known, self.findings)
+        if number is not None:
+            return self._sql(self.sections[number], (*chain, number))
+        self.broken.update(chain)
+        return None

@@ -7,14 +7,14 @@ import json
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from sqlalchemy import Column, Connection, Date, Table, delete, insert, select, update
+from sqlalchemy import Column, Date, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError, StatementError
 
 from penstock.core.errors import StateError
 from penstock.core.ports.ports import RebuiltStep
 from penstock.state.lease import Identity
 from penstock.state.schema import REVISION, UtcTime, metadata, project
-from penstock.state.sql.database import Database, write_cell
+from penstock.state.sql.database import Database, rows_of
 from penstock.state.sql.journal import Transactions, rebuild
 from penstock.state.sql.soundness import Cell, unsound
 
@@ -47,7 +47,13 @@ class SqlArchive:
     def export(self) -> str:
         """Give every table as one JSON document, rows in the order of their keys."""
         with self._database.read() as connection:
-            tables = {table.name: _dump(connection, table) for table in metadata.sorted_tables}
+            tables = {
+                table.name: [
+                    {**row, **{c.name: "" for c in table.c if c.info.get("drawn")}}
+                    for row in rows_of(connection, table)
+                ]
+                for table in metadata.sorted_tables
+            }
             return _write(tables, self._context.identity)
 
     def load(self, document: str) -> None:
@@ -77,17 +83,6 @@ class SqlArchive:
         """Write steps that only the logs remember, oldest first; known steps are left alone."""
         with self._transactions.write() as tables:
             rebuild(tables, steps, self._context.clock.new_id())
-
-
-def _dump(connection: Connection, table: Table) -> list[dict[str, Cell]]:
-    query = select(table).order_by(*table.primary_key.columns)
-    return [
-        {
-            column.name: "" if column.info.get("drawn") else write_cell(column, row[place])
-            for place, column in enumerate(table.c)
-        }
-        for row in connection.execute(query)
-    ]
 
 
 def _sound(tables: Tables, identity: Identity) -> Tables:

@@ -18,7 +18,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from penstock.core.errors import StateError, UsageError
 from penstock.state.schema import REVISION, metadata, project, revisions
 from penstock.state.sql.soundness import Cell, unsound
-from penstock.state.sql.soundness import Row as Written
 
 Translate = Callable[[SQLAlchemyError, str], StateError | None]
 
@@ -231,12 +230,13 @@ def _damages(connection: Connection) -> Iterator[str]:
         found = connection.scalars(text("PRAGMA integrity_check(1)")).all()
         yield from (str(said) for said in found if said != "ok")
     yield from lacking(connection)
-    yield from unsound((table, _rows(connection, table)) for table in metadata.sorted_tables)
+    yield from unsound((table, rows_of(connection, table)) for table in metadata.sorted_tables)
     owners = connection.scalars(text("SELECT store_id FROM project")).all()
     if len(owners) != 1:
         yield f"it belongs to {len(owners)} projects"
 
 
-def _rows(connection: Connection, table: Table) -> Iterator[Written]:
+def rows_of(connection: Connection, table: Table) -> Iterator[dict[str, Cell]]:
+    """Give the rows of a table as a document has them, in the order of their keys."""
     for row in connection.execute(select(table).order_by(*table.primary_key.columns)):
         yield {column.name: write_cell(column, row[n]) for n, column in enumerate(table.c)}

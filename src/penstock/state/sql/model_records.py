@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -46,16 +46,28 @@ WHOLE = models.c.grid == "*"
 _WHOLE_MODELS = select(models.c.id).where(WHOLE)
 
 
-def model_records(connection: Connection) -> dict[str, ModelRecord]:
-    """Give the record of every model that ever ended a step, by name."""
-    current, pins, versions = _watermarks(connection), _pins(connection), _versions(connection)
+def model_records(connection: Connection, names: Sequence[str] = ()) -> dict[str, ModelRecord]:
+    """Give the record of every model that ever ended a step, or of some of them, by name."""
+
+    def asked(query: Select[Any], model: ColumnElement[int]) -> Iterable[Found]:
+        if names:
+            query = query.where(model.in_(select(models.c.id).where(models.c.name.in_(names))))
+        return connection.execute(query)
+
+    current: dict[int, tuple[Watermark, ...]] = defaultdict(tuple)
+    for row in asked(_WATERMARKS, watermarks.c.model_id):
+        current[row.model_id] += (Watermark(row.input, row.column, read_typed(row.value)),)
+    pins: dict[int, dict[str, Pin]] = defaultdict(dict)
+    for row in asked(_PINS, STATE.model_id):
+        pins[row.model_id][row.input] = pin_of(row.kind, row.table_id, row.pinned_version)
+    versions = {row.model_id: row for row in asked(_VERSIONS, STATE.model_id)}
     found = [
         _one(row, _record(row, current[row.model_id]), pins.get(row.model_id, {}))
-        for row in connection.execute(_WHOLE_RECORDS)
+        for row in asked(_WHOLE_RECORDS, models.c.id)
     ]
     found += [
         _sum(row, _record(row, current[row.model_id]), versions.get(row.model_id))
-        for row in connection.execute(_HEADS)
+        for row in asked(_HEADS, models.c.id)
     ]
     return {each.model: each for each in sorted(found, key=lambda each: each.model)}
 
@@ -163,44 +175,6 @@ def _newest(of: FromClause, condition: ColumnElement[bool]) -> ScalarSelect[int]
         .correlate(models)
         .scalar_subquery()
     )
-
-
-def _versions(connection: Connection) -> dict[int, Found]:
-    """Give the greatest versions of each model's partitions, from the index alone."""
-    query = select(
-        STATE.model_id,
-        func.max(STATE.commit_version).label("commit_version"),
-        func.max(STATE.settled_version).label("settled_version"),
-    ).group_by(STATE.model_id)
-    rows: Iterable[Found] = connection.execute(query)
-    return {row.model_id: row for row in rows}
-
-
-def _pins(connection: Connection) -> dict[int, dict[str, Pin]]:
-    query = (
-        select(STATE.model_id, step_inputs)
-        .join(step_inputs, step_inputs.c.step_seq == STATE.step_seq)
-        .where(STATE.ord == 0, STATE.model_id.in_(_WHOLE_MODELS))
-    )
-    pins: dict[int, dict[str, Pin]] = defaultdict(dict)
-    for row in connection.execute(query):
-        pins[row.model_id][row.input] = pin_of(row.kind, row.table_id, row.pinned_version)
-    return pins
-
-
-def _watermarks(connection: Connection) -> dict[int, tuple[Watermark, ...]]:
-    newest = select(func.max(watermarks.c.id)).group_by(
-        watermarks.c.model_id, watermarks.c.input, watermarks.c.column
-    )
-    query = (
-        select(watermarks.c.model_id, watermarks.c.input, watermarks.c.column, watermarks.c.value)
-        .where(watermarks.c.id.in_(newest), watermarks.c.value.is_not(None))
-        .order_by(watermarks.c.input, watermarks.c.column)
-    )
-    found: dict[int, tuple[Watermark, ...]] = defaultdict(tuple)
-    for row in connection.execute(query):
-        found[row.model_id] += (Watermark(row.input, row.column, read_typed(row.value)),)
-    return found
 
 
 def _record(row: Found, current: tuple[Watermark, ...]) -> ModelRecord:
@@ -319,3 +293,25 @@ def _least_pin(found: Iterable[Found]) -> LeastPin:
 # Built once: each names many columns of many tables.
 _WHOLE_RECORDS = _whole()
 _HEADS = _heads()
+_VERSIONS = select(  # the greatest of each model's partitions, from the index alone
+    STATE.model_id,
+    func.max(STATE.commit_version).label("commit_version"),
+    func.max(STATE.settled_version).label("settled_version"),
+).group_by(STATE.model_id)
+_PINS = (
+    select(STATE.model_id, step_inputs)
+    .join(step_inputs, step_inputs.c.step_seq == STATE.step_seq)
+    .where(STATE.ord == 0, STATE.model_id.in_(_WHOLE_MODELS))
+)
+_WATERMARKS = (
+    select(watermarks.c.model_id, watermarks.c.input, watermarks.c.column, watermarks.c.value)
+    .where(
+        watermarks.c.value.is_not(None),
+        watermarks.c.id.in_(
+            select(func.max(watermarks.c.id)).group_by(
+                watermarks.c.model_id, watermarks.c.input, watermarks.c.column
+            )
+        ),
+    )
+    .order_by(watermarks.c.input, watermarks.c.column)
+)

@@ -73,10 +73,10 @@ class SqlRecords:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def models(self) -> Mapping[str, ModelRecord]:
+    def models(self, *names: str) -> Mapping[str, ModelRecord]:
         """Give the record of every model that ever ended a step; of many partitions a sum."""
         with self._database.read() as connection:
-            return model_records(connection)
+            return model_records(connection, names)
 
     def partitions(self) -> Mapping[str, PartitionsRecord]:
         """Give what is known of every model that has partitions: groups, never rows."""

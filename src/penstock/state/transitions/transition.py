@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import assert_never
 
-from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
 from penstock.core.partitions.ranges import intersection, of_numbers
-from penstock.core.records import ModelRecord, Status, WatermarkChange
-from penstock.core.steps.step import Intent, Outcome
-from penstock.core.steps.window import Watermark
+from penstock.core.records import Status
 from penstock.state.transitions.checks import Asked, closed, opened_flags, records_of
 from penstock.state.transitions.ending import failed, finished
 from penstock.state.transitions.model_state import (
@@ -32,7 +28,6 @@ from penstock.state.transitions.model_state import (
     QuarantineState,
     RecordedChecks,
     StoredStep,
-    TargetState,
 )
 from penstock.state.transitions.runs import changed
 
@@ -159,86 +154,3 @@ def _dropped(records: ModelState, event: QuarantineDropped) -> ModelState:
         return records
     gone = {event.step_seq: replace(known, dropped=event.at)}
     return replace(records, quarantines={**records.quarantines, **gone})
-
-
-def record_after(
-    before: ModelRecord | None,
-    intent: Intent,
-    outcome: Outcome,
-    checked: Checked | None,
-    at: dt.datetime,
-) -> ModelRecord:
-    """Give the record after one more step that ended well, as far as the record before tells.
-
-    For the run itself, which goes on with what its own steps left.
-    """
-    seq, records = intent.step_seq, apply(_known(before, intent), Began(intent, at))
-    if checked is not None:
-        records = apply(records, ChecksRecorded(seq, at, checked))
-    records = apply(records, Finished(seq, at, outcome))
-    step, states = records.steps[seq], [state for _, _, state in records.partitions]
-    has_built = any(state.step_seq == seq for state in states)
-    record = before or ModelRecord(intent.model, step.status, seq)
-    record = _built(record, step, outcome) if has_built else record
-    status = states[0].status if records.grid.is_whole else step.status
-    known = states[0].fingerprint if records.grid.is_whole else record.fingerprint
-    current = sorted(records.current_watermarks.items())
-    return replace(
-        record,
-        status=status,
-        failure=(step.failure or record.failure) if status is Status.FAILED else None,
-        last_step_seq=seq,
-        fingerprint=intent.fingerprint if has_built else known,
-        table_id=outcome.table_id,
-        commit_version=_greatest(state.commit_version for state in states),
-        settled_version=_greatest(state.settled_version for state in states),
-        watermarks=tuple(Watermark(name, column, value) for (name, column), value in current),
-        high_time=records.targets[step.target].high_time,
-    )
-
-
-def _known(before: ModelRecord | None, intent: Intent) -> ModelState:
-    """Give the records of a model as far as its record tells; of many partitions as of one."""
-    if before is None:
-        return ModelState(intent.model, intent.grid)
-    state = PartitionState(
-        status=before.status,
-        last_step_seq=before.last_step_seq,
-        fingerprint=before.fingerprint,
-        step_seq=before.step_seq,
-        commit_version=before.commit_version,
-        settled_version=before.settled_version,
-        executed_at=before.executed_at,
-    )
-    watermarks = (
-        WatermarkChange(intent.model, m.input, m.column, str(m.value), intent.run_timestamp)
-        for m in before.watermarks
-    )
-    target = TargetState(before.table_id, before.settled_version, before.high_time)
-    return ModelState(
-        intent.model,
-        intent.grid,
-        partitions=((0, 0, state),),
-        watermarks=tuple(watermarks),
-        targets={str(intent.table): target},
-    )
-
-
-def _built(record: ModelRecord, step: StoredStep, outcome: Outcome) -> ModelRecord:
-    """Add the step whose rows are there, and what it left unread of its pins."""
-    return replace(
-        record,
-        step=step.intent.step,
-        step_seq=step.seq,
-        pins={given.input: given.pin for given in step.intent.inputs},
-        executed_at=step.ended,
-        duration_ms=step.duration_ms,
-        rows_written=outcome.rows.written,
-        bytes_written=outcome.bytes_written,
-        cut_at=step.intent.cut_at,
-        passed_by=step.intent.passed_by,
-    )
-
-
-def _greatest(versions: Iterable[int | None]) -> int | None:
-    return max((version for version in versions if version is not None), default=None)

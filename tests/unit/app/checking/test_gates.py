@@ -20,8 +20,7 @@ from penstock.app.request import RunRequest, SyncRequest
 from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount
 from penstock.core.findings import Location, Severity
 from penstock.core.model import Fingerprint
-from penstock.core.partitions.bounds import Lower, Upper
-from penstock.core.partitions.mapping import Computed
+from penstock.core.partitions.mapping import Computed, Lower, Upper
 from penstock.core.records import Status
 from penstock.core.strategy import WindowSettings
 from penstock.strategies.append import Append

@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.partitions.bounds import (
+from penstock.core.partitions.calendar import DAY, HOUR, instant
+from penstock.core.partitions.mapping import (
     At,
     Bound,
+    ByGrain,
+    Calendar,
     Ceiled,
+    Computed,
+    Everything,
     Floored,
     Greatest,
     LastDay,
     Least,
     Lower,
     Moved,
-    Upper,
-    ceiled,
-    document_of,
-    floored,
-    last_day,
-    moved,
-    read_bound,
-)
-from penstock.core.partitions.calendar import DAY, HOUR, instant
-from penstock.core.partitions.mapping import (
-    ByGrain,
-    Calendar,
-    Computed,
-    Everything,
     RangeMapping,
     Same,
     Trailing,
+    Upper,
+    ceiled,
+    document_of,
     downstream,
-    read_mapping,
+    floored,
+    last_day,
+    moved,
+    read_document,
     spans,
 )
 from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span
@@ -141,7 +138,7 @@ def test_a_bound_is_evaluated_for_a_partition(bound: Bound, expected: str) -> No
 
 @pytest.mark.parametrize("bound", [bound for bound, _ in BOUNDS])
 def test_bounds_read_back_equal(bound: Bound) -> None:
-    assert read_bound(document_of(bound)) == bound
+    assert read_document(Bound, document_of(bound)) == bound
 
 
 @pytest.mark.parametrize(
@@ -157,7 +154,7 @@ def test_bounds_read_back_equal(bound: Bound) -> None:
     ],
 )
 def test_mappings_read_back_equal(mapping: RangeMapping) -> None:
-    assert read_mapping(document_of(mapping)) == mapping
+    assert read_document(RangeMapping, document_of(mapping)) == mapping
 
 
 @pytest.mark.parametrize(
@@ -165,7 +162,7 @@ def test_mappings_read_back_equal(mapping: RangeMapping) -> None:
 )
 def test_what_is_no_mapping_is_refused(document: list[object]) -> None:
     with pytest.raises(ValueError, match="this is no"):
-        read_mapping(document)
+        read_document(RangeMapping, document)
 
 
 def candidates(grid: Grid, first: str, last: str) -> Ranges:

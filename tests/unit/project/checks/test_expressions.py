@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from penstock.core.checks import Condition
-from penstock.core.findings import Severity
+from penstock.core.findings import Finding, Location, Severity
 from penstock.project.checks.kept import condition_of
 from penstock.project.checks.scene import ConditionKind
-from penstock.project.files.parsed import Problem, ReadText
+from penstock.project.files.parsed import ReadText
 
 ALL = frozenset({"partition_date", "start_date", "end_date", "run_date"})
 RUN_DATE = frozenset({"run_date"})
@@ -22,10 +22,12 @@ def where(text, allowed=ALL):
     return condition_of(text, ConditionKind.WHERE, allowed=allowed)
 
 
+def on_line(code, sentence, hint="", severity=Severity.ERROR, *, line=1):
+    return Finding(Location("", line), code, sentence, hint, severity)
+
+
 def bad(sentence, line_offset=0, hint="use a sql check"):
-    return ReadText(
-        None, (Problem("bad-check-expression", sentence, hint, line_offset=line_offset),)
-    )
+    return ReadText(None, (on_line("bad-check-expression", sentence, hint, line=line_offset + 1),))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +200,7 @@ def test_an_empty_condition_is_bad(text):
     ],
 )
 def test_other_placeholders_are_unknown(kind, column, text, word, hint):
-    problem = Problem("unknown-placeholder", f"unknown placeholder {{{word}}}", hint)
+    problem = on_line("unknown-placeholder", f"unknown placeholder {{{word}}}", hint)
 
     assert condition_of(text, kind, column=column, allowed=ALL) == ReadText(None, (problem,))
 
@@ -206,8 +208,8 @@ def test_other_placeholders_are_unknown(kind, column, text, word, hint):
 def test_the_column_is_no_placeholder_of_where():
     read = condition_of("a = 1\nand {column} = 1", ConditionKind.WHERE, column="a", allowed=ALL)
 
-    assert [(p.code, p.sentence, p.line_offset) for p in read.problems] == [
-        ("unknown-placeholder", "unknown placeholder {column}", 1)
+    assert [(p.code, p.sentence, p.where.line) for p in read.problems] == [
+        ("unknown-placeholder", "unknown placeholder {column}", 2)
     ]
 
 
@@ -215,11 +217,11 @@ def test_a_parameter_without_a_value_here_is_an_error():
     assert where("a > 1\nand d = @start_date", RUN_DATE) == ReadText(
         None,
         (
-            Problem(
+            on_line(
                 "parameter-without-partition",
                 "@start_date is that of a partition, and the model has none",
                 "name a partition field, or write @run_date",
-                line_offset=1,
+                line=2,
             ),
         ),
     )
@@ -229,7 +231,7 @@ def test_an_unknown_parameter_has_a_nearest_name():
     assert where("d = @partition_day") == ReadText(
         None,
         (
-            Problem(
+            on_line(
                 "unknown-parameter",
                 "unknown parameter '@partition_day'",
                 "did you mean '@partition_date'?",
@@ -242,7 +244,7 @@ def test_a_parameter_in_a_string_is_told_and_stays():
     assert where("a = '@partition_date {x}' -- {y}") == ReadText(
         Condition("a = '@partition_date {x}'"),
         (
-            Problem(
+            on_line(
                 "parameter-in-string",
                 "@partition_date stands in a string and stays text",
                 "a parameter is a typed value: write it without quotes",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.findings import Severity
+from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.query import PARAMETERS
 from penstock.project.checks.kept import query_of
-from penstock.project.files.parsed import Problem, ReadText
+from penstock.project.files.parsed import ReadText
 from penstock.project.sql.names import NameResolver, QueryOwner
 
 ALL = frozenset(PARAMETERS)
@@ -17,6 +17,10 @@ THIS = InputName(InputKind.THIS, "user_stats")
 EVENTS = InputName(InputKind.SOURCE, "raw.events")
 CUSTOMERS = InputName(InputKind.MODEL, "customers")
 BARE = "`penstock:this:user_stats:bare:user_stats`"
+
+
+def on_line(code, sentence, hint="", severity=Severity.ERROR, *, line=1):
+    return Finding(Location("", line), code, sentence, hint, severity)
 
 
 @pytest.fixture
@@ -50,7 +54,7 @@ def test_C24_three_ways_to_write_the_own_table(ask, written):
 
 def test_C24_strings_and_comments_are_untouched(ask):
     text = "select '@partition_date {x}' -- {y}"
-    problem = Problem(
+    problem = on_line(
         "parameter-in-string",
         "@partition_date stands in a string and stays text",
         "a parameter is a typed value: write it without quotes",
@@ -114,7 +118,7 @@ def test_a_query_that_the_parser_cannot_read_keeps_its_placeholders(ask):
 def test_C3_what_is_no_query_is_said(ask, text, sentence, line):
     hint = "a check reads the rows of a SELECT"
 
-    assert ask(text) == ReadText(None, (Problem("not-a-query", sentence, hint, line_offset=line),))
+    assert ask(text) == ReadText(None, (on_line("not-a-query", sentence, hint, line=line + 1),))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +131,7 @@ def test_C3_what_is_no_query_is_said(ask, text, sentence, line):
     ],
 )
 def test_C3_other_placeholders_are_unknown(ask, word, hint):
-    problem = Problem("unknown-placeholder", f"unknown placeholder {word}", hint, line_offset=1)
+    problem = on_line("unknown-placeholder", f"unknown placeholder {word}", hint, line=2)
 
     found = ask(f"select 1\nfrom {word}").problems
 
@@ -136,17 +140,17 @@ def test_C3_other_placeholders_are_unknown(ask, word, hint):
 
 def test_C3_an_unknown_parameter_has_a_nearest_name(ask):
     hint = "did you mean '@partition_date'?"
-    problem = Problem("unknown-parameter", "unknown parameter '@partition_day'", hint)
+    problem = on_line("unknown-parameter", "unknown parameter '@partition_day'", hint)
 
     assert ask("select @partition_day") == ReadText(None, (problem,))
 
 
 def test_a_parameter_without_a_value_here_is_an_error(ask):
-    problem = Problem(
+    problem = on_line(
         "parameter-without-partition",
         "@end_date is that of a partition, and the model has none",
         "name a partition field, or write @run_date",
-        line_offset=1,
+        line=2,
     )
 
     assert ask("select @run_date,\n@end_date", RUN_DATE) == ReadText(None, (problem,))
@@ -156,10 +160,10 @@ def test_a_parameter_without_a_value_here_is_an_error(ask):
 def test_a_table_of_the_project_that_is_not_there_is_told(ask):
     [problem] = ask("select 1\nfrom staging.custmers").problems
 
-    assert problem == Problem(
+    assert problem == on_line(
         "external-table",
         "table staging.custmers is no model or source, though the project builds its schema",
         "did you mean 'customers'?",
         Severity.WARNING,
-        line_offset=1,
+        line=2,
     )

@@ -66,9 +66,9 @@ def test_one_load_parses_a_text_once(warm, no_parser):
 def test_what_has_a_value_is_decided_on_every_load(warm, no_parser):
     found = ask(reread(warm[0]), frozenset({"run_date"}))
 
-    assert [[(p.code, p.line_offset) for p in read.problems] for read in found] == [
-        [("parameter-in-string", 1), ("parameter-without-partition", 1)],
-        [("parameter-in-string", 1)],
+    assert [[(p.code, p.where.line) for p in read.problems] for read in found] == [
+        [("parameter-in-string", 2), ("parameter-without-partition", 2)],
+        [("parameter-in-string", 2)],
     ]
 
 

@@ -6,9 +6,8 @@ from fakes.inferred_ranges import (
     SHAPES,
     linked,
 )
-from penstock.core.partitions.bounds import Lower, Moved
 from penstock.core.partitions.calendar import DAY
-from penstock.core.partitions.mapping import Computed
+from penstock.core.partitions.mapping import Computed, Lower, Moved
 from penstock.project.input_ranges.infer import infer
 from penstock.project.input_ranges.inputs import Found, Inferred
 

@@ -14,9 +14,8 @@ from fakes.inferred_ranges import (
     read,
 )
 from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.bounds import Lower, Moved
 from penstock.core.partitions.calendar import DAY
-from penstock.core.partitions.mapping import Computed, Everything, spans
+from penstock.core.partitions.mapping import Computed, Everything, Lower, Moved, spans
 from penstock.core.partitions.partition import Grid
 from penstock.core.query import mention
 from penstock.project.input_ranges.infer import infer

@@ -18,9 +18,8 @@ from penstock.core.model import (
     InputMapping,
 )
 from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.bounds import Lower, Moved
 from penstock.core.partitions.calendar import DAY
-from penstock.core.partitions.mapping import Computed, Everything, Same, Trailing
+from penstock.core.partitions.mapping import Computed, Everything, Lower, Moved, Same, Trailing
 
 
 def test_DC7_an_input_that_is_read_whole_is_a_warning_with_the_entry_to_write() -> None:

@@ -21,16 +21,20 @@ from penstock.core.model import (
     InputMapping,
 )
 from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.bounds import Ceiled, Floored, Lower, Moved, Upper
 from penstock.core.partitions.calendar import DAY
 from penstock.core.partitions.mapping import (
     ByGrain,
     Calendar,
+    Ceiled,
     Computed,
     Everything,
+    Floored,
+    Lower,
+    Moved,
     RangeMapping,
     Same,
     Trailing,
+    Upper,
 )
 from penstock.project.files.cache import ParseCache
 from penstock.project.input_ranges.mappings import map_inputs

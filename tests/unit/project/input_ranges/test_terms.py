@@ -10,8 +10,7 @@ from fakes.inferred_ranges import (
     linked,
     read,
 )
-from penstock.core.partitions.bounds import Lower, Upper
-from penstock.core.partitions.mapping import Computed
+from penstock.core.partitions.mapping import Computed, Lower, Upper
 from penstock.project.input_ranges.infer import infer
 from penstock.project.input_ranges.inputs import Found, Inferred
 
