@@ -212,9 +212,6 @@ def checks_document(report: CheckReport, error: PenstockError | None = None) -> 
 
 def accept_document(report: AcceptReport) -> Json:
     """Give the flags that were closed and the quarantines that were dropped."""
-    flag, kept = "step model partition checks opened version", "step model table rows expires"
-    return {
-        "command": "check",
-        "accepted": [document_of(each, flag) for each in report.flags],
-        "dropped": [document_of(each, kept) for each in report.quarantines],
-    }
+    flags = "accepted=flags[step model partition checks opened version]"
+    kept = "dropped=quarantines[step model table rows expires]"
+    return {"command": "check", **document_of(report, f"{flags} {kept}")}

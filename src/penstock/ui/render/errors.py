@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 from penstock.app.commands.validate import ValidationReport
 from penstock.core.errors import PenstockError, ProjectError
 from penstock.core.findings import Finding
 from penstock.core.masking import mask
 from penstock.ui.render.values import Json, count, document_of
+
+ERROR = "code message=sentence where? hint?"
+_PLACE = "file=where.path line=where.line column=where.column"  # a column of 0 is not known
+_FINDINGS = f"findings[severity code message=sentence {_PLACE} hint?]"
 
 
 def error_text(error: PenstockError) -> str:
@@ -43,25 +48,18 @@ def first_line(error: PenstockError) -> str:
 def failure_document(error: PenstockError) -> Json:
     """Give the document that stands on stdout instead of a command's own."""
     if isinstance(error, ProjectError):
-        return {"findings": [_finding(finding) for finding in error.findings]}
+        return document_of(error, _FINDINGS)
     return {"error": error_document(error)}
 
 
 def error_document(error: PenstockError | None) -> Json:
     """Give an error with its place and hint, null where there is none."""
-    return document_of(error, "code message=sentence where? hint?") if error else None
+    return document_of(error, ERROR) if error else None
 
 
-def _finding(finding: Finding) -> Json:
-    """Give a finding; a column of 0 is not known."""
-    place = "file=where.path line=where.line column=where.column"
-    return document_of(finding, f"severity code message=sentence {place} hint?")
-
-
-def validation_document(report: ValidationReport) -> Json:
-    """Give all findings with their counts."""
-    counts = document_of(report, "passed errors warnings models sources seeds")
-    return {**counts, "findings": [_finding(finding) for finding in report.findings]}
+validation_document = partial(
+    document_of, names=f"passed errors warnings models sources seeds {_FINDINGS}"
+)
 
 
 def validation_text(report: ValidationReport) -> str:

@@ -81,10 +81,8 @@ def _dot(text: str) -> str:
 
 def graph_document(graph: Graph) -> Json:
     """Give nodes and edges; an edge goes from the table that is read."""
-    return {
-        "nodes": [document_of(node, "table name kind strategy? version?") for node in graph.nodes],
-        "edges": [{"from": read, "to": reader} for read, reader in graph.edges],
-    }
+    edges = [{"from": read, "to": reader} for read, reader in graph.edges]
+    return {**document_of(graph, "nodes[table name kind strategy? version?]"), "edges": edges}
 
 
 DRAWINGS: dict[str, Callable[[Graph], str]] = {

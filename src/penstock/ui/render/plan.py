@@ -25,7 +25,10 @@ from penstock.ui.render.values import (
     size,
 )
 
-_ESTIMATE = "rows bytes=size_bytes seconds"
+_STEP = (
+    "state=reason.state also=reason.also pending=reason.pending initial upstream "
+    "estimate[rows bytes=size_bytes seconds]"
+)
 _CHECKS = "before after observed scans on_failure skipped of_views"
 
 
@@ -124,9 +127,7 @@ def preview_document(preview: Preview) -> Json:
             return {"plan": None, "cosmetic": result.name in cosmetic}
         checks, change = preview.checks.get(step.key), changes.get(result.name)
         found = {
-            **document_of(step.reason, "state also pending"),
-            **document_of(step, "initial upstream"),
-            "estimate": document_of(step.estimate, _ESTIMATE) if step.estimate else None,
+            **document_of(step, _STEP),
             "diff": changed_lines(change.executed, change.resolved) if change else [],
             "cosmetic": change.cosmetic if change else False,
             "checks": document_of(checks, _CHECKS) if checks and checks.total else None,

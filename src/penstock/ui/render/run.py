@@ -23,12 +23,11 @@ from penstock.app.reports import (
     SyncPreview,
 )
 from penstock.core.masking import mask
-from penstock.core.steps.window import InputWindow
 from penstock.core.strategy import strategy_named
 from penstock.ui.render.check import by_check, failures, step_lines
 from penstock.ui.render.diff import COSMETIC, model_diff_document
-from penstock.ui.render.errors import error_document, error_text, first_line
-from penstock.ui.render.status import model_status_document
+from penstock.ui.render.errors import ERROR, error_text, first_line
+from penstock.ui.render.status import MODEL_STATUS
 from penstock.ui.render.values import (
     LISTED,
     WHOLE,
@@ -48,6 +47,14 @@ Planned = Callable[[ModelResult, Step | None], Mapping[str, Json]]
 
 ABORTED = "Aborted, nothing was done."
 _VALUE = "type=value.type value=value.text"
+_BOUNDS = f"lower=window.lower[{_VALUE} inclusive] upper=window.upper[{_VALUE} inclusive]"
+_RESULT = (
+    f"model=name status reason version metrics schema_changes error[{ERROR}] table strategy step? "
+    "rows[inserted updated deleted late null_time] "
+    f"windows[input column=window.column {_BOUNDS} nulls=window.nulls] "
+    f"watermarks[input column {_VALUE}] inputs[input version=pin] "
+    "started duration notes partitions count trigger"
+)
 Say = Callable[[str], None]
 
 
@@ -209,10 +216,9 @@ def seed_text(report: RunReport) -> str:
 
 def sync_document(preview: SyncPreview) -> Json:
     """Give what drifted, what a cascade adds or would add, and what is left out."""
+    others = "cascaded[model count after] left[model count after]"
     return {
-        "drifted": [model_status_document(model) for model in preview.drifted],
-        "cascaded": [document_of(each, "model count after") for each in preview.cascaded],
-        "left": [document_of(each, "model count after") for each in preview.left],
+        **document_of(preview, f"drifted[{MODEL_STATUS}] {others}"),
         "diffs": [model_diff_document(model) for model in preview.diffs],
         **document_of(preview, "remaining lines"),
     }
@@ -243,26 +249,10 @@ def result_document(result: ModelResult) -> dict[str, Json]:
     """Give what became of one model."""
     checked = result.invariant_report
     return {
-        **document_of(result, "model=name status reason version metrics schema_changes"),
-        "error": error_document(result.error),
-        **document_of(result, "table strategy step?"),
-        "rows": document_of(result.rows, "inserted updated deleted late null_time"),
-        "windows": [_window(window) for window in result.windows],
-        "watermarks": [document_of(each, f"input column {_VALUE}") for each in result.watermarks],
-        "inputs": [document_of(pin, "input version=pin") for pin in result.inputs],
-        **document_of(result, "started duration notes partitions count trigger"),
+        **document_of(result, _RESULT),
         "invariant_report": invariants_document(checked) if checked is not None else None,
         "consequence": result.consequence or None,
     }
-
-
-def _window(found: InputWindow) -> Json:
-    window = found.window
-    bounds = {
-        name: document_of(bound, f"{_VALUE} inclusive") if bound else None
-        for name, bound in (("lower", window.lower), ("upper", window.upper))
-    }
-    return {"input": found.input, "column": window.column, **bounds, "nulls": window.nulls}
 
 
 class TextLines:

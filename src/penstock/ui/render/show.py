@@ -119,14 +119,12 @@ def show_document(detail: ModelDetail) -> Json:
     return {
         **_model(detail.model),
         **document_of(detail, "where=model.where uri? version versions config=model.config"),
-        "columns": [document_of(each, "name type? description") for each in detail.columns],
+        **document_of(detail, "columns[name type? description]"),
         "checks": [
             {"version": version or None, **document_of(check, _CHECK)}
             for version, check in detail.checks
         ],
-        "inputs": [document_of(each, "kind name") for each in detail.inputs],
-        "sql": detail.sql,
-        "fingerprint": document_of(detail.fingerprint, "sql canonical settings layout"),
+        **document_of(detail, "inputs[kind name] sql fingerprint[sql canonical settings layout]"),
         **document_of(detail.drift, "state detail? also"),
         "record": _record(record) if record else None,
         "executions": [_execution(one) for one in detail.executions],

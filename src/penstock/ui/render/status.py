@@ -24,6 +24,10 @@ from penstock.ui.render.values import (
 
 ALL_CURRENT = "All current ✓"
 _GAP = "   "
+MODEL_STATUS = (
+    "model table strategy grain partitions cosmetic executed_at "
+    "states[state also pending drifted count version revision ranges because] lines"
+)
 _INPUT_STATES = (State.SOURCE_CHANGED, State.UPSTREAM_CHANGED)
 
 
@@ -111,16 +115,5 @@ def _next(report: StatusReport) -> str:
 
 def status_document(report: StatusReport) -> Json:
     """Give the states of every model, what is current left out (spec/drift.md §10)."""
-    models = [model_status_document(model) for model in report.models]
-    totals = document_of(report, "run_timestamp partitions drifted pending")
-    return {"command": "status", **totals, "models": models}
-
-
-def model_status_document(model: ModelStatus) -> Json:
-    """Give the states of one model."""
-    states = "state also pending drifted count version revision ranges because"
-    return {
-        **document_of(model, "model table strategy grain partitions cosmetic executed_at"),
-        "states": [document_of(each, states) for each in model.states],
-        "lines": model.lines,
-    }
+    names = f"run_timestamp partitions drifted pending models[{MODEL_STATUS}]"
+    return {"command": "status", **document_of(report, names)}

@@ -84,6 +84,5 @@ def unit_tests_document(report: UnitTestReport) -> Json:
 def _difference(each: Difference) -> Json:
     if not isinstance(each, RowsDiffer):
         return {"message": each}
-    found = document_of(each, "what expected found key columns")
-    rows = [document_of(line, "mark=sign cells times") for line in each.lines]
-    return {"message": summary(each), **found, "rows": rows}
+    names = "what expected found key columns rows=lines[mark=sign cells times]"
+    return {"message": summary(each), **document_of(each, names)}

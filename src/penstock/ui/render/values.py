@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
@@ -213,23 +214,29 @@ def instant(at: dt.datetime | None) -> str | None:
     return at.astimezone(dt.UTC).isoformat().replace("+00:00", "Z") if at else None
 
 
+# key=path? and, up to two levels deep, [what of it]
+_FIELD = re.compile(r"(?:(\w+)=)?([\w.]+)(\?)?(?:\[((?:[^][]|\[[^][]*\])*)\])?")
+
+
 def document_of(record: object, names: str) -> dict[str, Json]:
     """Give attributes of a record in this order, times, enumerations and names as texts.
 
     `name?` is null where it is empty, `key=name` stands under another key. What lies within None is
-    null: `key=failure.code`.
+    null: `key=failure.code`. `name[...]` gives attributes of a record, or of each record of many.
 
     >>> document_of(RowCounts(inserted=3), "new=inserted updated? written")
     {'new': 3, 'updated': None, 'written': 3}
     """
     found: dict[str, Json] = {}
-    for each in names.split():
-        key, _, path = each.rpartition("=")
+    for key, path, is_optional, inner in _FIELD.findall(names):
         value = record
-        for name in path.removesuffix("?").split("."):
+        for name in path.split("."):
             value = None if value is None else getattr(value, name)
-        is_left_out = path.endswith("?") and not value
-        found[key or path.removesuffix("?")] = None if is_left_out else _plain(value)
+        if inner and isinstance(value, Sequence):
+            shown: Json = [document_of(each, inner) for each in value]
+        else:
+            shown = document_of(value, inner) if inner and value is not None else _plain(value)
+        found[key or path] = None if is_optional and not value else shown
     return found
 
 
