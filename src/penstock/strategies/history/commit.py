@@ -55,7 +55,7 @@ def _versions(sides: Sides, valid_from: str, valid_to: str, is_current: str) -> 
         f"{listed(sides.query.names)}, {valid_from} AS {quoted(columns.valid_from)}, "
         f"{valid_to} AS {quoted(columns.valid_to)}, {is_current} AS {quoted(columns.is_current)}"
     )
-    if terms.missing is HardDeletes.NEW_RECORD:
+    if terms.hard_deletes is HardDeletes.NEW_RECORD:
         rows += f", false AS {quoted(columns.is_deleted)}"
     return f"{rows}, {quoted(terms.made_hash.column)}" if terms.made_hash else rows
 

@@ -95,18 +95,10 @@ def _folded(names: tuple[str, ...]) -> list[str]:
 
 def terms_of(snapshot: HistorySettings, run: port.HistoryRun) -> Terms:
     """Give the terms of a snapshot's run."""
-    return Terms(
-        keys=snapshot.keys,
-        change=snapshot.change,
-        moment=run.run_timestamp,
-        columns=snapshot.columns,
-        event_time=snapshot.event_time,
-        missing=snapshot.hard_deletes,
-        match_null_keys=snapshot.match_null_keys,
-        ignore_null_time=snapshot.ignore_null_time,
-        allow_empty=snapshot.allow_empty or run.allow_empty,
-        retention=run.retention,
-    )
+    names = (each.name for each in dataclasses.fields(HistorySettings))
+    terms = Terms(*(getattr(snapshot, each) for each in names), moment=run.run_timestamp)
+    allow_empty = snapshot.allow_empty or run.allow_empty
+    return dataclasses.replace(terms, allow_empty=allow_empty, retention=run.retention)
 
 
 def history(build: port.Build, terms: Terms, properties: Mapping[str, str]) -> Work:
@@ -155,7 +147,7 @@ def _stages(build: port.Build, sides: Sides) -> list[Stage]:
         late, tallies = event_time.placed_late(sides), counts.counted_late(sides)
         passing = Passing(ps.LATE_SEEN, late, tallies)
         stages.append(_placing(build, sides, ps.LATE_STAGED, passing, counts.LATE))
-    if sides.terms.missing is HardDeletes.NEW_RECORD:
+    if sides.terms.hard_deletes is HardDeletes.NEW_RECORD:
         # Cut off like all that the MERGE is fed: Delta keeps it not.
         passing = Passing(ps.GONE_SEEN, commit.tombstones(sides), {"tombstones": "count(*)"})
         kept = f"SELECT * FROM {quoted(ps.GONE_SEEN)}"

@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from penstock.app.reports import Keys, StateCount
-from penstock.core.masking import mask, mask_value
+from penstock.core import masking
 from penstock.core.steps.step import RowCounts
 
+Json: TypeAlias = masking.Json
 WHOLE: Keys = (("*", "*"),)
 RANGES = 5  # of one model, in one line
 LISTED = 50  # models, steps or errors of one list, unless --verbose
@@ -176,9 +177,6 @@ def by_state(states: Iterable[StateCount]) -> list[tuple[str, int, bool]]:
     return [(state, number, pending) for (state, pending), number in found.items()]
 
 
-Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
-
-
 def printed(document: Json, *, hide: bool = True, indent: int | None = 2) -> str:
     """Give the document as text without a line end; on one line without `indent`.
 
@@ -189,20 +187,9 @@ def printed(document: Json, *, hide: bool = True, indent: int | None = 2) -> str
       "url": "postgresql://me:***@db/x"
     }
     """
-    return json.dumps(masked(document) if hide else document, indent=indent, ensure_ascii=False)
-
-
-def masked(document: Json, key: str = "") -> Json:
-    """Hide secrets in every text of a document, whole ones under the key of a secret."""
-    match document:
-        case str():
-            return mask_value(key, document) if key else mask(document)
-        case Mapping():
-            return {name: masked(value, name) for name, value in document.items()}
-        case Sequence():
-            return [masked(value, key) for value in document]
-        case _:
-            return document
+    return json.dumps(
+        masking.masked(document) if hide else document, indent=indent, ensure_ascii=False
+    )
 
 
 def instant(at: dt.datetime | None) -> str | None:
