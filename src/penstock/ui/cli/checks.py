@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from penstock.app.flags import FlagSpec
 from penstock.app.request import CheckRequest, UnitTestRequest
 from penstock.core.errors import UsageError
 from penstock.ui.cli.options import ask, command
@@ -16,30 +17,26 @@ from penstock.ui.cli.output import CommandOutput
 if TYPE_CHECKING:
     from penstock.app.unit_testing.differences import UnitResult
 
-_ACCEPT = click.option(
-    "--accept", metavar="STEP", help="Close the open flags of a step; with --reason."
-)
-_REASON = click.option("--reason", metavar="TEXT", help="Why rows that failed are right.")
-_DROP = click.option(
-    "--drop-quarantine", "drop", metavar="STEP|all", help="Drop rows that a step kept, now."
-)
+Accept = Annotated[
+    str | None, FlagSpec("Close the open flags of a step; with --reason.", metavar="STEP")
+]
+Reason = Annotated[str | None, FlagSpec("Why rows that failed are right.", metavar="TEXT")]
+Drop = Annotated[
+    str | None, FlagSpec("Drop rows that a step kept, now.", ("--drop-quarantine",), "STEP|all")
+]
 
 
 @command(
     "penstock check --query daily_user_stats --date 2024-12-01\n"
     "penstock check --all --strict\n"
-    "penstock check --accept 0192a3c4 --reason 'a holiday'",
-    CheckRequest,
-    _ACCEPT,
-    _REASON,
-    _DROP,
+    "penstock check --accept 0192a3c4 --reason 'a holiday'"
 )
 def check_command(
     output: CommandOutput,
     request: CheckRequest,
-    accept: str | None,
-    reason: str | None,
-    drop: str | None,
+    accept: Accept = None,
+    reason: Reason = None,
+    drop: Drop = None,
 ) -> int:
     """Evaluate checks on the rows of today.
 
@@ -101,7 +98,7 @@ def _refuse_beside(
         )
 
 
-@command("penstock test --select staging.users\npenstock test --fail-fast", UnitTestRequest)
+@command("penstock test --select staging.users\npenstock test --fail-fast")
 def test_command(output: CommandOutput, request: UnitTestRequest) -> int:
     """Run unit tests of models.
 
