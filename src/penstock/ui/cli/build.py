@@ -72,7 +72,7 @@ def _sync(output: CommandOutput, request: AnySync, *, yes: bool) -> int:
     """Show the plan, or run it; give the exit code."""
     if request.dry_run:
         from penstock.app.commands.sync import preview_sync
-        from penstock.ui.render.sync import sync_text
+        from penstock.ui.render.plan import sync_text
 
         text = functools.partial(sync_text, verbose=output.verbose)
         return output.finish(request, ask(request, preview_sync, request), text)

@@ -106,7 +106,7 @@ def test_command(output: CommandOutput, request: UnitTestRequest) -> int:
     project's own tables and state are left alone.
     """
     from penstock.app.commands.test import run_tests
-    from penstock.ui.render.unit_tests import result_text, unit_tests_document, unit_tests_text
+    from penstock.ui.render.check import result_text, unit_tests_document, unit_tests_text
 
     def show(result: UnitResult) -> None:
         if output.verbose and result.passed and not output.as_json:

@@ -44,7 +44,7 @@ def diff_command(output: CommandOutput, request: DiffRequest, context: Context =
     One diff for each pair of SQL texts: the one on record, and the one of the files.
     """
     from penstock.app.commands.diff import diff
-    from penstock.ui.render.diff import differences_document, differences_text
+    from penstock.ui.render.status import differences_document, differences_text
 
     text = functools.partial(differences_text, context=context or 0, verbose=output.verbose)
     document = functools.partial(differences_document, context=context or 0)

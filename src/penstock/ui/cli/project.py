@@ -86,6 +86,6 @@ def graph_command(output: CommandOutput, request: ModelsRequest, form: Form = "t
     its children.
     """
     from penstock.app.commands.graph import graph
-    from penstock.ui.render.graph import DRAWINGS, graph_document
+    from penstock.ui.render.show import DRAWINGS, graph_document
 
     output.print(ask(request, graph, request), DRAWINGS[form], graph_document)

@@ -25,9 +25,8 @@ from penstock.app.reports import (
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
 from penstock.ui.render.check import by_check, failures, step_lines
-from penstock.ui.render.diff import COSMETIC, model_diff_document
 from penstock.ui.render.errors import ERROR, error_text, first_line
-from penstock.ui.render.status import MODEL_STATUS
+from penstock.ui.render.status import COSMETIC, MODEL_STATUS, model_diff_document
 from penstock.ui.render.values import (
     LISTED,
     WHOLE,
