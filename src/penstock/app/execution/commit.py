@@ -40,7 +40,7 @@ from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.steps.step import LONGEST, Intent, Outcome, RowCounts, StepFailure, StepKind
 from penstock.core.strategy import Writing
 from penstock.state.transitions.transition import record_after
-from penstock.strategies.history.counts import IdentityError
+from penstock.strategies.history.commit import IdentityError
 from penstock.strategies.reshape import restore
 
 if TYPE_CHECKING:

@@ -61,7 +61,7 @@ def check_command(
 def _evaluate(output: CommandOutput, request: CheckRequest) -> int:
     from penstock.app.commands.check import check
     from penstock.ui.render.check import check_text, checks_document, nothing_checked
-    from penstock.ui.render.errors import error_text
+    from penstock.ui.render.values import error_text
 
     report = ask(request, check, request)
     for note in report.notes:

@@ -132,8 +132,7 @@ def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
         error = UsageError("bad-usage", error.format_message(), hint=f"{path} --help")
     if not isinstance(error, PenstockError):
         return None
-    from penstock.ui.render.errors import error_text, failure_document
-    from penstock.ui.render.values import printed
+    from penstock.ui.render.values import error_text, failure_document, printed
 
     if "--json" in arguments:
         click.echo(printed(failure_document(error)))

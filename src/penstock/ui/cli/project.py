@@ -44,7 +44,7 @@ def validate_command(
     """
     from penstock.app.commands.validate import validate
     from penstock.app.services.wire import place_of
-    from penstock.ui.render.errors import validation_document, validation_text
+    from penstock.ui.render.values import validation_document, validation_text
 
     report = validate(place_of(request), strict=strict)
     output.print(report, validation_text, validation_document)

@@ -22,7 +22,6 @@ from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, I
 from penstock.core.errors import CheckFailedError, PenstockError
 from penstock.core.findings import some
 from penstock.core.masking import mask
-from penstock.ui.render.errors import error_document
 from penstock.ui.render.values import (
     LISTED,
     WHOLE,
@@ -30,6 +29,7 @@ from penstock.ui.render.values import (
     count,
     day,
     document_of,
+    error_document,
     one_line,
     ranges_text,
     seconds,

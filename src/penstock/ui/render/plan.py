@@ -11,7 +11,6 @@ from penstock.app.reports import ModelResult, Overwrite, Plan, RunReport, SqlDif
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
-from penstock.ui.render.errors import error_text
 from penstock.ui.render.run import cosmetic_lines, nothing_to_do, run_document, tail
 from penstock.ui.render.status import changed_lines, diff_text, diffs_text
 from penstock.ui.render.values import (
@@ -22,6 +21,7 @@ from penstock.ui.render.values import (
     by_state,
     count,
     document_of,
+    error_text,
     first_of,
     label,
     partitions_text,

@@ -11,8 +11,15 @@ from penstock.app.execution.recover import RebuildReport, Recovery
 from penstock.core.masking import mask
 from penstock.core.ports.engine import QueryResult
 from penstock.core.records import Lease, WatermarkChange
-from penstock.ui.render.errors import error_document
-from penstock.ui.render.values import Json, aligned, count, document_of, moment, table
+from penstock.ui.render.values import (
+    Json,
+    aligned,
+    count,
+    document_of,
+    error_document,
+    moment,
+    table,
+)
 
 if TYPE_CHECKING:
     from penstock.app.commands.doctor import DoctorReport

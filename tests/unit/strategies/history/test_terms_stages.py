@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from penstock.core.history import ColumnsDiffer, HardDeletes, HashDiffers, NewerThan, Retention
-from penstock.strategies.history.counts import Counts, IdentityError
+from penstock.strategies.history.commit import Counts, IdentityError
 from penstock.strategies.history.snapshot import history
 from penstock.strategies.history.terms import Terms
 from unit.strategies.builds import a_build

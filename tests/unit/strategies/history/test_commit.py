@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.strategies.history.counts import Counts, IdentityError, first_metrics
+from penstock.strategies.history.commit import Counts, IdentityError, first_metrics
 
 H21 = Counts(source_rows=3, opened_new=1, opened_changed=1, unchanged=1, closed=1, closes=1)
 

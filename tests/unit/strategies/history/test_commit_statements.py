@@ -12,8 +12,7 @@ from penstock.core.history import (
     Retention,
     SystemColumns,
 )
-from penstock.strategies.history.commit import merge, staged, tombstones
-from penstock.strategies.history.counts import Counts
+from penstock.strategies.history.commit import Counts, merge, staged, tombstones
 from penstock.strategies.history.terms import Sides, Terms
 from unit.strategies.builds import a_build
 
