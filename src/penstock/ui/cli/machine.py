@@ -39,7 +39,7 @@ def schema_command(output: CommandOutput, request: CommandRequest, *, write: Wri
 
     One document: the schemas by the names of the files that --write makes.
     """
-    from penstock.app.commands.schema import schemas, write_schemas
+    from penstock.app.commands.init import schemas, write_schemas
     from penstock.ui.render.state import files_document, written_text
 
     if write:

@@ -85,7 +85,7 @@ def graph_command(output: CommandOutput, request: ModelsRequest, form: Form = "t
     Sources and models without upstreams are the roots; a node that is met again is drawn without
     its children.
     """
-    from penstock.app.commands.graph import graph
+    from penstock.app.commands.show import graph
     from penstock.ui.render.show import DRAWINGS, graph_document
 
     output.print(ask(request, graph, request), DRAWINGS[form], graph_document)

@@ -42,7 +42,7 @@ def watermark_show(
     output: CommandOutput, request: CommandRequest, model: Name = "", *, history: History = False
 ) -> None:
     """Show the watermarks of one model, or of all."""
-    from penstock.app.commands.watermark import show_watermarks
+    from penstock.app.commands.state import show_watermarks
     from penstock.ui.render.state import watermarks_document, watermarks_text
 
     report = ask(request, show_watermarks, model, history=history)
@@ -69,7 +69,7 @@ def watermark_set(output: CommandOutput, request: WatermarkRequest) -> None:
 
     The next run reads what is above it. The history keeps who did it, and why.
     """
-    from penstock.app.commands.watermark import set_watermark
+    from penstock.app.commands.state import set_watermark
     from penstock.ui.render.state import changed_text, changes_document
 
     more = {"column": request.column, "type_": request.type_, "reason": request.reason}
@@ -91,7 +91,7 @@ def watermark_reset(
 
     The next run reads its inputs from the start, so that 'append' adds rows a second time.
     """
-    from penstock.app.commands.watermark import reset_watermarks, watermarks_to_reset
+    from penstock.app.commands.state import reset_watermarks, watermarks_to_reset
     from penstock.ui.render.state import changed_text, changes_document
 
     with opened(request) as services:
@@ -199,7 +199,7 @@ def unlock_command(
     Leases of dead processes of this machine lapse at once, others by themselves after a while. The
     step is settled as after a crash: a run that still lives can no longer commit it.
     """
-    from penstock.app.commands.unlock import lease_of, unlock
+    from penstock.app.commands.state import lease_of, unlock
     from penstock.ui.render.state import lease_text
 
     with opened(request) as services:

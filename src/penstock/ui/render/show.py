@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from penstock.app.commands.graph import Graph, GraphNode
-from penstock.app.commands.show import ModelDetail
+from penstock.app.commands.show import Graph, GraphNode, ModelDetail
 from penstock.core.graph import reach
 from penstock.core.masking import mask, mask_value
 from penstock.core.model import Model

@@ -3,7 +3,7 @@
 import json
 import re
 
-from penstock.app.commands.graph import Graph, GraphNode
+from penstock.app.commands.show import Graph, GraphNode
 from penstock.ui.render.show import dot_text, graph_document, mermaid_text, tree_text
 from penstock.ui.render.values import printed
 
