@@ -71,7 +71,7 @@ class Snapshot(HistorySettings, port.Strategy):
         return history(build, terms_of(self, build.history), build.history.properties)
 
     @classmethod
-    def commit(cls, metrics: Mapping[str, int]) -> Mapping[str, int]:
+    def counts(cls, metrics: Mapping[str, int]) -> Mapping[str, int]:
         """Count a first run that was guarded as it was written: all its rows are new."""
         if "source_rows" in metrics:
             return {}
