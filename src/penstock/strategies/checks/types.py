@@ -12,21 +12,7 @@ from penstock.core.columns.schema import Schema
 from penstock.core.columns.types import parse_type, scalars
 from penstock.core.names import literal, quoted
 from penstock.core.partitions import calendar
-from penstock.strategies.checks import measure
-from penstock.strategies.checks.literals import (
-    DETAILS,
-    age,
-    counted,
-    exactly,
-    is_text,
-    literal_of,
-    micros_of,
-    number,
-    one_zero,
-    percent,
-    plain,
-    shortened,
-)
+from penstock.strategies.checks import literals, measure
 from penstock.strategies.checks.measure import GroupMeasures, Measure, Restriction
 from penstock.strategies.checks.queries import ASKED, GROUP, KEPT, cells, places
 
@@ -60,12 +46,12 @@ def row_count_change(rule: rules.RowCountChange, kept: Restriction) -> Measure:
             said, holds = f"rows {rows}, infinite increase from 0", bound is None
         else:
             change = 100 * abs(rows - before) / before if before else Fraction(0)
-            shown = f"{'+' if grows else '-'}{percent(change, bound, digits=1)} %"
-            said = f"rows {rows}, {shown} of {number(before)}"
+            shown = f"{'+' if grows else '-'}{literals.percent(change, bound, digits=1)} %"
+            said = f"rows {rows}, {shown} of {literals.number(before)}"
             holds = bound is None or change <= bound
         if limit is None or holds:
             return measure.passed(said)
-        return measure.failed(f"{said} (max {word} {plain(limit)} %)")
+        return measure.failed(f"{said} (max {word} {literals.plain(limit)} %)")
 
     return Measure({measure.ROWS: kept.rows}, judge)
 
@@ -77,15 +63,12 @@ def not_null(rule: rules.NotNull, kept: Restriction) -> Measure:
     def wrong(found: GroupMeasures) -> str:
         nulls = [(each, count) for each in rule.columns if (count := found.count(f"nulls {each}"))]
         return ", ".join(
-            f"{count if at else counted(count, 'NULL')} in {each}"
+            f"{count if at else literals.counted(count, 'NULL')} in {each}"
             for at, (each, count) in enumerate(nulls)
         )
 
     nulls = {name: kept.count(condition) for name, condition in by_column.items()}
     return measure.counting(kept, " OR ".join(by_column.values()), "no NULL", wrong, nulls)
-
-
-_NULLS = "nulls"
 
 
 def null_percentage(rule: rules.NullPercentage, kept: Restriction) -> Measure:
@@ -94,15 +77,15 @@ def null_percentage(rule: rules.NullPercentage, kept: Restriction) -> Measure:
     most = Fraction(rule.maximum)
 
     def judge(found: GroupMeasures) -> GroupValue:
-        nulls, rows = found.count(_NULLS), found.rows
+        nulls, rows = found.count("nulls"), found.rows
         share = Fraction(100 * nulls, rows)
-        shown = f"nulls {percent(share, most)} %"
+        shown = f"nulls {literals.percent(share, most)} %"
         if share <= most:
             return measure.passed(shown, failures=0)
-        details = f"{nulls} of {counted(rows, 'row')}"
-        return measure.failed(f"{shown} > max {exactly(rule.maximum)} %", details, nulls)
+        details = f"{nulls} of {literals.counted(rows, 'row')}"
+        return measure.failed(f"{shown} > max {literals.exactly(rule.maximum)} %", details, nulls)
 
-    return Measure({measure.ROWS: kept.rows, _NULLS: kept.count(breaks)}, judge, breaks)
+    return Measure({measure.ROWS: kept.rows, "nulls": kept.count(breaks)}, judge, breaks)
 
 
 def unique(rule: rules.Unique, kept: Restriction) -> Measure:
@@ -126,7 +109,7 @@ def unique(rule: rules.Unique, kept: Restriction) -> Measure:
         copies = found.count("complete") - found.count("keys")
         if not copies:
             return measure.passed("unique", failures=0)
-        return measure.failed(counted(copies, "duplicate row"), failures=copies)
+        return measure.failed(literals.counted(copies, "duplicate row"), failures=copies)
 
     aggregates = {measure.ROWS: kept.rows, "complete": complete, "keys": f"count(DISTINCT {keys})"}
     return Measure(aggregates, judge, breaks, repeated=rule.columns)
@@ -147,13 +130,13 @@ def distinct_count(rule: rules.DistinctCount, kept: Restriction) -> Measure:
 
 def accepted_values(rule: rules.AcceptedValues, kept: Restriction, kind: str) -> Measure:
     """Hold when every value that is not NULL is listed, compared in the column's type."""
-    value = one_zero(quoted(rule.column), kind)  # a long list is a set of hashes to Spark
-    listed = ", ".join(literal_of(each, kind) for each in rule.values)
+    value = literals.one_zero(quoted(rule.column), kind)  # a long list is a set of hashes to Spark
+    listed = ", ".join(literals.literal_of(each, kind) for each in rule.values)
     return measure.counting(
         kept,
         f"NOT ({value} IN ({listed}))",
         "only accepted values",
-        lambda found: f"{counted(found.failures, 'row')} with other values",
+        lambda found: f"{literals.counted(found.failures, 'row')} with other values",
     )
 
 
@@ -164,7 +147,7 @@ def value_range(rule: rules.ValueRange, kept: Restriction, kind: str) -> Measure
     """
     column = quoted(rule.column)
     low, high = ("<=", ">=") if rule.strict else ("<", ">")
-    value = kept.only(one_zero(column, kind))
+    value = kept.only(literals.one_zero(column, kind))
     sides = [
         (end, f"{end}({value})", name, sign, bound)
         for end, name, sign, bound in (
@@ -176,7 +159,7 @@ def value_range(rule: rules.ValueRange, kept: Restriction, kind: str) -> Measure
     broken = []
     for _, found, name, sign, bound in sides:
         if bound is not None:
-            written = literal_of(bound, kind)
+            written = literals.literal_of(bound, kind)
             aggregates[name] = measure.text(f"({found} {sign} {written})")
             broken.append(f"{column} {sign} {written}")
 
@@ -210,7 +193,7 @@ def relationships(rule: rules.Relationships, kept: Restriction) -> Measure:
         kept,
         f"{has_all}NOT {_FOUND}",
         "every row has a partner",
-        lambda found: f"{counted(found.failures, 'row')} without a partner in {where}",
+        lambda found: f"{literals.counted(found.failures, 'row')} without a partner in {where}",
     )
 
 
@@ -237,14 +220,13 @@ def unlike(rule: rules.Relationships, columns: Schema, fields: Schema) -> str:
     for name, other in zip(rule.columns, fields.columns, strict=True):
         own = columns.find(name)
         kinds = [own.type if own else other.type, other.type]
-        texts = [[is_text(each) for each in scalars(parse_type(kind))] for kind in kinds]
+        texts = [[literals.is_text(each) for each in scalars(parse_type(kind))] for kind in kinds]
         if texts[0] != texts[1]:
             types = " with ".join(kind.upper() for kind in kinds)
             return f'column "{name}": {types} is not compared'
     return ""
 
 
-_NEWEST = "newest"
 _FIRST = calendar.day_number(1) * calendar.DAY
 
 
@@ -253,24 +235,25 @@ def freshness(rule: rules.Freshness, kept: Restriction) -> Measure:
 
     A DATE counts from its midnight UTC.
     """
-    most = micros_of(rule.max_age)
+    most = literals.micros_of(rule.max_age)
 
     def judge(found: GroupMeasures) -> GroupValue:
-        newest = found.values.get(_NEWEST)
+        newest = found.values.get("newest")
         if newest is None:
             return measure.failed("no values")
         instant = calendar.instant(newest)
         if instant is None:  # years after 9999 are no age, those before 1 are as old as 1
             instant = found.reference if newest.startswith("+") else _FIRST
         old = max(0, found.reference - instant)
-        said = f"newest {newest}, age {age(old, most)}"
-        return measure.passed(said) if old <= most else measure.failed(f"{said} > max {age(most)}")
+        said = f"newest {newest}, age {literals.age(old, most)}"
+        if old <= most:
+            return measure.passed(said)
+        return measure.failed(f"{said} > max {literals.age(most)}")
 
     value = kept.only(quoted(rule.column))
-    return Measure({measure.ROWS: kept.rows, _NEWEST: measure.text(f"max({value})")}, judge)
+    return Measure({measure.ROWS: kept.rows, "newest": measure.text(f"max({value})")}, judge)
 
 
-_CONDITION = "condition"
 _PLAIN = re.compile(r"`([A-Za-z_]\w*)`")
 _FIGURES = re.compile(rf"({measure.FIGURES})\s*\(", re.IGNORECASE)
 
@@ -288,9 +271,8 @@ def column_check(rule: rules.ColumnCheck, kept: Restriction, *, sample: bool) ->
             f"NOT coalesce({measure.bracketed(condition.text)}, false)",
             "every row meets the condition",
             lambda found: (
-                "1 row breaks the condition"
-                if found.failures == 1
-                else f"{found.failures} rows break the condition"
+                f"{literals.counted(found.failures, 'row')} "
+                f"{'breaks' if found.failures == 1 else 'break'} the condition"
             ),
         )
     shown = {
@@ -300,16 +282,16 @@ def column_check(rule: rules.ColumnCheck, kept: Restriction, *, sample: bool) ->
     }
 
     def judge(found: GroupMeasures) -> GroupValue:
-        met = found.values.get(_CONDITION)
+        met = found.values.get("condition")
         if met == "true":
             return measure.passed("condition is true")
         values = {each: found.values.get(each) for each in shown}
         written = ", ".join(f"{k} = {'NULL' if v is None else v}" for k, v in values.items())
         said = "condition is NULL (no rows?)" if met is None else "condition is false"
-        return measure.failed(said, shortened(written, DETAILS) or None)
+        return measure.failed(said, literals.shortened(written, literals.DETAILS) or None)
 
     whole = measure.bracketed(kept.condition(condition.text, condition.aggregates))
-    return Measure({measure.ROWS: kept.rows, _CONDITION: measure.text(whole), **shown}, judge)
+    return Measure({measure.ROWS: kept.rows, "condition": measure.text(whole), **shown}, judge)
 
 
 def group_query(sql: str, group: str, columns: Schema | None) -> str:
@@ -334,4 +316,4 @@ def verdict(rows: int) -> GroupValue:
         return measure.passed("no rows", failures=0)
     if rows > KEPT:
         return measure.failed(f"more than {KEPT} rows (expected 0)")
-    return measure.failed(f"{counted(rows, 'row')} (expected 0)", failures=rows)
+    return measure.failed(f"{literals.counted(rows, 'row')} (expected 0)", failures=rows)
