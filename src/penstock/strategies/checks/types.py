@@ -305,9 +305,7 @@ def group_query(sql: str, group: str, columns: Schema | None) -> str:
 
 def united(queries: Sequence[str]) -> str:
     """Give the rows of all queries."""
-    if len(queries) == 1:
-        return queries[0]
-    return " UNION ALL ".join(f"({each})" for each in queries)
+    return queries[0] if len(queries) == 1 else " UNION ALL ".join(f"({q})" for q in queries)
 
 
 def verdict(rows: int) -> GroupValue:

@@ -93,11 +93,6 @@ class Counts:
             raise IdentityError(f"M2: closed is {self.closed}, opened and deleted are {parts}")
 
 
-def first_metrics(rows: int) -> dict[str, int]:
-    """Give the metrics of a first run whose rows were guarded as they were written."""
-    return Counts(source_rows=rows, opened_new=rows).metrics
-
-
 def counted(sides: Sides) -> Mapping[str, str]:
     """Give the aggregates over the rows that pass by in run-time mode."""
     gone = f"array_contains({ps.PRUNED}, {ps.AT})" if sides.terms.retention else "false"

@@ -75,7 +75,8 @@ class Snapshot(HistorySettings, port.Strategy):
         """Count a first run that was guarded as it was written: all its rows are new."""
         if "source_rows" in metrics:
             return {}
-        return commit.first_metrics(metrics.get("numOutputRows", 0))
+        rows = metrics.get("numOutputRows", 0)
+        return Counts(source_rows=rows, opened_new=rows).metrics
 
 
 def _change(change: ChangeTest) -> list[object]:

@@ -74,8 +74,7 @@ def show_command(
     from penstock.app.commands.show import show
     from penstock.ui.render.show import show_document, show_text
 
-    found = ask(request, show, model, date)
-    output.print(found, show_text, show_document)
+    output.print(ask(request, show, model, date), show_text, show_document)
 
 
 @command("penstock graph --format mermaid --select +daily_user_stats")

@@ -127,8 +127,7 @@ def seed_command(output: CommandOutput, request: CommandRequest, select: Seeds =
     from penstock.app.commands.seed import seed
     from penstock.ui.render.run import seed_text
 
-    report = ask(request, seed, tuple(select))
-    return output.finish(request, report, seed_text)
+    return output.finish(request, ask(request, seed, tuple(select)), seed_text)
 
 
 @command("penstock query \"select * from staging.users_clean where country = 'DE'\"")
