@@ -107,11 +107,16 @@ class CommandOutput:
             report = replace(report, resume=mask(f"{report.resume} {place}".strip()))
         is_done = report.succeeded and not report.dry_run
         self.print(report, text, run_document, unless_quiet=is_done)
-        return INTERRUPTED if report.interrupted else int(not report.succeeded)
+        return exit_code(report)
 
 
 def _log(text: str) -> None:
     click.echo(text, err=True)
+
+
+def exit_code(report: "RunReport") -> int:
+    """Give what the shell gets."""
+    return INTERRUPTED if report.interrupted else int(not report.succeeded)
 
 
 def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
