@@ -17,8 +17,7 @@ from penstock.core.findings import Location
 from penstock.core.ports.engine import QueryResult
 from penstock.core.ports.ports import Fault
 from penstock.core.steps.inputs import Relation
-from penstock.engine.java import require_java, spark_versions
-from penstock.engine.jvm import JVM, silence_py4j
+from penstock.engine.jvm import JVM, require_java, silence_py4j, spark_versions
 from penstock.engine.launch import LaunchSettings, launch
 from penstock.engine.session import Signature, SparkStepSession, read
 from penstock.engine.spark_errors import explaining

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 
+from penstock.app.flags import Yes
 from penstock.app.request import AnySync, BackfillRequest, RunRequest, SyncRequest
-from penstock.ui.cli.options import YES, ask, command, opened
+from penstock.ui.cli.options import ask, command, opened
 from penstock.ui.cli.output import CommandOutput, overwrite_asker
 
 
-@command("penstock plan --select +daily_user_stats", RunRequest, YES, without=["dry_run"])
-def plan_command(output: CommandOutput, request: RunRequest, *, yes: bool) -> int:  # noqa: ARG001  a run takes it
+@command("penstock plan --select +daily_user_stats", without=["dry_run"])
+def plan_command(output: CommandOutput, request: RunRequest, *, yes: Yes = False) -> int:  # noqa: ARG001  a run takes it
     """Show what a run would do, and why.
 
     The same as 'penstock run --dry-run': starts no Spark and writes nothing. Exits 1 if a model
@@ -19,10 +20,8 @@ def plan_command(output: CommandOutput, request: RunRequest, *, yes: bool) -> in
     return _show_plan(output, request)
 
 
-@command(
-    "penstock run --select +daily_user_stats\npenstock run shop --target prod", RunRequest, YES
-)
-def run_command(output: CommandOutput, request: RunRequest, *, yes: bool) -> int:  # noqa: ARG001  it asks nothing yet
+@command("penstock run --select +daily_user_stats\npenstock run shop --target prod")
+def run_command(output: CommandOutput, request: RunRequest, *, yes: Yes = False) -> int:  # noqa: ARG001  it asks nothing yet
     """Bring tables and views up to date.
 
     Runs exactly the steps that 'penstock plan' shows. What code, inputs and tables say is current
@@ -50,12 +49,8 @@ def _show_plan(output: CommandOutput, request: RunRequest) -> int:
     return 0 if found.report.succeeded else 1
 
 
-@command(
-    "penstock sync --cascade --dry-run\npenstock sync --query daily_user_stats --days 30",
-    SyncRequest,
-    YES,
-)
-def sync_command(output: CommandOutput, request: SyncRequest, *, yes: bool) -> int:
+@command("penstock sync --cascade --dry-run\npenstock sync --query daily_user_stats --days 30")
+def sync_command(output: CommandOutput, request: SyncRequest, *, yes: Yes = False) -> int:
     """Run the partitions that drifted.
 
     Exactly those that 'penstock status' shows, upstreams first. Asks before it overwrites rows of
@@ -64,10 +59,8 @@ def sync_command(output: CommandOutput, request: SyncRequest, *, yes: bool) -> i
     return _sync(output, request, yes=yes)
 
 
-@command(
-    "penstock backfill daily_user_stats --from 2024-12-02 --to 2024-12-04", BackfillRequest, YES
-)
-def backfill_command(output: CommandOutput, request: BackfillRequest, *, yes: bool) -> int:
+@command("penstock backfill daily_user_stats --from 2024-12-02 --to 2024-12-04")
+def backfill_command(output: CommandOutput, request: BackfillRequest, *, yes: Yes = False) -> int:
     """Run all partitions of a range, drifted or not.
 
     Asks before it overwrites rows of an earlier success.
@@ -79,7 +72,7 @@ def _sync(output: CommandOutput, request: AnySync, *, yes: bool) -> int:
     """Show the plan, or run it; give the exit code."""
     if request.dry_run:
         from penstock.app.commands.sync import preview_sync
-        from penstock.ui.render.sync import sync_text
+        from penstock.ui.render.plan import sync_text
 
         text = functools.partial(sync_text, verbose=output.verbose)
         return output.finish(request, ask(request, preview_sync, request), text)

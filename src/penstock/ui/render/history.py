@@ -9,8 +9,8 @@ from penstock.app.checking.results import check_document
 from penstock.app.reports import AuditReport, HistoryReport, HistoryRow
 from penstock.core.check_results import CheckRecord
 from penstock.core.masking import mask
-from penstock.ui.render.diff import RULE, diff_document, diffs_text
 from penstock.ui.render.run import ABORTED
+from penstock.ui.render.status import RULE, diff_document, diffs_text
 from penstock.ui.render.values import (
     WHOLE,
     Json,

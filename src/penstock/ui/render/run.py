@@ -6,7 +6,7 @@ import datetime as dt
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.app.checking.results import invariants_document
 from penstock.app.reports import (
@@ -23,18 +23,18 @@ from penstock.app.reports import (
     SyncPreview,
 )
 from penstock.core.masking import mask
-from penstock.core.steps.window import InputWindow
 from penstock.core.strategy import strategy_named
 from penstock.ui.render.check import by_check, failures, step_lines
-from penstock.ui.render.diff import COSMETIC, model_diff_document
-from penstock.ui.render.errors import error_document, error_text, first_line
-from penstock.ui.render.status import model_status_document
+from penstock.ui.render.status import COSMETIC, MODEL_STATUS, model_diff_document
 from penstock.ui.render.values import (
+    ERROR,
     LISTED,
     WHOLE,
     Json,
     count,
     document_of,
+    error_text,
+    first_line,
     first_of,
     instant,
     partitions_text,
@@ -48,6 +48,14 @@ Planned = Callable[[ModelResult, Step | None], Mapping[str, Json]]
 
 ABORTED = "Aborted, nothing was done."
 _VALUE = "type=value.type value=value.text"
+_BOUNDS = f"lower=window.lower[{_VALUE} inclusive] upper=window.upper[{_VALUE} inclusive]"
+_RESULT = (
+    f"model=name status reason version metrics schema_changes error[{ERROR}] table strategy step? "
+    "rows[inserted updated deleted late null_time] "
+    f"windows[input column=window.column {_BOUNDS} nulls=window.nulls] "
+    f"watermarks[input column {_VALUE}] inputs[input version=pin] "
+    "started duration notes partitions count trigger"
+)
 Say = Callable[[str], None]
 
 
@@ -209,10 +217,9 @@ def seed_text(report: RunReport) -> str:
 
 def sync_document(preview: SyncPreview) -> Json:
     """Give what drifted, what a cascade adds or would add, and what is left out."""
+    others = "cascaded[model count after] left[model count after]"
     return {
-        "drifted": [model_status_document(model) for model in preview.drifted],
-        "cascaded": [document_of(each, "model count after") for each in preview.cascaded],
-        "left": [document_of(each, "model count after") for each in preview.left],
+        **document_of(preview, f"drifted[{MODEL_STATUS}] {others}"),
         "diffs": [model_diff_document(model) for model in preview.diffs],
         **document_of(preview, "remaining lines"),
     }
@@ -243,28 +250,13 @@ def result_document(result: ModelResult) -> dict[str, Json]:
     """Give what became of one model."""
     checked = result.invariant_report
     return {
-        **document_of(result, "model=name status reason version metrics schema_changes"),
-        "error": error_document(result.error),
-        **document_of(result, "table strategy step?"),
-        "rows": document_of(result.rows, "inserted updated deleted late null_time"),
-        "windows": [_window(window) for window in result.windows],
-        "watermarks": [document_of(each, f"input column {_VALUE}") for each in result.watermarks],
-        "inputs": [document_of(pin, "input version=pin") for pin in result.inputs],
-        **document_of(result, "started duration notes partitions count trigger"),
+        **document_of(result, _RESULT),
         "invariant_report": invariants_document(checked) if checked is not None else None,
         "consequence": result.consequence or None,
     }
 
 
-def _window(found: InputWindow) -> Json:
-    window = found.window
-    bounds = {
-        name: document_of(bound, f"{_VALUE} inclusive") if bound else None
-        for name, bound in (("lower", window.lower), ("upper", window.upper))
-    }
-    return {"input": found.input, "column": window.column, **bounds, "nulls": window.nulls}
-
-
+@dataclass(slots=True)
 class TextLines:
     """One line per step that ended, and its checks; with `verbose` one per step that starts, too.
 
@@ -272,42 +264,40 @@ class TextLines:
     of the steps.
     """
 
-    def __init__(self, say: Say, *, verbose: bool = False, quiet: bool = False) -> None:
-        self._say = say
-        self._verbose = verbose
-        self._quiet = quiet
-        self._columns: Columns | None = None
-        self._ended = 0
-        self._lock = threading.Lock()
+    say: Say
+    verbose: bool = False
+    quiet: bool = False
+    _columns: Columns | None = None
+    _ended: int = 0
 
     def __call__(self, event: Event) -> None:
         """Show the event."""
         match event:
             case RunStarted(run, plan):
                 self._columns = Columns.of(plan)
-                if self._verbose:
-                    self._say(f"run {run}  {plan.run_timestamp:%Y-%m-%d %H:%M:%S} UTC")
+                if self.verbose:
+                    self.say(f"run {run}  {plan.run_timestamp:%Y-%m-%d %H:%M:%S} UTC")
             case StepStarted(model, reason):
-                if self._verbose:
-                    self._say(f"      {model}  {mask(reason)}")
+                if self.verbose:
+                    self.say(f"      {model}  {mask(reason)}")
             case StepEnded(result):
                 self._ended += 1
-                checks = step_lines(result.invariant_report, failures=self._quiet)
-                if self._columns is not None and (checks or not self._quiet):
+                checks = step_lines(result.invariant_report, failures=self.quiet)
+                if self._columns is not None and (checks or not self.quiet):
                     line = result_line(self._ended, result, self._columns)
-                    self._say("\n".join([line, *checks]))
+                    self.say("\n".join([line, *checks]))
             case Said(text):
-                if not self._quiet:
-                    self._say(mask(text))
+                if not self.quiet:
+                    self.say(mask(text))
 
 
+@dataclass(slots=True)
 class JsonLines:
     """One JSON document per event and line."""
 
-    def __init__(self, say: Say, now: Callable[[], dt.datetime]) -> None:
-        self._say = say
-        self._now = now
-        self._lock = threading.Lock()
+    say: Say
+    now: Callable[[], dt.datetime]
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, event: Event) -> None:
         """Show the event."""
@@ -325,4 +315,4 @@ class JsonLines:
             case Said(text):
                 found = {"event": "said", "text": text}
         with self._lock:
-            self._say(printed({"time": instant(self._now()), **found}, indent=None))
+            self.say(printed({"time": instant(self.now()), **found}, indent=None))

@@ -6,13 +6,20 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from penstock.app.commands.watermark import WatermarkReport
+from penstock.app.commands.state import WatermarkReport
 from penstock.app.execution.recover import RebuildReport, Recovery
 from penstock.core.masking import mask
 from penstock.core.ports.engine import QueryResult
 from penstock.core.records import Lease, WatermarkChange
-from penstock.ui.render.errors import error_document
-from penstock.ui.render.values import Json, aligned, count, document_of, moment, table
+from penstock.ui.render.values import (
+    Json,
+    aligned,
+    count,
+    document_of,
+    error_document,
+    moment,
+    table,
+)
 
 if TYPE_CHECKING:
     from penstock.app.commands.doctor import DoctorReport
@@ -106,6 +113,7 @@ def doctor_text(report: DoctorReport) -> str:
 
 query_document = partial(document_of, names="columns rows truncated")
 rebuild_document = partial(document_of, names="steps models untold")
+doctor_document = partial(document_of, names="healthy checks[name health message=says hint?]")
 
 
 def watermarks_document(report: WatermarkReport) -> Json:
@@ -124,14 +132,7 @@ def changes_document(changes: Sequence[WatermarkChange]) -> Json:
 def recovered_document(found: Recovery) -> Json:
     """Give what became of each step that a crash had left open, and what could not be settled."""
     stuck = [{"model": name, "error": error_document(e)} for name, e in found.stuck.items()]
-    steps = [document_of(one, "step model version") for one in found.steps]
-    return {"recovered": steps, "stuck": stuck}
-
-
-def doctor_document(report: DoctorReport) -> Json:
-    """Give every check."""
-    checks = [document_of(check, "name health message=says hint?") for check in report.checks]
-    return {"healthy": report.healthy, "checks": checks}
+    return {**document_of(found, "recovered=steps[step model version]"), "stuck": stuck}
 
 
 def files_document(made: tuple[str, Sequence[str]]) -> Json:

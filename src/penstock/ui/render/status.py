@@ -1,13 +1,21 @@
-"""What `status` prints."""
+"""What `status` and `diff` print: what is no longer current, and two texts of one query."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
 
-from penstock.app.reports import ModelStatus, State, StateCount, StatusReport
+from penstock.app.reports import (
+    DiffReport,
+    ModelDiff,
+    ModelStatus,
+    SqlDiff,
+    State,
+    StateCount,
+    StatusReport,
+)
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
-from penstock.ui.render.diff import COSMETIC
 from penstock.ui.render.values import (
     LISTED,
     RANGES,
@@ -22,8 +30,108 @@ from penstock.ui.render.values import (
     ranges_text,
 )
 
+RULE = "─" * 39
+COSMETIC = "SQL text changed, meaning unchanged."
+
+
+def changed_lines(old: str, new: str, context: int = 0) -> tuple[str, ...]:
+    r"""Give the lines that differ, old ones with `-` and new ones with `+`, as written.
+
+    `context` is how many equal lines stand around them, with two blanks in front.
+
+    >>> changed_lines("select a,\n    b", "select a,\n    c")
+    ('-     b', '+     c')
+    >>> changed_lines("select a,\n    b", "select a,\n    c", context=3)
+    ('  select a,', '-     b', '+     c')
+    """
+    before, after = old.splitlines(), new.splitlines()
+    result: list[str] = []
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    for group in matcher.get_grouped_opcodes(context):
+        for kind, i, j, k, n in group:
+            if kind == "equal":
+                result += [f"  {line}" for line in before[i:j]]
+            else:
+                result += [f"- {line}" for line in before[i:j]]
+                result += [f"+ {line}" for line in after[k:n]]
+    return tuple(result)
+
+
+def diff_text(old: str, new: str, context: int = 0) -> str:
+    """Give the changed lines between two rules."""
+    return "\n".join([RULE, *(mask(line) for line in changed_lines(old, new, context)), RULE])
+
+
+def sql_diff_text(diff: SqlDiff, context: int = 0, of: str = "") -> str:
+    """Give what differs between two texts, then between their schemas.
+
+    `of` says which partitions it is for, where a model has several pairs.
+    """
+    which = f" ({of})" if of else ""
+    lines: list[str] = []
+    if diff.before != diff.after:
+        lines.append(f"{COSMETIC}{which}" if diff.cosmetic else f"SQL changes detected{which}:")
+        if changed_lines(diff.before, diff.after):
+            lines.append(diff_text(diff.before, diff.after, context))
+        lines.append("")
+    elif which:
+        lines += [f"SQL unchanged{which}.", ""]
+    schema = ["Schema changes detected:", *diff.schema] if diff.schema else ["Schema unchanged."]
+    return "\n".join([*lines, *schema])
+
+
+def diffs_text(head: str, diffs: Sequence[SqlDiff], named: Callable[[SqlDiff], str]) -> str:
+    """Give several pairs of texts below a head; of several each is named."""
+    of = named if len(diffs) > 1 else lambda _: ""
+    return "\n\n".join([head, *(sql_diff_text(diff, of=of(diff)) for diff in diffs)])
+
+
+def differences_text(report: DiffReport, *, context: int = 0, verbose: bool = False) -> str:
+    """Give what built the partitions of each model beside its files, one diff per pair of texts."""
+
+    def pair(model: str, diff: SqlDiff) -> str:
+        where = ranges_text(diff.partitions, None if verbose else RANGES)
+        head = f"{model} {diff.version}: {partitions_text(diff.count)}, {where}"
+        return f"{head}\n\n{sql_diff_text(diff, context)}"
+
+    models = [
+        "\n\n".join(pair(model.model, diff) for diff in model.diffs)
+        for model in report.models
+        if model.diffs
+    ]
+    shown = first_of(models, None if verbose else LISTED, "model")
+    return "\n\n".join(shown) or "No differences."
+
+
+def differences_document(report: DiffReport, *, context: int = 0) -> Json:
+    """Give both texts of every pair, and the lines that differ."""
+    return {
+        "command": "diff",
+        **document_of(report, "run_timestamp"),
+        "models": [model_diff_document(model, context) for model in report.models],
+    }
+
+
+def diff_document(diff: SqlDiff, context: int = 0) -> Json:
+    """Give one pair of texts with the partitions it is for."""
+    return {
+        **document_of(diff, "version ranges=partitions count before after"),
+        "diff": changed_lines(diff.before, diff.after, context),
+        **document_of(diff, "cosmetic schema"),
+    }
+
+
+def model_diff_document(model: ModelDiff, context: int = 0) -> Json:
+    """Give the diffs of one model."""
+    return {"model": model.model, "diffs": [diff_document(diff, context) for diff in model.diffs]}
+
+
 ALL_CURRENT = "All current ✓"
 _GAP = "   "
+MODEL_STATUS = (
+    "model table strategy grain partitions cosmetic executed_at "
+    "states[state also pending drifted count version revision ranges because] lines"
+)
 _INPUT_STATES = (State.SOURCE_CHANGED, State.UPSTREAM_CHANGED)
 
 
@@ -111,16 +219,5 @@ def _next(report: StatusReport) -> str:
 
 def status_document(report: StatusReport) -> Json:
     """Give the states of every model, what is current left out (spec/drift.md §10)."""
-    models = [model_status_document(model) for model in report.models]
-    totals = document_of(report, "run_timestamp partitions drifted pending")
-    return {"command": "status", **totals, "models": models}
-
-
-def model_status_document(model: ModelStatus) -> Json:
-    """Give the states of one model."""
-    states = "state also pending drifted count version revision ranges because"
-    return {
-        **document_of(model, "model table strategy grain partitions cosmetic executed_at"),
-        "states": [document_of(each, states) for each in model.states],
-        "lines": model.lines,
-    }
+    names = f"run_timestamp partitions drifted pending models[{MODEL_STATUS}]"
+    return {"command": "status", **document_of(report, names)}

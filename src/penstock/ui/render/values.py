@@ -1,17 +1,25 @@
-"""How single values and tables of them read: as text, and as JSON without secrets."""
+"""How values, tables, errors and findings read: as text, and as JSON without secrets."""
 
 from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
+from penstock.app.commands.validate import ValidationReport
 from penstock.app.reports import Keys, StateCount
-from penstock.core.masking import mask, mask_value
+from penstock.core import masking
+from penstock.core.errors import PenstockError, ProjectError
+from penstock.core.findings import Finding
+from penstock.core.masking import mask
 from penstock.core.steps.step import RowCounts
 
+Json: TypeAlias = masking.Json
 WHOLE: Keys = (("*", "*"),)
 RANGES = 5  # of one model, in one line
 LISTED = 50  # models, steps or errors of one list, unless --verbose
@@ -175,9 +183,6 @@ def by_state(states: Iterable[StateCount]) -> list[tuple[str, int, bool]]:
     return [(state, number, pending) for (state, pending), number in found.items()]
 
 
-Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
-
-
 def printed(document: Json, *, hide: bool = True, indent: int | None = 2) -> str:
     """Give the document as text without a line end; on one line without `indent`.
 
@@ -188,20 +193,9 @@ def printed(document: Json, *, hide: bool = True, indent: int | None = 2) -> str
       "url": "postgresql://me:***@db/x"
     }
     """
-    return json.dumps(masked(document) if hide else document, indent=indent, ensure_ascii=False)
-
-
-def masked(document: Json, key: str = "") -> Json:
-    """Hide secrets in every text of a document, whole ones under the key of a secret."""
-    match document:
-        case str():
-            return mask_value(key, document) if key else mask(document)
-        case Mapping():
-            return {name: masked(value, name) for name, value in document.items()}
-        case Sequence():
-            return [masked(value, key) for value in document]
-        case _:
-            return document
+    return json.dumps(
+        masking.masked(document) if hide else document, indent=indent, ensure_ascii=False
+    )
 
 
 def instant(at: dt.datetime | None) -> str | None:
@@ -213,23 +207,29 @@ def instant(at: dt.datetime | None) -> str | None:
     return at.astimezone(dt.UTC).isoformat().replace("+00:00", "Z") if at else None
 
 
+# key=path? and, up to two levels deep, [what of it]
+_FIELD = re.compile(r"(?:(\w+)=)?([\w.]+)(\?)?(?:\[((?:[^][]|\[[^][]*\])*)\])?")
+
+
 def document_of(record: object, names: str) -> dict[str, Json]:
     """Give attributes of a record in this order, times, enumerations and names as texts.
 
     `name?` is null where it is empty, `key=name` stands under another key. What lies within None is
-    null: `key=failure.code`.
+    null: `key=failure.code`. `name[...]` gives attributes of a record, or of each record of many.
 
     >>> document_of(RowCounts(inserted=3), "new=inserted updated? written")
     {'new': 3, 'updated': None, 'written': 3}
     """
     found: dict[str, Json] = {}
-    for each in names.split():
-        key, _, path = each.rpartition("=")
+    for key, path, is_optional, inner in _FIELD.findall(names):
         value = record
-        for name in path.removesuffix("?").split("."):
+        for name in path.split("."):
             value = None if value is None else getattr(value, name)
-        is_left_out = path.endswith("?") and not value
-        found[key or path.removesuffix("?")] = None if is_left_out else _plain(value)
+        if inner and isinstance(value, Sequence):
+            shown: Json = [document_of(each, inner) for each in value]
+        else:
+            shown = document_of(value, inner) if inner and value is not None else _plain(value)
+        found[key or path] = None if is_optional and not value else shown
     return found
 
 
@@ -244,3 +244,61 @@ def _plain(value: object) -> Json:
         case Sequence() if not isinstance(value, str):
             return tuple(map(_plain, value))
     return str(value)
+
+
+ERROR = "code message=sentence where? hint?"
+_PLACE = "file=where.path line=where.line column=where.column"  # a column of 0 is not known
+_FINDINGS = f"findings[severity code message=sentence {_PLACE} hint?]"
+
+
+def error_text(error: PenstockError) -> str:
+    """Give `file:line: code: sentence` and the hint; a project's findings with their number."""
+    if isinstance(error, ProjectError):
+        return findings_text(error.findings)
+    shown = PenstockError(
+        error.code, mask(error.sentence), where=error.where, hint=mask(error.hint)
+    )
+    return shown.render()
+
+
+def findings_text(findings: Iterable[Finding]) -> str:
+    """Give every finding, then one line that counts them.
+
+    >>> findings_text([])
+    '0 errors, 0 warnings'
+    """
+    found = list(findings)
+    lines = [replace(f, sentence=mask(f.sentence), hint=mask(f.hint)).render() for f in found]
+    errors = count(sum(finding.is_error for finding in found), "error")
+    warnings = count(sum(finding.is_warning for finding in found), "warning")
+    return "\n".join([*lines, f"{errors}, {warnings}"])
+
+
+def first_line(error: PenstockError) -> str:
+    """Give code and sentence in one line, as progress shows a failure."""
+    return f"{error.code}: {' '.join(mask(error.sentence).split())}"
+
+
+def failure_document(error: PenstockError) -> Json:
+    """Give the document that stands on stdout instead of a command's own."""
+    if isinstance(error, ProjectError):
+        return document_of(error, _FINDINGS)
+    return {"error": error_document(error)}
+
+
+def error_document(error: PenstockError | None) -> Json:
+    """Give an error with its place and hint, null where there is none."""
+    return document_of(error, ERROR) if error else None
+
+
+validation_document = partial(
+    document_of, names=f"passed errors warnings models sources seeds {_FINDINGS}"
+)
+
+
+def validation_text(report: ValidationReport) -> str:
+    """Give the findings with their count, or what was found to be right."""
+    if report.findings:
+        return findings_text(report.findings)
+    models, sources = count(report.models, "model"), count(report.sources, "source")
+    return f"no findings: {models}, {sources}, {count(report.seeds, 'seed')}"

@@ -4,7 +4,7 @@ import json
 
 from fakes.builders import NOON
 from penstock.app.reports import DiffReport, ModelDiff, SqlDiff
-from penstock.ui.render.diff import changed_lines, differences_document, differences_text
+from penstock.ui.render.status import changed_lines, differences_document, differences_text
 from penstock.ui.render.values import printed
 
 OLD = "select\n    a,\n    b,\n    c\nfrom t"

@@ -3,8 +3,8 @@
 import json
 import re
 
-from penstock.app.commands.graph import Graph, GraphNode
-from penstock.ui.render.graph import dot_text, graph_document, mermaid_text, tree_text
+from penstock.app.commands.show import Graph, GraphNode
+from penstock.ui.render.show import dot_text, graph_document, mermaid_text, tree_text
 from penstock.ui.render.values import printed
 
 EDGES = (

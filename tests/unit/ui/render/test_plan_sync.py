@@ -10,8 +10,8 @@ from penstock.core.errors import TableError
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.plan.values import Blocked, State
+from penstock.ui.render.plan import sync_text
 from penstock.ui.render.run import run_document
-from penstock.ui.render.sync import sync_text
 from penstock.ui.render.values import printed
 
 DAY = Grid(Grain.DAY)
