@@ -18,7 +18,7 @@ from fakes.place import Place
 from penstock.app.commands.run import run
 from penstock.app.reports import ModelResult
 from penstock.app.request import SnapshotRequest
-from penstock.strategies.history.counts import Counts
+from penstock.strategies.history.commit import Counts
 
 T5 = dt.datetime(2024, 9, 1, tzinfo=dt.UTC)
 TIMES = (T1, T2, T3, T4, T5)

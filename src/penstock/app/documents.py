@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import TypeAlias
 
-from penstock.app.reports import ModelDiff, ModelStatus, SqlDiff
+from penstock.app.reports import ModelDiff, SqlDiff
+from penstock.core import masking
 from penstock.core.errors import PenstockError
-from penstock.core.masking import mask, mask_value
 
-Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+Json: TypeAlias = masking.Json
+ERROR = "code message=sentence where? hint?"
+MODEL_STATUS = (
+    "model table strategy grain partitions cosmetic executed_at "
+    "states[state also pending drifted count version revision ranges because] lines"
+)
 
 
 def printed(document: Json, *, hide: bool = True, indent: int | None = 2) -> str:
@@ -25,20 +31,9 @@ def printed(document: Json, *, hide: bool = True, indent: int | None = 2) -> str
       "url": "postgresql://me:***@db/x"
     }
     """
-    return json.dumps(masked(document) if hide else document, indent=indent, ensure_ascii=False)
-
-
-def masked(document: Json, key: str = "") -> Json:
-    """Hide secrets in every text of a document, whole ones under the key of a secret."""
-    match document:
-        case str():
-            return mask_value(key, document) if key else mask(document)
-        case Mapping():
-            return {name: masked(value, name) for name, value in document.items()}
-        case Sequence():
-            return [masked(value, key) for value in document]
-        case _:
-            return document
+    return json.dumps(
+        masking.masked(document) if hide else document, indent=indent, ensure_ascii=False
+    )
 
 
 def instant(at: dt.datetime | None) -> str | None:
@@ -50,24 +45,29 @@ def instant(at: dt.datetime | None) -> str | None:
     return at.astimezone(dt.UTC).isoformat().replace("+00:00", "Z") if at else None
 
 
+# key=path? and, up to two levels deep, [what of it]
+_FIELD = re.compile(r"(?:(\w+)=)?([\w.]+)(\?)?(?:\[((?:[^][]|\[[^][]*\])*)\])?")
+
+
 def document_of(record: object, names: str) -> dict[str, Json]:
     """Give attributes of a record in this order, times, enumerations and names as texts.
 
     `name?` is null where it is empty, `key=name` stands under another key. What lies within None is
-    null: `key=failure.code`.
+    null: `key=failure.code`. `name[...]` gives attributes of a record, or of each record of many.
 
-    >>> from penstock.core.steps.step import RowCounts
     >>> document_of(RowCounts(inserted=3), "new=inserted updated? written")
     {'new': 3, 'updated': None, 'written': 3}
     """
     found: dict[str, Json] = {}
-    for each in names.split():
-        key, _, path = each.rpartition("=")
+    for key, path, is_optional, inner in _FIELD.findall(names):
         value = record
-        for name in path.removesuffix("?").split("."):
+        for name in path.split("."):
             value = None if value is None else getattr(value, name)
-        is_left_out = path.endswith("?") and not value
-        found[key or path.removesuffix("?")] = None if is_left_out else _plain(value)
+        if inner and isinstance(value, Sequence):
+            shown: Json = [document_of(each, inner) for each in value]
+        else:
+            shown = document_of(value, inner) if inner and value is not None else _plain(value)
+        found[key or path] = None if is_optional and not value else shown
     return found
 
 
@@ -86,7 +86,7 @@ def _plain(value: object) -> Json:
 
 def error_document(error: PenstockError | None) -> Json:
     """Give an error with its place and hint, null where there is none."""
-    return document_of(error, "code message=sentence where? hint?") if error else None
+    return document_of(error, ERROR) if error else None
 
 
 def changed_lines(old: str, new: str, context: int = 0) -> tuple[str, ...]:
@@ -124,13 +124,3 @@ def diff_document(diff: SqlDiff, context: int = 0) -> Json:
 def model_diff_document(model: ModelDiff, context: int = 0) -> Json:
     """Give the diffs of one model."""
     return {"model": model.model, "diffs": [diff_document(diff, context) for diff in model.diffs]}
-
-
-def model_status_document(model: ModelStatus) -> Json:
-    """Give the states of one model."""
-    states = "state also pending drifted count version revision ranges because"
-    return {
-        **document_of(model, "model table strategy grain partitions cosmetic executed_at"),
-        "states": [document_of(each, states) for each in model.states],
-        "lines": model.lines,
-    }

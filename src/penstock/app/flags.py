@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import UsageError
@@ -102,9 +102,23 @@ def flag_fields(request: type) -> tuple[FlagField, ...]:
             homes.setdefault(name, owner)
             declared[name] = annotation
     ordered = [name for owner in request.__mro__ for name in homes if homes[name] is owner]
+    return _declared({name: declared[name] for name in ordered}, defaults)
+
+
+def parameter_flags(function: Callable[..., object]) -> tuple[FlagField, ...]:
+    """Give the flags that a function takes as parameters."""
+    parameters = inspect.signature(function).parameters.values()
+    empty = inspect.Parameter.empty
+    defaults = {p.name: MISSING if p.default is empty else p.default for p in parameters}
+    return _declared(get_type_hints(function, include_extras=True), defaults)
+
+
+def _declared(
+    annotations: Mapping[str, object], defaults: Mapping[str, object]
+) -> tuple[FlagField, ...]:
     found = []
-    for name in ordered:
-        kind, *said = get_args(declared[name]) or (object,)
+    for name, annotation in annotations.items():
+        kind, *said = get_args(annotation) or (object,)
         if flags := tuple(each for each in said if isinstance(each, FlagSpec)):
             found.append(FlagField(name, kind, defaults[name], flags))
     return tuple(found)
@@ -266,3 +280,4 @@ Wait = Annotated[
 ]
 FailFast = Annotated[bool, FlagSpec("Start nothing new after a failure.")]
 DryRun = Annotated[bool, FlagSpec("Show the plan and do nothing.")]
+Yes = Annotated[bool, FlagSpec("Do not ask.")]

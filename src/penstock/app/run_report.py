@@ -8,19 +8,26 @@ from dataclasses import dataclass
 
 from penstock.app.checking.results import invariants_document
 from penstock.app.documents import (
+    ERROR,
+    MODEL_STATUS,
     Json,
     document_of,
-    error_document,
     model_diff_document,
-    model_status_document,
     printed,
 )
 from penstock.app.reports import ModelResult, SyncPreview
-from penstock.core.steps.window import InputWindow
 from penstock.plan.values import Plan, Step
 
 Planned = Callable[[ModelResult, Step | None], Mapping[str, Json]]
 _VALUE = "type=value.type value=value.text"
+_BOUNDS = f"lower=window.lower[{_VALUE} inclusive] upper=window.upper[{_VALUE} inclusive]"
+_RESULT = (
+    f"model=name status reason version metrics schema_changes error[{ERROR}] "
+    "table strategy kind step? rows[inserted updated deleted late null_time] "
+    f"windows[input column=window.column kind version {_BOUNDS} nulls=window.nulls] "
+    f"watermarks[input column {_VALUE}] inputs[input version=pin] "
+    "started duration notes partitions count trigger"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,38 +109,17 @@ def result_document(result: ModelResult) -> dict[str, Json]:
     """Give what became of one model."""
     checked = result.invariant_report
     return {
-        **document_of(result, "model=name status reason version metrics schema_changes"),
-        "error": error_document(result.error),
-        **document_of(result, "table strategy kind step?"),
-        "rows": document_of(result.rows, "inserted updated deleted late null_time"),
-        "windows": [_window(window) for window in result.windows],
-        "watermarks": [document_of(each, f"input column {_VALUE}") for each in result.watermarks],
-        "inputs": [document_of(pin, "input version=pin") for pin in result.inputs],
-        **document_of(result, "started duration notes partitions count trigger"),
+        **document_of(result, _RESULT),
         "invariant_report": invariants_document(checked) if checked is not None else None,
         "consequence": result.consequence or None,
     }
 
 
-def _window(found: InputWindow) -> Json:
-    window = found.window
-    bounds = {
-        name: document_of(bound, f"{_VALUE} inclusive") if bound else None
-        for name, bound in (("lower", window.lower), ("upper", window.upper))
-    }
-    return {
-        **document_of(found, "input column=window.column kind version"),
-        **bounds,
-        "nulls": window.nulls,
-    }
-
-
 def sync_document(preview: SyncPreview) -> Json:
     """Give what drifted, what a cascade adds or would add, and what is left out."""
+    others = "cascaded[model count after] left[model count after]"
     return {
-        "drifted": [model_status_document(model) for model in preview.drifted],
-        "cascaded": [document_of(each, "model count after") for each in preview.cascaded],
-        "left": [document_of(each, "model count after") for each in preview.left],
+        **document_of(preview, f"drifted[{MODEL_STATUS}] {others}"),
         "diffs": [model_diff_document(model) for model in preview.diffs],
         **document_of(preview, "remaining lines"),
     }

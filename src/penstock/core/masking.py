@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 MASK = "***"
 
 _WORDS = (
@@ -36,3 +39,16 @@ def mask(text: str) -> str:
 def mask_value(key: str, value: str) -> str:
     """Give a setting's value as it may be shown: hidden whole when its key names a secret."""
     return MASK if is_secret_key(key) else mask(value)
+
+
+def masked(document: Json, key: str = "") -> Json:
+    """Hide secrets in every text of a document, whole ones under the key of a secret."""
+    match document:
+        case str():
+            return mask_value(key, document)
+        case Mapping():
+            return {name: masked(value, name) for name, value in document.items()}
+        case Sequence():
+            return [masked(value, key) for value in document]
+        case _:
+            return document

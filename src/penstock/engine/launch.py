@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from penstock.core.errors import EnvironmentMissingError
 from penstock.core.project import SparkSettings
-from penstock.engine.java import archive_path, ensure_jars, require_java
-from penstock.engine.jvm import JVM
+from penstock.engine.jvm import JVM, archive_path, ensure_jars, require_java
 
 if TYPE_CHECKING:
     from types import FrameType

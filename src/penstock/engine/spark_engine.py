@@ -20,8 +20,7 @@ from penstock.core.ports.ports import Fault
 from penstock.core.steps.inputs import Relation
 from penstock.engine.function_windows import RUNS
 from penstock.engine.functions import SharedFrames
-from penstock.engine.java import require_java, spark_versions
-from penstock.engine.jvm import JVM, silence_py4j
+from penstock.engine.jvm import JVM, require_java, silence_py4j, spark_versions
 from penstock.engine.launch import ALWAYS, LaunchSettings, launch
 from penstock.engine.session import Signature, SparkStepSession, read
 from penstock.engine.spark_errors import explaining

@@ -302,7 +302,7 @@ def test_P38_another_time_column_asks_for_a_full_refresh(place):
 
 
 def test_P39_an_input_of_another_name_has_no_watermark(events):
-    from penstock.app.commands.watermark import set_watermark
+    from penstock.app.commands.state import set_watermark
 
     @events.app.incremental_table(time_column="ts", unique_key="id")
     def keyed(raw_logs):

@@ -103,7 +103,7 @@ def inferring(spark, tmp_path):
         HISTORIC,
         types={"removed": "boolean"},
         terms={
-            "missing": HardDeletes.INVALIDATE,
+            "hard_deletes": HardDeletes.INVALIDATE,
             "scope": "id < 9",
             "missing_sets": (("removed", "true"),),
             "allow_empty": True,

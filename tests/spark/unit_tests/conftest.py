@@ -10,7 +10,7 @@ from fakes.place import Place
 from penstock.app.commands.test import run_tests
 from penstock.app.request import UnitTestRequest
 from penstock.app.unit_testing.differences import UnitTestReport
-from penstock.ui.render.unit_tests import unit_tests_text
+from penstock.ui.render.check import unit_tests_text
 
 USERS = """\
     {{ config(materialized='merge', unique_key='id', time_column='updated_at', schema='staging') }}

@@ -7,7 +7,7 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from penstock.app.artifacts.manifest import (
     Json,
@@ -24,25 +24,15 @@ from penstock.app.services.services import Services
 from penstock.app.services.wire import version
 from penstock.core.check_results import CheckResult, CheckStatus, InvariantReport
 from penstock.core.errors import CheckFailedError
-from penstock.core.masking import mask_value
+from penstock.core.masking import masked
 from penstock.core.project import Project
 
+if TYPE_CHECKING:
+    from penstock.app.unit_testing.differences import UnitResult
+    from penstock.project.unit_tests.definition import UnitTest
+
 _STATUS = {"failed": "error", "skipped": "skipped"}
-_TESTED = {"passed": "pass", "failed": "fail"}  # error and skipped are dbt's own words
-
-
-class UnitTested(NamedTuple):
-    """How one unit test came out: `passed`, `failed`, `skipped`, or `error` if it could not run.
-
-    `path` is its file, seen from the project's folder.
-    """
-
-    model: str
-    name: str
-    status: str
-    message: str
-    seconds: float
-    path: str = ""
+_TESTED = {"passed": "pass", "failed": "fail", "skipped": "skipped"}
 
 
 def model_results(project: Project, result: ModelResult) -> list[Json]:
@@ -78,21 +68,22 @@ def check_results(project: Project, model: str, report: InvariantReport) -> list
     return [_check(check_id(project, model, each.phase, each.name), each) for each in report.all]
 
 
-def unit_test_node(project: Project, tested: UnitTested) -> Node:
+def unit_test_node(project: Project, test: UnitTest) -> Node:
     """Give a unit test for the manifest; its rows stay in its file."""
+    path = test.where.path
     return {
-        "name": tested.name,
-        "model": tested.model,
+        "name": test.name,
+        "model": test.model,
         "resource_type": "unit_test",
         "package_name": project.name,
-        "path": tested.path,
-        "original_file_path": tested.path,
-        "unique_id": unit_test_id(project, tested.model, tested.name),
-        "fqn": [project.name, tested.model, tested.name],
+        "path": path,
+        "original_file_path": path,
+        "unique_id": unit_test_id(project, test.model, test.name),
+        "fqn": [project.name, test.model, test.name],
         "given": [],
         "expect": {"rows": None},
         "description": "",
-        "depends_on": {"macros": [], "nodes": [node_id(project, tested.model)]},
+        "depends_on": {"macros": [], "nodes": [node_id(project, test.model)]},
     }
 
 
@@ -165,18 +156,15 @@ def write_check_artifacts(
     _write_both(services, "check", services.run_id, results, elapsed)
 
 
-def write_unit_test_artifacts(services: Services, tested: Sequence[UnitTested]) -> None:
+def write_unit_test_artifacts(services: Services, tested: Sequence[UnitResult]) -> None:
     """Write both files after `penstock test`: a result for each unit test."""
     project = services.project
     results: list[Json] = []
+    nodes: Node = {}
     for each in tested:
-        key, status = unit_test_id(project, each.model, each.name), each.status
-        said = each.message or None
-        results.append(_bare(key, _TESTED.get(status, status), each.seconds, said))
-    nodes: Node = {
-        unit_test_id(project, each.model, each.name): unit_test_node(project, each)
-        for each in tested
-    }
+        key, said = unit_test_id(project, each.test.model, each.test.name), "; ".join(each.lines)
+        results.append(_bare(key, _TESTED[each.status], each.seconds, said or None))
+        nodes[key] = unit_test_node(project, each.test)
     elapsed = sum(each.seconds for each in tested)
     _write_both(services, "test", services.run_id, results, elapsed, nodes)
 
@@ -214,15 +202,5 @@ def _write_both(  # one command, and what became of each step, check or test
 def _write(path: Path, document: Node) -> None:
     """Write to a sibling file, then rename: readers see the old file or the new one."""
     half = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    half.write_text(json.dumps(_masked(document), indent=1), encoding="utf-8")
+    half.write_text(json.dumps(masked(document), indent=1), encoding="utf-8")
     half.replace(path)
-
-
-def _masked(value: Json, key: str = "") -> Json:
-    if isinstance(value, str):
-        return mask_value(key, value)
-    if isinstance(value, list):
-        return [_masked(each, key) for each in value]
-    if isinstance(value, dict):
-        return {name: _masked(each, name) for name, each in value.items()}
-    return value

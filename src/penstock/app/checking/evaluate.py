@@ -22,7 +22,7 @@ from penstock.strategies.checks import queries
 from penstock.strategies.checks.literals import CELL, DETAILS, MESSAGE, micros_of, number, shortened
 from penstock.strategies.checks.measure import ROWS, GroupMeasures, Values
 from penstock.strategies.checks.typed import columns_of, measured, taken, verdict_of
-from penstock.strategies.checks.types.sql_check import group_query, united, verdict
+from penstock.strategies.checks.types import group_query, united, verdict
 
 AT_ONCE = 50
 """How many groups one statement asks where each has SQL of its own."""

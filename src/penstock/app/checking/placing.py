@@ -28,8 +28,7 @@ from penstock.core.statement import Row
 from penstock.strategies.checks.measure import Measure, Values
 from penstock.strategies.checks.queries import group_of
 from penstock.strategies.checks.typed import measured, misfit, parameters_of, with_texts
-from penstock.strategies.checks.types.relationships import fields_of, unlike, with_partners
-from penstock.strategies.checks.types.row_count_change import NOTHING_WRITTEN
+from penstock.strategies.checks.types import NOTHING_WRITTEN, fields_of, unlike, with_partners
 
 NO_TABLE = "table does not exist yet"
 NO_STEP_ROWS = "no step rows"

@@ -1,9 +1,9 @@
-"""The use case `init`: a project that runs at once."""
+"""The use cases `init` and `schema`: a project that runs at once, and what editors read."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from penstock.core.errors import UsageError
@@ -59,3 +59,18 @@ def _files(source: Path) -> Iterator[tuple[str, str]]:
         if path.is_file() and "__pycache__" not in path.parts:
             name = path.relative_to(source).with_name(_RENAMED.get(path.name, path.name))
             yield name.as_posix(), path.read_text(encoding="utf-8")
+
+
+def schemas() -> Mapping[str, str]:
+    """Give each schema as text by its file name."""
+    from penstock.project.editor_schemas import json_schemas  # imports pydantic
+
+    return json_schemas()
+
+
+def write_schemas(folder: Path) -> tuple[str, ...]:
+    """Write the schemas into a folder; give the file names."""
+    found = schemas()
+    for name, text in found.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return tuple(found)

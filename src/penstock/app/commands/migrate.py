@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.app.commands.verify import Held, claims_on, facts_of, history_model, hold_laws
+from penstock.app.commands.verify import claims_on, facts_of, history_model, hold_laws
 from penstock.app.execution.commit import Committer, make, remember
 from penstock.app.execution.recover import recover
 from penstock.app.observation.observe import observe
@@ -21,7 +21,7 @@ from penstock.core.history import HashDiffers
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
-from penstock.core.statement import TARGET_VIEW, Commit, Work
+from penstock.core.statement import TARGET_VIEW, Commit, Row, Work
 from penstock.core.steps.inputs import DeltaRead, InputPin, Relation
 from penstock.core.steps.step import Intent, StepKind
 from penstock.plan.history import (
@@ -36,9 +36,9 @@ from penstock.plan.history import (
 from penstock.plan.planner import plan
 from penstock.plan.values import Options, Reason, State, Step
 from penstock.strategies.build import written
-from penstock.strategies.history.counts import Counts
+from penstock.strategies.history.commit import Counts
 from penstock.strategies.history.source import add_hash, rewrite_hash, with_hash
-from penstock.strategies.history.verify import HIGH
+from penstock.strategies.history.verify import HIGH, Violation
 
 COMMAND = "snapshot migrate"
 _STORED = "penstock_stored"
@@ -144,9 +144,9 @@ class _Migration:
         if new_hash and self.facts.schema.find(new_hash.column) is None:
             claims = replace(claims, hash_column=None)  # it is added
         uri = self.services.project.uri_of(model.table)
-        held = hold_laws(self.session, uri, self.facts, claims)
-        if held.violations:
-            raise _no_history(model, held)
+        counted, violations = hold_laws(self.session, uri, self.facts, claims)
+        if violations:
+            raise _no_history(model, violations)
         counts = self._counted(uri, new_hash)
         report = replace(
             report,
@@ -158,7 +158,7 @@ class _Migration:
         if report.dry_run:
             return report
         if report.adopted:
-            wanted = property_of(model, _high_time(model, held))
+            wanted = property_of(model, _high_time(model, counted))
         self._write(new_hash, wanted)
         return replace(report, version=self.version)
 
@@ -250,20 +250,20 @@ class _Migration:
         self.version = ended.outcome.settled_version or self.version
 
 
-def _high_time(model: Model, held: Held) -> dt.datetime | None:
+def _high_time(model: Model, counted: Row) -> dt.datetime | None:
     """Give the greatest instant of a table that others kept, if its instants are run timestamps."""
-    micros = held.counts.get(HIGH)
+    micros = counted.get(HIGH)
     if micros is None or (model.history and model.history.event_time):
         return None
     return _EPOCH + dt.timedelta(microseconds=int(micros))
 
 
-def _no_history(model: Model, held: Held) -> TableError:
+def _no_history(model: Model, violations: Sequence[Violation]) -> TableError:
     keys = model.strategy.keys
     found = [
         f"{each.law} {each.title}: {each.count} {each.of}{'' if each.count == 1 else 's'}, "
         f"for example {each.samples[0]}"
-        for each in held.violations
+        for each in violations
     ]
     return TableError(
         "not-a-history-table",

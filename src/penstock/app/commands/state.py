@@ -1,18 +1,25 @@
-"""The use cases `state export`, `import` and `restore`: the store as a document, or its copy."""
+"""The use cases `state`, `unlock` and `watermark`: what is remembered, put in order by hand."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime as dt
 import json
+import socket
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.app.services.services import Services
-from penstock.core.errors import StateError, UsageError
+from penstock.app.execution.recover import recover
+from penstock.app.services.services import Services, in_one_state, named_model, user_name
+from penstock.core.columns.typed import TypedValue, is_watermark_type
+from penstock.core.errors import LeaseHeldError, StateError, UsageError
 from penstock.core.model import Model
+from penstock.core.names import InputKind
 from penstock.core.ports.ports import Records
-from penstock.core.records import ModelRecord
+from penstock.core.records import Lease, ModelRecord, WatermarkChange
+from penstock.core.steps.window import Watermark
+from penstock.project.files.values import did_you_mean, some_of
 
 Entry = dict[str, str | dict[str, dict[str, str]]]
 
@@ -82,3 +89,181 @@ def _entry(record: ModelRecord, ran: dt.datetime) -> Entry:
         for watermark in record.watermarks
     }
     return entry
+
+
+def lease_of(services: Services, target: str) -> Lease | None:
+    """Give the lease of a target, named by its table or its model; None if nobody holds it.
+
+    Raises `unknown-table` for what is neither a model, nor a seed, nor a table that was leased.
+    """
+    project = services.project
+    named = {name.lower(): str(model.table) for name, model in project.models.items()}
+    named |= {name.lower(): str(seed.table) for name, seed in project.seeds.items()}
+    leases = services.reading.leases.taken() if services.has_state() else ()
+    tables = {table.lower() for table in named.values()} | {each.target.lower() for each in leases}
+    if target.lower() not in named and target.lower() not in tables:
+        hint = did_you_mean(target, (*named, *tables)) or "penstock list shows the models"
+        raise UsageError("unknown-table", f"no target is called {target!r}", hint=hint)
+    wanted = {target.lower(), named.get(target.lower(), "").lower()}
+    return next((lease for lease in leases if lease.target.lower() in wanted), None)
+
+
+def unlock(services: Services, lease: Lease) -> tuple[str, ...]:
+    """Drop the lease and settle the step that was written under it; say what became of it.
+
+    Its run, should it live after all, finds its step fenced: what it writes no longer counts.
+    """
+    services.writing.leases.unlock(lease.target)
+    return recover(services).sentences
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkReport:
+    """The newest change of each watermark that is set, and every change if asked for."""
+
+    current: tuple[WatermarkChange, ...] = ()
+    history: tuple[WatermarkChange, ...] | None = None
+
+
+@in_one_state
+def show_watermarks(
+    services: Services, name: str = "", *, history: bool = False
+) -> WatermarkReport:
+    """Give the watermarks of one model, or of all."""
+    names = [named_model(services, name).name] if name else list(services.project.models)
+    of_model = services.reading.records.watermark_history
+    changes = [change for each in names for change in of_model(each)]
+    newest: dict[tuple[str, str, str], WatermarkChange] = {}
+    for change in changes:
+        newest.setdefault((change.model, change.input, change.column), change)
+    current = tuple(change for _, change in sorted(newest.items()) if change.value is not None)
+    return WatermarkReport(current, tuple(changes) if history else None)
+
+
+def set_watermark(
+    services: Services,
+    name: str,
+    value: str,
+    *,
+    column: str = "",
+    type_: str = "",
+    reason: str = "",
+) -> WatermarkChange:
+    """Set a watermark by hand, lower or higher; who and why stand in its history.
+
+    `column` is `input.column`, its end, or "" where there is one.
+    """
+    model = named_model(services, name)
+    known = _watermarks(services, model)
+    given, column = _column(model, column, known)
+    old = known.get(f"{given}.{column}")
+    type_ = type_.upper() or (old.value.type if old else _declared(services, given, column))
+    if not is_watermark_type(type_.replace(" ", "")):
+        wrong = f"{type_!r} cannot carry a watermark" if type_ else ""
+        sentence = wrong or f"the type of {column} is not known"
+        hint = "say it with --type, for example --type TIMESTAMP"
+        raise UsageError("watermark-type", sentence, hint=hint)
+    return _write(services, model, (given, column), str(TypedValue.parse(type_, value)), reason)
+
+
+@in_one_state
+def watermarks_to_reset(services: Services, name: str, column: str = "") -> tuple[Watermark, ...]:
+    """Give the watermarks that a reset would take away; raise if there are none."""
+    model = named_model(services, name)
+    known = _watermarks(services, model)
+    if not known:
+        raise UsageError("no-watermark", f"{model.name} has no watermark")
+    if not column:
+        return tuple(known.values())
+    given, column = _column(model, column, known)
+    if (watermark := known.get(f"{given}.{column}")) is not None:
+        return (watermark,)
+    sentence = f"{model.name} has no watermark on {given}.{column}"
+    raise UsageError("no-watermark", sentence, hint=f"it has: {some_of(known)}")
+
+
+def reset_watermarks(
+    services: Services, name: str, watermarks: tuple[Watermark, ...], reason: str = ""
+) -> tuple[WatermarkChange, ...]:
+    """Take watermarks away: the next run reads these inputs from the start."""
+    model = named_model(services, name)
+    return tuple(_write(services, model, (w.input, w.column), None, reason) for w in watermarks)
+
+
+def _watermarks(services: Services, model: Model) -> dict[str, Watermark]:
+    """Give the watermarks of a model by `input.column`, without a build on record those by hand."""
+    record = services.reading.records.models().get(model.name)
+    if record is not None:
+        return {watermark.key: watermark for watermark in record.watermarks}
+    found = {}
+    for change in show_watermarks(services, model.name).current:
+        type_, _, value = (change.value or "").partition(" ")
+        watermark = Watermark(change.input, change.column, TypedValue.parse(type_, value))
+        found[watermark.key] = watermark
+    return found
+
+
+def _column(model: Model, asked: str, known: Mapping[str, Watermark]) -> tuple[str, str]:
+    """Find the `input.column` that is meant."""
+    keys = {key: (watermark.input, watermark.column) for key, watermark in known.items()}
+    settings = model.strategy.window
+    if settings is not None and (asked or not keys):  # which of them exist only Spark can tell
+        for read in model.query.inputs:
+            column = settings.on.get(read.name, settings.time_column)
+            if column is not None and read.kind is not InputKind.THIS:
+                keys[f"{read.name}.{column}"] = (read.name, column)
+    if not keys:
+        sentence = f"{model.name} is a {model.strategy_name} model without a time_column"
+        raise UsageError("no-watermark", sentence)
+    folded = asked.lower()
+    found = [key for key in keys if not asked or key.lower() == folded]
+    found = found or [key for key in keys if key.lower().endswith(f".{folded}")]
+    if len(found) == 1:
+        return keys[found[0]]
+    if not found:
+        hint = did_you_mean(asked, keys) or f"there are: {some_of(keys)}"
+        raise UsageError("unknown-column", f"{model.name} has no window on {asked!r}", hint=hint)
+    hint = f"add --column with one of: {some_of(found)}"
+    sentence = f"{model.name} has more than one windowed input"
+    raise UsageError("ambiguous-column", sentence, hint=hint)
+
+
+def _declared(services: Services, given: str, column: str) -> str:
+    """Give the type that a source declares, or that a table's log tells; "" if neither does.
+
+    A view has the columns of what it reads, unless it gives them another type.
+    """
+    source = services.project.sources.get(given)
+    for doc in source.columns if source else ():
+        if doc.name.lower() == column.lower() and doc.type:
+            return doc.type.upper()
+    upstream = services.project.models.get(given)
+    uri = source.path if source and source.is_delta else ""
+    if upstream is not None and upstream.is_view:
+        below = (_declared(services, each.name, column) for each in upstream.query.inputs)
+        return next(filter(None, below), "")
+    if upstream is not None:
+        uri = services.project.uri_of(upstream.table)
+    facts = services.log.facts(uri) if uri else None
+    found = facts.schema.find(column) if facts else None
+    return found.type.upper() if found else ""
+
+
+def _write(
+    services: Services, model: Model, key: tuple[str, str], value: str | None, why: str
+) -> WatermarkChange:
+    store, now = services.writing, services.clock.now()
+    for lease in store.leases.taken():
+        if lease.target == str(model.table) and lease.expires > now:
+            raise LeaseHeldError(lease, hint="wait until that run has ended")
+    change = WatermarkChange(
+        model=model.name,
+        input=key[0],
+        column=key[1],
+        value=value,
+        set_at=now,
+        who=f"{user_name()}@{socket.gethostname()}",
+        why=why,
+    )
+    store.records.change_watermark(change)
+    return change

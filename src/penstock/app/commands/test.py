@@ -12,7 +12,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from penstock.app.artifacts.write import UnitTested, write_unit_test_artifacts
+from penstock.app.artifacts.write import write_unit_test_artifacts
 from penstock.app.commands.run import run as run_models
 from penstock.app.request import AnyRun, RunRequest, SnapshotRequest, UnitTestRequest
 from penstock.app.services.services import Services
@@ -187,11 +187,7 @@ def run_tests(
     finally:
         moved.engine.stop()
         shutil.rmtree(folder, ignore_errors=True)
-    tested = []
-    for each in results:
-        said = (each.status, "; ".join(each.lines), each.seconds, each.test.where.path)
-        tested.append(UnitTested(each.test.model, each.test.name, *said))
-    write_unit_test_artifacts(services, tested)
+    write_unit_test_artifacts(services, results)
     return UnitTestReport(tuple(results), log_path)
 
 

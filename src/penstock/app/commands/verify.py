@@ -49,14 +49,6 @@ class VerifyReport:
         return not self.violations
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """What the laws of rows came to: the counts, none if they could not be read, and what broke."""
-
-    counts: Row
-    violations: tuple[Violation, ...]
-
-
 def verify(services: Services, names: Iterable[str]) -> tuple[VerifyReport, ...]:
     """Hold the laws against one Delta version of each table, read once.
 
@@ -73,14 +65,14 @@ def _verified(services: Services, model: Model, facts: TableFacts) -> VerifyRepo
     said = facts.properties.get(PROPERTY)
     claims = claims_on(services, model, said)
     with services.engine.session(model.name, model.where) as session:
-        held = hold_laws(session, services.project.uri_of(model.table), facts, claims)
-    violations = held.violations
+        uri = services.project.uri_of(model.table)
+        counted, violations = hold_laws(session, uri, facts, claims)
     # V9: the table says of itself what the model says
     wrong = (f"{PROPERTY} is not set",) if said is None else differences(model, said)
     if wrong:
         settings = Violation("V9", "settings", len(wrong), "setting", wrong[:SAMPLES])
         violations = (*violations, settings)
-    found = (held.counts.get(name) for name in ("versions", "keys", "current", "gaps"))
+    found = (counted.get(name) for name in ("versions", "keys", "current", "gaps"))
     versions, keys, current, gaps = (None if n is None else int(n) for n in found)
     return VerifyReport(model.name, facts.version, versions, keys, current, gaps, violations)
 
@@ -130,11 +122,13 @@ def _closed_keys(commits: tuple[LogCommit, ...]) -> bool:
     return bool(commits) and commits[0].version > 0
 
 
-def hold_laws(session: StepSession, uri: str, facts: TableFacts, claims: Claims) -> Held:
-    """Read one version of a table once and give what of V1 to V8 it breaks."""
+def hold_laws(
+    session: StepSession, uri: str, facts: TableFacts, claims: Claims
+) -> tuple[Row, tuple[Violation, ...]]:
+    """Read one version of a table once: give its counts, and what of V1 to V8 it breaks."""
     wrong = misfits(claims, facts.schema)
     if wrong:
-        return Held({}, wrong)
+        return {}, wrong
     read = DeltaRead(uri, facts.version)
     session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
     counts = session.stage(verified(claims, facts.schema))
@@ -142,4 +136,4 @@ def hold_laws(session: StepSession, uri: str, facts: TableFacts, claims: Claims)
         Violation(law.law, law.title, count, law.of, session.sample(law.samples(claims)))
         for law, count in broken(claims, counts)
     )
-    return Held(counts, tuple(found))
+    return counts, tuple(found)

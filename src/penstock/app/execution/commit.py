@@ -40,7 +40,7 @@ from penstock.core.records import ModelRecord
 from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.steps.step import LONGEST, Intent, Outcome, StepFailure, StepKind
 from penstock.core.strategy import Writing
-from penstock.strategies.history.counts import IdentityError
+from penstock.strategies.history.commit import IdentityError
 from penstock.strategies.reshape import restore
 
 Given = TypeVar("Given")

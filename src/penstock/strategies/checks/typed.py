@@ -14,20 +14,9 @@ from penstock.core.columns.types import has_map, parse_type, scalars
 from penstock.core.names import literal, quoted
 from penstock.core.query import parameters, with_parameters
 from penstock.core.statement import OBSERVED_ROWS, Row
-from penstock.strategies.checks import measure
+from penstock.strategies.checks import measure, types
 from penstock.strategies.checks.literals import TIMES, is_value
 from penstock.strategies.checks.queries import ROWS, aggregates_of, named
-from penstock.strategies.checks.types.accepted_values import accepted_values
-from penstock.strategies.checks.types.column_check import column_check
-from penstock.strategies.checks.types.distinct_count import distinct_count
-from penstock.strategies.checks.types.freshness import freshness
-from penstock.strategies.checks.types.not_null import not_null
-from penstock.strategies.checks.types.null_percentage import null_percentage
-from penstock.strategies.checks.types.relationships import relationships
-from penstock.strategies.checks.types.row_count import row_count
-from penstock.strategies.checks.types.row_count_change import NOTHING_WRITTEN, row_count_change
-from penstock.strategies.checks.types.unique import unique
-from penstock.strategies.checks.types.value_range import value_range
 
 _COMPARED = (rules.Unique, rules.DistinctCount, rules.AcceptedValues, rules.ValueRange)
 _COUNTED = (rules.RowCount, rules.DistinctCount, rules.RowCountChange)
@@ -40,27 +29,27 @@ def measured(check: Check, columns: Schema) -> measure.Measure:  # noqa: C901  o
     kept = measure.Restriction(check.condition.text if check.condition else "")
     match check.rule:
         case rules.RowCount() as rule:
-            return row_count(rule, kept)
+            return types.row_count(rule, kept)
         case rules.ColumnCheck() as rule:
-            return column_check(rule, kept, sample=check.sample)
+            return types.column_check(rule, kept, sample=check.sample)
         case rules.NullPercentage() as rule:
-            return null_percentage(rule, kept)
+            return types.null_percentage(rule, kept)
         case rules.DistinctCount() as rule:
-            return distinct_count(rule, kept)
+            return types.distinct_count(rule, kept)
         case rules.ValueRange() as rule:
-            return value_range(rule, kept, kinds[rule.column.lower()])
+            return types.value_range(rule, kept, kinds[rule.column.lower()])
         case rules.Unique() as rule:
-            return unique(rule, kept)
+            return types.unique(rule, kept)
         case rules.NotNull() as rule:
-            return not_null(rule, kept)
+            return types.not_null(rule, kept)
         case rules.AcceptedValues() as rule:
-            return accepted_values(rule, kept, kinds[rule.column.lower()])
+            return types.accepted_values(rule, kept, kinds[rule.column.lower()])
         case rules.Relationships() as rule:
-            return relationships(rule, kept)
+            return types.relationships(rule, kept)
         case rules.Freshness() as rule:
-            return freshness(rule, kept)
+            return types.freshness(rule, kept)
         case rules.RowCountChange() as rule:
-            return row_count_change(rule, kept)
+            return types.row_count_change(rule, kept)
         case rules.SqlCheck():
             raise ValueError(f"{check.name} is no typed check")
 
@@ -99,7 +88,7 @@ def verdict_of(check: Check, means: measure.Measure, found: measure.GroupMeasure
     """
     quiet = found.adds and not found.rows and check.empty is None
     if quiet and isinstance(check.rule, rules.RowCountChange):
-        return GroupValue("", CheckStatus.SKIPPED, message=NOTHING_WRITTEN)
+        return GroupValue("", CheckStatus.SKIPPED, message=types.NOTHING_WRITTEN)
     if found.rows or (isinstance(check.rule, _COUNTED) and check.empty is not Empty.PASS):
         return means.judge(found)
     of_type = Empty.FAIL if isinstance(check.rule, rules.Freshness) else Empty.PASS

@@ -199,7 +199,7 @@ def _prune(sides: Sides) -> str:
         return "false"
     part = f"PARTITION BY {listed(sides.terms.keys)}"
     rank = f"row_number() OVER ({part} ORDER BY {ps.FROM} DESC NULLS LAST)"
-    if sides.terms.missing is HardDeletes.NEW_RECORD:
+    if sides.terms.hard_deletes is HardDeletes.NEW_RECORD:
         rank = f"({rank} + CAST(bool_or({_MISSING}) OVER ({part}) AS INT))"
     old = f"coalesce({ps.OPEN_TO} <= {horizon(sides.terms)}, false)"
     return f"({ps.FROM} IS NOT NULL AND {goes(sides.terms.retention, rank, old)})"

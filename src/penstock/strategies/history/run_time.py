@@ -115,7 +115,7 @@ def _pruned(sides: Sides) -> str:
     if sides.terms.retention is None or not sides.table.columns:
         return "CAST(array() AS ARRAY<TIMESTAMP>)"
     opens = f"{ps.CLASS} IN ('opened_new', 'opened_changed')"  # the key gets a new version
-    if sides.terms.missing is HardDeletes.NEW_RECORD:
+    if sides.terms.hard_deletes is HardDeletes.NEW_RECORD:
         opens += f" OR {ps.CLASS} = 'deleted'"
     condition = goes(sides.terms.retention, f"o.rank + CAST(coalesce({opens}, false) AS INT)")
     ats = f"transform(filter(coalesce({ps.OLD}, array()), o -> {condition}), o -> o.at)"

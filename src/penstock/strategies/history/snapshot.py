@@ -19,9 +19,9 @@ from penstock.core.history import (
 from penstock.core.names import quoted
 from penstock.core.statement import Commit, Passing, Row, Stage, Work
 from penstock.strategies.build import HASH_JOIN
-from penstock.strategies.history import commit, counts, event_time, run_time
+from penstock.strategies.history import commit, event_time, run_time
 from penstock.strategies.history import terms as ps
-from penstock.strategies.history.counts import Counts
+from penstock.strategies.history.commit import Counts
 from penstock.strategies.history.source import rules
 from penstock.strategies.history.terms import Sides, Terms
 
@@ -75,7 +75,8 @@ class Snapshot(HistorySettings, port.Strategy):
         """Count a first run that was guarded as it was written: all its rows are new."""
         if "source_rows" in metrics:
             return {}
-        return counts.first_metrics(metrics.get("numOutputRows", 0))
+        rows = metrics.get("numOutputRows", 0)
+        return Counts(source_rows=rows, opened_new=rows).metrics
 
 
 def _change(change: ChangeTest) -> list[object]:
@@ -95,18 +96,10 @@ def _folded(names: tuple[str, ...]) -> list[str]:
 
 def terms_of(snapshot: HistorySettings, run: port.HistoryRun) -> Terms:
     """Give the terms of a snapshot's run."""
-    return Terms(
-        keys=snapshot.keys,
-        change=snapshot.change,
-        moment=run.run_timestamp,
-        columns=snapshot.columns,
-        event_time=snapshot.event_time,
-        missing=snapshot.hard_deletes,
-        match_null_keys=snapshot.match_null_keys,
-        ignore_null_time=snapshot.ignore_null_time,
-        allow_empty=snapshot.allow_empty or run.allow_empty,
-        retention=run.retention,
-    )
+    names = (each.name for each in dataclasses.fields(HistorySettings))
+    terms = Terms(*(getattr(snapshot, each) for each in names), moment=run.run_timestamp)
+    allow_empty = snapshot.allow_empty or run.allow_empty
+    return dataclasses.replace(terms, allow_empty=allow_empty, retention=run.retention)
 
 
 def history(build: port.Build, terms: Terms, properties: Mapping[str, str]) -> Work:
@@ -152,10 +145,10 @@ def _stages(build: port.Build, sides: Sides) -> list[Stage]:
     stages = [_classify(build, sides)]
     if sides.terms.event_time and not _needs_history(sides):
         # What needs closed versions: they are read for the keys of those rows alone.
-        late, tallies = event_time.placed_late(sides), counts.counted_late(sides)
+        late, tallies = event_time.placed_late(sides), commit.counted_late(sides)
         passing = Passing(ps.LATE_SEEN, late, tallies)
-        stages.append(_placing(build, sides, ps.LATE_STAGED, passing, counts.LATE))
-    if sides.terms.missing is HardDeletes.NEW_RECORD:
+        stages.append(_placing(build, sides, ps.LATE_STAGED, passing, commit.LATE))
+    if sides.terms.hard_deletes is HardDeletes.NEW_RECORD:
         # Cut off like all that the MERGE is fed: Delta keeps it not.
         passing = Passing(ps.GONE_SEEN, commit.tombstones(sides), {"tombstones": "count(*)"})
         kept = f"SELECT * FROM {quoted(ps.GONE_SEEN)}"
@@ -170,11 +163,11 @@ def _needs_history(sides: Sides) -> bool:
 
 def _classify(build: port.Build, sides: Sides) -> Stage:
     if not sides.terms.event_time:
-        rows, tallies = run_time.classified(sides), counts.counted(sides)
+        rows, tallies = run_time.classified(sides), commit.counted(sides)
     elif _needs_history(sides):
-        rows, tallies = event_time.placed(sides), counts.counted_placed(sides)
+        rows, tallies = event_time.placed(sides), commit.counted_placed(sides)
     else:
-        rows, tallies = event_time.by_current(sides), counts.counted_by_current(sides)
+        rows, tallies = event_time.by_current(sides), commit.counted_by_current(sides)
     return _placing(build, sides, ps.STAGED, Passing(ps.SEEN, rows, tallies))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 from penstock.core import history
 from penstock.core.columns.schema import Column, Schema
@@ -59,31 +59,23 @@ def operation(word: str, at: str = NO_INSTANT) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """One run of one history table, whoever asks for it.
+class Terms(history.HistorySettings):
+    """One run of one history table, whoever asks for it: its settings, as this run has them.
 
-    `moment` is the run timestamp. `missing` is what a key does that is gone from the source, if
-    its current version satisfies `scope`, a condition on the table's columns; closing it then
-    also sets the columns of `missing_sets` to SQL values.
+    `moment` is the run timestamp. A key that is gone from the source closes if its current version
+    satisfies `scope`, a condition on the table's columns; that then also sets the columns of
+    `missing_sets` to SQL values.
     """
 
-    keys: tuple[str, ...]
-    change: history.ChangeTest
+    _: KW_ONLY
     moment: dt.datetime
-    columns: history.SystemColumns = history.SystemColumns.named()
-    event_time: bool = False
-    missing: history.HardDeletes = history.HardDeletes.IGNORE
     scope: str = ""
     missing_sets: tuple[tuple[str, str], ...] = ()
-    match_null_keys: bool = False
-    ignore_null_time: bool = False
-    allow_empty: bool = False
-    retention: history.Retention | None = None
 
     @property
     def closes_missing(self) -> bool:
         """Whether a key that is gone closes its current version."""
-        return self.missing is not history.HardDeletes.IGNORE
+        return self.hard_deletes is not history.HardDeletes.IGNORE
 
     @property
     def at(self) -> str:

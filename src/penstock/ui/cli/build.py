@@ -5,16 +5,17 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from penstock.app.flags import Yes
 from penstock.app.request import AnySync, BackfillRequest, RunRequest, SyncRequest
-from penstock.ui.cli.options import YES, ask, command, opened
+from penstock.ui.cli.options import ask, command, opened
 from penstock.ui.cli.output import CommandOutput, overwrite_asker
 
 if TYPE_CHECKING:
     from penstock.app.commands.plan import Preview
 
 
-@command("penstock plan --select +daily_user_stats", RunRequest, YES, without=["dry_run"])
-def plan_command(output: CommandOutput, request: RunRequest, *, yes: bool) -> int:  # noqa: ARG001  a run takes it
+@command("penstock plan --select +daily_user_stats", without=["dry_run"])
+def plan_command(output: CommandOutput, request: RunRequest, *, yes: Yes = False) -> int:  # noqa: ARG001  a run takes it
     """Show what a run would do, and why.
 
     The same as 'penstock run --dry-run': starts no Spark and writes nothing. Exits 1 if a model
@@ -23,10 +24,8 @@ def plan_command(output: CommandOutput, request: RunRequest, *, yes: bool) -> in
     return _plan(output, request)
 
 
-@command(
-    "penstock run --select +daily_user_stats\npenstock run shop --target prod", RunRequest, YES
-)
-def run_command(output: CommandOutput, request: RunRequest, *, yes: bool) -> int:  # noqa: ARG001  it asks nothing yet
+@command("penstock run --select +daily_user_stats\npenstock run shop --target prod")
+def run_command(output: CommandOutput, request: RunRequest, *, yes: Yes = False) -> int:  # noqa: ARG001  it asks nothing yet
     """Bring tables and views up to date.
 
     Runs exactly the steps that 'penstock plan' shows. What code, inputs and tables say is current
@@ -58,12 +57,8 @@ def _show_plan(output: CommandOutput, found: Preview) -> int:
     return 0 if found.report.succeeded else 1
 
 
-@command(
-    "penstock sync --cascade --dry-run\npenstock sync --query daily_user_stats --days 30",
-    SyncRequest,
-    YES,
-)
-def sync_command(output: CommandOutput, request: SyncRequest, *, yes: bool) -> int:
+@command("penstock sync --cascade --dry-run\npenstock sync --query daily_user_stats --days 30")
+def sync_command(output: CommandOutput, request: SyncRequest, *, yes: Yes = False) -> int:
     """Run the partitions that drifted.
 
     Exactly those that 'penstock status' shows, upstreams first. Asks before it overwrites rows of
@@ -72,10 +67,8 @@ def sync_command(output: CommandOutput, request: SyncRequest, *, yes: bool) -> i
     return _sync(output, request, yes=yes)
 
 
-@command(
-    "penstock backfill daily_user_stats --from 2024-12-02 --to 2024-12-04", BackfillRequest, YES
-)
-def backfill_command(output: CommandOutput, request: BackfillRequest, *, yes: bool) -> int:
+@command("penstock backfill daily_user_stats --from 2024-12-02 --to 2024-12-04")
+def backfill_command(output: CommandOutput, request: BackfillRequest, *, yes: Yes = False) -> int:
     """Run all partitions of a range, drifted or not.
 
     Asks before it overwrites rows of an earlier success. Of a Python model that windows keep up to
@@ -89,7 +82,7 @@ def _sync(output: CommandOutput, request: AnySync, *, yes: bool) -> int:
     if request.dry_run:
         from penstock.app.commands.plan import Preview
         from penstock.app.commands.sync import preview_sync
-        from penstock.ui.render.sync import sync_text
+        from penstock.ui.render.plan import sync_text
 
         report = ask(request, preview_sync, request)
         if report.preview is None:  # a rerun, which repairs no drift

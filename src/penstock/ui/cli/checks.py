@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from penstock.app.flags import FlagSpec
 from penstock.app.request import CheckRequest, UnitTestRequest
 from penstock.core.errors import UsageError
 from penstock.ui.cli.options import ask, command
@@ -16,30 +17,26 @@ from penstock.ui.cli.output import CommandOutput
 if TYPE_CHECKING:
     from penstock.app.unit_testing.differences import UnitResult
 
-_ACCEPT = click.option(
-    "--accept", metavar="STEP", help="Close the open flags of a step; with --reason."
-)
-_REASON = click.option("--reason", metavar="TEXT", help="Why rows that failed are right.")
-_DROP = click.option(
-    "--drop-quarantine", "drop", metavar="STEP|all", help="Drop rows that a step kept, now."
-)
+Accept = Annotated[
+    str | None, FlagSpec("Close the open flags of a step; with --reason.", metavar="STEP")
+]
+Reason = Annotated[str | None, FlagSpec("Why rows that failed are right.", metavar="TEXT")]
+Drop = Annotated[
+    str | None, FlagSpec("Drop rows that a step kept, now.", ("--drop-quarantine",), "STEP|all")
+]
 
 
 @command(
     "penstock check --query daily_user_stats --date 2024-12-01\n"
     "penstock check --all --strict\n"
-    "penstock check --accept 0192a3c4 --reason 'a holiday'",
-    CheckRequest,
-    _ACCEPT,
-    _REASON,
-    _DROP,
+    "penstock check --accept 0192a3c4 --reason 'a holiday'"
 )
 def check_command(
     output: CommandOutput,
     request: CheckRequest,
-    accept: str | None,
-    reason: str | None,
-    drop: str | None,
+    accept: Accept = None,
+    reason: Reason = None,
+    drop: Drop = None,
 ) -> int:
     """Evaluate checks on the rows of today.
 
@@ -64,7 +61,7 @@ def check_command(
 def _evaluate(output: CommandOutput, request: CheckRequest) -> int:
     from penstock.app.commands.check import check
     from penstock.ui.render.check import check_text, checks_document, nothing_checked
-    from penstock.ui.render.errors import error_text
+    from penstock.ui.render.values import error_text
 
     report = ask(request, check, request)
     for note in report.notes:
@@ -101,7 +98,7 @@ def _refuse_beside(
         )
 
 
-@command("penstock test --select staging.users\npenstock test --fail-fast", UnitTestRequest)
+@command("penstock test --select staging.users\npenstock test --fail-fast")
 def test_command(output: CommandOutput, request: UnitTestRequest) -> int:
     """Run unit tests of models.
 
@@ -109,7 +106,7 @@ def test_command(output: CommandOutput, request: UnitTestRequest) -> int:
     project's own tables and state are left alone.
     """
     from penstock.app.commands.test import run_tests
-    from penstock.ui.render.unit_tests import result_text, unit_tests_document, unit_tests_text
+    from penstock.ui.render.check import result_text, unit_tests_document, unit_tests_text
 
     def show(result: UnitResult) -> None:
         if output.verbose and result.passed and not output.as_json:

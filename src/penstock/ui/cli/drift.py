@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 import functools
+from typing import Annotated
 
-import click
-
-from penstock.app.flags import given
+from penstock.app.flags import FlagSpec, given
 from penstock.app.request import AuditRequest, DiffRequest, HistoryRequest, StatusRequest
 from penstock.core.errors import UsageError
 from penstock.ui.cli.options import ask, command
 from penstock.ui.cli.output import CommandOutput
 
-_FAIL = click.option("--fail-on-drift", is_flag=True, help="Exit 1 if a partition drifted.")
-_CONTEXT = click.option(
-    "--context",
-    metavar="N",
-    type=click.IntRange(min=0),
-    default=0,
-    help="Equal lines around the changes.",
-)
-_CHECKS = click.option("--checks", is_flag=True, help="Show what its checks said instead.")
-_CHECK = click.option(
-    "--check", "name", metavar="NAME", help="With --checks: only the check of this name."
-)
+FailOnDrift = Annotated[bool, FlagSpec("Exit 1 if a partition drifted.")]
+Context = Annotated[int | None, FlagSpec("Equal lines around the changes.", metavar="N", least=0)]
+ItsChecks = Annotated[bool, FlagSpec("Show what its checks said instead.", ("--checks",))]
+Called = Annotated[
+    str | None, FlagSpec("With --checks: only the check of this name.", ("--check",), "NAME")
+]
 
 
-@command(
-    "penstock status --days 30\npenstock status --state sql_changed,tampered --fail-on-drift",
-    StatusRequest,
-    _FAIL,
-)
-def status_command(output: CommandOutput, request: StatusRequest, *, fail_on_drift: bool) -> int:
+@command("penstock status --days 30\npenstock status --state sql_changed,tampered --fail-on-drift")
+def status_command(
+    output: CommandOutput, request: StatusRequest, *, fail_on_drift: FailOnDrift = False
+) -> int:
     """Show which partitions are no longer current.
 
     Compares records, code, inputs and tables; starts no Spark and writes nothing. A table without
@@ -46,25 +37,27 @@ def status_command(output: CommandOutput, request: StatusRequest, *, fail_on_dri
     return 1 if fail_on_drift and report.drifted else 0
 
 
-@command("penstock diff daily_user_stats --context 3", DiffRequest, _CONTEXT)
-def diff_command(output: CommandOutput, request: DiffRequest, context: int) -> None:
+@command("penstock diff daily_user_stats --context 3")
+def diff_command(output: CommandOutput, request: DiffRequest, context: Context = None) -> None:
     """Show what changed since the partitions were built.
 
     One diff for each pair of SQL texts: the one on record, and the one of the files.
     """
     from penstock.app.commands.diff import diff
-    from penstock.ui.render.diff import differences_document, differences_text
+    from penstock.ui.render.status import differences_document, differences_text
 
-    text = functools.partial(differences_text, context=context, verbose=output.verbose)
-    document = functools.partial(differences_document, context=context)
+    text = functools.partial(differences_text, context=context or 0, verbose=output.verbose)
+    document = functools.partial(differences_document, context=context or 0)
     output.print(ask(request, diff, request), text, document)
 
 
-@command(
-    "penstock history daily_user_stats --partition 2024-12-01", HistoryRequest, _CHECKS, _CHECK
-)
+@command("penstock history daily_user_stats --partition 2024-12-01")
 def history_command(
-    output: CommandOutput, request: HistoryRequest, *, checks: bool, name: str | None
+    output: CommandOutput,
+    request: HistoryRequest,
+    *,
+    checks: ItsChecks = False,
+    name: Called = None,
 ) -> None:
     """Show the executions of a model, newest first.
 
@@ -94,7 +87,7 @@ def _show_checks(output: CommandOutput, request: HistoryRequest, name: str | Non
     output.print(found, text, functools.partial(check_history_document, request.model))
 
 
-@command("penstock audit --modified-only --diff", AuditRequest)
+@command("penstock audit --modified-only --diff")
 def audit_command(output: CommandOutput, request: AuditRequest) -> int:
     """Compare every version's SQL with what was run.
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Annotated
 
 import click
 from click.shell_completion import ShellComplete, get_completion_class
 
+from penstock.app.flags import FlagSpec
 from penstock.app.request import CommandRequest
 from penstock.ui.cli.options import command
 from penstock.ui.cli.output import CommandOutput
 
-_FIX = click.option("--fix", is_flag=True, help="Put right what can be put right.")
-_WRITE = click.option("--write", is_flag=True, help="Write them into the project's folder.")
-_SHELL = click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+Fix = Annotated[bool, FlagSpec("Put right what can be put right.")]
+Write = Annotated[bool, FlagSpec("Write them into the project's folder.")]
+Shell = Annotated[str, FlagSpec(names=("SHELL",), choices=("bash", "zsh", "fish"))]
 
 
-@command("penstock doctor --fix", CommandRequest, _FIX)
-def doctor_command(output: CommandOutput, request: CommandRequest, *, fix: bool) -> int:
+@command("penstock doctor --fix")
+def doctor_command(output: CommandOutput, request: CommandRequest, *, fix: Fix = False) -> int:
     """Check this machine, and say what to do.
 
     Java, Spark and Delta, the state, the warehouse. Needs no project; exits 1 if a check fails.
@@ -31,13 +33,13 @@ def doctor_command(output: CommandOutput, request: CommandRequest, *, fix: bool)
     return 0 if report.healthy else 1
 
 
-@command("penstock schema --write", CommandRequest, _WRITE)
-def schema_command(output: CommandOutput, request: CommandRequest, *, write: bool) -> None:
+@command("penstock schema --write")
+def schema_command(output: CommandOutput, request: CommandRequest, *, write: Write = False) -> None:
     """Print JSON Schemas of the YAML files, for editors.
 
     One document: the schemas by the names of the files that --write makes.
     """
-    from penstock.app.commands.schema import schemas, write_schemas
+    from penstock.app.commands.init import schemas, write_schemas
     from penstock.ui.render.state import files_document, written_text
 
     if write:
@@ -48,8 +50,8 @@ def schema_command(output: CommandOutput, request: CommandRequest, *, write: boo
     click.echo(json.dumps(found, indent=2))
 
 
-@command('eval "$(penstock completion bash)"', None, _SHELL)
-def completion_command(output: CommandOutput, shell: str) -> None:
+@command('eval "$(penstock completion bash)"')
+def completion_command(output: CommandOutput, shell: Shell) -> None:
     """Print a shell's completion script.
 
     Load it from the shell's own startup file.

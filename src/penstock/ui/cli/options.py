@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, get_type_hints
 
 import click
 
-from penstock.app.flags import FlagField, FlagSpec, flag_fields
+from penstock.app.flags import FlagField, FlagSpec, flag_fields, parameter_flags
 from penstock.app.request import CommandRequest, WorkRequest
 from penstock.core.masking import mask
 from penstock.ui.cli.output import CommandOutput
@@ -25,15 +25,10 @@ Words = ParamSpec("Words")
 Answer = TypeVar("Answer")
 
 _OF_OUTPUT = flag_fields(CommandOutput)
-YES = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
 def command(
-    examples: str,
-    request: type[CommandRequest] | None,
-    *own: Option,
-    of: click.Group | None = None,
-    without: Sequence[str] = (),
+    examples: str, *, of: click.Group | None = None, without: Sequence[str] = ()
 ) -> Callable[[Command], click.Command]:
     """Make a command of a function, as `takes` says; `state_import` is the `import` of a group.
 
@@ -42,8 +37,8 @@ def command(
     make = click.command if of is None else of.command
 
     def made(call: Command) -> click.Command:
-        name = call.__name__.partition("_")[2]
-        return make(name, epilog=_example(examples))(takes(request, *own, without=without)(call))
+        name, request = call.__name__.partition("_")[2], get_type_hints(call).get("request")
+        return make(name, epilog=_example(examples))(takes(request, without=without)(call))
 
     return made
 
@@ -84,41 +79,38 @@ def ask(
         return use_case(services, *words, **named)
 
 
-def takes(
-    request: type[CommandRequest] | None, *own: Option, without: Sequence[str] = ()
-) -> Option:
+def takes(request: type[CommandRequest] | None, *, without: Sequence[str] = ()) -> Option:
     """Give the command a `CommandOutput` and the request, if any, that its options make.
 
-    `own` are options of the command line alone; they are given by name. Fields in `without` are
-    left as they are.
+    Its other parameters are options of the command line alone. Fields in `without` are left as
+    they are.
     """
     fields = flag_fields(request) if request else ()
     declared = [each for each in fields if each.name not in without]
 
     def with_options(call: Command) -> Command:
+        own = parameter_flags(call)
+
         @functools.wraps(call)
         def with_request(**values: Any) -> int | None:  # noqa: ANN401  click gives them
             output = CommandOutput(**_given(_OF_OUTPUT, values))
             if request is None:
-                return call(output, **values)
+                return call(output, **_given(own, values))
             given = {"project": ".", **_given(declared, values)}
             if issubclass(request, WorkRequest):
                 given["arguments"] = mask(shlex.join(click.get_current_context().obj or []))
-            return call(output, request(**given), **values)
+            return call(output, request(**given), **_given(own, values))
 
-        options = [*(_options(declared, own) if request else own), *_options(_OF_OUTPUT)]
-        return functools.reduce(lambda made, option: option(made), reversed(options), with_request)
+        # the command's own stand before those that say which project
+        place = next((n for n, each in enumerate(declared) if each.name == "project"), 0)
+        shown = (*declared[:place], *own, *declared[place:], *_OF_OUTPUT)
+        options = [_option(each, flag, key) for each in shown for key, flag in _keyed(each)]
+        made: Command = with_request
+        for option in reversed(options):
+            made = option(made)
+        return made
 
     return with_options
-
-
-def _options(declared: Sequence[FlagField], own: Sequence[Option] = ()) -> Iterator[Option]:
-    """Give the options in the order of the fields; the command's own before those of the place."""
-    for each in declared:
-        if each.name == "project":
-            yield from own
-        for key, flag in _keyed(each):
-            yield _option(each, flag, key)
 
 
 def _keyed(each: FlagField) -> Iterator[tuple[str, FlagSpec]]:
@@ -133,7 +125,13 @@ def _option(each: FlagField, flag: FlagSpec, key: str) -> Option:
     if not names[0].startswith("-"):
         is_required = each.is_required and not is_place
         shown = names[0] if is_required else f"[{names[0]}]"
-        return click.argument(key, metavar=shown, type=_type(each, flag), required=is_required)
+        return click.argument(
+            key,
+            metavar=None if flag.choices else shown,
+            type=_type(each, flag),
+            nargs=-1 if Sequence in each.kinds else 1,
+            required=is_required,
+        )
     if flag.value is not None or each.type is bool:
         return click.option(*names, key, is_flag=True, help=flag.help)
     # an option that is given a default, None even, is never missing
@@ -158,7 +156,10 @@ def _type(each: FlagField, flag: FlagSpec) -> click.ParamType[Any] | None:
         return click.IntRange(min=flag.least)
     if float in each.kinds:
         return click.FloatRange(min=flag.least)
-    return click.Path(file_okay=False, path_type=Path) if Path in each.kinds else None
+    if Path not in each.kinds:
+        return None
+    is_file = flag.names == ("FILE",)
+    return click.Path(file_okay=is_file, dir_okay=not is_file, path_type=Path)
 
 
 def _given(declared: Sequence[FlagField], values: dict[str, Any]) -> dict[str, Any]:

@@ -117,9 +117,7 @@ def _log(text: str) -> None:
 
 def exit_code(report: "RunReport") -> int:
     """Give what the shell gets."""
-    if report.interrupted:
-        return INTERRUPTED
-    return 0 if report.succeeded else 1
+    return INTERRUPTED if report.interrupted else int(not report.succeeded)
 
 
 def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
@@ -134,7 +132,7 @@ def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
     if not isinstance(error, PenstockError):
         return None
     from penstock.app.documents import printed
-    from penstock.ui.render.errors import error_text, failure_document
+    from penstock.ui.render.values import error_text, failure_document
 
     if "--json" in arguments:
         click.echo(printed(failure_document(error)))
@@ -167,7 +165,7 @@ def overwrite_asker(
     def ask(overwrites: "tuple[Overwrite, ...]") -> bool:
         if yes:
             return True
-        from penstock.ui.render.sync import nobody_to_ask, prompt_text
+        from penstock.ui.render.plan import nobody_to_ask, prompt_text
 
         return _is_confirmed(f"{prompt_text(overwrites, now())}\n", nobody_to_ask(overwrites))
 

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-import click
-
+from penstock.app.flags import FlagSpec, Name
 from penstock.app.request import CommandRequest, ModelsRequest
 from penstock.ui.cli.options import ask, command
 from penstock.ui.cli.output import CommandOutput
 
-_FOLDER = click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-_TEMPLATE = click.option(
-    "--template", metavar="NAME", default="minimal", show_default=True, help="What to start with."
-)
-_STRICT = click.option("--strict", is_flag=True, help="Warnings fail, too.")
-_DATE = click.option("--date", metavar="D", help="The SQL of the partition that holds this date.")
-_FORMAT = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["tree", "mermaid", "dot", "json"]),
-    default="tree",
-    help="How to draw.",
-)
+Folder = Annotated[Path, FlagSpec(names=("DIR",))]
+Template = Annotated[str, FlagSpec("What to start with.  [default: minimal]", metavar="NAME")]
+Strict = Annotated[bool, FlagSpec("Warnings fail, too.")]
+Day = Annotated[
+    str | None, FlagSpec("The SQL of the partition that holds this date.", ("--date",), "D")
+]
+Form = Annotated[
+    str, FlagSpec("How to draw.", ("--format",), choices=("tree", "mermaid", "dot", "json"))
+]
 
 
-@command("penstock init shop --template demo", None, _FOLDER, _TEMPLATE)
-def init_command(output: CommandOutput, folder: Path, template: str) -> None:
+@command("penstock init shop --template demo")
+def init_command(output: CommandOutput, folder: Folder, template: Template = "minimal") -> None:
     """Make a project that runs at once.
 
     Refuses a folder that holds a project.
@@ -38,22 +34,24 @@ def init_command(output: CommandOutput, folder: Path, template: str) -> None:
     output.print((str(folder), made), made_text, files_document, unless_quiet=True)
 
 
-@command("penstock validate --strict", CommandRequest, _STRICT)
-def validate_command(output: CommandOutput, request: CommandRequest, *, strict: bool) -> int:
+@command("penstock validate --strict")
+def validate_command(
+    output: CommandOutput, request: CommandRequest, *, strict: Strict = False
+) -> int:
     """Report every finding of every file.
 
     Loads the project, touches neither tables nor state, and exits 1 if there is an error.
     """
     from penstock.app.commands.validate import validate
     from penstock.app.services.wire import place_of
-    from penstock.ui.render.errors import validation_document, validation_text
+    from penstock.ui.render.values import validation_document, validation_text
 
     report = validate(place_of(request), strict=strict)
     output.print(report, validation_text, validation_document)
     return 0 if report.passed else 1
 
 
-@command("penstock list --select tag:daily", ModelsRequest)
+@command("penstock list --select tag:daily")
 def list_command(output: CommandOutput, request: ModelsRequest) -> None:
     """List the models.
 
@@ -65,14 +63,9 @@ def list_command(output: CommandOutput, request: ModelsRequest) -> None:
     output.print(ask(request, list_models, request), list_text, list_document)
 
 
-@command(
-    "penstock show users_clean\npenstock show daily_user_stats --date 2024-12-02",
-    CommandRequest,
-    click.argument("model"),
-    _DATE,
-)
+@command("penstock show users_clean\npenstock show daily_user_stats --date 2024-12-02")
 def show_command(
-    output: CommandOutput, request: CommandRequest, model: str, date: str | None
+    output: CommandOutput, request: CommandRequest, model: Name, date: Day = None
 ) -> None:
     """Show all that is known of one model.
 
@@ -81,18 +74,17 @@ def show_command(
     from penstock.app.commands.show import show
     from penstock.ui.render.show import show_document, show_text
 
-    found = ask(request, show, model, date)
-    output.print(found, show_text, show_document)
+    output.print(ask(request, show, model, date), show_text, show_document)
 
 
-@command("penstock graph --format mermaid --select +daily_user_stats", ModelsRequest, _FORMAT)
-def graph_command(output: CommandOutput, request: ModelsRequest, form: str) -> None:
+@command("penstock graph --format mermaid --select +daily_user_stats")
+def graph_command(output: CommandOutput, request: ModelsRequest, form: Form = "tree") -> None:
     """Draw what reads what.
 
     Sources and models without upstreams are the roots; a node that is met again is drawn without
     its children.
     """
-    from penstock.app.commands.graph import graph
-    from penstock.ui.render.graph import DRAWINGS, graph_document
+    from penstock.app.commands.show import graph
+    from penstock.ui.render.show import DRAWINGS, graph_document
 
     output.print(ask(request, graph, request), DRAWINGS[form], graph_document)

@@ -1,33 +1,32 @@
 """What penstock remembers, put in order by hand: `watermark`, `recover`, `state`, `unlock`."""
 
-from __future__ import annotations
-
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import click
 
+from penstock.app.flags import FlagSpec, Name, Project, Yes
 from penstock.app.request import CommandRequest
 from penstock.core.errors import UsageError
-from penstock.ui.cli.options import YES, ask, command, group, opened
+from penstock.ui.cli.options import ask, command, group, opened
 from penstock.ui.cli.output import CommandOutput, confirm
 
-_MODEL = click.argument("model")
-_HISTORY = click.option("--history", is_flag=True, help="Every change, newest first.")
-_WHICH = click.option(
-    "--column", metavar="INPUT.COLUMN", default="", help="Which, if there are several."
-)
-_ONLY = click.option("--column", metavar="INPUT.COLUMN", default="", help="Only this one.")
-_TYPE = click.option(
-    "--type", "type_", metavar="TYPE", default="", help="Its Spark type, if not known."
-)
-_REASON = click.option("--reason", metavar="TEXT", default="", help="Why; stands in the history.")
-_STEP = click.option("--step", metavar="STEP", help="With --as: the open step that is meant.")
-_AS = click.option(
-    "--as",
-    "became",
-    type=click.Choice(["committed", "failed"]),
-    help="What became of a step that nobody can tell: somebody has looked into its table.",
-)
+History = Annotated[bool, FlagSpec("Every change, newest first.")]
+Reason = Annotated[str, FlagSpec("Why; stands in the history.", metavar="TEXT")]
+Only = Annotated[str, FlagSpec("Only this one.", metavar="INPUT.COLUMN")]
+Step = Annotated[str | None, FlagSpec("With --as: the open step that is meant.", metavar="STEP")]
+Became = Annotated[
+    str | None,
+    FlagSpec(
+        "What became of a step that nobody can tell: somebody has looked into its table.",
+        ("--as",),
+        choices=("committed", "failed"),
+    ),
+]
+Models = Annotated[bool, FlagSpec("Only the small readable file of models.")]
+File = Annotated[Path, FlagSpec(names=("FILE",))]
+Table = Annotated[str, FlagSpec(names=("TABLE",))]
 
 watermark_command = group(
     "penstock watermark show events_clean --history",
@@ -38,71 +37,61 @@ watermark_command = group(
 )
 
 
-@command(
-    "penstock watermark show events_clean --history",
-    CommandRequest,
-    click.argument("model", default=""),
-    _HISTORY,
-    of=watermark_command,
-)
+@command("penstock watermark show events_clean --history", of=watermark_command)
 def watermark_show(
-    output: CommandOutput, request: CommandRequest, model: str, *, history: bool
+    output: CommandOutput, request: CommandRequest, model: Name = "", *, history: History = False
 ) -> None:
     """Show the watermarks of one model, or of all."""
-    from penstock.app.commands.watermark import show_watermarks
+    from penstock.app.commands.state import show_watermarks
     from penstock.ui.render.state import watermarks_document, watermarks_text
 
     report = ask(request, show_watermarks, model, history=history)
     output.print(report, watermarks_text, watermarks_document)
 
 
+@dataclass(frozen=True, slots=True)
+class WatermarkRequest(CommandRequest):
+    """What is asked of `watermark set`; its annotations, and so those here, are not put off."""
+
+    project: Project
+    model: Name
+    value: Annotated[str, FlagSpec(names=("VALUE",))]
+    column: Annotated[str, FlagSpec("Which, if there are several.", metavar="INPUT.COLUMN")] = ""
+    type_: Annotated[str, FlagSpec("Its Spark type, if not known.", metavar="TYPE")] = ""
+    reason: Reason = ""
+
+
 @command(
-    "penstock watermark set events_clean 2024-03-01T00:00:00 --reason replay",
-    CommandRequest,
-    _MODEL,
-    click.argument("value"),
-    _WHICH,
-    _TYPE,
-    _REASON,
-    of=watermark_command,
+    "penstock watermark set events_clean 2024-03-01T00:00:00 --reason replay", of=watermark_command
 )
-def watermark_set(
-    output: CommandOutput, request: CommandRequest, model: str, value: str, **more: str
-) -> None:
+def watermark_set(output: CommandOutput, request: WatermarkRequest) -> None:
     """Set a watermark, lower or higher than it is.
 
     The next run reads what is above it. The history keeps who did it, and why.
     """
-    from penstock.app.commands.watermark import set_watermark
+    from penstock.app.commands.state import set_watermark
     from penstock.ui.render.state import changed_text, changes_document
 
-    changes = (ask(request, set_watermark, model, value, **more),)
+    more = {"column": request.column, "type_": request.type_, "reason": request.reason}
+    changes = (ask(request, set_watermark, request.model, request.value, **more),)
     output.print(changes, changed_text, changes_document, unless_quiet=True)
 
 
-@command(
-    "penstock watermark reset events_clean --yes",
-    CommandRequest,
-    _MODEL,
-    _ONLY,
-    _REASON,
-    YES,
-    of=watermark_command,
-)
+@command("penstock watermark reset events_clean --yes", of=watermark_command)
 def watermark_reset(
     output: CommandOutput,
     request: CommandRequest,
-    model: str,
-    column: str,
-    reason: str,
+    model: Name,
+    column: Only = "",
+    reason: Reason = "",
     *,
-    yes: bool,
+    yes: Yes = False,
 ) -> int:
     """Take a model's watermarks away.
 
     The next run reads its inputs from the start, so that 'append' adds rows a second time.
     """
-    from penstock.app.commands.watermark import reset_watermarks, watermarks_to_reset
+    from penstock.app.commands.state import reset_watermarks, watermarks_to_reset
     from penstock.ui.render.state import changed_text, changes_document
 
     with opened(request) as services:
@@ -115,11 +104,9 @@ def watermark_reset(
     return 0
 
 
-@command(
-    "penstock recover\npenstock recover --step 0190a3c4 --as committed", CommandRequest, _STEP, _AS
-)
+@command("penstock recover\npenstock recover --step 0190a3c4 --as committed")
 def recover_command(
-    output: CommandOutput, request: CommandRequest, step: str | None, became: str | None
+    output: CommandOutput, request: CommandRequest, step: Step = None, became: Became = None
 ) -> int:
     """Settle what a crash left open.
 
@@ -150,27 +137,18 @@ state_command = group(
 )
 
 
-@command(
-    "penstock state export > state.json",
-    CommandRequest,
-    click.option("--models", is_flag=True, help="Only the small readable file of models."),
-    of=state_command,
-)
-def state_export(_: CommandOutput, request: CommandRequest, *, models: bool) -> None:
+@command("penstock state export > state.json", of=state_command)
+def state_export(_: CommandOutput, request: CommandRequest, *, models: Models = False) -> None:
     """Print the state as one JSON document."""
     from penstock.app.commands.state import export_state
 
     click.echo(ask(request, export_state, models=models), nl=False)
 
 
-@command(
-    "penstock state import state.json",
-    CommandRequest,
-    click.argument("file", type=click.Path(dir_okay=False, path_type=Path)),
-    YES,
-    of=state_command,
-)
-def state_import(output: CommandOutput, request: CommandRequest, file: Path, *, yes: bool) -> int:
+@command("penstock state import state.json", of=state_command)
+def state_import(
+    output: CommandOutput, request: CommandRequest, file: File, *, yes: Yes = False
+) -> int:
     """Replace the state by an exported document."""
     from penstock.app.commands.state import import_state
 
@@ -183,8 +161,8 @@ def state_import(output: CommandOutput, request: CommandRequest, file: Path, *, 
     return 0
 
 
-@command("penstock state restore --yes", CommandRequest, YES, of=state_command)
-def state_restore(output: CommandOutput, request: CommandRequest, *, yes: bool) -> int:
+@command("penstock state restore --yes", of=state_command)
+def state_restore(output: CommandOutput, request: CommandRequest, *, yes: Yes = False) -> int:
     """Put the last good copy of a damaged state in its place."""
     from penstock.app.commands.state import restore_state
 
@@ -197,8 +175,8 @@ def state_restore(output: CommandOutput, request: CommandRequest, *, yes: bool) 
     return 0
 
 
-@command("penstock state rebuild --yes", CommandRequest, YES, of=state_command)
-def state_rebuild(output: CommandOutput, request: CommandRequest, *, yes: bool) -> int:
+@command("penstock state rebuild --yes", of=state_command)
+def state_rebuild(output: CommandOutput, request: CommandRequest, *, yes: Yes = False) -> int:
     """Write the state anew from the logs of the tables."""
     from penstock.app.execution.recover import rebuild
     from penstock.ui.render.state import rebuild_document, rebuild_text
@@ -212,14 +190,16 @@ def state_rebuild(output: CommandOutput, request: CommandRequest, *, yes: bool) 
     return 0
 
 
-@command("penstock unlock staging.users_clean", CommandRequest, click.argument("table"), YES)
-def unlock_command(output: CommandOutput, request: CommandRequest, table: str, *, yes: bool) -> int:
+@command("penstock unlock staging.users_clean")
+def unlock_command(
+    output: CommandOutput, request: CommandRequest, table: Table, *, yes: Yes = False
+) -> int:
     """Take a target's lease from a run that is gone.
 
     Leases of dead processes of this machine lapse at once, others by themselves after a while. The
     step is settled as after a crash: a run that still lives can no longer commit it.
     """
-    from penstock.app.commands.unlock import lease_of, unlock
+    from penstock.app.commands.state import lease_of, unlock
     from penstock.ui.render.state import lease_text
 
     with opened(request) as services:

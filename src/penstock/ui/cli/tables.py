@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
+from typing import Annotated
 
 import click
 
+from penstock.app.flags import FlagSpec, Name, Yes, a_count
 from penstock.app.request import CommandRequest, RollbackRequest, SnapshotRequest
-from penstock.ui.cli.options import YES, ask, command, group, opened
+from penstock.ui.cli.options import ask, command, group, opened
 from penstock.ui.cli.output import CommandOutput, confirm, overwrite_asker
 
 _RESTARTS = "This replaces every selected history table by a first run; its versions are gone."
-_ADOPT = click.option("--adopt", is_flag=True, help="Take over a table that penstock did not make.")
-_DRY_RUN = click.option("--dry-run", is_flag=True, help="Check and count, and write nothing.")
-_SELECT = click.option(
-    "--select", "-s", metavar="NAME", multiple=True, help="Seeds to load; default: all."
-)
-_LIMIT = click.option(
-    "--limit",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=100,
-    show_default=True,
-    help="At most so many rows.",
-)
+Models = Annotated[Sequence[str], FlagSpec(names=("MODEL...",))]
+Adopt = Annotated[bool, FlagSpec("Take over a table that penstock did not make.")]
+Trial = Annotated[bool, FlagSpec("Check and count, and write nothing.", ("--dry-run",))]
+Seeds = Annotated[
+    Sequence[str], FlagSpec("Seeds to load; default: all.", ("--select", "-s"), "NAME")
+]
+Sql = Annotated[str, FlagSpec(names=("SQL",))]
+Limit = Annotated[int, a_count("At most so many rows.")]
 
 
-@command("penstock rollback daily_user_stats --to 0190a3c4 --dry-run", RollbackRequest, YES)
-def rollback_command(output: CommandOutput, request: RollbackRequest, *, yes: bool) -> int:
+@command("penstock rollback daily_user_stats --to 0190a3c4 --dry-run")
+def rollback_command(output: CommandOutput, request: RollbackRequest, *, yes: Yes = False) -> int:
     """Restore a table to the version before a step.
 
     'penstock history MODEL --verbose' shows the steps; the beginning of one is enough. The
@@ -55,11 +53,9 @@ snapshot_command = group(
 @command(
     "penstock snapshot run --select tag:daily\n"
     "penstock snapshot run --prune --keep-last 3 --dry-run",
-    SnapshotRequest,
-    YES,
     of=snapshot_command,
 )
-def snapshot_run(output: CommandOutput, request: SnapshotRequest, *, yes: bool) -> int:
+def snapshot_run(output: CommandOutput, request: SnapshotRequest, *, yes: Yes = False) -> int:
     """Bring history tables up to date.
 
     New and changed rows open versions, changed ones close theirs; one commit for each table, none
@@ -82,13 +78,8 @@ def snapshot_run(output: CommandOutput, request: SnapshotRequest, *, yes: bool) 
         return output.finish(request, report, snapshots_text)
 
 
-@command(
-    "penstock snapshot verify users_history",
-    CommandRequest,
-    click.argument("models", metavar="MODEL...", nargs=-1, required=True),
-    of=snapshot_command,
-)
-def snapshot_verify(output: CommandOutput, request: CommandRequest, models: tuple[str, ...]) -> int:
+@command("penstock snapshot verify users_history", of=snapshot_command)
+def snapshot_verify(output: CommandOutput, request: CommandRequest, models: Models) -> int:
     """Check the laws of history tables.
 
     Reads one version of each table once and writes nothing. Exits 1 if a law is broken.
@@ -105,14 +96,15 @@ def snapshot_verify(output: CommandOutput, request: CommandRequest, models: tupl
 @command(
     "penstock snapshot migrate users_history --dry-run\n"
     "penstock snapshot migrate users_history --adopt",
-    CommandRequest,
-    click.argument("model"),
-    _ADOPT,
-    _DRY_RUN,
     of=snapshot_command,
 )
 def snapshot_migrate(
-    output: CommandOutput, request: CommandRequest, model: str, *, adopt: bool, dry_run: bool
+    output: CommandOutput,
+    request: CommandRequest,
+    model: Name,
+    *,
+    adopt: Adopt = False,
+    dry_run: Trial = False,
 ) -> None:
     """Let a history table take over its model's new settings.
 
@@ -126,8 +118,8 @@ def snapshot_migrate(
     output.print(report, migrate_text, migrate_document, unless_quiet=not dry_run)
 
 
-@command("penstock seed --select countries", CommandRequest, _SELECT)
-def seed_command(output: CommandOutput, request: CommandRequest, select: tuple[str, ...]) -> int:
+@command("penstock seed --select countries")
+def seed_command(output: CommandOutput, request: CommandRequest, select: Seeds = ()) -> int:
     """Load the files under seeds/ as tables.
 
     A file that is as it was when it was loaded is left alone.
@@ -135,17 +127,13 @@ def seed_command(output: CommandOutput, request: CommandRequest, select: tuple[s
     from penstock.app.commands.seed import seed
     from penstock.ui.render.run import seed_text
 
-    report = ask(request, seed, select)
-    return output.finish(request, report, seed_text)
+    return output.finish(request, ask(request, seed, tuple(select)), seed_text)
 
 
-@command(
-    "penstock query \"select * from staging.users_clean where country = 'DE'\"",
-    CommandRequest,
-    click.argument("sql"),
-    _LIMIT,
-)
-def query_command(output: CommandOutput, request: CommandRequest, sql: str, limit: int) -> None:
+@command("penstock query \"select * from staging.users_clean where country = 'DE'\"")
+def query_command(
+    output: CommandOutput, request: CommandRequest, sql: Sql, limit: Limit = 100
+) -> None:
     """Run a query over the project's tables.
 
     Models, seeds and sources are called schema.table; a model also by its name alone.

@@ -1,9 +1,9 @@
-"""What `check` prints, and how results of checks read wherever they stand."""
+"""What `check` and `test` print, and how results of checks read wherever they stand."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -12,11 +12,18 @@ from penstock.app.checking.results import AcceptReport, CheckReport, ModelChecke
 from penstock.app.documents import Json, document_of, error_document
 from penstock.app.reports import ModelResult
 from penstock.app.request import BOTH, CheckRequest
+from penstock.app.unit_testing.differences import (
+    Difference,
+    RowsDiffer,
+    UnitResult,
+    UnitTestReport,
+    summary,
+)
 from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, InvariantReport
 from penstock.core.errors import CheckFailedError, PenstockError
 from penstock.core.findings import some
 from penstock.core.masking import mask
-from penstock.ui.render.values import LISTED, WHOLE, count, day, one_line, ranges_text
+from penstock.ui.render.values import LISTED, WHOLE, count, day, one_line, ranges_text, seconds
 
 _UNDER_STEP = "      "
 _PASSED_SHOWN = 10
@@ -203,9 +210,80 @@ def checks_document(report: CheckReport, error: PenstockError | None = None) -> 
 
 def accept_document(report: AcceptReport) -> Json:
     """Give the flags that were closed and the quarantines that were dropped."""
-    flag, kept = "step model partition checks opened version", "step model table rows expires"
-    return {
-        "command": "check",
-        "accepted": [document_of(each, flag) for each in report.flags],
-        "dropped": [document_of(each, kept) for each in report.quarantines],
-    }
+    flags = "accepted=flags[step model partition checks opened version]"
+    kept = "dropped=quarantines[step model table rows expires]"
+    return {"command": "check", **document_of(report, f"{flags} {kept}")}
+
+
+_MOST = 20
+_NOTES = {"-": "expected, not found", "+": "found, not expected"}
+
+
+def unit_tests_text(report: UnitTestReport) -> str:
+    """Give what differs of every test that failed, then one line that counts."""
+    if not report.results:
+        return "no unit tests"
+    failed = [result_text(result) for result in report.results if result.status == "failed"]
+    counts = [f"{report.count(word)} {word}" for word in ("passed", "failed")]
+    counts += [f"{report.count('skipped')} skipped"] * bool(report.count("skipped"))
+    return "\n".join([*failed, f"{count(len(report.results), 'test')}: {', '.join(counts)}."])
+
+
+def result_text(result: UnitResult) -> str:
+    """Give one test: a line that names it, and everything that differs, at most 20 rows of it."""
+    test = result.test
+    word = {"passed": "pass", "failed": "FAIL", "skipped": "skip"}[result.status]
+    head = f"{word}  {test.written}  {test.name}   {test.where.path}:{test.where.line}   "
+    lines = [head + seconds(result.seconds)]
+    lines += [f"  run {result.run} of {len(test.runs)}"] * bool(result.run)
+    for each in result.differences:
+        lines += _rows(each) if isinstance(each, RowsDiffer) else [f"  {one_line(mask(each))}"]
+    return "\n".join(lines)
+
+
+def _rows(rows: RowsDiffer) -> Iterator[str]:
+    """Give the rows under their columns, which are as wide as the widest row that is shown."""
+    yield f"  {summary(rows)}"
+    lines = rows.lines[:_MOST]
+    shown = zip(rows.columns, *(line.cells for line in lines), strict=True)
+    widths = [max(len(one_line(cell)) for cell in column) for column in shown]
+    yield f"      {_line(rows.columns, widths, rows)}"
+    for line in lines:
+        notes = [_NOTES[line.sign]] if line.sign in _NOTES else []
+        notes += [f"x {line.times}"] * (line.times > 1)
+        cells = "    ".join([_line(line.cells, widths, rows), *notes])
+        yield f"    {line.sign} {cells}".rstrip()
+    rest = len(rows.lines) - _MOST
+    if rest > 0:
+        yield f"      and {rest:,} more"
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], rows: RowsDiffer) -> str:
+    """Lay cells out: two blanks after a key, three after anything else."""
+    keys = {name.lower() for name in rows.key}
+    parts = [
+        one_line(mask(cell)).ljust(width) + (" " * (2 if name.lower() in keys else 3))
+        for cell, width, name in zip(cells, widths, rows.columns, strict=True)
+    ]
+    return "".join(parts).rstrip()
+
+
+def unit_tests_document(report: UnitTestReport) -> Json:
+    """Give every test with all that differs, nothing cut."""
+    place = "model=test.model name=test.name file=test.where.path line=test.where.line"
+    tests = [
+        {
+            **document_of(result, f"{place} tags=test.tags status seconds run?"),
+            "differences": [_difference(each) for each in result.differences],
+        }
+        for result in report.results
+    ]
+    counts = {status: report.count(status) for status in ("passed", "failed", "skipped")}
+    return {"ok": report.ok, **counts, "tests": tests}
+
+
+def _difference(each: Difference) -> Json:
+    if not isinstance(each, RowsDiffer):
+        return {"message": each}
+    names = "what expected found key columns rows=lines[mark=sign cells times]"
+    return {"message": summary(each), **document_of(each, names)}

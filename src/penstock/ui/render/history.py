@@ -10,8 +10,8 @@ from penstock.app.documents import Json, diff_document, document_of
 from penstock.app.reports import AuditReport, HistoryReport, HistoryRow
 from penstock.core.check_results import CheckRecord
 from penstock.core.masking import mask
-from penstock.ui.render.diff import RULE, diffs_text
 from penstock.ui.render.run import ABORTED
+from penstock.ui.render.status import RULE, diffs_text
 from penstock.ui.render.values import WHOLE, day, moment, partitions_text, ranges_text, table
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from penstock.app.reports import Event, Keys, ModelResult, RunStarted, Said, Ste
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
 from penstock.ui.render.check import step_lines
-from penstock.ui.render.errors import first_line
-from penstock.ui.render.values import WHOLE, ranges_text, row_counts, seconds
+from penstock.ui.render.values import WHOLE, first_line, ranges_text, row_counts, seconds
 
 _AROUND = 6  # lines of the terminal that the table leaves free
 _STYLES = {"success": "green", "failed": "red", "skipped": "yellow", "running": "cyan"}

@@ -1,24 +1,29 @@
-"""What `plan` prints: the steps of a run before the run."""
+"""What `plan` and the dry runs of `sync` and `backfill` print, and what is read before rows go."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import indent
 
 from penstock.app.commands.plan import Preview
 from penstock.app.documents import Json, changed_lines, document_of
-from penstock.app.reports import ModelResult, Plan, Step
+from penstock.app.reports import ModelResult, Overwrite, Plan, SqlDiff, Step, SyncPreview
 from penstock.app.run_report import RunReport, run_document
+from penstock.core.errors import UsageError
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
-from penstock.ui.render.diff import diff_text
-from penstock.ui.render.errors import error_text
-from penstock.ui.render.run import cosmetic_lines, nothing_to_do
+from penstock.ui.render.run import cosmetic_lines, nothing_to_do, tail
+from penstock.ui.render.status import diff_text, diffs_text
 from penstock.ui.render.values import (
     LISTED,
     RANGES,
+    ago,
+    by_state,
     count,
+    error_text,
     first_of,
+    label,
     partitions_text,
     ranges_text,
     seconds,
@@ -26,7 +31,10 @@ from penstock.ui.render.values import (
     window_text,
 )
 
-_ESTIMATE = "rows bytes=size_bytes seconds"
+_STEP = (
+    "state=reason.state also=reason.also pending=reason.pending initial upstream "
+    "estimate[rows bytes=size_bytes seconds]"
+)
 _CHECKS = "before after observed scans on_failure skipped of_views"
 
 
@@ -126,9 +134,7 @@ def preview_document(preview: Preview) -> Json:
             return {"plan": None, "cosmetic": result.name in cosmetic}
         checks, change = preview.checks.get(step.key), changes.get(result.name)
         found = {
-            **document_of(step.reason, "state also pending"),
-            **document_of(step, "initial upstream"),
-            "estimate": document_of(step.estimate, _ESTIMATE) if step.estimate else None,
+            **document_of(step, _STEP),
             "diff": changed_lines(change.executed, change.resolved) if change else [],
             "cosmetic": change.cosmetic if change else False,
             "checks": document_of(checks, _CHECKS) if checks and checks.total else None,
@@ -136,3 +142,102 @@ def preview_document(preview: Preview) -> Json:
         return {"plan": found, "cosmetic": result.name in cosmetic}
 
     return run_document(preview.report, planned)
+
+
+_ASKED = 5  # models that a question names
+
+
+def sync_text(report: RunReport, *, verbose: bool = False) -> str:
+    """Give what drifted, what comes with it, the plan, changes of SQL, and a total.
+
+    At most 50 models of each, unless `verbose`; that lists every step, too.
+    """
+    plan, preview = report.plan, report.preview or SyncPreview()
+    if plan.is_empty:
+        return "\n".join([*nothing_to_do(plan), *tail(preview)])
+    limit = None if verbose else LISTED
+    drifted = []
+    for model in preview.drifted:
+        counts = [f"{partitions_text(n)} ({state})" for state, n, _ in by_state(model.states)]
+        if counts:  # a backfill takes what is current, too
+            drifted.append(f"  {model.model}: {', '.join(counts)}")
+    cascaded = [
+        f"  {each.model}: {partitions_text(each.count)} (upstream_changed)\n"
+        f"    └── depends on: {', '.join(each.after)}"
+        for each in preview.cascaded
+    ]
+    changed = [
+        diffs_text(
+            f"{each.model}: {_partitions(each.diffs)} will be re-run",
+            each.diffs,
+            lambda diff: f"{diff.version}, {partitions_text(diff.count)}",
+        )
+        for each in preview.diffs
+    ]
+    steps = list(_models(plan.steps, verbose=verbose))
+    blocks = [
+        _section("Drift detected:", drifted, limit),
+        _section("Cascade analysis:", cascaded, limit),
+        _section("Execution plan (topological order):", steps, limit),
+        *first_of(changed, limit, "changed model"),
+        blocked_text(plan, limit),
+        "\n".join(cosmetic_lines(plan.cosmetic)),
+        "\n".join([f"Total: {_partitions(plan.steps)}", *tail(preview)]),
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _section(title: str, items: Sequence[str], limit: int | None) -> str:
+    return "\n".join([title, *first_of(items, limit, "model")]) if items else ""
+
+
+def _partitions(counted: Iterable[Step | SqlDiff]) -> str:
+    return partitions_text(sum(each.count for each in counted))
+
+
+def _models(steps: Sequence[Step], *, verbose: bool) -> Iterator[str]:
+    by_model: dict[str, list[Step]] = {}
+    for step in steps:
+        by_model.setdefault(step.model, []).append(step)
+    names = max(map(len, by_model), default=0)
+    for number, (model, its) in enumerate(by_model.items(), start=1):
+        head = f"{number:>3}. {model:<{names}}  ({_partitions(its)}, {count(len(its), 'step')})"
+        shown = []
+        for step in its if verbose else ():
+            parts = [ranges_text(step.keys, None), str(step.reason.state)]
+            parts += [f"also {', '.join(step.reason.also)}"] * bool(step.reason.also)
+            parts += [label(step.version, step.revision)]
+            parts += ["one query for the range"] * (step.is_range and step.count > 1)
+            shown.append(f"     {'  '.join(parts)}")
+        notes = dict.fromkeys(f"     {mask(note)}" for step in its for note in step.notes)
+        yield "\n".join([head, *shown, *notes])
+
+
+def prompt_text(overwrites: Sequence[Overwrite], now: dt.datetime) -> str:
+    """Give one block per model, at most 5."""
+    blocks = []
+    for each in overwrites:
+        lines = [f"WARNING: This will overwrite {partitions_text(each.count)}"]
+        lines += [f"  Query: {each.model}", f"  Range: {ranges_text(each.partitions)}"]
+        if each.last_success is not None:
+            lines.append(f"  Last successful run: {ago(each.last_success, now)}")
+        if each.foreign_count:
+            changed = f"{partitions_text(each.foreign_count)} ({ranges_text(each.foreign)})"
+            lines.append(f"  Changed by others since: {changed}")
+        if each.breaking:
+            lines.append(f"  Breaking: {mask(', '.join(each.breaking))}, rewrites the table")
+        if each.full_refresh:
+            lines.append("  Full refresh: makes the whole table anew")
+        blocks.append("\n".join(lines))
+    return "\n\n".join(first_of(blocks, _ASKED, "model"))
+
+
+def nobody_to_ask(overwrites: Sequence[Overwrite]) -> UsageError:
+    """Give the error where there is no terminal to ask at."""
+    total = partitions_text(sum(each.count for each in overwrites))
+    models = ", ".join(first_of([each.model for each in overwrites], _ASKED, "model"))
+    return UsageError(
+        "needs-confirmation",
+        f"this overwrites {total} ({models}), and there is no terminal to ask at",
+        hint="--yes",
+    )

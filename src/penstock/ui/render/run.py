@@ -6,7 +6,7 @@ import datetime as dt
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.app.documents import (
     Json,
@@ -28,12 +28,13 @@ from penstock.app.run_report import RunReport, result_document
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
 from penstock.ui.render.check import by_check, failures, step_lines
-from penstock.ui.render.diff import COSMETIC
-from penstock.ui.render.errors import error_text, first_line
+from penstock.ui.render.status import COSMETIC
 from penstock.ui.render.values import (
     LISTED,
     WHOLE,
     count,
+    error_text,
+    first_line,
     first_of,
     late_rows,
     partitions_text,
@@ -207,6 +208,7 @@ def seed_text(report: RunReport) -> str:
     return "\n".join(lines)
 
 
+@dataclass(slots=True)
 class TextLines:
     """One line per step that ended, and its checks; with `verbose` one per step that starts, too.
 
@@ -214,42 +216,40 @@ class TextLines:
     of the steps.
     """
 
-    def __init__(self, say: Say, *, verbose: bool = False, quiet: bool = False) -> None:
-        self._say = say
-        self._verbose = verbose
-        self._quiet = quiet
-        self._columns: Columns | None = None
-        self._ended = 0
-        self._lock = threading.Lock()
+    say: Say
+    verbose: bool = False
+    quiet: bool = False
+    _columns: Columns | None = None
+    _ended: int = 0
 
     def __call__(self, event: Event) -> None:
         """Show the event."""
         match event:
             case RunStarted(run, plan):
                 self._columns = Columns.of(plan)
-                if self._verbose:
-                    self._say(f"run {run}  {plan.run_timestamp:%Y-%m-%d %H:%M:%S} UTC")
+                if self.verbose:
+                    self.say(f"run {run}  {plan.run_timestamp:%Y-%m-%d %H:%M:%S} UTC")
             case StepStarted(model, reason):
-                if self._verbose:
-                    self._say(f"      {model}  {mask(reason)}")
+                if self.verbose:
+                    self.say(f"      {model}  {mask(reason)}")
             case StepEnded(result):
                 self._ended += 1
-                checks = step_lines(result.invariant_report, failures=self._quiet)
-                if self._columns is not None and (checks or not self._quiet):
+                checks = step_lines(result.invariant_report, failures=self.quiet)
+                if self._columns is not None and (checks or not self.quiet):
                     line = result_line(self._ended, result, self._columns)
-                    self._say("\n".join([line, *checks]))
+                    self.say("\n".join([line, *checks]))
             case Said(text):
-                if not self._quiet:
-                    self._say(mask(text))
+                if not self.quiet:
+                    self.say(mask(text))
 
 
+@dataclass(slots=True)
 class JsonLines:
     """One JSON document per event and line."""
 
-    def __init__(self, say: Say, now: Callable[[], dt.datetime]) -> None:
-        self._say = say
-        self._now = now
-        self._lock = threading.Lock()
+    say: Say
+    now: Callable[[], dt.datetime]
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, event: Event) -> None:
         """Show the event."""
@@ -267,4 +267,4 @@ class JsonLines:
             case Said(text):
                 found = {"event": "said", "text": text}
         with self._lock:
-            self._say(printed({"time": instant(self._now()), **found}, indent=None))
+            self.say(printed({"time": instant(self.now()), **found}, indent=None))

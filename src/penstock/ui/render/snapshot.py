@@ -130,12 +130,9 @@ def migrate_text(report: MigrateReport) -> str:
 
 def verify_document(reports: Sequence[VerifyReport]) -> Json:
     """Give the laws that each table breaks, with samples."""
-    law = "law title count of samples"
+    laws = "violations[law title count of samples]"
     models = [
-        {
-            **document_of(report, "model ok version versions keys current gaps"),
-            "violations": [document_of(each, law) for each in report.violations],
-        }
+        document_of(report, f"model ok version versions keys current gaps {laws}")
         for report in reports
     ]
     return {"ok": all(report.ok for report in reports), "models": models}

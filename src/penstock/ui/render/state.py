@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from penstock.app.commands.watermark import WatermarkReport
+from penstock.app.commands.state import WatermarkReport
 from penstock.app.documents import Json, document_of, error_document
 from penstock.app.execution.recover import RebuildReport, Recovery
 from penstock.core.masking import mask
@@ -106,6 +106,7 @@ def doctor_text(report: DoctorReport) -> str:
 
 query_document = partial(document_of, names="columns rows truncated")
 rebuild_document = partial(document_of, names="steps models untold")
+doctor_document = partial(document_of, names="healthy checks[name health message=says hint?]")
 
 
 def watermarks_document(report: WatermarkReport) -> Json:
@@ -124,14 +125,7 @@ def changes_document(changes: Sequence[WatermarkChange]) -> Json:
 def recovered_document(found: Recovery) -> Json:
     """Give what became of each step that a crash had left open, and what could not be settled."""
     stuck = [{"model": name, "error": error_document(e)} for name, e in found.stuck.items()]
-    steps = [document_of(one, "step model version") for one in found.steps]
-    return {"recovered": steps, "stuck": stuck}
-
-
-def doctor_document(report: DoctorReport) -> Json:
-    """Give every check."""
-    checks = [document_of(check, "name health message=says hint?") for check in report.checks]
-    return {"healthy": report.healthy, "checks": checks}
+    return {**document_of(found, "recovered=steps[step model version]"), "stuck": stuck}
 
 
 def files_document(made: tuple[str, Sequence[str]]) -> Json:

@@ -1,14 +1,26 @@
-"""What `status` prints."""
+"""What `status` and `diff` print: what is no longer current, and two texts of one query."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from penstock.app.documents import Json, document_of, model_status_document
-from penstock.app.reports import ModelStatus, State, StateCount, StatusReport
+from penstock.app.documents import (
+    MODEL_STATUS,
+    Json,
+    changed_lines,
+    document_of,
+    model_diff_document,
+)
+from penstock.app.reports import (
+    DiffReport,
+    ModelStatus,
+    SqlDiff,
+    State,
+    StateCount,
+    StatusReport,
+)
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
-from penstock.ui.render.diff import COSMETIC
 from penstock.ui.render.values import (
     LISTED,
     RANGES,
@@ -20,6 +32,65 @@ from penstock.ui.render.values import (
     partitions_text,
     ranges_text,
 )
+
+RULE = "─" * 39
+COSMETIC = "SQL text changed, meaning unchanged."
+
+
+def diff_text(old: str, new: str, context: int = 0) -> str:
+    """Give the changed lines between two rules."""
+    return "\n".join([RULE, *(mask(line) for line in changed_lines(old, new, context)), RULE])
+
+
+def sql_diff_text(diff: SqlDiff, context: int = 0, of: str = "") -> str:
+    """Give what differs between two texts, then between their schemas.
+
+    `of` says which partitions it is for, where a model has several pairs.
+    """
+    which = f" ({of})" if of else ""
+    lines: list[str] = []
+    if diff.before != diff.after:
+        lines.append(f"{COSMETIC}{which}" if diff.cosmetic else f"SQL changes detected{which}:")
+        if changed_lines(diff.before, diff.after):
+            lines.append(diff_text(diff.before, diff.after, context))
+        lines.append("")
+    elif which:
+        lines += [f"SQL unchanged{which}.", ""]
+    schema = ["Schema changes detected:", *diff.schema] if diff.schema else ["Schema unchanged."]
+    return "\n".join([*lines, *schema])
+
+
+def diffs_text(head: str, diffs: Sequence[SqlDiff], named: Callable[[SqlDiff], str]) -> str:
+    """Give several pairs of texts below a head; of several each is named."""
+    of = named if len(diffs) > 1 else lambda _: ""
+    return "\n\n".join([head, *(sql_diff_text(diff, of=of(diff)) for diff in diffs)])
+
+
+def differences_text(report: DiffReport, *, context: int = 0, verbose: bool = False) -> str:
+    """Give what built the partitions of each model beside its files, one diff per pair of texts."""
+
+    def pair(model: str, diff: SqlDiff) -> str:
+        where = ranges_text(diff.partitions, None if verbose else RANGES)
+        head = f"{model} {diff.version}: {partitions_text(diff.count)}, {where}"
+        return f"{head}\n\n{sql_diff_text(diff, context)}"
+
+    models = [
+        "\n\n".join(pair(model.model, diff) for diff in model.diffs)
+        for model in report.models
+        if model.diffs
+    ]
+    shown = first_of(models, None if verbose else LISTED, "model")
+    return "\n\n".join(shown) or "No differences."
+
+
+def differences_document(report: DiffReport, *, context: int = 0) -> Json:
+    """Give both texts of every pair, and the lines that differ."""
+    return {
+        "command": "diff",
+        **document_of(report, "run_timestamp"),
+        "models": [model_diff_document(model, context) for model in report.models],
+    }
+
 
 ALL_CURRENT = "All current ✓"
 _GAP = "   "
@@ -110,6 +181,5 @@ def _next(report: StatusReport) -> str:
 
 def status_document(report: StatusReport) -> Json:
     """Give the states of every model, what is current left out (spec/drift.md §10)."""
-    models = [model_status_document(model) for model in report.models]
-    totals = document_of(report, "run_timestamp partitions drifted pending")
-    return {"command": "status", **totals, "models": models}
+    names = f"run_timestamp partitions drifted pending models[{MODEL_STATUS}]"
+    return {"command": "status", **document_of(report, names)}

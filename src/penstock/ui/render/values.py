@@ -1,12 +1,19 @@
-"""How single values and tables of them read, as text."""
+"""How values, tables, errors and findings read: as text, and as JSON without secrets."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 
+from penstock.app.commands.validate import ValidationReport
+from penstock.app.documents import Json, document_of, error_document
 from penstock.app.reports import Keys, StateCount
+from penstock.core.errors import PenstockError, ProjectError
+from penstock.core.findings import Finding
+from penstock.core.masking import mask
 from penstock.core.steps.step import RowCounts
 from penstock.core.steps.window import Bound, InputWindow
 
@@ -198,3 +205,55 @@ def by_state(states: Iterable[StateCount]) -> list[tuple[str, int, bool]]:
     for each in states:
         found[str(each.state), each.pending] += each.count
     return [(state, number, pending) for (state, pending), number in found.items()]
+
+
+_PLACE = "file=where.path line=where.line column=where.column"  # a column of 0 is not known
+_FINDINGS = f"findings[severity code message=sentence {_PLACE} hint?]"
+
+
+def error_text(error: PenstockError) -> str:
+    """Give `file:line: code: sentence` and the hint; a project's findings with their number."""
+    if isinstance(error, ProjectError):
+        return findings_text(error.findings)
+    shown = PenstockError(
+        error.code, mask(error.sentence), where=error.where, hint=mask(error.hint)
+    )
+    return shown.render()
+
+
+def findings_text(findings: Iterable[Finding]) -> str:
+    """Give every finding, then one line that counts them.
+
+    >>> findings_text([])
+    '0 errors, 0 warnings'
+    """
+    found = list(findings)
+    lines = [replace(f, sentence=mask(f.sentence), hint=mask(f.hint)).render() for f in found]
+    errors = count(sum(finding.is_error for finding in found), "error")
+    warnings = count(sum(finding.is_warning for finding in found), "warning")
+    return "\n".join([*lines, f"{errors}, {warnings}"])
+
+
+def first_line(error: PenstockError) -> str:
+    """Give code and sentence in one line, as progress shows a failure."""
+    return f"{error.code}: {' '.join(mask(error.sentence).split())}"
+
+
+def failure_document(error: PenstockError) -> Json:
+    """Give the document that stands on stdout instead of a command's own."""
+    if isinstance(error, ProjectError):
+        return document_of(error, _FINDINGS)
+    return {"error": error_document(error)}
+
+
+validation_document = partial(
+    document_of, names=f"passed errors warnings models sources seeds {_FINDINGS}"
+)
+
+
+def validation_text(report: ValidationReport) -> str:
+    """Give the findings with their count, or what was found to be right."""
+    if report.findings:
+        return findings_text(report.findings)
+    models, sources = count(report.models, "model"), count(report.sources, "source")
+    return f"no findings: {models}, {sources}, {count(report.seeds, 'seed')}"

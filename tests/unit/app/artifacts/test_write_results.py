@@ -11,11 +11,11 @@ from fakes.check_story import BROKEN, GATE, NO_BASE, STORY
 from fakes.reports import a_check_result, a_plan, a_report, a_result
 from fakes.services import a_shop
 from penstock.app.artifacts.write import (
-    UnitTested,
     write_artifacts,
     write_check_artifacts,
     write_unit_test_artifacts,
 )
+from penstock.app.unit_testing.differences import UnitResult
 from penstock.core.check_results import InvariantReport
 from penstock.core.checks import (
     Check,
@@ -31,6 +31,7 @@ from penstock.core.errors import CheckFailedError
 from penstock.core.findings import Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query, mention, parameter
+from penstock.project.unit_tests.definition import UnitTest
 
 HERE = Location("models/a.yml", 7)
 THIS = InputName(InputKind.THIS, "this")
@@ -243,13 +244,17 @@ def test_check_writes_a_result_for_each_check_and_source(project, read):
     ]
 
 
+def unit_test(name):
+    return UnitTest(name, "a", Location("tests/a.yml", 1), ())
+
+
 def test_test_writes_a_result_for_each_unit_test(project, read):
     write_unit_test_artifacts(
         a_shop(project),
         [
-            UnitTested("a", "one", "passed", "", 0.5, "tests/a.yml"),
-            UnitTested("a", "two", "failed", "rows: 3 expected, 2 found", 0.25),
-            UnitTested("a", "three", "error", "missing-input: raw.events", 0.0),
+            UnitResult(unit_test("one"), seconds=0.5),
+            UnitResult(unit_test("two"), ("rows: 3 expected", "2 found"), seconds=0.25),
+            UnitResult(unit_test("three"), skipped=True),
         ],
     )
 
@@ -257,8 +262,8 @@ def test_test_writes_a_result_for_each_unit_test(project, read):
     assert (document["elapsed_time"], document["args"]["which"]) == (0.75, "test")
     assert statuses(document) == [
         ("unit_test.shop.a.one", "pass", None),
-        ("unit_test.shop.a.two", "fail", "rows: 3 expected, 2 found"),
-        ("unit_test.shop.a.three", "error", "missing-input: raw.events"),
+        ("unit_test.shop.a.two", "fail", "rows: 3 expected; 2 found"),
+        ("unit_test.shop.a.three", "skipped", None),
     ]
     assert read("manifest.json")["unit_tests"]["unit_test.shop.a.one"] == {
         "name": "one",

@@ -14,7 +14,7 @@ from penstock.core.errors import ConcurrentWriterError, DataError
 from penstock.core.history import ColumnsDiffer, HardDeletes, NewerThan, Retention
 from penstock.core.records import Status
 from penstock.core.steps.token import write_token
-from penstock.strategies.history.counts import IdentityError
+from penstock.strategies.history.commit import IdentityError
 from penstock.strategies.history.snapshot import Snapshot
 
 EVENTS = a_source("events")

@@ -3,7 +3,7 @@
 import pytest
 
 from fakes.seed_place import seed_place
-from penstock.app.commands.graph import graph
+from penstock.app.commands.show import graph
 from penstock.app.commands.sync import preview_sync
 from penstock.app.planning.make_plan import make_plan
 from penstock.app.request import BackfillRequest, ModelsRequest, RunRequest

@@ -21,9 +21,9 @@ from penstock.app.commands.diff import diff
 from penstock.app.commands.history import check_history, history
 from penstock.app.commands.plan import preview
 from penstock.app.commands.show import show
+from penstock.app.commands.state import show_watermarks
 from penstock.app.commands.status import status
 from penstock.app.commands.sync import plan_sync
-from penstock.app.commands.watermark import show_watermarks
 from penstock.app.execution.recover import recover
 from penstock.app.request import (
     AuditRequest,

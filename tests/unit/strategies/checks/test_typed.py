@@ -24,7 +24,7 @@ from penstock.strategies.checks.queries import (
     shown_columns,
 )
 from penstock.strategies.checks.typed import measured, observables
-from penstock.strategies.checks.types.sql_check import group_query
+from penstock.strategies.checks.types import group_query
 
 COLUMNS = Schema(
     (

@@ -12,7 +12,7 @@ from penstock.strategies.history.terms import Sides, Terms, candidates, goes, ho
 from unit.strategies.builds import a_build
 
 T = dt.datetime(2024, 6, 1, tzinfo=dt.UTC)
-CHECK = Terms(("id",), ColumnsDiffer(None), T)
+CHECK = Terms(("id",), ColumnsDiffer(None), moment=T)
 TABLE = "id int, _ps_valid_from timestamp, _ps_valid_to timestamp, _ps_is_current boolean"
 
 
@@ -33,8 +33,8 @@ def test_a_snapshots_terms_are_its_settings_at_a_moment_with_the_retention_of_th
     assert terms_of(snapshot, HistoryRun(T, Retention(keep_last=1), allow_empty=True)) == Terms(
         ("id",),
         NewerThan("at"),
-        T,
-        missing=HardDeletes.INVALIDATE,
+        moment=T,
+        hard_deletes=HardDeletes.INVALIDATE,
         match_null_keys=True,
         ignore_null_time=True,
         allow_empty=True,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from penstock.core.history import ColumnsDiffer, HardDeletes, HashDiffers, NewerThan, Retention
-from penstock.strategies.history.counts import Counts, IdentityError
+from penstock.strategies.history.commit import Counts, IdentityError
 from penstock.strategies.history.snapshot import history
 from penstock.strategies.history.terms import Terms
 from unit.strategies.builds import a_build
@@ -15,10 +15,10 @@ T = dt.datetime(2024, 6, 1, tzinfo=dt.UTC)
 AT = "TIMESTAMP '2024-06-01T00:00:00.000000Z'"
 SYSTEM = "_ps_valid_from timestamp, _ps_valid_to timestamp, _ps_is_current boolean"
 QUERY = "id int, value string"
-CHECK = Terms(("id",), ColumnsDiffer(None), T)
-TIME = Terms(("id",), NewerThan("at"), T)
+CHECK = Terms(("id",), ColumnsDiffer(None), moment=T)
+TIME = Terms(("id",), NewerThan("at"), moment=T)
 EVENT = replace(TIME, event_time=True)
-MARKED = replace(CHECK, missing=HardDeletes.NEW_RECORD)
+MARKED = replace(CHECK, hard_deletes=HardDeletes.NEW_RECORD)
 
 
 def work(terms, table=f"{QUERY}, at timestamp, {SYSTEM}", query=f"{QUERY}, at timestamp"):
@@ -29,13 +29,13 @@ def work(terms, table=f"{QUERY}, at timestamp, {SYSTEM}", query=f"{QUERY}, at ti
     ("terms", "expected"),
     [
         (CHECK, [("penstock_staged", "")]),
-        (replace(CHECK, missing=HardDeletes.INVALIDATE), [("penstock_staged", "")]),
+        (replace(CHECK, hard_deletes=HardDeletes.INVALIDATE), [("penstock_staged", "")]),
         (MARKED, [("penstock_staged", ""), ("penstock_tombstones", "deleted")]),
         (replace(CHECK, retention=Retention(2)), [("penstock_staged", "")]),
         (EVENT, [("penstock_staged", ""), ("penstock_late_staged", "pending")]),
         (replace(EVENT, retention=Retention(2)), [("penstock_staged", "")]),
         (
-            replace(EVENT, missing=HardDeletes.NEW_RECORD),
+            replace(EVENT, hard_deletes=HardDeletes.NEW_RECORD),
             [
                 ("penstock_staged", ""),
                 ("penstock_late_staged", "pending"),
@@ -49,7 +49,7 @@ def test_a_run_has_the_stages_that_its_settings_need(terms, expected):
 
 
 def test_the_source_is_read_by_the_first_stage_and_nowhere_else():
-    stages = work(replace(EVENT, missing=HardDeletes.NEW_RECORD)).stages
+    stages = work(replace(EVENT, hard_deletes=HardDeletes.NEW_RECORD)).stages
 
     read = [stage.passing.sql.count("FROM `penstock_query`") for stage in stages if stage.passing]
     assert read[0] == 1

@@ -2,7 +2,7 @@
 
 from fakes.builders import NOON
 from penstock.app.commands.doctor import DoctorReport, Health, HealthCheck
-from penstock.app.commands.watermark import WatermarkReport
+from penstock.app.commands.state import WatermarkReport
 from penstock.app.execution.recover import RebuildReport, Recovered, Recovery
 from penstock.core.errors import TableError
 from penstock.core.ports.engine import QueryResult

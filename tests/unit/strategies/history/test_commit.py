@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.strategies.history.counts import Counts, IdentityError, first_metrics
+from penstock.strategies.history.commit import Counts, IdentityError
+from penstock.strategies.history.snapshot import Snapshot
 
 H21 = Counts(source_rows=3, opened_new=1, opened_changed=1, unchanged=1, closed=1, closes=1)
 
@@ -91,7 +92,7 @@ def test_metrics_are_those_of_the_docs_without_what_is_staged():
 
 
 def test_a_first_run_opens_every_row():
-    assert first_metrics(7) == Counts(source_rows=7, opened_new=7).metrics
+    assert Snapshot.counts({"numOutputRows": 7}) == Counts(source_rows=7, opened_new=7).metrics
 
 
 def test_M1_every_row_of_the_source_is_counted_once():

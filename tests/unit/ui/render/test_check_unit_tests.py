@@ -5,7 +5,7 @@ import json
 from penstock.app.unit_testing.differences import RowLine, RowsDiffer, UnitResult, UnitTestReport
 from penstock.core.findings import Location
 from penstock.project.unit_tests.definition import UnitRun, UnitTest
-from penstock.ui.render.unit_tests import unit_tests_document, unit_tests_text
+from penstock.ui.render.check import unit_tests_document, unit_tests_text
 
 TEST = UnitTest(
     "newer_email_wins",

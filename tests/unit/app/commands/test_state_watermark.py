@@ -5,7 +5,7 @@ import pytest
 from fakes.builders import a_model, a_project, a_source
 from fakes.log import FakeLog
 from fakes.services import ME, a_shop, an_intent, built
-from penstock.app.commands.watermark import (
+from penstock.app.commands.state import (
     reset_watermarks,
     set_watermark,
     show_watermarks,

@@ -3,7 +3,7 @@
 import datetime as dt
 
 from penstock.app.reports import Overwrite
-from penstock.ui.render.sync import prompt_text
+from penstock.ui.render.plan import prompt_text
 
 NOON = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
 TWO_WEEKS = (("2024-12-02", "2024-12-16"),)

@@ -12,7 +12,7 @@ from penstock.core.errors import TableError
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.plan.values import Blocked, State
-from penstock.ui.render.sync import sync_text
+from penstock.ui.render.plan import sync_text
 
 DAY = Grid(Grain.DAY)
 SQL = "SELECT\n       COUNT(DISTINCT user_id) AS unique_users,\nFROM raw.events"

@@ -12,8 +12,7 @@ from penstock.core.history import (
     Retention,
     SystemColumns,
 )
-from penstock.strategies.history.commit import merge, staged, tombstones
-from penstock.strategies.history.counts import Counts
+from penstock.strategies.history.commit import Counts, merge, staged, tombstones
 from penstock.strategies.history.terms import Sides, Terms
 from unit.strategies.builds import a_build
 
@@ -22,8 +21,8 @@ AT = "TIMESTAMP '2024-06-01T00:00:00.000000Z'"
 SYSTEM = "_ps_valid_from timestamp, _ps_valid_to timestamp, _ps_is_current boolean"
 DELETED = f"{SYSTEM}, _ps_is_deleted boolean"
 QUERY = "id int, value string"
-CHECK = Terms(("id",), ColumnsDiffer(None), T)
-MARKED = replace(CHECK, missing=HardDeletes.NEW_RECORD)
+CHECK = Terms(("id",), ColumnsDiffer(None), moment=T)
+MARKED = replace(CHECK, hard_deletes=HardDeletes.NEW_RECORD)
 ON = "ON t.`id` <=> s.`id` AND t.`_ps_valid_from` = s.`__penstock_at`"
 CURRENT = " AND t.`_ps_is_current` = true AND t.`_ps_valid_to` IS NULL"
 DELETE = "WHEN MATCHED AND s.`__penstock_op` = 'delete' THEN DELETE"
@@ -141,7 +140,7 @@ def test_a_stored_key_may_be_null_whatever_the_settings_say_of_the_source():
 def test_odd_names_are_quoted_everywhere():
     odd = "a.b int, c`d string, ä-ö int"
     named = SystemColumns.named("x`")
-    terms = Terms(("a.b",), ColumnsDiffer(None), T, columns=named)
+    terms = Terms(("a.b",), ColumnsDiffer(None), moment=T, columns=named)
     system = "x`valid_from timestamp, x`valid_to timestamp, x`is_current boolean"
 
     sql = clauses(Counts(opened_new=1, closes=1), terms, query=odd, table=f"{odd}, {system}")
@@ -205,7 +204,7 @@ def test_the_wider_of_two_types_is_written():
 def test_H152_missing_sets_hold_only_for_keys_that_are_gone():
     terms = replace(
         CHECK,
-        missing=HardDeletes.INVALIDATE,
+        hard_deletes=HardDeletes.INVALIDATE,
         missing_sets=(("gone", "true"), ("last seen", AT)),
     )
 

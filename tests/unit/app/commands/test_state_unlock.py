@@ -4,7 +4,7 @@ import pytest
 
 from fakes.builders import a_model, a_project
 from fakes.services import ME, a_shop, an_intent
-from penstock.app.commands.unlock import lease_of, unlock
+from penstock.app.commands.state import lease_of, unlock
 
 USERS = a_model("users")
 
