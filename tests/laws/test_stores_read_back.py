@@ -94,7 +94,13 @@ WHOLE_INTENT = st.builds(
         tuple
     ),
     windows=st.lists(
-        st.builds(InputWindow, TEXT, st.builds(Window, TEXT, BOUND, BOUND, st.booleans())),
+        st.builds(
+            InputWindow,
+            TEXT,
+            st.builds(Window, TEXT, BOUND, BOUND, st.booleans()),
+            st.sampled_from(["", "forward", "rerun"]),
+            st.none() | COUNT,
+        ),
         max_size=2,
     ).map(tuple),
     watermarks=st.lists(MARK, max_size=3, unique_by=lambda m: m.key).map(tuple),

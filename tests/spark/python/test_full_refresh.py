@@ -27,12 +27,13 @@ def test_P80_a_full_refresh_replaces_and_doubles_nothing(events):
 
 
 def test_P81_a_full_refresh_may_lower_the_watermark(events):
-    events.app.run()
+    before = events.app.run()["events"]
     events.spark.sql(f"DELETE FROM delta.`{events.path}` WHERE id > 2")
 
     result = events.app.run(full_refresh=True)["events"]
 
     assert events.ids("events") == [1, 2]
+    assert [each.df.count() for each in (before, result)] == [4, 2]
     assert [each.value.text for each in result.watermarks] == ["2025-01-15T18:00:00.000000Z"]
 
 

@@ -239,7 +239,8 @@ def pin_of(kind: str, text: str, number: int) -> Pin:
 def _keyed(entries: Iterable[tuple[str, str, dict[str, JsonValue]]]) -> Json:
     """Give what is said of columns of inputs under `input.column`.
 
-    Where that does not tell the two apart, or was there before, they are named as well.
+    Where that does not tell the two apart, or was there before, they are named as well. A document
+    may be sorted by its keys: where they are not in their order, each says `at` which place.
     """
     found: dict[str, Json] = {}
     for name, column, said in entries:
@@ -248,7 +249,9 @@ def _keyed(entries: Iterable[tuple[str, str, dict[str, JsonValue]]]) -> Json:
             found[f"{key}#{len(found)}"] = {**said, "of": [name, column]}
         else:
             found[key] = said
-    return found
+    if [*found] == sorted(found):
+        return found
+    return {key: {**said, "at": place} for place, (key, said) in enumerate(found.items())}
 
 
 def _of_keys(
@@ -259,7 +262,7 @@ def _of_keys(
         for name, column, *said in document:
             yield name, column, _as_said(*said)
         return
-    for key, said in document.items():
+    for key, said in sorted(document.items(), key=lambda each: each[1].get("at", 0)):
         name, _, column = key.rpartition(".")
         name, column = said.get("of", (name, column))
         yield name, column, said

@@ -75,7 +75,10 @@ class DeltaLog:
     def partitions(self, uri: str) -> list[dict[str, str | None]]:
         """See `Log.partitions`."""
         table = open_table(uri)
-        return [{**each} for each in table.partitions()] if table else []
+        if table is None:
+            return []
+        names = table.metadata().partition_columns  # deltalake gives them in any order
+        return [{name: each[name] for name in names} for each in table.partitions()]
 
     def transaction(self, uri: str, application: str) -> int:
         """See `Log.transaction`. It outlives the commit files that told of it."""
