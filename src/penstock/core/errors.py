@@ -15,7 +15,8 @@
     ├── LeaseLostError               this run no longer owns its target         exit 1
     ├── TableError                   a table or its log is not as it must be    exit 1
     │   ├── SchemaError              a query does not fit its table
-    │   │   └── SchemaChangeError    a function gives other columns
+    │   │   ├── SchemaChangeError    a function gives other columns
+    │   │   └── PartitionSchemaError its table is cut into other partitions
     │   └── ConcurrentWriterError    a commit met another writer's
     ├── DataError                    rows that may not be written               exit 1
     │   ├── CheckFailedError         a gate failed                              exit 1
@@ -47,6 +48,8 @@ class PenstockError(Exception):
     """
 
     exit_code: ClassVar[int] = 1
+    report: object = None
+    """What the run did that ended with it, where a script ran it."""
 
     def __init__(
         self, code: str, sentence: str, *, where: Location | None = None, hint: str = ""
@@ -149,6 +152,10 @@ class SchemaChangeError(SchemaError):
     ) -> None:
         super().__init__("schema-changed", sentence, where=where, hint=hint)
         self.added, self.removed, self.type_changes = changes
+
+
+class PartitionSchemaError(SchemaError):
+    """The table of a function is partitioned by other columns than its code says, or in order."""
 
 
 class ConcurrentWriterError(TableError):

@@ -198,7 +198,8 @@ class Build:
     that are known before the commit. `partition_by` are the columns that partition the table that
     is there, None where the model's layout decides. `view_sql` is what a catalog keeps of a view.
     `replaced` is the condition on rows of the table that those of the query take the place of,
-    and `reruns` whether somebody asked for these to be made again.
+    and `reruns` whether somebody asked for these to be made again. `rows_before` are the rows of a
+    table that is replaced as a whole, None where its log does not tell.
     """
 
     model: Buildable
@@ -214,6 +215,7 @@ class Build:
     history: HistoryRun | None = None
     replaced: str = ""
     reruns: bool = False
+    rows_before: int | None = None
 
     @property
     def takes_feed(self) -> bool:

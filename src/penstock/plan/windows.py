@@ -12,6 +12,7 @@ from penstock.core.errors import IncrementalConfigError, PenstockError
 from penstock.core.model import Model
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
+from penstock.plan.rerun import as_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +180,52 @@ def aligned(
     dates = (table.find(name) for name in model.layout.partition_by)
     by_date = settings.reads_again and any(each and each.type == "date" for each in dates)
     return replace(settings, grain="day") if times and (is_date or by_date) else settings
+
+
+def kind_of(window: Window, step: str) -> str:
+    """Say why a window reads what it reads; `step` is the kind of a step that decides it alone.
+
+    >>> kind_of(Window("n", Bound(TypedValue("INT", "7"), inclusive=False)), "")
+    'forward'
+    """
+    if step or window.lower is None:
+        return step or "initial"
+    if window.upper is not None and not window.upper.inclusive:
+        return "external"
+    return "lookback" if window.lower.inclusive else "forward"
+
+
+def expected(
+    model: Model,
+    watermarks: Sequence[Watermark],
+    table: Schema | None,
+    rerun: tuple[TypedValue, TypedValue] | None,
+) -> tuple[InputWindow, ...]:
+    """Give the windows of a step before anybody has looked: an open high end is still to be pinned.
+
+    Inputs without a watermark are left out: whether they are windowed is told when they are read.
+    """
+    settings = model.strategy.window
+    if settings is None:
+        return ()
+    if rerun is not None:
+        return tuple(
+            InputWindow(each.input, closed(each.column, rerun, each.value.type))
+            for each in watermarks
+        )
+    inputs = [WindowedInput(w.input, w.column, w.value.type.lower()) for w in watermarks]
+    settings = aligned(settings, model, inputs, table)
+    found = (
+        InputWindow(each.input, Window(each.column, low_bound(settings, each.value)))
+        for each in watermarks
+    )
+    return as_one([*found]) if settings.overlaps and watermarks else tuple(found)
+
+
+def closed(column: str, ends: tuple[TypedValue, TypedValue], kind: str) -> Window:
+    """Give the window of a rerun on a column of some type: both ends are read."""
+    low, high = (Bound(each, inclusive=True) for each in as_type(ends, kind))
+    return Window(column, low, high)
 
 
 def as_one(windows: Sequence[InputWindow]) -> tuple[InputWindow, ...]:

@@ -9,19 +9,22 @@ from fakes.builders import a_model
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import IncrementalConfigError, PenstockError
-from penstock.core.steps.window import Watermark
+from penstock.core.steps.window import Bound, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.plan.windows import (
     Measured,
     WindowedInput,
     ahead,
     check_watermarks,
+    expected,
+    kind_of,
     low_bound,
     opened,
     windowed_inputs,
 )
 from penstock.strategies.append import Append
 from penstock.strategies.merge import Merge
+from penstock.strategies.overwrite import OverwriteRange
 
 EVENTS = WindowedInput("raw.events", "n", "int")
 FORWARD = WindowSettings("n")
@@ -259,3 +262,32 @@ def test_P36_a_watermark_after_tomorrow_is_told() -> None:
         "watermark-in-future: logs.ts is 2025-01-17T12:00:01.000000Z; "
         "penstock watermark set log VALUE --column logs.ts"
     )
+
+
+def foreseen(settings: WindowSettings, *marks: Watermark, rerun: object = None) -> list[str]:
+    model = a_model("log", strategy=OverwriteRange(settings))
+    return [str(each.window) for each in expected(model, marks, None, rerun)]
+
+
+def test_a_plan_knows_the_low_end_of_a_window_and_both_of_a_rerun() -> None:
+    marks = (mark(7), mark(5, name="raw.clicks"))
+
+    assert foreseen(FORWARD, *marks) == ["(7, ∞)", "(5, ∞)"]
+    assert foreseen(WindowSettings("n", overlaps=True), *marks) == ["[5, ∞)", "[5, ∞)"]
+    assert foreseen(FORWARD, mark(7), rerun=(integer(1), integer(3))) == ["[1, 3]"]
+
+
+@pytest.mark.parametrize(
+    ("window", "kind"),
+    [
+        (Window("n"), "initial"),
+        (Window("n", Bound(integer(1), inclusive=False)), "forward"),
+        (Window("n", Bound(integer(1), inclusive=True)), "lookback"),
+        (
+            Window("n", Bound(integer(1), inclusive=True), Bound(integer(2), inclusive=False)),
+            "external",
+        ),
+    ],
+)
+def test_a_window_tells_why_it_reads_what_it_reads_unless_its_step_does(window, kind) -> None:
+    assert (kind_of(window, ""), kind_of(window, "rerun")) == (kind, "rerun")

@@ -13,7 +13,7 @@ from penstock.app.checking.watch import watched
 from penstock.app.execution.commit import Committer, Ended, alter_each
 from penstock.app.execution.partitions import read_by, ready_partitions
 from penstock.app.execution.step_state import StepState, known
-from penstock.app.preparing.run_context import Context, pin_names
+from penstock.app.preparing.run_context import Context, pin_names, version_read
 from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking, table_gone
 from penstock.app.services.services import Services
@@ -23,11 +23,12 @@ from penstock.core.partitions.partition import write_ranges
 from penstock.core.ports.engine import StepSession
 from penstock.core.steps.inputs import InputPin, ViewPin
 from penstock.core.steps.step import Intent, Outcome, StepKind
+from penstock.core.steps.window import InputWindow
 from penstock.core.strategy import Writing
 from penstock.plan.evolution import moved_layout
 from penstock.plan.resolve import body_of
 from penstock.plan.values import Step
-from penstock.plan.windows import ahead
+from penstock.plan.windows import ahead, kind_of
 from penstock.strategies.relations import leaves
 from penstock.strategies.reshape import allow_widening, alter_properties
 
@@ -42,7 +43,7 @@ def look_at_table(state: StepState, session: StepSession) -> StepState:
     intent = replace(
         state.intent,
         inputs=state.intent.inputs if context.options.rerun is None else kept,
-        windows=opened.windows if opened else (),
+        windows=tuple(_described(state, each) for each in opened.windows) if opened else (),
         watermarks=opened.watermarks if opened else (),
         lowers_watermarks=step.initial,
         cut_at=context.as_of if opened and opened.is_cut else None,
@@ -59,6 +60,13 @@ def look_at_table(state: StepState, session: StepSession) -> StepState:
         is_idle=is_idle,
         changes=() if is_idle else found.schema_changes,
     )
+
+
+def _described(state: StepState, each: InputWindow) -> InputWindow:
+    """Say of a window why it reads what it reads, and which version of its input."""
+    project, pins = state.services.project, state.inputs.pins
+    version = version_read(project, state.model, pins, each.input)
+    return replace(each, kind=kind_of(each.window, state.step.kind), version=version)
 
 
 def ready_table(state: StepState) -> StepState:

@@ -19,6 +19,7 @@ from penstock.plan.windows import (
     as_one,
     check_new,
     check_type,
+    closed,
     opened,
 )
 
@@ -74,7 +75,7 @@ class StepWindows:
             return as_one(same)[0].window
         self.names.add(key)
         if self.again is not None:
-            return self._range(column)
+            return self._range(column, kind)
         check_type(self.model, self.settings, WindowedInput(function, column, kind))
         known = self._known(*key)
         found = self._opened(WindowedInput(function, key[1], kind), column, known, look)
@@ -127,7 +128,7 @@ class StepWindows:
             return as_one(self.given)[0].window
         self.names.add((self.model.name, EXTERNAL))
         if self.again is not None:
-            return self._range(self.settings.time_column)
+            return self._range(self.settings.time_column, "")
         column = self.settings.time_column
         known = self._known(self.model.name, EXTERNAL)
         now = TypedValue.parse("TIMESTAMP", self.run_timestamp.isoformat())
@@ -142,9 +143,8 @@ class StepWindows:
         """Whether a function has opened a window on a column by itself."""
         return (function, column) in self.names
 
-    def _range(self, column: str) -> Window:
-        low, high = (Bound(each, inclusive=True) for each in self.again or ())
-        return Window(column, low, high)
+    def _range(self, column: str, kind: str) -> Window:
+        return closed(column, self.again, kind) if self.again else Window(column)
 
     def joined(self, found: Opened) -> Opened:
         """Give the windows of the step with those that functions opened."""

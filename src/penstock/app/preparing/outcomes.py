@@ -17,6 +17,7 @@ from penstock.core.errors import (
     TableError,
 )
 from penstock.core.facts import LogCommit, Touched
+from penstock.core.statement import REPLACED_ROWS
 from penstock.core.steps.step import Intent, Outcome, RowCounts, StepKind
 from penstock.core.steps.token import read_metrics
 from penstock.core.strategy import Writing, strategy_named
@@ -49,8 +50,10 @@ def outcome_of(services: Services, intent: Intent, commit: LogCommit, known: str
     is_empty = is_build and not (commit.changes_data or commit.table_id)
     version = None if is_empty else commit.version
     metrics = {**commit.metrics, **read_metrics(commit.token)}
+    replaced = metrics.pop(REPLACED_ROWS, 0)
     metrics |= strategy_named(intent.strategy).counts(metrics)
     rows = _rows_of(commit, intent, metrics)
+    rows = replace(rows, deleted=rows.deleted or replaced)
     size = metrics.get("numOutputBytes", metrics.get("numTargetBytesAdded", 0))
     outcome = Outcome(version, table_id, commit.version, rows, size, metrics)
     model = services.project.models.get(intent.model)

@@ -21,13 +21,14 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
 from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
-from penstock.core.strategy import OnSchemaChange, WindowSettings
+from penstock.core.strategy import OnSchemaChange, WindowSettings, Writing
 from penstock.plan.evolution import Evolution, evolve
 from penstock.plan.values import Step
 from penstock.plan.windows import (
     Opened,
     WindowedInput,
     aligned,
+    closed,
     no_windowed_input,
     windowed_inputs,
 )
@@ -80,7 +81,9 @@ class Looking:
         settings = self.model.strategy.window
         facts = None
         if not self.model.is_view:
-            facts = self.services.log.facts(self.services.project.uri_of(self.model.table))
+            whole = self.step.initial or self.model.writing is Writing.WHOLE
+            uri = self.services.project.uri_of(self.model.table)
+            facts = self.services.log.facts(uri, counts=whole)  # what is replaced is counted
             if facts is None and not self.step.initial:
                 raise table_gone(self.model)
         called = self._step_windows(settings, facts) if settings else None
@@ -211,8 +214,7 @@ class Looking:
         ends: tuple[TypedValue, TypedValue],
     ) -> Opened:
         """Open the windows of a rerun; a watermark rises to what lies in the range."""
-        low, high = (Bound(each, inclusive=True) for each in ends)
-        found = [InputWindow(each.input, Window(each.column, low, high)) for each in inputs]
+        found = [InputWindow(each.input, closed(each.column, ends, each.type)) for each in inputs]
         known = {each.input: each for each in self._watermarks()}
         for each, window in zip(inputs, found, strict=True):
             top = f"CAST(max({quoted(each.column)}) AS STRING) AS top"
