@@ -79,13 +79,7 @@ class Looking:
     def look(self, session: StepSession) -> StepInputs:
         """Open windows, define the query as `penstock_query`, compare it with the table."""
         settings = self.model.strategy.window
-        facts = None
-        if not self.model.is_view:
-            whole = self.step.initial or self.model.writing is Writing.WHOLE
-            uri = self.services.project.uri_of(self.model.table)
-            facts = self.services.log.facts(uri, counts=whole)  # what is replaced is counted
-            if facts is None and not self.step.initial:
-                raise table_gone(self.model)
+        facts = self._facts()
         called = self._step_windows(settings, facts) if settings else None
         windowed = self._windows(session, settings, called, facts) if settings else None
         opened, late, notes = windowed or (None, None, ())
@@ -118,6 +112,17 @@ class Looking:
         passed_by = self._passed_by()
         empty = opened is not None and bool(opened.windows) and opened.all_empty
         return StepInputs(written, evolution, facts, table, opened, late, passed_by, empty, notes)
+
+    def _facts(self) -> TableFacts | None:
+        """Describe the table that is there; one that an ordinary step builds on must be."""
+        if self.model.is_view:
+            return None
+        whole = self.step.initial or self.model.writing is Writing.WHOLE
+        uri = self.services.project.uri_of(self.model.table)
+        found = self.services.log.facts(uri, counts=whole)  # what is replaced is counted
+        if found is None and not self.step.initial:
+            raise table_gone(self.model)
+        return found
 
     def _range(self, found: Opened) -> Sequence[InputWindow]:
         """Give the windows in whose range the rows of the step lie."""
