@@ -61,6 +61,19 @@ class Opened:
         """Whether there is nothing to read through any window."""
         return all(each.window.is_empty for each in self.windows)
 
+    def beside(self, others: Sequence[Opened]) -> Opened:
+        """Give all windows and watermarks of one step, those of others after its own."""
+        each = [self, *others]
+        return Opened(
+            tuple(w for one in each for w in one.windows),
+            tuple(w for one in each for w in one.watermarks),
+            sum(one.null_rows for one in each),
+            any(one.is_cut for one in each),
+        )
+
+
+NO_WINDOWS = Opened((), ())
+
 
 def windowed_inputs(
     model: Model,
@@ -299,6 +312,62 @@ def _ends(
     top = known if not settings.reads_again and nothing_new else high
     upper = Bound(top, inclusive=True) if top is not None else None
     return low_bound(settings, known), upper
+
+
+def _in_type(table: WindowedInput, value: TypedValue) -> TypedValue:
+    """Give a watermark of a table as a value of the column that it grows along."""
+    if _family(value.type) == _family(table.type):
+        return value
+    if value.is_temporal and table.type in ("date", "timestamp", "timestamp_ntz"):
+        return TypedValue.parse(table.type, value.text)
+    raise IncrementalConfigError(
+        "time-column-type",
+        f"the watermark of {table.input} is a {value.type}, its column {table.column!r} a "
+        f"{table.type.upper()}: nobody can tell what is new in it",
+        hint="take it out of delta",
+    )
+
+
+EXTERNAL = "window"
+"""The watermark, named by the model itself, of a function that reads by its `window` alone."""
+
+
+def grown_along(model: Model, table: Schema) -> WindowedInput:
+    """Give an incremental table as an input, with the column that it grows along."""
+    settings = model.strategy.window
+    column = table.find(settings.time_column) if settings else None
+    if column is None:
+        raise IncrementalConfigError(
+            "time-column-missing",
+            f"{model.table} has no column {settings.time_column if settings else ''!r}",
+            where=model.where,
+            hint=f"available columns: {', '.join(table.names[:20])}",
+        )
+    return WindowedInput(model.name, column.name, column.type)
+
+
+def delta_window(
+    table: WindowedInput,
+    above: Sequence[Watermark],
+    known: TypedValue | None,
+    *,
+    nulls: bool = False,
+) -> Opened:
+    """Give the window on an incremental table that holds what a model has not read of it yet.
+
+    It ends at the table's own watermark, `above`, the lowest where it has several: what lies
+    between them may still get rows. `known` is what the model has read; None reads all.
+    Raises `time-column-type` where they are of types that do not compare.
+    """
+    until = min((_in_type(table, each.value) for each in above), default=None)
+    # a window on the run's time leaves its last instant to the next one
+    is_external = any((one.input, one.column) == (table.input, EXTERNAL) for one in above)
+    low = Bound(known, inclusive=is_external) if known is not None else None
+    high = max((v for v in (known, until) if v is not None), default=None)
+    end = Bound(high, inclusive=not is_external) if high is not None else None
+    window = Window(table.column, low, end, nulls=nulls and known is None)
+    kept = () if high is None else (Watermark(table.input, table.column, high),)
+    return Opened((InputWindow(table.input, window),), kept)
 
 
 def check_watermarks(

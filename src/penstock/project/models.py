@@ -49,7 +49,8 @@ _SYSTEM = "system_columns"
 class Draft:
     """One model. `stem` is another name for ref(): that of its file without .sql.
 
-    `written` is its table without the schema prefix, `entry` what a YAML file says of it.
+    `written` is its table without the schema prefix, `entry` what a YAML file says of it, `path`
+    the folder of its table where that does not lie in the warehouse.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Draft:
     written: TableName
     entry: YamlEntry | None = None
     findings: list[Finding] = field(default_factory=list)
+    path: str = ""
 
     @property
     def enabled(self) -> bool:
@@ -257,12 +259,14 @@ def _with_version(model: Model, text: str, built: Built) -> Model:
 def cycle_findings(
     edges: Mapping[str, Mapping[str, int]], paths: Mapping[str, str]
 ) -> list[Finding]:
-    """Report one cycle, if there is any; arrows point to the reader, as `penstock graph` has it."""
-    cycle = find_cycle(edges)
-    if not cycle:
-        return []
-    lines = {reader: edges[reader][read] for read, reader in pairwise(cycle)}
-    places = [Location(paths[name], lines[name]) for name in cycle[:-1]]
-    sentence = f"{' → '.join(cycle)} ({', '.join(str(place) for place in places)})"
-    hint = "a model cannot read what is built from it; take one of these references out"
-    return [Finding(places[0], "dependency-cycle", sentence, hint)]
+    """Report cycles that share no model; arrows point to the reader, as `penstock graph` has it."""
+    found: list[Finding] = []
+    left = dict(edges)
+    while cycle := find_cycle(left):
+        lines = {reader: edges[reader][read] for read, reader in pairwise(cycle)}
+        places = [Location(paths[name], lines[name]) for name in cycle[:-1]]
+        sentence = f"{' → '.join(cycle)} ({', '.join(str(place) for place in places)})"
+        hint = "a model cannot read what is built from it; take one of these references out"
+        found.append(Finding(places[0], "dependency-cycle", sentence, hint))
+        left = {name: read for name, read in left.items() if name not in cycle}
+    return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 
+from penstock.app.execution.recover import recover
 from penstock.app.execution.settle import pending_notes
 from penstock.app.flags import given
 from penstock.app.observation.project_state import dated_project, look
@@ -27,11 +28,15 @@ _OF_PARTITIONS = ("cascade", "max_partitions", "batch_size", "full_refresh")
 
 @dataclass(frozen=True, slots=True)
 class RerunRequest(BackfillRequest):
-    """A backfill whose range is one of a time column; `note` is what is to be said of it."""
+    """A backfill whose range is one of a time column; `note` is what is to be said of it.
+
+    `recovered` is what was settled before the range was held against the watermark.
+    """
 
     _: KW_ONLY
     rerun: tuple[TypedValue, TypedValue]
     note: str = ""
+    recovered: tuple[str, ...] = ()
 
     @property
     def ends(self) -> tuple[tuple[str, str], ...]:
@@ -45,12 +50,18 @@ def takes_range(model: Model) -> bool:
     return model.function is not None
 
 
-@in_one_state
 def rerun_of(services: Services, request: BackfillRequest, low: Given, high: Given) -> RerunRequest:
     """Give the request whose ends are read; nothing is planned yet.
 
     Raises `RerunError`, and `option-conflict` for flags that are about partitions.
     """
+    # a crash may have left the watermark behind the rows that were committed
+    settled = () if request.dry_run else recover(services).sentences
+    return replace(_read(services, request, low, high), recovered=settled)
+
+
+@in_one_state
+def _read(services: Services, request: BackfillRequest, low: Given, high: Given) -> RerunRequest:
     model = named_model(services, request.model)
     refused_model(model)
     for flag in given(request, _OF_PARTITIONS, request.arguments.split()):

@@ -130,7 +130,9 @@ def sync(
     """
     request = asked(services, request)
     planned, report = begun(services, request, listener, plan_sync)
-    if not isinstance(request, RerunRequest):
+    if isinstance(request, RerunRequest):
+        report = replace(report, recovered=(*request.recovered, *report.recovered))
+    else:
         report = replace(report, preview=_preview(services, request, planned))
     if planned.plan.is_empty:
         return replace(report, results=planned.settled.results)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe_target
-from penstock.app.preparing.function_windows import StepWindows
+from penstock.app.preparing.function_windows import StepWindows, step_windows
 from penstock.app.preparing.measuring import Measuring, arrivals, behind, late_rows, measure
 from penstock.app.preparing.run_context import Context, Inputs
 from penstock.app.services.services import Services
@@ -21,14 +21,18 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
 from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
-from penstock.core.strategy import OnSchemaChange, WindowSettings, Writing
+from penstock.core.strategy import NullWatermark, OnSchemaChange, WindowSettings, Writing
 from penstock.plan.evolution import Evolution, evolve
 from penstock.plan.values import Step
 from penstock.plan.windows import (
+    NO_WINDOWS,
     Opened,
     WindowedInput,
     aligned,
+    as_one,
     closed,
+    delta_window,
+    grown_along,
     no_windowed_input,
     windowed_inputs,
 )
@@ -80,9 +84,11 @@ class Looking:
         """Open windows, define the query as `penstock_query`, compare it with the table."""
         settings = self.model.strategy.window
         facts = self._facts()
-        called = self._step_windows(settings, facts) if settings else None
+        called = self._step_windows(facts) if settings else None
         windowed = self._windows(session, settings, called, facts) if settings else None
         opened, late, notes = windowed or (None, None, ())
+        if self.model.query.deltas:
+            opened = self._with_deltas(session, opened or NO_WINDOWS)
         if called and opened:
             called.given = opened.windows
         windows = {w.input: w.window for w in opened.windows} if opened else {}
@@ -132,21 +138,13 @@ class Looking:
         low, high = (Bound(each, inclusive=True) for each in again)
         return (InputWindow("", Window(self.model.strategy.window.time_column, low, high)),)
 
-    def _step_windows(
-        self, settings: WindowSettings, facts: TableFacts | None
-    ) -> StepWindows | None:
-        """Give what a function is told of the step's windows."""
-        if self.model.function is None:
-            return None
-        return StepWindows(
-            self.model,
-            settings,
-            self._watermarks(),
-            self._is_first(facts),
-            self.context.run_timestamp,
-            self.context.as_of,
-            self.context.options.rerun,
-        )
+    def _step_windows(self, facts: TableFacts | None) -> StepWindows | None:
+        """Give what functions are told of the step's windows."""
+        schema = facts.schema if facts else None
+        found = step_windows(self.context, self.step, self._watermarks(), schema)
+        if found is not None:
+            found.initial = self._is_first(facts)
+        return found
 
     def _passed_by(self) -> tuple[str, ...]:
         """Name what no window will read again; only a step that reads everything settles it.
@@ -177,7 +175,9 @@ class Looking:
         direct = {
             name.name: schemas[views[name.name]]
             for name in self.model.query.inputs
-            if name.kind is not InputKind.THIS and name.name in views
+            if name.kind is not InputKind.THIS
+            and name.name in views
+            and name not in self.model.query.deltas
         }
         record = self.context.records.get(self.model.name)
         pins = {pin.input: pin.pin for pin in self.inputs.pins}
@@ -210,6 +210,28 @@ class Looking:
         uri = self.services.project.uri_of(self.model.table)
         counted = self.services.log.facts(uri, counts=True)
         return counted is not None and counted.rows == 0
+
+    def _with_deltas(self, session: StepSession, opened: Opened) -> Opened:
+        """Open the windows on tables of which the step reads only what is new."""
+        settings, project, found = self.model.strategy.window, self.services.project, []
+        known = {each.input: each.value for each in self._watermarks()}
+        nulls = settings is None or settings.null_watermark is NullWatermark.INCLUDE_FIRST
+        for relation in bind_inputs(project, self.model, self._reads(None)).relations:
+            name = relation.input.name
+            if relation.input not in self.model.query.deltas:
+                continue
+            schema = session.bind([relation])[relation.view]
+            each = grown_along(project.models[name], schema)
+            record, again = self.context.records.get(name), self.context.options.rerun
+            above = record.watermarks if record else ()
+            if again is None:
+                found.append(delta_window(each, above, known.get(name), nulls=nulls))
+            else:
+                low, high = (Bound(value, inclusive=True) for value in again)
+                found.append(Opened((InputWindow(name, Window(each.column, low, high)),), ()))
+        opened = opened.beside(found)
+        overlaps = settings is not None and settings.overlaps
+        return replace(opened, windows=as_one(opened.windows)) if overlaps else opened
 
     def _again(
         self,

@@ -123,6 +123,10 @@ class FunctionWindows(Protocol):
         """
         ...
 
+    def lowest(self, name: str) -> Window | None:
+        """Give what the step may read of an input, open above; None if that may be all."""
+        ...
+
     def span(self) -> Window:
         """Give the window that spans all windows of the step."""
         ...

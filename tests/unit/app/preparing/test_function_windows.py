@@ -1,6 +1,7 @@
-"""Windows that functions open by themselves, as values."""
+"""What functions of a step are told of its windows, and those that they open, as values."""
 
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,8 @@ from fakes.builders import a_model
 from penstock.app.preparing.function_windows import StepWindows
 from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import IncrementalConfigError
+from penstock.core.model import PythonFunction
+from penstock.core.names import InputKind, InputName
 from penstock.core.steps.window import Watermark
 from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.strategies.append import Append
@@ -69,3 +72,41 @@ def test_P49_filters_of_one_name_are_told_apart_by_another():
 
     assert caught.value.code == "duplicate-window"
     assert on(found, "x") == "(-∞, 9]"
+
+
+SETTINGS = WindowSettings("n")
+CHANCE = InputName(InputKind.MODEL, "chance")
+
+
+def sharing(settings=SETTINGS, marks=(("chance", "n", 7),), deltas=(), **more):
+    """Give the windows of a step that reads `chance`, up to 7 of which was read."""
+    function = PythonFunction(print, "", {"chance": CHANCE})
+    model = a_model("one", "chance", strategy=Append(settings))
+    model = replace(model, function=function, query=replace(model.query, deltas=deltas))
+    known = [Watermark(i, c, TypedValue("BIGINT", str(value))) for i, c, value in marks]
+    now = dt.datetime(2025, 1, 17, tzinfo=dt.UTC)
+    return StepWindows(model, settings, known, **{"initial": False, "run_timestamp": now, **more})
+
+
+def test_P104_a_frame_is_read_from_the_low_end_of_its_window_on() -> None:
+    found = sharing().lowest("chance")
+    again = sharing(replace(SETTINGS, lookback=3)).lowest("chance")
+
+    assert found.condition == "(`n` >= CAST('7' AS BIGINT) OR `n` IS NULL)"
+    assert again.condition == "(`n` >= CAST('4' AS BIGINT) OR `n` IS NULL)"
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        sharing(initial=True),
+        sharing(again=(TypedValue("INT", "1"), TypedValue("INT", "2"))),
+        sharing(marks=()),
+        sharing(marks=(("chance", "m", 7),)),
+        sharing(replace(SETTINGS, on={"chance": None})),
+        sharing(deltas=(CHANCE,)),
+    ],
+    ids=["first", "rerun", "never read", "by another column", "not windowed", "what is new"],
+)
+def test_P104_a_frame_of_which_any_row_may_be_read_is_not_cut(whole) -> None:
+    assert whole.lowest("chance") is None

@@ -126,6 +126,7 @@ def test_a_lookback_steps_back_by_time_or_number(kind, text, amount, before):
         ("INT", "1", dt.timedelta(days=1)),
         ("INT", "1", Decimal("0.5")),
         ("DATE", "2024-03-01", Decimal(1)),
+        ("INT", "1", None),
     ],
 )
 def test_a_lookback_must_fit_its_column(kind, text, amount):
