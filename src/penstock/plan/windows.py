@@ -166,12 +166,16 @@ def check_type(model: Model, settings: WindowSettings, each: WindowedInput) -> N
 def low_bound(settings: WindowSettings, watermark: TypedValue | None) -> Bound | None:
     """Give the lower end of the next window: above the watermark, or from `lookback` below it.
 
+    Of one that its type does not have nothing is taken: the step refuses it.
+
     >>> low_bound(WindowSettings("n"), TypedValue("INT", "7"))
     Bound(value=TypedValue(type='INT', text='7'), inclusive=False)
     """
     if watermark is None:
         return None
-    if not settings.reads_again:
+    takes = settings.lookback is None or watermark.takes(settings.lookback)
+    fits = takes and (watermark.is_temporal or not settings.grain)
+    if not settings.reads_again or not fits:
         return Bound(watermark, inclusive=False)
     low = watermark if settings.lookback is None else watermark.minus(settings.lookback)
     return Bound(low.floor(settings.grain) if settings.grain else low, inclusive=True)

@@ -46,12 +46,12 @@ def test_P24_P25_P53_rows_that_come_late_are_counted_and_left(events):
     events.app.run()
     events.append("(7, '2025-01-14T00:00:00Z', 'd', 70)")
 
-    late, again = events.app.run(), events.app.run()
+    late, again = events.app.run(), events.app.run("events")
     events.append("(8, '2025-01-16T12:00:00Z', 'd', 80)")
-    tie = events.app.run()
+    tie = events.app.run("events")
     DeltaTable(events.path).update(predicate="id = 1", updates={"amount": "11"})
     events.append("(9, '2025-01-14T00:00:00Z', 'd', 90)")
-    rewritten = events.app.run()
+    rewritten = events.app.run("events")
 
     found = [report["events"] for report in (late, again, tie, rewritten)]
     assert [(each.status, each.version, each.rows.late) for each in found] == [
@@ -256,12 +256,10 @@ def test_P37_P74_cuts_in_time_give_the_rows_of_one_run(place):
 
     first = place.app.run(select="raw_logs events cut", as_of="2025-01-16T10:00:00")
     early = place.ids("events")
-    place.app.run(select="raw_logs events cut", as_of="2025-01-16T15:00:00")
-    late = place.ids("events")
     place.app.run()
 
     assert mark(first) == "TIMESTAMP 2025-01-16T09:00:00.000000Z"
-    assert (early, late, place.ids("events")) == ([1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4, 5, 6])
+    assert (early, place.ids("events")) == ([1, 2, 3], [1, 2, 3, 4, 5, 6])
     assert place.rows("cut", "user, amount") == [("a", 60), ("b", 50), ("c", 40)]
     assert place.rows("once") == place.rows("cut")
 

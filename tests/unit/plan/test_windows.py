@@ -261,6 +261,8 @@ def test_a_lookback_and_a_grain_must_fit_the_type(kind: str, settings: WindowSet
         windowed_inputs(APPEND, settings, inputs)
 
     assert caught.value.code == "option-conflict"
+    value = TypedValue.least(kind)
+    assert low_bound(settings, value) == Bound(value, inclusive=False)  # a plan does not fail
 
 
 def test_a_lookback_of_decimals_is_exact() -> None:

@@ -85,12 +85,7 @@ class Looking:
     def look(self, session: StepSession) -> StepInputs:
         """Open windows, define the query as `penstock_query`, compare it with the table."""
         settings = self.model.strategy.window
-        facts = None
-        if self.uri:
-            whole = self.step.initial or self.model.writing is Writing.WHOLE
-            facts = self.services.log.facts(self.uri, counts=whole)  # what is replaced is counted
-            if facts is None and not self.step.initial:
-                raise table_gone(self.model)
+        facts = self._facts()
         called = self._step_windows(facts) if settings else None
         windowed = self._windows(session, settings, called, facts) if settings else None
         opened, late, notes = windowed or (None, None, ())
@@ -161,6 +156,16 @@ class Looking:
         record = self.context.records.get(self.model.name)
         new = set(opened.watermarks if opened else ()) - set(record.watermarks if record else ())
         return ahead(self.model, sorted(new, key=str), self.context.run_timestamp)
+
+    def _facts(self) -> TableFacts | None:
+        """Describe the table that is there; one that an ordinary step builds on must be."""
+        if not self.uri:
+            return None
+        whole = self.step.initial or self.model.writing is Writing.WHOLE
+        found = self.services.log.facts(self.uri, counts=whole)  # what is replaced is counted
+        if found is None and not self.step.initial:
+            raise table_gone(self.model)
+        return found
 
     def _range(self, found: Opened) -> Sequence[InputWindow]:
         """Give the windows in whose range the rows of the step lie."""
