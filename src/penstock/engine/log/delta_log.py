@@ -75,7 +75,8 @@ class DeltaLog:
     def partitions(self, uri: str) -> list[dict[str, str | None]]:
         """See `Log.partitions`."""
         table = open_table(uri)
-        return [{**each} for each in table.partitions()] if table else []
+        found = [{**each} for each in table.partitions()] if table else []
+        return sorted(found, key=lambda each: [(v is not None, v or "") for v in each.values()])
 
     def transaction(self, uri: str, application: str) -> int:
         """See `Log.transaction`. It outlives the commit files that told of it."""
