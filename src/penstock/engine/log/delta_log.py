@@ -75,6 +75,7 @@ class DeltaLog:
     def partitions(self, uri: str) -> list[dict[str, str | None]]:
         """See `Log.partitions`."""
         table = open_table(uri)
+        found: list[dict[str, str | None]]
         found = [{**each} for each in table.partitions()] if table else []
         return sorted(found, key=lambda each: [(v is not None, v or "") for v in each.values()])
 
