@@ -12,8 +12,8 @@ from typing import Any
 from place import Place, start_spark
 
 from penstock.app.commands.sync import sync
-from penstock.app.reports import RunReport
 from penstock.app.request import BackfillRequest
+from penstock.app.run_report import RunReport
 from penstock.app.services.wire import Where, open_services
 
 FIRST = dt.date(2024, 1, 1)

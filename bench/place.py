@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.app.commands.run import run
-from penstock.app.reports import RunReport
 from penstock.app.request import RunRequest, SnapshotRequest
+from penstock.app.run_report import RunReport
 from penstock.app.services.wire import Where, open_services
 from penstock.core.project import SparkSettings
 from penstock.engine.launch import LaunchSettings, launch

@@ -18,7 +18,12 @@ class Pair:
     @property
     def ratio(self) -> float:
         """The median of the rounds' ratios: a machine that drifts drifts for both."""
-        return statistics.median(a / b for a, b in zip(self.ours, self.baseline, strict=True))
+        return statistics.median(self.ratios)
+
+    @property
+    def ratios(self) -> tuple[float, ...]:
+        """Each round's ratio."""
+        return tuple(a / b for a, b in zip(self.ours, self.baseline, strict=True))
 
 
 def side_by_side(
@@ -26,28 +31,29 @@ def side_by_side(
     baseline: Callable[[], object],
     rounds: int,
     before: Callable[[], object] = lambda: None,
+    warm: int = 1,
 ) -> Pair:
-    """Run both once to warm up, then in turn; who goes first changes every round.
+    """Run both `warm` times to warm up, then in turn; who goes first changes every round.
 
     `before` runs before each of them, outside of the time.
     """
     times: dict[str, list[float]] = {"ours": [], "baseline": []}
-    for number in range(rounds + 1):
+    for number in range(rounds + warm):
         order = [("ours", ours), ("baseline", baseline)]
         for name, work in order if number % 2 else reversed(order):
             before()
             started = time.perf_counter()
             work()
             times[name].append(time.perf_counter() - started)
-    return Pair(tuple(times["ours"][1:]), tuple(times["baseline"][1:]))
+    return Pair(tuple(times["ours"][warm:]), tuple(times["baseline"][warm:]))
 
 
 def tell(what: str, pair: Pair, aim: str) -> None:
     """Print one line: medians, ratio, aim."""
     ours, base = statistics.median(pair.ours), statistics.median(pair.baseline)
-    print(
-        f"{what:<52} {ours:8.2f} s {base:8.2f} s  ratio {pair.ratio:5.2f}  (aim {aim})", flush=True
-    )
+    low, high = min(pair.ratios), max(pair.ratios)
+    ratio = f"ratio {pair.ratio:5.2f} ({low:.2f} to {high:.2f})"
+    print(f"{what:<52} {ours:8.2f} s {base:8.2f} s  {ratio}  (aim {aim})", flush=True)
 
 
 def median_of(work: Callable[[], object], rounds: int) -> float:

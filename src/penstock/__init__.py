@@ -33,9 +33,9 @@ if TYPE_CHECKING:
         DiffReport,
         HistoryReport,
         ModelResult,
-        RunReport,
         StatusReport,
     )
+    from penstock.app.run_report import RunReport
     from penstock.core.check_results import CheckResult, InvariantReport
     from penstock.core.errors import CheckFailedError, PenstockError, ProjectError
     from penstock.engine.function_windows import FunctionWindow as Window
@@ -59,9 +59,9 @@ _HOMES = {
         "DiffReport",
         "HistoryReport",
         "ModelResult",
-        "RunReport",
         "StatusReport",
     ),
+    "penstock.app.run_report": ("RunReport",),
     "penstock.core.check_results": ("CheckResult", "InvariantReport"),
     "penstock.core.errors": ("CheckFailedError", "PenstockError", "ProjectError"),
 }

@@ -20,8 +20,8 @@ from fakes.drift_place import DriftPlace
 from fakes.requests import ranged
 from penstock.app.checking.results import CheckReport
 from penstock.app.commands.check import check
-from penstock.app.reports import RunReport
 from penstock.app.request import CheckRequest, SnapshotRequest
+from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services
 from penstock.core.check_results import CheckRecord, CheckResult, Flag, Quarantine
 from penstock.core.partitions.partition import Grain, Grid

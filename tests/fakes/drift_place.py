@@ -19,7 +19,7 @@ from penstock.app.commands.rollback import RollbackReport, rollback
 from penstock.app.commands.run import run
 from penstock.app.commands.status import status
 from penstock.app.commands.sync import Ask, preview_sync, sync
-from penstock.app.reports import AuditReport, DiffReport, HistoryReport, RunReport, StatusReport
+from penstock.app.reports import AuditReport, DiffReport, HistoryReport, StatusReport
 from penstock.app.request import (
     AuditRequest,
     BackfillRequest,
@@ -29,6 +29,7 @@ from penstock.app.request import (
     StatusRequest,
     SyncRequest,
 )
+from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services
 from penstock.app.services.wire import wired
 from penstock.project.load import load_project

@@ -18,7 +18,8 @@ from penstock.app.request import SnapshotRequest
 from penstock.app.services.wire import Where, open_project, wired
 
 if TYPE_CHECKING:
-    from penstock.app.reports import ModelResult, RunReport
+    from penstock.app.reports import ModelResult
+    from penstock.app.run_report import RunReport
     from penstock.app.services.services import Services
     from penstock.core.ports.ports import Clock
 

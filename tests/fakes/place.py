@@ -12,8 +12,8 @@ from fakes.requests import a_run
 from penstock.app.commands.run import run
 from penstock.app.commands.status import status
 from penstock.app.commands.sync import sync
-from penstock.app.reports import RunReport
 from penstock.app.request import StatusRequest, SyncRequest
+from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services
 from penstock.app.services.wire import Where, open_services
 from penstock.plan.values import State

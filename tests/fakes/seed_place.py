@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fakes.clock import FixedClock
 from fakes.drift_place import DriftPlace
 from penstock.app.commands.seed import seed
-from penstock.app.reports import RunReport
+from penstock.app.run_report import RunReport
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,8 +19,8 @@ from penstock.app.commands.run import run
 from penstock.app.commands.status import status
 from penstock.app.commands.sync import plan_sync, sync
 from penstock.app.planning.make_plan import make_plan
-from penstock.app.reports import RunReport
 from penstock.app.request import RunRequest, StatusRequest, SyncRequest
+from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services
 
 NOON = dt.datetime(2024, 3, 3, 12, tzinfo=dt.UTC)

@@ -21,8 +21,9 @@ from penstock.app.checking.results import CheckReport
 from penstock.app.commands.check import check
 from penstock.app.commands.run import run
 from penstock.app.planning.make_plan import Planned, make_plan
-from penstock.app.reports import Listener, RunReport, silent
+from penstock.app.reports import Listener, silent
 from penstock.app.request import CheckRequest
+from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services
 from penstock.core.model import Model, Source
 from penstock.core.ports.ports import inert

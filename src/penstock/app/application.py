@@ -6,10 +6,13 @@ import datetime as dt
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.core.errors import ProjectPlaceError, PythonModelError, UsageError
+from penstock.core.steps.inputs import DeltaRead
 from penstock.project.files.references import PROJECT_FILE
 from penstock.project.python.declare import (
     ColumnMeta,
@@ -21,8 +24,9 @@ from penstock.project.python.declare import (
 from penstock.project.python.imports import LOADING, refuse_foreign
 
 if TYPE_CHECKING:
-    from penstock.app.reports import ModelResult, RunReport
+    from penstock.app.reports import ModelResult
     from penstock.app.request import RunRequest
+    from penstock.app.run_report import RunReport
     from penstock.app.services.services import Services
     from penstock.engine.spark_engine import SparkSession
     from penstock.plan.rerun import Given
@@ -98,24 +102,66 @@ class App(Decorators):
         from penstock.app.commands.run import run
 
         if request.dry_run:
-            return preview(services, request).report
-        report = run(services, request)
-        _raise_first(report)
+            return self._framed(preview(services, request).report)
+        report = self._framed(run(services, request))
+        raise_first(report)
         return report
 
-    def again(self, name: str, low: Given, high: Given, *, dry_run: bool = False) -> ModelResult:
-        """Make the rows of a range of one table again; see `PythonModel.rerun`."""
-        from penstock.app.request import RerunRequest
-        from penstock.plan.rerun import bounds
+    def _framed(self, report: RunReport) -> RunReport:
+        """Let the results of a report give their frames."""
+        results = (
+            replace(each, frame=partial(self.frame, each.name, each.version))
+            for each in report.results
+        )
+        return replace(report, results=tuple(results))
 
+    def frame(self, name: str, version: int | None = None) -> object:
+        """Give a table at a version, or as it stands, or the frame of a model; write nothing.
+
+        A Spark that it starts stays, because the frame needs it.
+        """
+        from penstock.app.commands.query import bound_now
+        from penstock.core.query import Query, mention
+
+        lasting = ExitStack()
+        services = lasting.enter_context(self.opened())
+        model = services.project.models[name]
+        text = f"SELECT * FROM {mention(model.input_name)}"
+        bound = bound_now(services, Query(text, text, text, (model.input_name,)))
+        relations = [
+            replace(each, read=replace(each.read, version=version))
+            if isinstance(each.read, DeltaRead) and version is not None and not model.is_view
+            else each
+            for each in bound.relations
+        ]
+        found = services.engine.frame(relations, bound.sql)
+        _lasting.append(lasting.pop_all())
+        return found
+
+    def again(
+        self, name: str, low: Given, high: Given, *, safe: bool = True, dry_run: bool = False
+    ) -> ModelResult:
+        """Make the rows of a range of one table again; see `PythonModel.rerun`."""
+        from penstock.app.commands.rerun import rerun_of
+        from penstock.app.commands.sync import preview_sync, sync
+        from penstock.app.request import BackfillRequest
+
+        asked = BackfillRequest(
+            str(self._root),
+            name,
+            from_=str(low),
+            to=str(high),
+            target=self._env,
+            spark=self._spark,
+            dry_run=dry_run,
+            allow_schema_change=not safe,
+        )
         with self.opened() as services:
-            model = services.project.models[name]
-            facts = services.log.facts(services.project.uri_of(model.table))
-            record = services.reading.records.models().get(name)
-            known = record.watermarks if record else ()
-            ends = bounds(model, facts.schema if facts else None, known, low, high)
-            request = RerunRequest(str(self._root), select=(name,), dry_run=dry_run, rerun=ends)
-            report = self._done(services, request)
+            request = rerun_of(services, asked, low, high)
+            planned = preview_sync(services, request) if dry_run else None
+            report = self._framed(planned or sync(services, request))
+        if not dry_run:
+            raise_first(report)
         return report[name]
 
     @contextmanager
@@ -153,23 +199,15 @@ class _AppTables:
         self._app.run(models=name)
         return self.frame(name)
 
-    def rerun(self, name: str, low: Given, high: Given, *, dry_run: bool) -> ModelResult:
+    def rerun(
+        self, name: str, low: Given, high: Given, *, safe: bool, dry_run: bool
+    ) -> ModelResult:
         """See `ModelRunner.rerun`."""
-        return self._app.again(name, low, high, dry_run=dry_run)
+        return self._app.again(name, low, high, safe=safe, dry_run=dry_run)
 
     def frame(self, name: str) -> object:
-        """See `ModelRunner.frame`: a Spark that it starts stays, because the frame needs it."""
-        from penstock.app.commands.query import bound_now
-        from penstock.core.query import Query, mention
-
-        lasting = ExitStack()
-        services = lasting.enter_context(self._app.opened())
-        own = services.project.models[name].input_name
-        text = f"SELECT * FROM {mention(own)}"
-        bound = bound_now(services, Query(text, text, text, (own,)))
-        found = services.engine.frame(bound.relations, bound.sql)
-        _lasting.append(lasting.pop_all())
-        return found
+        """See `ModelRunner.frame`."""
+        return self._app.frame(name)
 
     def meta(self, name: str) -> TableMeta:
         """See `ModelRunner.meta`."""
@@ -228,9 +266,14 @@ def _named(models: Models | Sequence[Models] | None) -> list[str]:
     return [each if isinstance(each, str) else each.name for each in given]
 
 
-def _raise_first(report: RunReport) -> None:
-    """Raise what the first failed step raised: a script must stop."""
-    for result in report.results:
-        if result.error is not None:
-            result.error.report = report  # type: ignore[attr-defined]
-            raise result.error
+def raise_first(report: RunReport) -> None:
+    """Raise what the first failed step raised, others in its notes: a script must stop."""
+    failed = {id(each.error): each for each in report.results if each.error is not None}
+    found = [(each.name, each.error) for each in failed.values() if each.error is not None]
+    if not found:
+        return
+    (_, first), *others = found
+    for name, error in others:
+        first.add_note(f"{name} failed too: {error.code}: {error.sentence}")
+    first.report = report
+    raise first

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from penstock.app.checking.results import CheckReport
     from penstock.app.commands.rollback import RollbackReport
     from penstock.app.commands.verify import VerifyReport
-    from penstock.app.reports import AuditReport, DiffReport, HistoryReport, RunReport, StatusReport
+    from penstock.app.reports import AuditReport, DiffReport, HistoryReport, StatusReport
     from penstock.app.request import AnySync
+    from penstock.app.run_report import RunReport
     from penstock.app.unit_testing.differences import UnitTestReport
     from penstock.core.project import Project
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.core.check_results import InvariantReport
-from penstock.core.errors import PenstockError
+from penstock.core.errors import PenstockError, UsageError
 from penstock.core.model import Model
 from penstock.core.names import TableName
 from penstock.core.records import Execution
@@ -224,13 +224,14 @@ class Overwrite:
     full_refresh: bool = False
 
 
-__all__ = ["Blocked", "Estimate", "ModelResult", "Plan", "Reason", "RunReport", "State", "Step"]
+__all__ = ["Blocked", "Estimate", "ModelResult", "Plan", "Reason", "State", "Step"]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelResult:
     """What became of one model (spec/python.md §2.1).
 
+    `kind` is why it read what it read: initial, full, forward, lookback, rerun or external.
     `status` is success, unchanged, skipped, failed or planned. `version` is the Delta version of
     the target after the step, None without a table. A model with partitions has a result per
     step; `partitions` are then ranges of keys, `count` how many. `invariant_report` is what checks
@@ -260,6 +261,8 @@ class ModelResult:
     trigger: str = "run"
     invariant_report: InvariantReport | None = None
     consequence: str = ""
+    kind: str = ""
+    frame: Callable[[], object] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(cls, model: Model, status: str, reason: str, step: Step | None = None) -> ModelResult:
@@ -267,57 +270,30 @@ class ModelResult:
         found = cls(model.name, model.table, model.strategy_name, status, reason)
         if step is None:
             return found
-        return replace(found, partitions=step.keys, count=step.count, trigger=step.trigger)
+        kept = replace(found, partitions=step.keys, count=step.count, trigger=step.trigger)
+        return replace(kept, kind=step.kind)
+
+    @property
+    def model(self) -> str:
+        """The model that it is of, as documents call it."""
+        return self.name
+
+    @property
+    def df(self) -> object:
+        """The DataFrame: a table at `version`, or the frame itself; starts a session if none runs.
+
+        Raises `TableError` `not-built-yet` for a table that was never built.
+        """
+        if self.frame is None:
+            sentence = f"nothing makes a DataFrame of {self.name} for this report"
+            hint = "run it with an app: penstock.conf(root='.').run()"
+            raise UsageError("no-frame", sentence, hint=hint)
+        return self.frame()
 
     @property
     def ok(self) -> bool:
         """Whether nothing went wrong with it."""
         return self.status not in ("failed", "skipped")
-
-
-@dataclass(frozen=True, slots=True)
-class RunReport(Mapping[str, ModelResult]):
-    """What a run did, by model name; in plan order.
-
-    `not_run` are selected models that another command builds. `aborted` is whether a person did
-    not confirm it; nothing was done then.
-    """
-
-    run_id: str
-    run_timestamp: dt.datetime
-    plan: Plan
-    results: tuple[ModelResult, ...]
-    command: str = "run"
-    dry_run: bool = False
-    recovered: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    resume: str = ""
-    log_path: str = ""
-    interrupted: bool = False
-    not_run: tuple[str, ...] = ()
-    preview: SyncPreview | None = None
-    aborted: bool = False
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether every model is done or had nothing to do."""
-        stopped = self.interrupted or self.aborted
-        return all(result.ok for result in self.results) and not stopped
-
-    def __getitem__(self, name: str) -> ModelResult:
-        """Give the result of a model; `KeyError` if the run did not look at it."""
-        for result in self.results:
-            if result.name == name:
-                return result
-        raise KeyError(name)
-
-    def __iter__(self) -> Iterator[str]:
-        """Give the names in plan order."""
-        return (result.name for result in self.results)
-
-    def __len__(self) -> int:
-        """Count the models."""
-        return len(self.results)
 
 
 @dataclass(frozen=True, slots=True)

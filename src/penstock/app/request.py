@@ -42,7 +42,6 @@ from penstock.core.errors import UsageError
 from penstock.core.history import Retention
 
 if TYPE_CHECKING:
-    from penstock.core.columns.typed import TypedValue
     from penstock.engine.spark_engine import SparkSession
     from penstock.plan.values import Options
 
@@ -179,16 +178,6 @@ class RunRequest(PartitionsRequest):
     )
 
     command = "run"
-
-
-@dataclass(frozen=True, slots=True)
-class RerunRequest(RunRequest):
-    """What is asked of `rerun`: a range of the time column of one model, ends included."""
-
-    _: KW_ONLY
-    rerun: "tuple[TypedValue, TypedValue]"
-
-    command = "backfill"
 
 
 @dataclass(frozen=True, slots=True)

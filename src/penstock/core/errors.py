@@ -17,10 +17,12 @@
     ├── LeaseLostError               this run no longer owns its target         exit 1
     ├── TableError                   a table or its log is not as it must be    exit 1
     │   ├── SchemaError              a query does not fit its table
-    │   │   └── SchemaChangeError    a function gives other columns
+    │   │   ├── SchemaChangeError    a function gives other columns
+    │   │   └── PartitionSchemaError its table is cut into other partitions
     │   └── ConcurrentWriterError    a commit met another writer's
     ├── DataError                    rows that may not be written               exit 1
-    │   └── CheckFailedError         a gate failed                              exit 1
+    │   ├── CheckFailedError         a gate failed                              exit 1
+    │   └── IncrementalConfigError   options and rows do not fit; a TableError  exit 1
     ├── QueryError                   Spark refused a model's SQL                exit 1
     ├── PythonModelError             a function gave what no table can hold     exit 1
     │   └── ModelFailedError         a function raised                          exit 1
@@ -48,6 +50,8 @@ class PenstockError(Exception):
     """
 
     exit_code: ClassVar[int] = 1
+    report: object = None
+    """What the run did that ended with it, where a script ran it."""
 
     def __init__(
         self, code: str, sentence: str, *, where: Location | None = None, hint: str = ""
@@ -166,12 +170,20 @@ class SchemaChangeError(SchemaError):
         self.added, self.removed, self.type_changes = changes
 
 
+class PartitionSchemaError(SchemaError):
+    """The table of a function is partitioned by other columns than its code says, or in order."""
+
+
 class ConcurrentWriterError(TableError):
     """Delta refused the commit because somebody else committed meanwhile."""
 
 
 class DataError(PenstockError):
     """Rows that must not reach the table: duplicate keys, NULL keys, NULL watermarks."""
+
+
+class IncrementalConfigError(DataError, TableError):
+    """Columns, types or rows are not what a model that windows keep up to date asks for."""
 
 
 class CheckFailedError(DataError):

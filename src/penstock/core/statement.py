@@ -11,6 +11,8 @@ Row = Mapping[str, Scalar]
 QUERY_VIEW = "penstock_query"
 TARGET_VIEW = "penstock_target"
 ROW_CHANGE = "rows after - rows before"
+REPLACED_ROWS = "replaced_rows"
+"""The rows of a table before it was replaced, which Delta does not count: in the token."""
 OBSERVED_ROWS = "_ps_n"
 """The name of the `count(*)` that is among all counts that are observed."""
 

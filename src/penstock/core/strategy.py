@@ -10,6 +10,7 @@ import datetime as dt
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 from typing import ClassVar, Protocol, Self
 
@@ -34,16 +35,18 @@ class WindowSettings:
     `on` maps an input to the column its window is put on; None takes the input out of it. Inputs
     that it does not name are windowed when they carry `time_column`. `grain` is the unit on which
     windows begin: hour, day, week, month or year. With `overlaps` all inputs have one window, which
-    begins at the watermark and takes its ties in.
+    begins at the watermark and takes its ties in. `counts_late` asks for the rows that came below
+    a window.
     """
 
     time_column: str
-    lookback: dt.timedelta | int | None = None
+    lookback: dt.timedelta | int | Decimal | None = None
     on: Mapping[str, str | None] = field(default_factory=dict)
     null_watermark: NullWatermark = NullWatermark.ERROR
     string_watermark: bool = False
     grain: str = ""
     overlaps: bool = False
+    counts_late: bool = True
 
     @property
     def reads_again(self) -> bool:
@@ -195,7 +198,8 @@ class Build:
     that are known before the commit. `partition_by` are the columns that partition the table that
     is there, None where the model's layout decides. `view_sql` is what a catalog keeps of a view.
     `replaced` is the condition on rows of the table that those of the query take the place of,
-    and `reruns` whether somebody asked for these to be made again.
+    and `reruns` whether somebody asked for these to be made again. `rows_before` are the rows of a
+    table that is replaced as a whole, None where its log does not tell.
     """
 
     model: Buildable
@@ -211,6 +215,7 @@ class Build:
     history: HistoryRun | None = None
     replaced: str = ""
     reruns: bool = False
+    rows_before: int | None = None
 
     @property
     def takes_feed(self) -> bool:

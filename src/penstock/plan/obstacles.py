@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.core.errors import PenstockError, SchemaError, TableError
+from penstock.core.errors import PartitionSchemaError, PenstockError, SchemaError, TableError
 from penstock.core.findings import Location
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partitions.ranges import count, intersection
@@ -172,7 +172,26 @@ def _table_refusal(question: Question, model: Model, reason: Reason) -> Penstock
     if is_foreign and not options.adopt:
         hint = f"to take it over: penstock run --select {model.name} --adopt"
         return foreign_table(model, hint)
-    return None
+    return None if options.full_refresh else other_partitions(model, seen)
+
+
+def other_partitions(model: Model, seen: Observed) -> PartitionSchemaError | None:
+    """Refuse to keep the table of a function that is partitioned by other columns, or in order.
+
+    SQL says the same in a note: there partitions are layout alone, and steps go on as it is.
+    """
+    facts, wanted = seen.facts, model.layout.partition_by
+    if facts is None or model.function is None or not model.strategy.keeps_rows:
+        return None
+    if [name.lower() for name in facts.partition_by] == [name.lower() for name in wanted]:
+        return None
+    is_now, said = ", ".join(facts.partition_by), ", ".join(wanted)
+    return PartitionSchemaError(
+        "partition-schema",
+        f"{model.name!r} is partitioned by [{is_now}], the code says [{said}]",
+        where=model.where,
+        hint="run with full_refresh=True to rewrite the table",
+    )
 
 
 def refusal(question: Question, model: Model, wanted: Wanted) -> PenstockError | None:

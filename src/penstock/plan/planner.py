@@ -33,6 +33,7 @@ from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.evolution import is_described_otherwise, moved_layout
 from penstock.plan.history import must_look
 from penstock.plan.obstacles import migration_of, obstacle, refusal, table_obstacle
+from penstock.plan.rerun import never_built
 from penstock.plan.resolve import body_of
 from penstock.plan.steps import (
     LEFT,
@@ -136,7 +137,10 @@ def decide_run(question: Question, earlier: Earlier, model: Model) -> Decided:
     if question.options.rerun is not None:
         low, high = question.options.rerun
         again = Reason(State.CURRENT, f"rerun [{low.text}, {high.text}]", drift=False)
-        return Decided(steps=(table_step(question, model, again, waits),), todo=WHOLE)
+        step = table_step(question, model, again, waits)
+        if step.initial:  # the range alone would be all that the table holds
+            return Decided(error=never_built(model))
+        return Decided(steps=(step,), todo=WHOLE)
     settled = reason.state is State.CURRENT or reason.passed
     due = _though_current(question, model, waits) if settled else reason
     if due is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from penstock.core.columns.schema import Schema
@@ -11,40 +12,106 @@ from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import PenstockError, RerunError, UsageError
 from penstock.core.model import Model
 from penstock.core.steps.window import Watermark
+from penstock.core.strategy import WindowSettings
 
 Given = str | int | Decimal | dt.date
 _DAY = dt.timedelta(days=1)
 _INSTANT = dt.timedelta(microseconds=1)
+_DATE = "2025-01-15"
+_TIMES = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
+
+
+@dataclass(frozen=True, slots=True)
+class RerunRange:
+    """A range whose rows are made again, ends included, in the type of the table's time column.
+
+    `note` says that it was widened to whole units; "" where it is what was asked for.
+    """
+
+    low: TypedValue
+    high: TypedValue
+    note: str = ""
 
 
 def bounds(
     model: Model, table: Schema | None, watermarks: Sequence[Watermark], low: Given, high: Given
-) -> tuple[TypedValue, TypedValue]:
-    """Give both ends of a range, inside of it, in the type of the table's time column.
+) -> RerunRange:
+    """Give the range that two ends mean for a table; a date, or its text, covers its whole day.
 
-    A date, or its text, covers its whole day at both ends. Raises `RerunError`.
+    Where windows begin on a unit it is widened to whole ones. Raises `RerunError`.
     """
+    settings = refused_model(model)
+    column = table.find(settings.time_column) if table else None
+    if column is None or not watermarks:
+        raise never_built(model)
+    first, last = _value(model, column.type, low, ends=False), _value(model, column.type, high)
+    if last < first:
+        sentence = "max_date must be greater than or equal to min_date"
+        raise _refused(model, "rerun-bounds", sentence)
+    _refuse_beyond(model, first, watermarks)
+    grain, is_cut = settings.grain, False
+    if first.type == "DATE" and any(w.value.type.startswith("TIMESTAMP") for w in watermarks):
+        # the days of a timestamp: what was asked for of a day takes in all of it
+        grain, is_cut = grain or "day", _has_time(low) or _has_time(high)
+    if not grain:
+        return RerunRange(first, last)
+    found = RerunRange(first.floor(grain), _end(last, grain))
+    if (found.low, found.high) == (first, last) and not is_cut:
+        return found
+    shown = found.low.text if found.low == found.high else f"{found.low.text} to {found.high.text}"
+    return replace(found, note=f"the range was widened to whole units ({grain}): {shown}")
+
+
+def refused_model(model: Model) -> WindowSettings:
+    """Give the windows of a model of which a range can be run again; raise if it is none."""
     if model.is_view:
         raise _refused(model, "rerun-unsupported", "only materialized tables support rerun()")
     settings = model.strategy.window
     if settings is None:
         sentence = "rerun() needs an incremental table with a time_column"
         raise _refused(model, "rerun-unsupported", sentence)
-    column = table.find(settings.time_column) if table else None
-    if column is None or not watermarks:
-        hint = f"penstock run --select {model.name}"
-        raise _refused(model, "rerun-before-first-run", "the table was never built", hint)
-    first, last = _value(model, column.type, low, ends=False), _value(model, column.type, high)
-    if last < first:
-        sentence = "max_date must be greater than or equal to min_date"
-        raise _refused(model, "rerun-bounds", sentence)
-    lowest = min((w.value for w in watermarks), key=lambda each: each.key)
-    if lowest.type.split("(")[0] == first.type.split("(")[0] and lowest < first:
-        sentence = f"min_date {first.text} lies above what was read, {lowest.text}"
-        hint = f"penstock run --select {model.name} reads what lies between"
-        raise _refused(model, "rerun-beyond-watermark", sentence, hint)
-    grain = settings.grain
-    return (first.floor(grain), _end(last, grain)) if grain else (first, last)
+    return settings
+
+
+def never_built(model: Model) -> RerunError:
+    """Give the error of a range of a table that holds no rows yet, or lost them."""
+    hint = f"penstock run --select {model.name}"
+    return _refused(model, "rerun-before-first-run", "the table was never built", hint)
+
+
+def _refuse_beyond(model: Model, first: TypedValue, watermarks: Sequence[Watermark]) -> None:
+    """Refuse a range that begins above what was read: the rows between would never be."""
+    for each in watermarks:
+        start, _ = as_type((first, first), each.value.type)
+        if type(start.key) is type(each.value.key) and each.value < start:
+            sentence = f"min_date {first.text} lies above what was read, {each.value.text}"
+            hint = f"penstock run --select {model.name} reads what lies between"
+            raise _refused(model, "rerun-beyond-watermark", sentence, hint)
+
+
+def as_type(ends: tuple[TypedValue, TypedValue], kind: str) -> tuple[TypedValue, TypedValue]:
+    """Give a range in the type of another column of the same instants.
+
+    A day is all of its instants, and an instant lies on its day.
+
+    >>> day = TypedValue("DATE", "2025-01-15")
+    >>> [each.text for each in as_type((day, day), "timestamp_ntz")]
+    ['2025-01-15T00:00:00.000000', '2025-01-15T23:59:59.999999']
+    """
+    low, high = ends
+    family = kind.upper()
+    if low.type == family or not (low.is_temporal and family in _TIMES):
+        return ends
+    found = TypedValue.parse(family, low.text), TypedValue.parse(family, high.text)
+    if low.type != "DATE":
+        return found
+    return found[0], found[1].minus(-_DAY).minus(_INSTANT)
+
+
+def _has_time(given: Given) -> bool:
+    if isinstance(given, str):
+        return len(given.strip()) > len(_DATE)
+    return isinstance(given, dt.datetime)
 
 
 def _end(value: TypedValue, grain: str) -> TypedValue:
@@ -75,7 +142,7 @@ def _value(model: Model, kind: str, given: Given, *, ends: bool = True) -> Typed
 
 def _instant(model: Model, family: str, given: Given, *, ends: bool) -> TypedValue:
     """Read a time; a date covers its whole day. What is naive is UTC."""
-    if isinstance(given, str) and len(given) == len("2025-01-15"):
+    if isinstance(given, str) and len(given) == len(_DATE):
         given = dt.date.fromisoformat(given)
     if isinstance(given, dt.date) and not isinstance(given, dt.datetime):
         day = dt.datetime.combine(given, dt.time.min)

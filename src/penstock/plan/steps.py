@@ -11,6 +11,7 @@ from penstock.core.model import Model
 from penstock.core.partitions.ranges import Ranges, count, difference, first_numbers, intersection
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
+from penstock.core.strategy import Writing
 from penstock.plan.cascade import reads_itself, upstream_models
 from penstock.plan.resolve import Segment
 from penstock.plan.values import Estimate, Now, Observed, Options, Reason, State, Step
@@ -150,7 +151,18 @@ def table_step(
         executed=executed,
         estimate=estimate,
         notes=notes,
+        kind=_kind(model, options, seen, initial=initial),
     )
+
+
+def _kind(model: Model, options: Options, seen: Observed, *, initial: bool) -> str:
+    """Say why a step of a whole table reads what it reads; "" leaves it to its windows."""
+    if options.rerun is not None:
+        return "rerun"
+    anew = initial and options.full_refresh and seen.there
+    if anew or not (initial or model.is_view or model.writing is not Writing.WHOLE):
+        return "full"
+    return "initial" if initial and not model.is_view else ""
 
 
 def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:

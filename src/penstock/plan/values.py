@@ -203,7 +203,8 @@ class Step:
     partitions are `*`. `trigger` is what asked for it: run, sync, cascade, backfill. `is_range` is
     whether one run of the SQL makes all of them. `upstream` holds keys of other steps; those in
     `later_than` make what only checks read: this step waits for them and needs nothing of them.
-    `at_once` is whether other steps may write the table at the same time.
+    `at_once` is whether other steps may write the table at the same time. `kind` is why it reads
+    what it reads, where that is decided by now: initial, full, rerun; "" leaves it to the windows.
     """
 
     model: str
@@ -223,6 +224,7 @@ class Step:
     is_range: bool = False
     later_than: tuple[str, ...] = ()
     at_once: bool = False
+    kind: str = ""
 
     @property
     def key(self) -> str:

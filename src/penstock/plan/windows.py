@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue, is_watermark_type
-from penstock.core.errors import DataError, PenstockError, TableError
+from penstock.core.errors import IncrementalConfigError, PenstockError
 from penstock.core.model import Model
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
+from penstock.plan.rerun import as_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +76,19 @@ NO_WINDOWS = Opened((), ())
 
 
 def windowed_inputs(
-    model: Model, settings: WindowSettings, inputs: Mapping[str, Schema]
+    model: Model,
+    settings: WindowSettings,
+    inputs: Mapping[str, Schema],
+    watermarks: Sequence[Watermark] = (),
 ) -> tuple[WindowedInput, ...]:
     """Give the inputs that are read through a window (spec/python.md §4.1).
 
-    Those that `window_on` names, and every other input with a column called `time_column`.
-    Raises `no-windowed-input`, `time-column-type` or `time-column-missing`; a function may
-    still open windows of its own.
+    Those that `window_on` names, and every other input with a column called `time_column`; each is
+    held against what is remembered of it.
+    Raises `no-windowed-input`, `time-column-missing`, and what `check_type` and
+    `check_watermarks` raise; a function may still open windows of its own.
     """
-    found = []
+    found, old = [], {watermark.input: watermark for watermark in watermarks}
     for name, schema in inputs.items():
         named = name in settings.on
         column = settings.on.get(name) if named else settings.time_column
@@ -92,14 +98,15 @@ def windowed_inputs(
         if known is None and not named:
             continue
         if known is None:
-            raise TableError(
+            raise IncrementalConfigError(
                 "time-column-missing",
                 f"window_on of {model.name!r} names {column!r}, which {name} does not have",
                 where=model.where,
                 hint=f"its columns are: {', '.join(schema.names[:20])}",
             )
-        check_type(model, settings, name, known.name, known.type)
         found.append(WindowedInput(name, known.name, known.type))
+        _check_same(model, found[-1], old.get(name))
+        check_type(model, settings, found[-1])
     if not found and model.function is None:
         raise no_windowed_input(model, settings, inputs)
     return tuple(found)
@@ -110,7 +117,7 @@ def no_windowed_input(
 ) -> PenstockError:
     """Give the error of a model that would read all of its inputs in each step."""
     pairs = ", ".join(f"'{name}': 'COLUMN'" for name in list(inputs)[:3])
-    return TableError(
+    return IncrementalConfigError(
         "no-windowed-input",
         f"no input of {model.name!r} has a column {settings.time_column!r}",
         where=model.where,
@@ -118,25 +125,42 @@ def no_windowed_input(
     )
 
 
-def check_type(
-    model: Model, settings: WindowSettings, name: str, column: str, spark_type: str
-) -> None:
-    """Raise `time-column-type` for a column that can carry no watermark."""
-    if not is_watermark_type(spark_type):
-        raise TableError(
+def check_type(model: Model, settings: WindowSettings, each: WindowedInput) -> None:
+    """Raise `time-column-type` for a column that can carry no watermark of the model.
+
+    `option-conflict` for a lookback or a grain that its type does not have.
+    """
+    kind, what = each.type.upper(), f"column {each.column!r} of {each.input}"
+    if not is_watermark_type(each.type):
+        raise IncrementalConfigError(
             "time-column-type",
-            f"column {column!r} of {name} must be a date, timestamp, integer or decimal to carry "
-            f"the watermark of {model.name!r}; it is {spark_type.upper()}",
+            f"{what} must be a date, timestamp, integer or decimal to carry the watermark of "
+            f"{model.name!r}; it is {kind}",
             where=model.where,
-            hint="name another time_column, or cast it in a view",
+            hint="name another time_column, or cast it in what is read: to_timestamp(...)",
         )
-    if spark_type == "string" and not settings.string_watermark:
-        raise TableError(
+    if each.type == "string" and not settings.string_watermark:
+        raise IncrementalConfigError(
             "time-column-type",
-            f"column {column!r} of {name} is STRING",
+            f"{what} is STRING; the watermark of {model.name!r} takes a date, timestamp, integer "
+            "or decimal",
             where=model.where,
-            hint="cast it in a view, or set string_watermark=true if its values sort as text",
+            hint=f"cast it in what is read: to_timestamp({each.column}), or set "
+            "string_watermark=true if its values sort as text",
         )
+    least = TypedValue.least(each.type)
+    if settings.lookback is not None and not least.takes(settings.lookback):
+        sentence = f"lookback {settings.lookback} cannot be taken from {what}, which is {kind}"
+        raise IncrementalConfigError(
+            "option-conflict",
+            sentence,
+            where=model.where,
+            hint="times take a duration or days, numbers take units, texts take none",
+        )
+    if settings.grain and not least.is_temporal:
+        sentence = f"grain {settings.grain} is a unit of time, and {what} is {kind}"
+        hint = "leave grain out"
+        raise IncrementalConfigError("option-conflict", sentence, where=model.where, hint=hint)
 
 
 def low_bound(settings: WindowSettings, watermark: TypedValue | None) -> Bound | None:
@@ -171,6 +195,52 @@ def aligned(
     return replace(settings, grain="day") if times and (is_date or by_date) else settings
 
 
+def kind_of(window: Window, step: str) -> str:
+    """Say why a window reads what it reads; `step` is the kind of a step that decides it alone.
+
+    >>> kind_of(Window("n", Bound(TypedValue("INT", "7"), inclusive=False)), "")
+    'forward'
+    """
+    if step or window.lower is None:
+        return step or "initial"
+    if window.upper is not None and not window.upper.inclusive:
+        return "external"
+    return "lookback" if window.lower.inclusive else "forward"
+
+
+def expected(
+    model: Model,
+    watermarks: Sequence[Watermark],
+    table: Schema | None,
+    rerun: tuple[TypedValue, TypedValue] | None,
+) -> tuple[InputWindow, ...]:
+    """Give the windows of a step before anybody has looked: an open high end is still to be pinned.
+
+    Inputs without a watermark are left out: whether they are windowed is told when they are read.
+    """
+    settings = model.strategy.window
+    if settings is None:
+        return ()
+    if rerun is not None:
+        return tuple(
+            InputWindow(each.input, closed(each.column, rerun, each.value.type))
+            for each in watermarks
+        )
+    inputs = [WindowedInput(w.input, w.column, w.value.type.lower()) for w in watermarks]
+    settings = aligned(settings, model, inputs, table)
+    found = (
+        InputWindow(each.input, Window(each.column, low_bound(settings, each.value)))
+        for each in watermarks
+    )
+    return as_one([*found]) if settings.overlaps and watermarks else tuple(found)
+
+
+def closed(column: str, ends: tuple[TypedValue, TypedValue], kind: str) -> Window:
+    """Give the window of a rerun on a column of some type: both ends are read."""
+    low, high = (Bound(each, inclusive=True) for each in as_type(ends, kind))
+    return Window(column, low, high)
+
+
 def as_one(windows: Sequence[InputWindow]) -> tuple[InputWindow, ...]:
     """Give all inputs one window, from the lowest end to the highest."""
     lows = [each.window.lower for each in windows]
@@ -194,6 +264,7 @@ def opened(
     """Give the windows of a step (spec/python.md §4.2) and the watermarks after it.
 
     A watermark never moves back, except that an `initial` step leaves exactly what it has read.
+    Inputs of the last success, `read_before`, have had their NULLs read with the first load.
     Raises `null-watermark` and what `check_watermarks` raises.
     """
     old = {} if initial else {watermark.input: watermark for watermark in watermarks}
@@ -203,7 +274,7 @@ def opened(
     include = settings.null_watermark is NullWatermark.INCLUDE_FIRST
     for each in measured:
         if each.nulls and settings.null_watermark is NullWatermark.ERROR:
-            raise DataError(
+            raise IncrementalConfigError(
                 "null-watermark",
                 f"column {each.input.column!r} of {each.input.input} is NULL in "
                 f"{each.nulls} rows that {model.name!r} would read",
@@ -217,7 +288,8 @@ def opened(
         is_cut = is_cut or each.is_cut(value)
         lower, upper = _ends(settings, each, value, high)
         # without NULLs no window for them, so that an empty input is seen to be empty
-        nulls = include and not known and bool(each.nulls)
+        first = initial or each.input.input not in read_before
+        nulls = include and first and not known and bool(each.nulls)
         window = Window(each.input.column, lower, upper, nulls=nulls)
         windows.append(InputWindow(each.input.input, window))
         if high is not None:
@@ -244,7 +316,7 @@ def _in_type(table: WindowedInput, value: TypedValue) -> TypedValue:
         return value
     if value.is_temporal and table.type in ("date", "timestamp", "timestamp_ntz"):
         return TypedValue.parse(table.type, value.text)
-    raise TableError(
+    raise IncrementalConfigError(
         "time-column-type",
         f"the watermark of {table.input} is a {value.type}, its column {table.column!r} a "
         f"{table.type.upper()}: nobody can tell what is new in it",
@@ -261,7 +333,7 @@ def grown_along(model: Model, table: Schema) -> WindowedInput:
     settings = model.strategy.window
     column = table.find(settings.time_column) if settings else None
     if column is None:
-        raise TableError(
+        raise IncrementalConfigError(
             "time-column-missing",
             f"{model.table} has no column {settings.time_column if settings else ''!r}",
             where=model.where,
@@ -308,37 +380,52 @@ def check_watermarks(
     """
     known = {watermark.input: watermark for watermark in watermarks}
     for each in inputs:
-        others = bool(known) and each.input not in read_before
-        _check_known(model, each, known.get(each.input), others=others)
+        old = known.get(each.input)
+        if old is None and known and each.input not in read_before:
+            check_new(model, each.input, each.column)
+        _check_same(model, each, old)
 
 
-def _check_known(
-    model: Model, now: WindowedInput, known: Watermark | None, *, others: bool
-) -> None:
-    if known is None and others and model.strategy.adds_again:
-        raise TableError(
+def check_new(model: Model, name: str, column: str) -> None:
+    """Raise `new-windowed-input` where an input would be appended that others stand beside."""
+    if model.strategy.adds_again:
+        raise IncrementalConfigError(
             "new-windowed-input",
-            f"{now.input} has no watermark while other inputs of {model.name!r} have one; "
+            f"{name} has no watermark while other inputs of {model.name!r} have one; "
             "appending it from the start could double rows",
             where=model.where,
             hint=f"--full-refresh, or penstock watermark set {model.name} VALUE "
-            f"--column {now.input}.{now.column}",
+            f"--column {name}.{column}",
         )
+
+
+def _check_same(model: Model, now: WindowedInput, known: Watermark | None) -> None:
     if known is not None and known.column.lower() != now.column.lower():
-        raise TableError(
+        raise IncrementalConfigError(
             "time-column-changed",
             f"the watermark of {now.input} is on {known.column!r}, the code says {now.column!r}",
             where=model.where,
             hint="--full-refresh re-makes the table with the new column",
         )
     if known is not None and _family(known.value.type) != _family(now.type):
-        raise TableError(
+        raise IncrementalConfigError(
             "watermark-type-changed",
             f"the watermark of {now.input}.{known.column} is a {known.value.type}, the column is "
             f"{now.type.upper()} now",
             where=model.where,
             hint="--full-refresh re-makes the table, or cast the column in a view",
         )
+
+
+def ahead(model: Model, found: Sequence[Watermark], now: dt.datetime) -> tuple[str, ...]:
+    """Warn of watermarks a day and more after a run's time: what comes before them is late."""
+    latest = (now + dt.timedelta(days=1)).isoformat()
+    return tuple(
+        f"watermark-in-future: {each.key} is {each.value.text}; "
+        f"penstock watermark set {model.name} VALUE --column {each.key}"
+        for each in found
+        if each.value.is_temporal and each.value > TypedValue.parse(each.value.type, latest)
+    )
 
 
 def _family(spark_type: str) -> str:

@@ -259,12 +259,14 @@ def _with_version(model: Model, text: str, built: Built) -> Model:
 def cycle_findings(
     edges: Mapping[str, Mapping[str, int]], paths: Mapping[str, str]
 ) -> list[Finding]:
-    """Report one cycle, if there is any; arrows point to the reader, as `penstock graph` has it."""
-    cycle = find_cycle(edges)
-    if not cycle:
-        return []
-    lines = {reader: edges[reader][read] for read, reader in pairwise(cycle)}
-    places = [Location(paths[name], lines[name]) for name in cycle[:-1]]
-    sentence = f"{' → '.join(cycle)} ({', '.join(str(place) for place in places)})"
-    hint = "a model cannot read what is built from it; take one of these references out"
-    return [Finding(places[0], "dependency-cycle", sentence, hint)]
+    """Report cycles that share no model; arrows point to the reader, as `penstock graph` has it."""
+    found: list[Finding] = []
+    left = dict(edges)
+    while cycle := find_cycle(left):
+        lines = {reader: edges[reader][read] for read, reader in pairwise(cycle)}
+        places = [Location(paths[name], lines[name]) for name in cycle[:-1]]
+        sentence = f"{' → '.join(cycle)} ({', '.join(str(place) for place in places)})"
+        hint = "a model cannot read what is built from it; take one of these references out"
+        found.append(Finding(places[0], "dependency-cycle", sentence, hint))
+        left = {name: read for name, read in left.items() if name not in cycle}
+    return found

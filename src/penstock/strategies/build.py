@@ -8,7 +8,15 @@ from dataclasses import replace
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.types import parse_type
 from penstock.core.names import literal, quoted
-from penstock.core.statement import QUERY_VIEW, Commit, Feed, Rule, Stage, Work
+from penstock.core.statement import (
+    QUERY_VIEW,
+    REPLACED_ROWS,
+    Commit,
+    Feed,
+    Rule,
+    Stage,
+    Work,
+)
 from penstock.core.strategy import Build, Layout
 from penstock.strategies.values import cast
 
@@ -185,7 +193,9 @@ def create(build: Build, rows: str, properties: Mapping[str, str] | None = None)
     """One atomic replace: readers see the old rows or the new ones, never neither."""
     model = build.model
     clauses = table_clauses(model.layout, model.description, build.location, properties)
-    return Commit(f"CREATE OR REPLACE TABLE {build.target} USING delta {clauses} AS {rows}")
+    before = {} if build.rows_before is None else {REPLACED_ROWS: build.rows_before}
+    sql = f"CREATE OR REPLACE TABLE {build.target} USING delta {clauses} AS {rows}"
+    return Commit(sql, metrics=before)
 
 
 def table_clauses(

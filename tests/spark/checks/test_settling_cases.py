@@ -8,7 +8,7 @@ import pytest
 from deltalake import DeltaTable
 
 from fakes.check_place import CheckPlace
-from penstock.app.reports import RunReport
+from penstock.app.run_report import RunReport
 
 LOG_SQL = "SELECT created_at, region FROM {{ source('raw', 'events') }}\n"
 USERS_SQL = "SELECT id, email FROM {{ source('raw', 'users') }}\n"

@@ -126,18 +126,72 @@ def test_P93_a_function_that_filters_is_given_the_range(place):
     assert place.rows("events", "id, amount") == [(1, 10), (2, 25), (3, 30), (4, 40)]
 
 
-def test_P94_a_range_without_rows_is_cleared(events):
+def test_P94_a_range_without_rows_is_cleared_and_a_plan_clears_nothing(events):
     events.app.run()
     source_anew(events, OTHER[0], OTHER[1])
+    before = [*(events.root / ".penstock").rglob("*")]
 
     planned = events.events.rerun("2025-01-16", "2025-01-16", dry_run=True)
-    before = events.ids("events")
+    untouched = (events.ids("events"), [*(events.root / ".penstock").rglob("*")])
     result = events.events.rerun("2025-01-16", "2025-01-16")
 
-    assert (planned.status, before) == ("planned", [1, 2, 3, 4])
-    assert result.rows.deleted == 2
+    assert (planned.status, planned.kind, planned.version) == ("planned", "rerun", None)
+    assert [str(each.window) for each in planned.windows] == [
+        "[2025-01-16T00:00:00.000000Z, 2025-01-16T23:59:59.999999Z]"
+    ]
+    assert untouched == ([1, 2, 3, 4], before)
+    assert (result.kind, result.rows.deleted, result.rows.inserted) == ("rerun", 2, 0)
     assert events.ids("events") == [1, 2]
     assert [each.value.text for each in result.watermarks] == ["2025-01-16T12:00:00.000000Z"]
+
+
+def test_P86_part_of_a_day_of_an_overwrite_table_leaves_the_rest(place):
+    from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
+
+    @place.app.incremental_table(time_column="ts", partition_by="date", partition_mode="overwrite")
+    def events(raw_logs):
+        return raw_logs.select("id", "ts", "amount", F.to_date("ts").alias("date"))
+
+    place.source(1, 2, 3, 4)
+    place.app.run()
+    source_anew(place, *OTHER)
+    result = events.rerun("2025-01-15T12:00:00", "2025-01-15T20:00:00")
+
+    assert (result.rows.deleted, result.rows.inserted, result.notes) == (1, 1, ())
+    assert place.rows("events", "id, amount") == [(1, 10), (2, 25), (3, 30), (4, 40)]
+
+
+def test_P89_a_range_of_days_is_widened_to_whole_ones_and_says_so(place):
+    from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
+
+    @place.app.incremental_table(time_column="date", window_on={"raw_logs": "ts"})
+    def daily(raw_logs):
+        return raw_logs.groupBy(F.to_date("ts").alias("date")).agg(F.sum("amount").alias("n"))
+
+    place.source(1, 2, 3, 4)
+    place.app.run()
+    result = daily.rerun("2025-01-15T12:00:00", "2025-01-15T13:00:00")
+
+    assert result.notes == ("the range was widened to whole units (day): 2025-01-15",)
+    assert place.rows("daily", "day(date), n") == [(15, 30), (16, 70)]
+    assert (result.rows.deleted, result.rows.inserted) == (1, 1)
+
+
+def test_a_rerun_that_may_change_columns_is_asked_to(place):
+    place.source(1, 2, 3, 4)
+    texts = [["id", "ts", "amount"], ["id", "ts", "amount", "user"]]
+
+    @place.app.incremental_table(time_column="ts")
+    def events(raw_logs):
+        return raw_logs.selectExpr(*texts[0])
+
+    place.app.run()
+    texts.pop(0)
+    code = refused(events.rerun, "2025-01-15", "2025-01-15")
+    events.rerun("2025-01-15", "2025-01-15", safe=False)
+
+    assert code == "schema-changed"
+    assert place.rows("events", "id, user") == [(1, "a"), (2, "b"), (3, None), (4, None)]
 
 
 def test_P95_a_table_that_was_deleted_is_made_anew(events):

@@ -8,9 +8,13 @@ import pytest
 
 import penstock
 from fakes.python_files import PythonFiles
+from fakes.reports import a_plan, a_report, a_result
+from penstock.app.application import raise_first
 from penstock.core.errors import (
+    ModelFailedError,
     ProjectError,
     PythonModelError,
+    TableError,
     UnknownModelError,
     UsageError,
 )
@@ -137,3 +141,25 @@ def test_P1_a_file_of_models_is_listed_and_drawn_without_a_jvm(files):
         "                    └── m.totals (v1)\n"
         "False\n"
     ), done.stderr
+
+
+def test_the_first_failure_is_raised_with_the_report_and_notes_of_the_others():
+    first, other = ModelFailedError("model-failed", "'b' raised"), TableError("gone", "no table")
+    report = a_report(
+        a_plan(),
+        a_result("a"),
+        a_result("b", "failed", error=first),
+        a_result("c", "skipped", reason="upstream b failed"),
+        a_result("d", "failed", error=other),
+    )
+
+    with pytest.raises(ModelFailedError) as caught:
+        raise_first(report)
+
+    assert caught.value is first
+    assert caught.value.report is report
+    assert caught.value.__notes__ == ["d failed too: gone: no table"]
+
+
+def test_a_report_without_a_failure_raises_nothing():
+    raise_first(a_report(a_plan(), a_result("a")))

@@ -1,3 +1,6 @@
+import datetime as dt
+from decimal import Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -5,19 +8,24 @@ from hypothesis import strategies as st
 from fakes.builders import a_model
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue, read_typed
-from penstock.core.errors import PenstockError
-from penstock.core.steps.window import Watermark
+from penstock.core.errors import IncrementalConfigError, PenstockError
+from penstock.core.steps.window import Bound, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.plan.windows import (
     Measured,
     WindowedInput,
+    ahead,
     check_watermarks,
     delta_window,
+    expected,
+    kind_of,
+    low_bound,
     opened,
     windowed_inputs,
 )
 from penstock.strategies.append import Append
 from penstock.strategies.merge import Merge
+from penstock.strategies.overwrite import OverwriteRange
 
 EVENTS = WindowedInput("raw.events", "n", "int")
 FORWARD = WindowSettings("n")
@@ -220,3 +228,105 @@ def test_text_columns_carry_a_watermark_only_when_asked() -> None:
         windowed_inputs(APPEND, FORWARD, inputs)
     allowed = WindowSettings("n", string_watermark=True)
     assert windowed_inputs(APPEND, allowed, inputs)[0].type == "string"
+
+
+@pytest.mark.parametrize("kind", ["double", "boolean", "map<string,int>", "string collate UNICODE"])
+def test_P34_other_types_carry_no_watermark(kind: str) -> None:
+    inputs = {"raw.events": Schema((Column("n", kind),))}
+
+    with pytest.raises(IncrementalConfigError) as caught:
+        windowed_inputs(APPEND, WindowSettings("n", string_watermark=True), inputs)
+
+    assert caught.value.code == "time-column-type"
+    assert caught.value.sentence.endswith(f"it is {kind.upper()}")
+    assert "to_timestamp" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("string", WindowSettings("n", lookback=1, string_watermark=True)),
+        ("string", WindowSettings("n", grain="day", string_watermark=True)),
+        ("bigint", WindowSettings("n", grain="day")),
+        ("bigint", WindowSettings("n", lookback=dt.timedelta(days=1))),
+        ("bigint", WindowSettings("n", lookback=Decimal("0.5"))),
+        ("decimal(10,2)", WindowSettings("n", grain="hour")),
+        ("timestamp", WindowSettings("n", lookback=Decimal(1))),
+    ],
+)
+def test_a_lookback_and_a_grain_must_fit_the_type(kind: str, settings: WindowSettings) -> None:
+    inputs = {"raw.events": Schema((Column("n", kind),))}
+
+    with pytest.raises(IncrementalConfigError) as caught:
+        windowed_inputs(APPEND, settings, inputs)
+
+    assert caught.value.code == "option-conflict"
+
+
+def test_a_lookback_of_decimals_is_exact() -> None:
+    settings = WindowSettings("n", lookback=Decimal("0.05"))
+
+    low = low_bound(settings, TypedValue("DECIMAL(10,2)", "12.50"))
+
+    assert str(low and low.value) == "DECIMAL(10,2) 12.45"
+
+
+def test_P33_a_watermark_of_another_type_is_told_before_the_type_is_judged() -> None:
+    inputs = {"raw.events": Schema((Column("n", "string"),))}
+
+    with pytest.raises(IncrementalConfigError) as caught:
+        windowed_inputs(APPEND, FORWARD, inputs, [mark(5)])
+
+    assert caught.value.code == "watermark-type-changed"
+
+
+def test_P29_nulls_that_were_the_first_load_are_not_loaded_again() -> None:
+    settings = WindowSettings("n", null_watermark=NullWatermark.INCLUDE_FIRST)
+    measured, known = [Measured(EVENTS, None, 2)], {"raw.events"}
+
+    first = opened(APPEND, settings, measured, [], initial=True)
+    later = opened(APPEND, settings, measured, [], initial=False, read_before=known)
+
+    assert (first.all_empty, later.all_empty) == (False, True)
+    assert (first.null_rows, later.null_rows) == (2, 2)
+
+
+def test_P36_a_watermark_after_tomorrow_is_told() -> None:
+    now = dt.datetime(2025, 1, 16, 12, tzinfo=dt.UTC)
+    times = ("2025-01-17T12:00:00Z", "2025-01-17T12:00:01Z")
+    marks = [Watermark("logs", "ts", TypedValue.parse("TIMESTAMP", time)) for time in times]
+
+    [note] = ahead(APPEND, [*marks, mark(10**12)], now)
+    assert note == (
+        "watermark-in-future: logs.ts is 2025-01-17T12:00:01.000000Z; "
+        "penstock watermark set log VALUE --column logs.ts"
+    )
+
+
+def foreseen(settings: WindowSettings, *marks: Watermark, rerun: object = None) -> list[str]:
+    model = a_model("log", strategy=OverwriteRange(settings))
+    return [str(each.window) for each in expected(model, marks, None, rerun)]
+
+
+def test_a_plan_knows_the_low_end_of_a_window_and_both_of_a_rerun() -> None:
+    marks = (mark(7), mark(5, name="raw.clicks"))
+
+    assert foreseen(FORWARD, *marks) == ["(7, ∞)", "(5, ∞)"]
+    assert foreseen(WindowSettings("n", overlaps=True), *marks) == ["[5, ∞)", "[5, ∞)"]
+    assert foreseen(FORWARD, mark(7), rerun=(integer(1), integer(3))) == ["[1, 3]"]
+
+
+@pytest.mark.parametrize(
+    ("window", "kind"),
+    [
+        (Window("n"), "initial"),
+        (Window("n", Bound(integer(1), inclusive=False)), "forward"),
+        (Window("n", Bound(integer(1), inclusive=True)), "lookback"),
+        (
+            Window("n", Bound(integer(1), inclusive=True), Bound(integer(2), inclusive=False)),
+            "external",
+        ),
+    ],
+)
+def test_a_window_tells_why_it_reads_what_it_reads_unless_its_step_does(window, kind) -> None:
+    assert (kind_of(window, ""), kind_of(window, "rerun")) == (kind, "rerun")

@@ -18,7 +18,8 @@ from penstock.app.artifacts.manifest import (
     source_id,
     unit_test_id,
 )
-from penstock.app.reports import ModelResult, RunReport
+from penstock.app.reports import ModelResult
+from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services
 from penstock.app.services.wire import version
 from penstock.core.check_results import CheckResult, CheckStatus, InvariantReport

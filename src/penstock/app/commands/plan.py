@@ -14,18 +14,21 @@ from penstock.app.commands.diff import model_diff
 from penstock.app.commands.status import status_of_models
 from penstock.app.observation.project_state import detect_drift
 from penstock.app.planning.make_plan import Planned, make_plan
-from penstock.app.preparing.run_context import Context, pin_inputs
+from penstock.app.preparing.run_context import Context, pin_inputs, pin_names, version_read
 from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking
-from penstock.app.reports import ModelDiff, ModelResult, ModelStatus, RunReport
+from penstock.app.reports import ModelDiff, ModelResult, ModelStatus
 from penstock.app.request import AnyRun, AnySync
+from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services, in_one_state
-from penstock.core.errors import PenstockError
+from penstock.core.errors import PenstockError, TableError
 from penstock.core.graph import ordered
 from penstock.core.partitions.ranges import Ranges, merged, union
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import upstream_models
 from penstock.plan.values import Plan, Step
+from penstock.plan.windows import expected, kind_of
+from penstock.strategies.relations import leaves
 
 WOULD_COMMIT = "would commit"
 NO_CHANGE = "no change"
@@ -147,11 +150,21 @@ class Preview:
 @in_one_state
 def preview(services: Services, request: AnyRun) -> Preview:
     """Plan what `run` would do with the same request. Nothing is written, no JVM starts."""
-    planned = make_plan(services, request)
-    results = preview_results(services, planned.plan)
+    return shown(services, make_plan(services, request), request)
+
+
+def shown(services: Services, planned: Planned, request: AnyRun | AnySync) -> Preview:
+    """Give what would become of a plan, with what changed in the SQL of its steps."""
+    steps = {step.key: step for step in planned.plan.steps}
+    results = tuple(
+        _expected(services, planned, steps[each.name], each, request)
+        if each.name in steps
+        else each
+        for each in preview_results(services, planned.plan)
+    )
     report = replace(report_of(planned, request), results=results, dry_run=True)
-    records, steps = planned.project_state.records, planned.plan.steps
-    changes = (executed_sql(services, step, records.get(step.model)) for step in steps)
+    records = planned.project_state.records
+    changes = (executed_sql(services, step, records.get(step.model)) for step in steps.values())
     project = services.project
 
     def creates(step: Step) -> bool:
@@ -160,9 +173,39 @@ def preview(services: Services, request: AnyRun) -> Preview:
 
     checks = {
         step.key: planned_checks(project, step, request.options, partial(creates, step))
-        for step in steps
+        for step in planned.plan.steps
     }
     return Preview(report, tuple(change for change in changes if change is not None), checks)
+
+
+def _expected(
+    services: Services, planned: Planned, step: Step, result: ModelResult, request: AnyRun | AnySync
+) -> ModelResult:
+    """Add the windows that a step will read through, as far as the records tell."""
+    project, model = services.project, services.project.models[step.model]
+    record = planned.project_state.records.get(step.model)
+    if step.initial or record is None or model.strategy.window is None:
+        return result
+    facts = services.log.facts(project.uri_of(model.table))
+    again = request.options.rerun
+    windows = expected(model, record.watermarks, facts.schema if facts else None, again)
+    made = {each.model for each in planned.plan.steps}
+    here = [each for each in leaves(project, model) if each.name not in made]
+    records, view = planned.project_state.records, planned.project_state.view
+    try:
+        pins = pin_names(services, model, tuple(here), dict(records), view).pins
+    except TableError:  # an upstream whose table is gone: the step will say so
+        pins = ()
+    windows = tuple(
+        replace(
+            each,
+            kind=kind_of(each.window, step.kind),
+            version=version_read(project, model, pins, each.input),
+        )
+        for each in windows
+    )
+    kind = windows[0].kind if windows else step.kind
+    return replace(result, kind=kind, windows=windows, inputs=pins)
 
 
 def preview_results(services: Services, plan: Plan) -> tuple[ModelResult, ...]:

@@ -41,7 +41,6 @@ from penstock.app.preparing.run_context import Context
 from penstock.app.reports import (
     Listener,
     ModelResult,
-    RunReport,
     RunStarted,
     Said,
     StepEnded,
@@ -49,6 +48,7 @@ from penstock.app.reports import (
     silent,
 )
 from penstock.app.request import AnyRun, AnySync
+from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services
 from penstock.app.services.workers import beating
 from penstock.core.errors import (
@@ -316,6 +316,7 @@ class Runner:
             version=settled.settled_version,
             rows=outcome.rows,
             windows=intent.windows,
+            kind=intent.windows[0].kind if intent.windows else step.kind,
             watermarks=intent.watermarks,
             inputs=intent.inputs,
             metrics=outcome.metrics,

@@ -13,7 +13,8 @@ from penstock.app.execution.recover import recover
 from penstock.app.execution.seed_step import STRATEGY, load_seed, seed_reason
 from penstock.app.observation.observe import ObservedTables
 from penstock.app.preparing.run_context import Context
-from penstock.app.reports import ModelResult, RunReport
+from penstock.app.reports import ModelResult
+from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services
 from penstock.app.services.workers import on_record, on_worker
 from penstock.core.errors import PenstockError, SelectorError, SparkDiedError

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.app.services.services import Services
 from penstock.core.errors import StateError, UsageError
+from penstock.core.model import Model
 from penstock.core.ports.ports import Records
 from penstock.core.records import ModelRecord
 
@@ -24,7 +26,8 @@ def export_state(services: Services, *, models: bool = False) -> str:
             hint="the first penstock run makes it",
         )
     if models:
-        return export_models(services.reading.records)
+        tables = {each.name: _shown(each) for each in services.project.models.values()}
+        return export_models(services.reading.records, tables)
     return services.reading.archive.export()
 
 
@@ -45,18 +48,24 @@ def restore_state(services: Services) -> Path:
     return restore(services.project.target.state, services.clock.now())
 
 
-def export_models(records: Records) -> str:
+def export_models(records: Records, tables: Mapping[str, str]) -> str:
     """Give the small readable file (spec/python.md §9): an object per model that ever succeeded.
 
-    It says the last run (UTC), the watermarks and the greatest of them, which is left out when
-    they do not compare. Keys are sorted.
+    It stands under the name of its table, or its own if the project has it no more; one whose
+    table is "" is left out. It says the last run (UTC), the watermarks and the greatest of them,
+    which is left out when they do not compare. Keys are sorted.
     """
     document = {
-        name: _entry(record, record.executed_at)
+        tables.get(name, name): _entry(record, record.executed_at)
         for name, record in records.models().items()
-        if record.executed_at is not None
+        if record.executed_at is not None and tables.get(name, name)
     }
     return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _shown(model: Model) -> str:
+    """Give the table of a model; "" for a frame of a function, which is never there by itself."""
+    return "" if model.is_view and not model.strategy.is_written else str(model.table)
 
 
 def _entry(record: ModelRecord, ran: dt.datetime) -> Entry:

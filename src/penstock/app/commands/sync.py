@@ -13,7 +13,9 @@ from penstock.app.commands.plan import (
     planned_partitions,
     planned_results,
     report_of,
+    shown,
 )
+from penstock.app.commands.rerun import RerunRequest, plan_rerun, rerun_of, takes_range, with_range
 from penstock.app.commands.run import Runner, begun
 from penstock.app.commands.status import keys_of, states_named
 from penstock.app.execution.settle import pending_notes
@@ -26,8 +28,9 @@ from penstock.app.planning.make_plan import (
     seed_notes,
 )
 from penstock.app.planning.selection import check_named, narrowed, selected_models
-from penstock.app.reports import Cascaded, Listener, Overwrite, RunReport, SyncPreview, silent
-from penstock.app.request import AnySync
+from penstock.app.reports import Cascaded, Listener, Overwrite, SyncPreview, silent
+from penstock.app.request import AnySync, BackfillRequest
+from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.errors import UsageError
 from penstock.core.partitions.ranges import (
@@ -125,20 +128,38 @@ def sync(
 
     Nothing to do starts no JVM and asks nothing. A refusal leaves everything as it is.
     """
+    request = asked(services, request)
     planned, report = begun(services, request, listener, plan_sync)
-    report = replace(report, preview=_preview(services, request, planned))
+    if isinstance(request, RerunRequest):
+        report = replace(report, recovered=(*request.recovered, *report.recovered))
+    else:
+        report = replace(report, preview=_preview(services, request, planned))
     if planned.plan.is_empty:
         return replace(report, results=planned.settled.results)
     warnings = overwrites(services, planned)
+    if isinstance(request, RerunRequest):
+        warnings = with_range(request, warnings)
     if warnings and not ask(warnings):
         return replace(report, aborted=True)
     return Runner(services, request, listener, planned, report).run()
 
 
+def asked(services: Services, request: AnySync) -> AnySync:
+    """Give the request, of a model that windows keep up to date as a range of its time column."""
+    if isinstance(request, RerunRequest) or not isinstance(request, BackfillRequest):
+        return request
+    if not takes_range(named_model(services, request.model)):
+        return request
+    return rerun_of(services, request, request.from_, request.to)
+
+
 @in_one_state
 def preview_sync(services: Services, request: AnySync) -> RunReport:
     """Plan what `sync` would do with the same request. Nothing is written, no JVM starts."""
+    request = asked(services, request)
     planned = plan_sync(services, request)
+    if isinstance(request, RerunRequest):
+        return shown(services, planned, request).report
     preview = _preview(services, request, planned)
     return replace(
         report_of(planned, request),
@@ -150,7 +171,9 @@ def preview_sync(services: Services, request: AnySync) -> RunReport:
 
 @in_one_state
 def plan_sync(services: Services, request: AnySync) -> Planned:
-    """Select, judge the whole project, decide."""
+    """Select, judge the whole project, decide; a rerun is about its own model alone."""
+    if isinstance(request, RerunRequest):
+        return plan_rerun(services, request)
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
     names = _names(services, request, run_timestamp)

@@ -9,8 +9,9 @@ from penstock.app.checking.results import refusal
 from penstock.app.execution.commit import Ended
 from penstock.app.flags import command_words
 from penstock.app.preparing.run_context import ViewReport
-from penstock.app.reports import ModelResult, RunReport
+from penstock.app.reports import ModelResult
 from penstock.app.request import AnyRun, AnySync, SnapshotRequest
+from penstock.app.run_report import RunReport
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import CheckFailedError, ConcurrentWriterError, PenstockError
@@ -84,7 +85,7 @@ _CHECKS = ("skip_checks", "on_failure")
 # What decides which rows are made; how fast, and how many at a time, is asked for anew.
 _ROWS = (
     *("states", "date", "from_", "to", "days", "everything", "cascade"),
-    *("full_refresh", "adopt", "allow_breaking", "allow_source_mutation"),
+    *("full_refresh", "adopt", "allow_breaking", "allow_source_mutation", "allow_schema_change"),
     *("prune", "keep_last", "no_prune", "allow_empty"),
     *("as_of", *_CHECKS),
 )

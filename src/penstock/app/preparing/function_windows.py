@@ -10,7 +10,7 @@ from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue
-from penstock.core.errors import PythonModelError
+from penstock.core.errors import IncrementalConfigError
 from penstock.core.model import Model
 from penstock.core.ports.engine import FrameReaders
 from penstock.core.statement import Row
@@ -24,7 +24,9 @@ from penstock.plan.windows import (
     WindowedInput,
     aligned,
     as_one,
+    check_new,
     check_type,
+    closed,
     low_bound,
     opened,
 )
@@ -73,15 +75,16 @@ class StepWindows:
         if key in self.names:
             sentence = f"{function!r} filters twice on {key[1]!r}"
             hint = "tell them apart: incremental_filter(..., name='...')"
-            raise PythonModelError("duplicate-window", sentence, where=self.model.where, hint=hint)
+            where = self.model.where
+            raise IncrementalConfigError("duplicate-window", sentence, where=where, hint=hint)
         same = [each for each in self.given if each.window.column.lower() == column.lower()]
         if same and not name:
             return as_one(same)[0].window
         self.names.add(key)
         if self.again is not None:
-            return self._range(column)
-        check_type(self.model, self.settings, function, column, kind)
-        known = [w for w in self.watermarks if (w.input, w.column) == key]
+            return self._range(column, kind)
+        check_type(self.model, self.settings, WindowedInput(function, column, kind))
+        known = self._known(*key)
         found = self._opened(WindowedInput(function, key[1], kind), column, known, look)
         self.own.append(found)
         window = found.windows[0].window
@@ -110,7 +113,21 @@ class StepWindows:
             for name in ("high", "top")
         )
         measured = Measured(each, high, int(seen["nulls"] or 0), limit, top)
-        return opened(self.model, self.settings, [measured], known, initial=self.initial)
+        before = () if self.initial else (each.input,)
+        model, settings, initial = self.model, self.settings, self.initial
+        return opened(model, settings, [measured], known, initial=initial, read_before=before)
+
+    def _known(self, name: str, column: str) -> tuple[Watermark, ...]:
+        """Give the watermark of a window of its own; raises `new-windowed-input`.
+
+        Without one it would read from the start again what came in through another window.
+        """
+        if self.initial:
+            return ()
+        found = tuple(w for w in self.watermarks if (w.input, w.column) == (name, column))
+        if self.watermarks and not found:
+            check_new(self.model, name, column)
+        return found
 
     def span(self) -> Window:
         """Give the window that spans all; without an input that of the run's time."""
@@ -118,9 +135,9 @@ class StepWindows:
             return as_one(self.given)[0].window
         self.names.add((self.model.name, EXTERNAL))
         if self.again is not None:
-            return self._range(self.settings.time_column)
+            return self._range(self.settings.time_column, "")
         column = self.settings.time_column
-        known = [w for w in self.watermarks if (w.input, w.column) == (self.model.name, EXTERNAL)]
+        known = self._known(self.model.name, EXTERNAL)
         now = TypedValue.parse("TIMESTAMP", self.run_timestamp.isoformat())
         low = Bound(known[0].value, inclusive=True) if known and not self.initial else None
         window = Window(column, low, Bound(now, inclusive=False))
@@ -150,9 +167,8 @@ class StepWindows:
         """Whether a function has opened a window on a column by itself."""
         return (function, column) in self.names
 
-    def _range(self, column: str) -> Window:
-        low, high = (Bound(each, inclusive=True) for each in self.again or ())
-        return Window(column, low, high)
+    def _range(self, column: str, kind: str) -> Window:
+        return closed(column, self.again, kind) if self.again else Window(column)
 
     def joined(self, found: Opened) -> Opened:
         """Give the windows of the step with those that functions opened."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -30,7 +30,7 @@ from penstock.core.steps.inputs import (
 )
 from penstock.core.steps.step import Intent
 from penstock.plan.values import Options, Step
-from penstock.strategies.relations import leaves
+from penstock.strategies.relations import leaves, leaves_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,15 @@ def source_read(project: Project, name: InputName, pin: Pin, view: ObservedTable
     columns = tuple((column.name, column.type) for column in source.columns if column.type)
     files = view.listings[name.name].files
     return FilesRead(source.format, source.path, files, source.options, columns)
+
+
+def version_read(project: Project, model: Model, pins: Iterable[InputPin], name: str) -> int | None:
+    """Give the version of the one Delta table that an input comes down to; None of none or many."""
+    below = leaves_of(project, tuple(each for each in model.query.inputs if each.name == name))
+    known = {each.input: each.pin for each in pins}
+    tables = [pin for each in below if not isinstance(pin := known.get(each.name), ViewPin)]
+    only = tables[0] if len(tables) == 1 else None
+    return only.version if isinstance(only, DeltaPin) else None
 
 
 @dataclass(frozen=True, slots=True)

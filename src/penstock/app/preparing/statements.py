@@ -91,6 +91,7 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
         history=history,
         replaced=_replaced(context, model, step_inputs),
         reruns=context.options.rerun is not None,
+        rows_before=step_inputs.facts.rows if whole and step_inputs.facts else None,
     )
 
 

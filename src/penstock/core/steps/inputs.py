@@ -72,12 +72,14 @@ class InputPin:
 class DeltaRead:
     """The Delta table in a folder; without a version the newest is read.
 
-    `tombstones` is the column that marks deleted keys in a history table that has it.
+    `tombstones` is the column that marks deleted keys in a history table that has it. With `since`
+    only the rows are read that appends have added after that version.
     """
 
     uri: str
     version: int | None = None
     tombstones: str = ""
+    since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

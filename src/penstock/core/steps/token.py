@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from penstock.core.columns.typed import read_typed
+from penstock.core.columns.typed import TypedValue, read_typed
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, read_grid, write_grid
@@ -44,8 +44,8 @@ def write_intent(intent: Intent) -> str:
         "partitions": ",".join(intent.partitions),
         "fingerprints": _write_fingerprint(intent.fingerprint),
         "inputs": [[p.input, *pin_parts(p.pin)] for p in intent.inputs],
-        "window": [[w.input, *_write_window(w.window)] for w in intent.windows],
-        "watermark": [[w.input, w.column, str(w.value)] for w in intent.watermarks],
+        "window": _keyed((w.input, w.window.column, _write_window(w)) for w in intent.windows),
+        "watermark": _keyed((w.input, w.column, _write_value(w.value)) for w in intent.watermarks),
         "lowers_watermarks": intent.lowers_watermarks,
         "base_version": intent.base_version,
     }
@@ -141,8 +141,11 @@ def read_intent(text: str) -> Intent:
         partitions=tuple(document["partitions"].split(",")) if document["partitions"] else (),
         fingerprint=fingerprint,
         inputs=tuple(InputPin(name, pin_of(*rest)) for name, *rest in document["inputs"]),
-        windows=tuple(InputWindow(name, _read_window(*rest)) for name, *rest in document["window"]),
-        watermarks=tuple(Watermark(i, c, read_typed(v)) for i, c, v in document["watermark"]),
+        windows=tuple(_read_window(*each) for each in _of_keys(document["window"])),
+        watermarks=tuple(
+            Watermark(name, column, read_typed(f"{said['type']} {said['value']}"))
+            for name, column, said in _of_keys(document["watermark"])
+        ),
         lowers_watermarks=document["lowers_watermarks"],
         base_version=document["base_version"],
         grid=read_grid(document.get("grid", "*")),
@@ -236,22 +239,76 @@ def pin_of(kind: str, text: str, number: int) -> Pin:
             return NoPin()
 
 
-def _write_window(window: Window) -> list[JsonValue]:
-    return [window.column, _write_bound(window.lower), _write_bound(window.upper), window.nulls]
+def _keyed(entries: Iterable[tuple[str, str, dict[str, JsonValue]]]) -> Json:
+    """Give what is said of columns of inputs under `input.column`.
+
+    Where that does not tell the two apart, or was there before, they are named as well.
+    """
+    found: dict[str, Json] = {}
+    for name, column, said in entries:
+        key = f"{name}.{column}"
+        if "." in column or key in found:
+            found[f"{key}#{len(found)}"] = {**said, "of": [name, column]}
+        else:
+            found[key] = said
+    return found
 
 
-def _read_window(
-    column: str,
-    lower: list[str] | None,
-    upper: list[str] | None,
-    nulls: bool,  # noqa: FBT001  # spread from a list
-) -> Window:
-    return Window(column, _read_bound(lower), _read_bound(upper), nulls)
+def _of_keys(
+    document: Mapping[str, Any] | list[list[Any]],
+) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Read what `_keyed` gave, or the lists that stood there in the stores of earlier versions."""
+    if isinstance(document, list):
+        for name, column, *said in document:
+            yield name, column, _as_said(*said)
+        return
+    for key, said in document.items():
+        name, _, column = key.rpartition(".")
+        name, column = said.get("of", (name, column))
+        yield name, column, said
 
 
-def _write_bound(bound: Bound | None) -> JsonValue:
-    return None if bound is None else [str(bound.value), "in" if bound.inclusive else "out"]
+def _as_said(low: list[str] | str | None, high: object = None, *nulls: bool) -> Mapping[str, Any]:
+    """Give what a list of an earlier version says: a watermark, or both ends of a window."""
+    if isinstance(low, str):
+        kind, _, value = low.partition(" ")
+        return {"type": kind, "value": value}
+    said: dict[str, Any] = {"nulls": any(nulls)}
+    for name, end in (("low", low), ("high", high)):
+        if isinstance(end, list):
+            kind, _, value = end[0].partition(" ")
+            closed = end[1] == "in"
+            said |= {name: value, f"{name}_type": kind, f"{name}_closed": closed}
+    return said
 
 
-def _read_bound(bound: list[str] | None) -> Bound | None:
-    return None if bound is None else Bound(read_typed(bound[0]), inclusive=bound[1] == "in")
+def _write_value(value: TypedValue) -> dict[str, JsonValue]:
+    return {"type": value.type, "value": value.text}
+
+
+def _write_window(found: InputWindow) -> dict[str, JsonValue]:
+    """Leave out what is not known, and an end that is open."""
+    low, high = found.window.lower, found.window.upper
+    said: dict[str, JsonValue] = {"kind": found.kind} if found.kind else {}
+    for name, end in (("low", low), ("high", high)):
+        if end is None:
+            continue
+        kind = said.setdefault("type", end.value.type)
+        if end.value.type != kind:  # the input's type was widened since the watermark
+            said[f"{name}_type"] = end.value.type
+        said |= {name: end.value.text, f"{name}_closed": end.inclusive}
+    said |= {"nulls": True} if found.window.nulls else {}
+    return said if found.version is None else said | {"input_version": found.version}
+
+
+def _read_window(name: str, column: str, said: Mapping[str, Any]) -> InputWindow:
+    ends: list[Bound | None] = []
+    for end in ("low", "high"):
+        if end not in said:
+            ends.append(None)
+            continue
+        value = read_typed(f"{said.get(f'{end}_type', said.get('type'))} {said[end]}")
+        ends.append(Bound(value, inclusive=said[f"{end}_closed"]))
+    low, high = ends
+    window = Window(column, low, high, nulls=said.get("nulls", False))
+    return InputWindow(name, window, said.get("kind", ""), said.get("input_version"))

@@ -76,10 +76,21 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class InputWindow:
-    """The window that one input of a step is read through."""
+    """The window that one input of a step is read through.
+
+    `kind` says why it reads what it reads: initial, full, forward, lookback, rerun or external, ""
+    where nobody has said. `version` is that of the Delta table that the input comes down to.
+    """
 
     input: str
     window: Window
+    kind: str = ""
+    version: int | None = None
+
+    @property
+    def key(self) -> str:
+        """The name under which its watermark is kept: `input.column`."""
+        return f"{self.input}.{self.window.column}"
 
 
 @dataclass(frozen=True, slots=True)

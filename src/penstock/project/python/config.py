@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -29,15 +30,19 @@ def settings_of(declared: PythonModel[..., Any], options: Mapping[str, Any]) -> 
     same = ("partition_by", "cluster_by", "table_properties", "unique_key", "time_column", "tags")
     more = ("window_on", "null_watermark", "string_watermark", "null_keys", "on_duplicate")
     found: dict[str, Plain] = {k: options[k] for k in (*same, *more) if k in options}
-    doc = inspect.cleandoc(declared.function.__doc__ or "").partition("\n\n")[0]
-    described = str(options.get("description", " ".join(doc.split())))
-    found |= {"description": described} if described else {}
+    found |= {"description": options["description"]} if "description" in options else {}
     found["materialized"] = _word(declared.kind, options)
     if found["materialized"] == "merge" and options.get("on_duplicate", "latest") == "latest":
         found |= {"on_duplicate": "latest", "order_by": options.get("time_column")}
     if found["materialized"] == "merge":
         found["newest_by"] = options.get("time_column")
     return found
+
+
+def paragraph_of(declared: PythonModel[..., Any]) -> dict[str, Plain]:
+    """Give the first paragraph of the docstring as the description, where nobody gives another."""
+    doc = inspect.cleandoc(declared.function.__doc__ or "").partition("\n\n")[0]
+    return {"description": " ".join(doc.split())} if doc else {}
 
 
 def _word(kind: FunctionKind, options: Mapping[str, Any]) -> str:
@@ -77,11 +82,13 @@ class PythonConfig(StrategyConfig):
         lookback = lookback_of(self.options["lookback"]) if "lookback" in self.options else None
         overlaps = self.text("materialized") == "overwrite"
         grain = str(self.options.get("grain", ""))
+        counts = self.options.get("late", "count") == "count"
         on = {self.named.get(name, name): column for name, column in found.on.items()}
-        return replace(found, on=on, lookback=lookback, grain=grain, overlaps=overlaps)
+        how = replace(found, on=on, grain=grain, overlaps=overlaps)
+        return replace(how, lookback=lookback, counts_late=counts)
 
 
-def lookback_of(value: object) -> dt.timedelta | int | None:
+def lookback_of(value: object) -> dt.timedelta | int | Decimal | None:
     """Read a lookback; None where it cannot be read, or reaches forward."""
     if isinstance(value, bool):
         return None
@@ -91,7 +98,7 @@ def lookback_of(value: object) -> dt.timedelta | int | None:
         except ValueError:
             return None
     zero = dt.timedelta(0) if isinstance(value, dt.timedelta) else 0
-    if not isinstance(value, dt.timedelta | int) or value < zero:  # type: ignore[operator]
+    if not isinstance(value, dt.timedelta | int | Decimal) or value < zero:  # type: ignore[operator]
         return None
     return value
 

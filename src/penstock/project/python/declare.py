@@ -161,6 +161,7 @@ class ModelRunner(Protocol):
         low: str | int | Decimal | dt.date,
         high: str | int | Decimal | dt.date,
         *,
+        safe: bool,
         dry_run: bool,
     ) -> object:
         """Make the rows of a range again; give the result of the model."""
@@ -227,13 +228,17 @@ class PythonModel(Generic[P, R]):
         min_date: str | int | Decimal | dt.date,
         max_date: str | int | Decimal | dt.date,
         *,
+        safe: bool = True,
         dry_run: bool = False,
-    ) -> object:
+    ) -> Any:  # noqa: ANN401  a ModelResult, which is of a floor above
         """Make the rows again whose time lies in a range, both ends included, in one commit.
 
-        A date covers its whole day. Gives the `ModelResult`. Raises `RerunError`.
+        A date covers its whole day; with a grain the range is widened to whole units. Columns that
+        are not those of the table are refused while it is `safe`. With `dry_run` it is a plan.
+        Gives the `ModelResult`. Raises `RerunError`.
         """
-        return self._app().rerun(self.name, min_date, max_date, dry_run=dry_run)
+        runner = self._app()
+        return runner.rerun(self.name, min_date, max_date, safe=safe, dry_run=dry_run)
 
     def get_meta(self) -> TableMeta:
         """Give columns, version, last run and watermark of the table; start no JVM."""

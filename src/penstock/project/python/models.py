@@ -25,6 +25,7 @@ from penstock.project.python.config import (
     columns_of,
     misfits_of,
     name_findings,
+    paragraph_of,
     settings_of,
 )
 from penstock.project.python.declare import FunctionKind, PythonModel
@@ -116,8 +117,9 @@ def _draft(
     entry = entries(name)
     options = dict(declared.options)
     findings = [*misfits_of(declared, where), *name_findings(name, where)]
-    layers = [settings_of(declared, options), entry_settings(entry.tree) if entry else {}]
-    config = PythonConfig(merged([layers[1], layers[0]]), {}, where, name, findings)
+    described_by = entry_settings(entry.tree) if entry else {}
+    layers = [paragraph_of(declared), described_by, settings_of(declared, options)]
+    config = PythonConfig(merged(layers), {}, where, name, findings)
     config.options = options
     stored = declared.kind in (FunctionKind.TABLE, FunctionKind.INCREMENTAL)
     schema = str(options.get("schema") or _folder(shown, settings))

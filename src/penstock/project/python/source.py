@@ -7,6 +7,7 @@ the decorator that declares a model: its options are settings, which have finger
 from __future__ import annotations
 
 import ast
+import symtable
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -198,14 +199,27 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 
 
 def _dotted_names(statement: ast.stmt) -> Iterator[tuple[str, ...]]:
-    """Give every name that is read, with the attributes that follow it."""
+    """Give every name of a module that is read, with the attributes that follow it."""
     inner: set[ast.AST] = set()
+    outer = _outer_names(statement)
     for node in ast.walk(statement):
         chain: list[str] = []
         at: ast.AST = node
         while isinstance(at, ast.Attribute):
             chain.append(at.attr)
             at = at.value
-        if isinstance(at, ast.Name) and at not in inner:
+        if isinstance(at, ast.Name) and at not in inner and at.id in outer:
             inner.add(at)
             yield (at.id, *reversed(chain))
+
+
+def _outer_names(statement: ast.stmt) -> set[str]:
+    """Give the names that a statement does not bind for itself: a parameter is no model."""
+    found: set[str] = set()
+    tables = [symtable.symtable(ast.unparse(statement), "", "exec")]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        is_module = table.get_type() == "module"
+        found |= {each.get_name() for each in table.get_symbols() if is_module or each.is_global()}
+    return found

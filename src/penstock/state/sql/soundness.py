@@ -209,7 +209,8 @@ _is_object = _must(lambda cell: isinstance(cell, dict), "an object")
 _INTENT: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("step", "run", "model", "uri", "kind", "strategy", "reason"), (str,)),
     **dict.fromkeys(("triggered_by", "run_timestamp", "partitions"), (str,)),
-    **dict.fromkeys(("table", "inputs", "window", "watermark"), (list,)),
+    **dict.fromkeys(("table", "inputs"), (list,)),
+    **dict.fromkeys(("window", "watermark"), (dict, list)),  # lists are of earlier versions
     "fingerprints": (dict,),
     "step_seq": (int,),
     "lowers_watermarks": (bool,),

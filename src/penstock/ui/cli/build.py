@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from penstock.app.request import AnySync, BackfillRequest, RunRequest, SyncRequest
 from penstock.ui.cli.options import YES, ask, command, opened
 from penstock.ui.cli.output import CommandOutput, overwrite_asker
+
+if TYPE_CHECKING:
+    from penstock.app.commands.plan import Preview
 
 
 @command("penstock plan --select +daily_user_stats", RunRequest, YES, without=["dry_run"])
@@ -16,7 +20,7 @@ def plan_command(output: CommandOutput, request: RunRequest, *, yes: bool) -> in
     The same as 'penstock run --dry-run': starts no Spark and writes nothing. Exits 1 if a model
     cannot be run.
     """
-    return _show_plan(output, request)
+    return _plan(output, request)
 
 
 @command(
@@ -29,7 +33,7 @@ def run_command(output: CommandOutput, request: RunRequest, *, yes: bool) -> int
     is left alone; after a failure the last line is the command that resumes.
     """
     if request.dry_run:
-        return _show_plan(output, request)
+        return _plan(output, request)
     from penstock.app.commands.run import run
     from penstock.ui.render.run import run_text
 
@@ -39,11 +43,15 @@ def run_command(output: CommandOutput, request: RunRequest, *, yes: bool) -> int
         return output.finish(request, report, run_text)
 
 
-def _show_plan(output: CommandOutput, request: RunRequest) -> int:
+def _plan(output: CommandOutput, request: RunRequest) -> int:
     from penstock.app.commands.plan import preview
+
+    return _show_plan(output, ask(request, preview, request))
+
+
+def _show_plan(output: CommandOutput, found: Preview) -> int:
     from penstock.ui.render.plan import plan_text, preview_document
 
-    found = ask(request, preview, request)
     for note in found.report.notes:
         output.warn(note)
     output.print(found, functools.partial(plan_text, verbose=output.verbose), preview_document)
@@ -70,7 +78,8 @@ def sync_command(output: CommandOutput, request: SyncRequest, *, yes: bool) -> i
 def backfill_command(output: CommandOutput, request: BackfillRequest, *, yes: bool) -> int:
     """Run all partitions of a range, drifted or not.
 
-    Asks before it overwrites rows of an earlier success.
+    Asks before it overwrites rows of an earlier success. Of a Python model that windows keep up to
+    date the range is one of its time column: its rows are replaced in one commit.
     """
     return _sync(output, request, yes=yes)
 
@@ -78,11 +87,15 @@ def backfill_command(output: CommandOutput, request: BackfillRequest, *, yes: bo
 def _sync(output: CommandOutput, request: AnySync, *, yes: bool) -> int:
     """Show the plan, or run it; give the exit code."""
     if request.dry_run:
+        from penstock.app.commands.plan import Preview
         from penstock.app.commands.sync import preview_sync
         from penstock.ui.render.sync import sync_text
 
+        report = ask(request, preview_sync, request)
+        if report.preview is None:  # a rerun, which repairs no drift
+            return _show_plan(output, Preview(report))
         text = functools.partial(sync_text, verbose=output.verbose)
-        return output.finish(request, ask(request, preview_sync, request), text)
+        return output.finish(request, report, text)
     from penstock.app.commands.sync import sync
     from penstock.ui.render.run import run_text
 

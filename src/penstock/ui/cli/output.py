@@ -20,10 +20,11 @@ from penstock.core.masking import mask
 if TYPE_CHECKING:
     import datetime as dt
 
-    from penstock.app.reports import Listener, Overwrite, RunReport
+    from penstock.app.documents import Json
+    from penstock.app.reports import Listener, Overwrite
     from penstock.app.request import CommandRequest
+    from penstock.app.run_report import RunReport
     from penstock.app.services.services import Services
-    from penstock.ui.render.values import Json
 
 Value = TypeVar("Value")
 INTERRUPTED = 130
@@ -50,7 +51,7 @@ class CommandOutput:
     ) -> None:
         """Print the answer; `unless_quiet` is for what was done and not asked for."""
         if self.as_json:
-            from penstock.ui.render.values import printed
+            from penstock.app.documents import printed
 
             click.echo(printed(document(value)))
         elif not (unless_quiet and self.quiet):
@@ -98,7 +99,7 @@ class CommandOutput:
 
         That command leads to the same project and target.
         """
-        from penstock.ui.render.run import run_document
+        from penstock.app.run_report import run_document
 
         for note in report.notes:
             self.warn(note)
@@ -132,8 +133,8 @@ def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
         error = UsageError("bad-usage", error.format_message(), hint=f"{path} --help")
     if not isinstance(error, PenstockError):
         return None
+    from penstock.app.documents import printed
     from penstock.ui.render.errors import error_text, failure_document
-    from penstock.ui.render.values import printed
 
     if "--json" in arguments:
         click.echo(printed(failure_document(error)))

@@ -151,8 +151,8 @@ def query_command(output: CommandOutput, request: CommandRequest, sql: str, limi
     Models, seeds and sources are called schema.table; a model also by its name alone.
     """
     from penstock.app.commands.query import query
+    from penstock.app.documents import printed
     from penstock.ui.render.state import query_document, query_text
-    from penstock.ui.render.values import printed
 
     result = ask(request, query, sql, limit)
     click.echo(

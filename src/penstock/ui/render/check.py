@@ -9,23 +9,14 @@ from typing import TypeVar
 
 from penstock.app.checking.placing import NO_TABLE
 from penstock.app.checking.results import AcceptReport, CheckReport, ModelChecked
+from penstock.app.documents import Json, document_of, error_document
 from penstock.app.reports import ModelResult
 from penstock.app.request import BOTH, CheckRequest
 from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, InvariantReport
 from penstock.core.errors import CheckFailedError, PenstockError
 from penstock.core.findings import some
 from penstock.core.masking import mask
-from penstock.ui.render.errors import error_document
-from penstock.ui.render.values import (
-    LISTED,
-    WHOLE,
-    Json,
-    count,
-    day,
-    document_of,
-    one_line,
-    ranges_text,
-)
+from penstock.ui.render.values import LISTED, WHOLE, count, day, one_line, ranges_text
 
 _UNDER_STEP = "      "
 _PASSED_SHOWN = 10

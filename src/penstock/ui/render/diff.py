@@ -3,45 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from difflib import SequenceMatcher
 
-from penstock.app.reports import DiffReport, ModelDiff, SqlDiff
+from penstock.app.documents import Json, changed_lines, document_of, model_diff_document
+from penstock.app.reports import DiffReport, SqlDiff
 from penstock.core.masking import mask
-from penstock.ui.render.values import (
-    LISTED,
-    RANGES,
-    Json,
-    document_of,
-    first_of,
-    partitions_text,
-    ranges_text,
-)
+from penstock.ui.render.values import LISTED, RANGES, first_of, partitions_text, ranges_text
 
 RULE = "─" * 39
 COSMETIC = "SQL text changed, meaning unchanged."
-
-
-def changed_lines(old: str, new: str, context: int = 0) -> tuple[str, ...]:
-    r"""Give the lines that differ, old ones with `-` and new ones with `+`, as written.
-
-    `context` is how many equal lines stand around them, with two blanks in front.
-
-    >>> changed_lines("select a,\n    b", "select a,\n    c")
-    ('-     b', '+     c')
-    >>> changed_lines("select a,\n    b", "select a,\n    c", context=3)
-    ('  select a,', '-     b', '+     c')
-    """
-    before, after = old.splitlines(), new.splitlines()
-    result: list[str] = []
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    for group in matcher.get_grouped_opcodes(context):
-        for kind, i, j, k, n in group:
-            if kind == "equal":
-                result += [f"  {line}" for line in before[i:j]]
-            else:
-                result += [f"- {line}" for line in before[i:j]]
-                result += [f"+ {line}" for line in after[k:n]]
-    return tuple(result)
 
 
 def diff_text(old: str, new: str, context: int = 0) -> str:
@@ -97,17 +66,3 @@ def differences_document(report: DiffReport, *, context: int = 0) -> Json:
         **document_of(report, "run_timestamp"),
         "models": [model_diff_document(model, context) for model in report.models],
     }
-
-
-def diff_document(diff: SqlDiff, context: int = 0) -> Json:
-    """Give one pair of texts with the partitions it is for."""
-    return {
-        **document_of(diff, "version ranges=partitions count before after"),
-        "diff": changed_lines(diff.before, diff.after, context),
-        **document_of(diff, "cosmetic schema"),
-    }
-
-
-def model_diff_document(model: ModelDiff, context: int = 0) -> Json:
-    """Give the diffs of one model."""
-    return {"model": model.model, "diffs": [diff_document(diff, context) for diff in model.diffs]}

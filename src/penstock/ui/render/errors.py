@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from penstock.app.commands.validate import ValidationReport
+from penstock.app.documents import Json, document_of, error_document
 from penstock.core.errors import PenstockError, ProjectError
 from penstock.core.findings import Finding
 from penstock.core.masking import mask
-from penstock.ui.render.values import Json, count, document_of
+from penstock.ui.render.values import count
 
 
 def error_text(error: PenstockError) -> str:
@@ -45,11 +46,6 @@ def failure_document(error: PenstockError) -> Json:
     if isinstance(error, ProjectError):
         return {"findings": [_finding(finding) for finding in error.findings]}
     return {"error": error_document(error)}
-
-
-def error_document(error: PenstockError | None) -> Json:
-    """Give an error with its place and hint, null where there is none."""
-    return document_of(error, "code message=sentence where? hint?") if error else None
 
 
 def _finding(finding: Finding) -> Json:

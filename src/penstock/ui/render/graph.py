@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from penstock.app.commands.graph import Graph, GraphNode
+from penstock.app.documents import Json, document_of, printed
 from penstock.core.graph import reach
-from penstock.ui.render.values import Json, document_of, printed
 
 
 def tree_text(graph: Graph) -> str:

@@ -6,21 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from penstock.app.checking.results import check_document
+from penstock.app.documents import Json, diff_document, document_of
 from penstock.app.reports import AuditReport, HistoryReport, HistoryRow
 from penstock.core.check_results import CheckRecord
 from penstock.core.masking import mask
-from penstock.ui.render.diff import RULE, diff_document, diffs_text
+from penstock.ui.render.diff import RULE, diffs_text
 from penstock.ui.render.run import ABORTED
-from penstock.ui.render.values import (
-    WHOLE,
-    Json,
-    day,
-    document_of,
-    moment,
-    partitions_text,
-    ranges_text,
-    table,
-)
+from penstock.ui.render.values import WHOLE, day, moment, partitions_text, ranges_text, table
 
 if TYPE_CHECKING:
     from penstock.app.commands.rollback import RollbackReport

@@ -6,23 +6,24 @@ from collections.abc import Iterator, Mapping
 from textwrap import indent
 
 from penstock.app.commands.plan import Preview
-from penstock.app.reports import ModelResult, Plan, RunReport, Step
+from penstock.app.documents import Json, changed_lines, document_of
+from penstock.app.reports import ModelResult, Plan, Step
+from penstock.app.run_report import RunReport, run_document
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
-from penstock.ui.render.diff import changed_lines, diff_text
+from penstock.ui.render.diff import diff_text
 from penstock.ui.render.errors import error_text
-from penstock.ui.render.run import cosmetic_lines, nothing_to_do, run_document
+from penstock.ui.render.run import cosmetic_lines, nothing_to_do
 from penstock.ui.render.values import (
     LISTED,
     RANGES,
-    Json,
     count,
-    document_of,
     first_of,
     partitions_text,
     ranges_text,
     seconds,
     size,
+    window_text,
 )
 
 _ESTIMATE = "rows bytes=size_bytes seconds"
@@ -99,6 +100,7 @@ def _why(result: ModelResult, step: Step) -> Iterator[str]:
         yield f"also {', '.join(step.reason.also)}"
     if not step.grid.is_whole:
         yield partitions_text(step.count)
+    yield from map(window_text, result.windows)
     if step.initial and strategy_named(result.strategy).is_incremental:
         yield "reads its inputs whole"
     if step.estimate is not None:

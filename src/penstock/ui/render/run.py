@@ -5,49 +5,45 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from penstock.app.checking.results import invariants_document
+from penstock.app.documents import (
+    Json,
+    instant,
+    printed,
+)
 from penstock.app.reports import (
     Event,
     Keys,
     ModelResult,
     Plan,
-    RunReport,
     RunStarted,
     Said,
-    Step,
     StepEnded,
     StepStarted,
     SyncPreview,
 )
+from penstock.app.run_report import RunReport, result_document
 from penstock.core.masking import mask
-from penstock.core.steps.window import InputWindow
 from penstock.core.strategy import strategy_named
 from penstock.ui.render.check import by_check, failures, step_lines
-from penstock.ui.render.diff import COSMETIC, model_diff_document
-from penstock.ui.render.errors import error_document, error_text, first_line
-from penstock.ui.render.status import model_status_document
+from penstock.ui.render.diff import COSMETIC
+from penstock.ui.render.errors import error_text, first_line
 from penstock.ui.render.values import (
     LISTED,
     WHOLE,
-    Json,
     count,
-    document_of,
     first_of,
-    instant,
+    late_rows,
     partitions_text,
-    printed,
     ranges_text,
     row_counts,
     seconds,
+    window_text,
 )
 
-Planned = Callable[[ModelResult, Step | None], Mapping[str, Json]]
-
 ABORTED = "Aborted, nothing was done."
-_VALUE = "type=value.type value=value.text"
 Say = Callable[[str], None]
 
 
@@ -90,10 +86,14 @@ def _outcome(result: ModelResult) -> Iterator[str]:
     yield mask(result.reason)
     if result.partitions != WHOLE:
         yield partitions_text(result.count)
+    yield from map(window_text, result.windows)
     if result.status == "unchanged":
         yield "no change"
+        yield from late_rows(result.rows)
     elif not strategy_named(result.strategy).is_view:
         yield row_counts(result.rows)
+    if result.windows and result.version is not None:
+        yield f"v{result.version}"
     yield from result.schema_changes
     yield seconds(result.duration)
 
@@ -205,64 +205,6 @@ def seed_text(report: RunReport) -> str:
     lines.append(done_line(report.results))
     lines += [f"Resume: {report.resume}"] * bool(report.resume)
     return "\n".join(lines)
-
-
-def sync_document(preview: SyncPreview) -> Json:
-    """Give what drifted, what a cascade adds or would add, and what is left out."""
-    return {
-        "drifted": [model_status_document(model) for model in preview.drifted],
-        "cascaded": [document_of(each, "model count after") for each in preview.cascaded],
-        "left": [document_of(each, "model count after") for each in preview.left],
-        "diffs": [model_diff_document(model) for model in preview.diffs],
-        **document_of(preview, "remaining lines"),
-    }
-
-
-def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}) -> Json:
-    """Give what a run did, model by model in topological order; with partitions step by step.
-
-    `planned` is what a run that was only planned has to say of each beside that.
-    """
-    steps = {(step.model, step.keys): step for step in report.plan.steps}
-    models = []
-    for result in report.results:
-        step = steps.get((result.name, result.partitions))
-        versions = document_of(step, "model_version=version revision?")
-        models.append({**result_document(result), **versions, **planned(result, step)})
-    names = "command run=run_id? run_timestamp dry_run succeeded interrupted aborted"
-    return {
-        **document_of(report, names),
-        "models": models,
-        **document_of(report, "not_run recovered notes resume?"),
-        "log": None if report.plan.is_empty else report.log_path or None,
-        "preview": sync_document(report.preview) if report.preview else None,
-    }
-
-
-def result_document(result: ModelResult) -> dict[str, Json]:
-    """Give what became of one model."""
-    checked = result.invariant_report
-    return {
-        **document_of(result, "model=name status reason version metrics schema_changes"),
-        "error": error_document(result.error),
-        **document_of(result, "table strategy step?"),
-        "rows": document_of(result.rows, "inserted updated deleted late null_time"),
-        "windows": [_window(window) for window in result.windows],
-        "watermarks": [document_of(each, f"input column {_VALUE}") for each in result.watermarks],
-        "inputs": [document_of(pin, "input version=pin") for pin in result.inputs],
-        **document_of(result, "started duration notes partitions count trigger"),
-        "invariant_report": invariants_document(checked) if checked is not None else None,
-        "consequence": result.consequence or None,
-    }
-
-
-def _window(found: InputWindow) -> Json:
-    window = found.window
-    bounds = {
-        name: document_of(bound, f"{_VALUE} inclusive") if bound else None
-        for name, bound in (("lower", window.lower), ("upper", window.upper))
-    }
-    return {"input": found.input, "column": window.column, **bounds, "nulls": window.nulls}
 
 
 class TextLines:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from penstock.app.commands.show import ModelDetail
+from penstock.app.documents import Json, document_of, instant
 from penstock.core.masking import mask, mask_value
 from penstock.core.model import Model, language_of
 from penstock.core.records import Execution, ModelRecord
-from penstock.ui.render.values import Json, document_of, instant, moment, one_line, seconds, table
+from penstock.ui.render.values import moment, one_line, seconds, table
 
 _WRITTEN = "rows_written bytes_written"
 _CHECK = "phase name type severity description tags meta where"

@@ -9,10 +9,12 @@ from functools import partial
 from penstock.app.commands.migrate import MigrateReport
 from penstock.app.commands.plan import NO_CHANGE, WOULD_COMMIT
 from penstock.app.commands.verify import VerifyReport
-from penstock.app.reports import ModelResult, RunReport
+from penstock.app.documents import Json, document_of
+from penstock.app.reports import ModelResult
+from penstock.app.run_report import RunReport
 from penstock.ui.render.check import by_check, failures, step_lines
 from penstock.ui.render.run import error_lines, note_lines
-from penstock.ui.render.values import LISTED, Json, aligned, count, document_of, first_of, one_line
+from penstock.ui.render.values import LISTED, aligned, count, first_of, one_line
 
 _ALWAYS = {
     "source": "source_rows",

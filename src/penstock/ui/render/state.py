@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.app.commands.watermark import WatermarkReport
+from penstock.app.documents import Json, document_of, error_document
 from penstock.app.execution.recover import RebuildReport, Recovery
 from penstock.core.masking import mask
 from penstock.core.ports.engine import QueryResult
 from penstock.core.records import Lease, WatermarkChange
-from penstock.ui.render.errors import error_document
-from penstock.ui.render.values import Json, aligned, count, document_of, moment, table
+from penstock.ui.render.values import aligned, count, moment, table
 
 if TYPE_CHECKING:
     from penstock.app.commands.doctor import DoctorReport

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from penstock.app.documents import Json, document_of, model_status_document
 from penstock.app.reports import ModelStatus, State, StateCount, StatusReport
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
@@ -11,10 +12,8 @@ from penstock.ui.render.diff import COSMETIC
 from penstock.ui.render.values import (
     LISTED,
     RANGES,
-    Json,
     by_state,
     count,
-    document_of,
     first_of,
     label,
     moment,
@@ -114,13 +113,3 @@ def status_document(report: StatusReport) -> Json:
     models = [model_status_document(model) for model in report.models]
     totals = document_of(report, "run_timestamp partitions drifted pending")
     return {"command": "status", **totals, "models": models}
-
-
-def model_status_document(model: ModelStatus) -> Json:
-    """Give the states of one model."""
-    states = "state also pending drifted count version revision ranges because"
-    return {
-        **document_of(model, "model table strategy grain partitions cosmetic executed_at"),
-        "states": [document_of(each, states) for each in model.states],
-        "lines": model.lines,
-    }

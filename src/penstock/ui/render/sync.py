@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
 
-from penstock.app.reports import Overwrite, RunReport, SqlDiff, Step, SyncPreview
+from penstock.app.reports import Overwrite, SqlDiff, Step, SyncPreview
+from penstock.app.run_report import RunReport
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask
 from penstock.ui.render.diff import diffs_text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from penstock.app.documents import Json, document_of
 from penstock.app.unit_testing.differences import (
     Difference,
     RowsDiffer,
@@ -12,7 +13,7 @@ from penstock.app.unit_testing.differences import (
     summary,
 )
 from penstock.core.masking import mask
-from penstock.ui.render.values import Json, count, document_of, one_line, seconds
+from penstock.ui.render.values import count, one_line, seconds
 
 _MOST = 20
 _NOTES = {"-": "expected, not found", "+": "found, not expected"}

@@ -1,16 +1,14 @@
-"""How single values and tables of them read: as text, and as JSON without secrets."""
+"""How single values and tables of them read, as text."""
 
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Collection, Iterable, Sequence
 
 from penstock.app.reports import Keys, StateCount
-from penstock.core.masking import mask, mask_value
 from penstock.core.steps.step import RowCounts
+from penstock.core.steps.window import Bound, InputWindow
 
 WHOLE: Keys = (("*", "*"),)
 RANGES = 5  # of one model, in one line
@@ -138,9 +136,36 @@ def row_counts(rows: RowCounts) -> str:
     else:
         named = (("inserted", rows.inserted), ("updated", rows.updated), ("deleted", rows.deleted))
         parts = [f"{number:,} {word}" for word, number in named if number]
-    parts += [f"{rows.late:,} late"] if rows.late else []
-    parts += [f"{rows.null_time:,} without a time"] if rows.null_time else []
-    return ", ".join(parts)
+    return ", ".join([*parts, *late_rows(rows)])
+
+
+def late_rows(rows: RowCounts) -> list[str]:
+    """Say how many rows came too late for a window, or have no time."""
+    parts = [f"{rows.late:,} late"] if rows.late else []
+    return parts + ([f"{rows.null_time:,} without a time"] if rows.null_time else [])
+
+
+def window_text(each: InputWindow) -> str:
+    """Give the window of an input; a high end that is still to be pinned by the input's version.
+
+    >>> from penstock.core.steps.window import Window
+    >>> window_text(InputWindow("raw_logs", Window("ts"), version=18))
+    'raw_logs.ts (-∞, max at raw_logs v18]'
+    """
+    low, high = each.window.lower, each.window.upper
+    begin, end = "(-∞", f"max at {each.input}{f' v{each.version}' * (each.version is not None)}]"
+    if low is not None:
+        begin = f"{'[' if low.inclusive else '('}{_bound(low)}"
+    if high is not None:
+        end = f"{_bound(high)}{']' if high.inclusive else ')'}"
+    return f"{each.key} {begin}, {end}"
+
+
+def _bound(bound: Bound) -> str:
+    """Give a value as people write it: a time without its zone, and no fraction of zeros."""
+    if not bound.value.is_temporal:
+        return bound.value.text
+    return bound.value.text.removesuffix("Z").removesuffix(".000000").replace("T", " ")
 
 
 def ranges_text(keys: Keys, limit: int | None = RANGES) -> str:
@@ -173,74 +198,3 @@ def by_state(states: Iterable[StateCount]) -> list[tuple[str, int, bool]]:
     for each in states:
         found[str(each.state), each.pending] += each.count
     return [(state, number, pending) for (state, pending), number in found.items()]
-
-
-Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
-
-
-def printed(document: Json, *, hide: bool = True, indent: int | None = 2) -> str:
-    """Give the document as text without a line end; on one line without `indent`.
-
-    Without `hide` texts stay as they are, as rows that a user asked for must.
-
-    >>> print(printed({"url": "postgresql://me:hunter2@db/x"}))
-    {
-      "url": "postgresql://me:***@db/x"
-    }
-    """
-    return json.dumps(masked(document) if hide else document, indent=indent, ensure_ascii=False)
-
-
-def masked(document: Json, key: str = "") -> Json:
-    """Hide secrets in every text of a document, whole ones under the key of a secret."""
-    match document:
-        case str():
-            return mask_value(key, document) if key else mask(document)
-        case Mapping():
-            return {name: masked(value, name) for name, value in document.items()}
-        case Sequence():
-            return [masked(value, key) for value in document]
-        case _:
-            return document
-
-
-def instant(at: dt.datetime | None) -> str | None:
-    """Give a time as documents have it.
-
-    >>> instant(dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC))
-    '2024-03-01T12:00:00Z'
-    """
-    return at.astimezone(dt.UTC).isoformat().replace("+00:00", "Z") if at else None
-
-
-def document_of(record: object, names: str) -> dict[str, Json]:
-    """Give attributes of a record in this order, times, enumerations and names as texts.
-
-    `name?` is null where it is empty, `key=name` stands under another key. What lies within None is
-    null: `key=failure.code`.
-
-    >>> document_of(RowCounts(inserted=3), "new=inserted updated? written")
-    {'new': 3, 'updated': None, 'written': 3}
-    """
-    found: dict[str, Json] = {}
-    for each in names.split():
-        key, _, path = each.rpartition("=")
-        value = record
-        for name in path.removesuffix("?").split("."):
-            value = None if value is None else getattr(value, name)
-        is_left_out = path.endswith("?") and not value
-        found[key or path.removesuffix("?")] = None if is_left_out else _plain(value)
-    return found
-
-
-def _plain(value: object) -> Json:
-    match value:
-        case None | int() | float():
-            return value
-        case dt.datetime():
-            return instant(value)
-        case Mapping():
-            return {str(key): _plain(each) for key, each in value.items()}
-        case Sequence() if not isinstance(value, str):
-            return tuple(map(_plain, value))
-    return str(value)

@@ -44,7 +44,9 @@ INTENTS = st.builds(
     kind=st.sampled_from(StepKind),
     reason=TEXT,
     inputs=st.lists(st.builds(InputPin, TEXT, PIN), max_size=40).map(tuple),
-    windows=st.lists(st.builds(InputWindow, TEXT, WINDOW), max_size=40).map(tuple),
+    windows=st.lists(
+        st.builds(InputWindow, TEXT, WINDOW, TEXT, st.none() | NUMBER), max_size=40
+    ).map(tuple),
     watermarks=st.lists(st.builds(Watermark, TEXT, TEXT, VALUE), max_size=9).map(tuple),
     lowers_watermarks=st.booleans(),
     base_version=st.none() | NUMBER,
@@ -65,6 +67,46 @@ def test_a_token_is_short_and_always_names_step_and_store(given_intent: Intent):
 
     assert len(token.encode()) <= LIMIT_BYTES
     assert signed_by(token) == ("step-1", "store-1")
+
+
+def test_the_lists_of_earlier_versions_are_read():
+    document = json.loads(write_intent(intent()))
+    document["window"] = [["raw", "d", None, ["DATE 2024-03-01", "in"], True]]
+    document["watermark"] = [["raw", "d", "DATE 2024-03-01"]]
+    day = TypedValue("DATE", "2024-03-01")
+
+    found = read_intent(json.dumps(document))
+
+    window = Window("d", None, Bound(day, inclusive=True), nulls=True)
+    assert found.windows == (InputWindow("raw", window),)
+    assert found.watermarks == (Watermark("raw", "d", day),)
+
+
+def test_a_token_says_windows_and_watermarks_by_input_and_column():
+    low = Bound(TypedValue.parse("TIMESTAMP", "2025-01-16T12:00:00Z"), inclusive=False)
+    high = Bound(TypedValue.parse("TIMESTAMP", "2025-01-17T10:00:00Z"), inclusive=True)
+    read = replace(
+        intent(),
+        windows=(InputWindow("raw_logs", Window("ts", low, high), "forward", 18),),
+        watermarks=(Watermark("raw_logs", "ts", high.value),),
+    )
+
+    document = json.loads(write_token(read, "0.1.0", "store-1"))
+
+    assert document["window"] == {
+        "raw_logs.ts": {
+            "kind": "forward",
+            "type": "TIMESTAMP",
+            "low": "2025-01-16T12:00:00.000000Z",
+            "low_closed": False,
+            "high": "2025-01-17T10:00:00.000000Z",
+            "high_closed": True,
+            "input_version": 18,
+        }
+    }
+    assert document["watermark"] == {
+        "raw_logs.ts": {"type": "TIMESTAMP", "value": "2025-01-17T10:00:00.000000Z"}
+    }
 
 
 @given(PIN)

@@ -9,6 +9,7 @@ from fakes.check_story import BOUNDS, FAILED, HAS_ROWS, MIN_USERS, NO_BASE, NULL
 from fakes.reports import a_check_result
 from penstock.app.checking.results import AcceptReport, CheckReport, ModelChecked, SourceChecked
 from penstock.app.commands.check import freshness_checks
+from penstock.app.documents import printed
 from penstock.core.check_results import Flag, InvariantReport, Quarantine
 from penstock.core.errors import PenstockError
 from penstock.core.model import SourceFreshness
@@ -18,7 +19,6 @@ from penstock.ui.render.check import (
     check_text,
     checks_document,
 )
-from penstock.ui.render.values import printed
 
 DAYS = (("2024-12-01", "2024-12-03"),)
 WHOLE = (("*", "*"),)

@@ -3,9 +3,9 @@
 import json
 
 from fakes.builders import NOON
+from penstock.app.documents import changed_lines, printed
 from penstock.app.reports import DiffReport, ModelDiff, SqlDiff
-from penstock.ui.render.diff import changed_lines, differences_document, differences_text
-from penstock.ui.render.values import printed
+from penstock.ui.render.diff import differences_document, differences_text
 
 OLD = "select\n    a,\n    b,\n    c\nfrom t"
 NEW = "select\n    a,\n    x,\n    c\nfrom t"

@@ -4,8 +4,8 @@ import json
 import re
 
 from penstock.app.commands.graph import Graph, GraphNode
+from penstock.app.documents import printed
 from penstock.ui.render.graph import dot_text, graph_document, mermaid_text, tree_text
-from penstock.ui.render.values import printed
 
 EDGES = (
     ("raw.events", "analytics.daily_user_stats"),

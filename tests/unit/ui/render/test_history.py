@@ -3,12 +3,12 @@
 import datetime as dt
 import json
 
+from penstock.app.documents import printed
 from penstock.app.reports import HistoryReport, HistoryRow
 from penstock.core.model import Fingerprint
 from penstock.core.records import Execution, Status
 from penstock.core.steps.step import StepFailure
 from penstock.ui.render.history import history_document, history_text
-from penstock.ui.render.values import printed
 
 
 def ran(at, code, trigger="sync", *, failure=None, revision=0, partition="2024-12-01", **changes):

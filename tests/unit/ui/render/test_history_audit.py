@@ -3,9 +3,9 @@
 import datetime as dt
 import json
 
+from penstock.app.documents import printed
 from penstock.app.reports import AuditReport, AuditRow, SqlDiff
 from penstock.ui.render.history import audit_document, audit_text
-from penstock.ui.render.values import printed
 
 RAN = dt.datetime(2024, 12, 16, 12, tzinfo=dt.UTC)
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from fakes.builders import NOON
 from fakes.check_story import BOUNDS, NULLS
+from penstock.app.documents import printed
 from penstock.core.check_results import CheckRecord
 from penstock.ui.render.history import check_history_document, check_history_text
-from penstock.ui.render.values import printed
 
 RAN = CheckRecord("user_stats", "step-1", "run-1", NULLS, ("2024-12-01",), 7, NOON)
 

@@ -2,9 +2,11 @@
 
 from fakes.reports import a_plan, a_report, a_result, a_step
 from penstock.app.commands.plan import Preview, SqlChange
+from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import TableError
 from penstock.core.findings import Location
 from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.plan.values import Blocked, Estimate, State
 from penstock.ui.render.plan import plan_text
 
@@ -30,6 +32,19 @@ def test_steps_are_numbered_with_strategy_reason_and_estimate():
         "  3. daily  view    upstream_changed: after users  pending\n"
         "\n"
         "Total: 3 steps, 1 pending, 2 models up to date. Nothing was run."
+    )
+
+
+def test_a_window_that_is_still_to_be_pinned_names_the_version_that_fixes_it():
+    low = Bound(TypedValue("INT", "7"), inclusive=False)
+    read = (InputWindow("raw_logs", Window("n", low), version=18),)
+    step = a_step("log", State.SOURCE_CHANGED, detail="raw_logs v17 -> v18")
+    result = a_result("log", "planned", strategy="append", windows=read)
+
+    text = plan_text(Preview(a_report(a_plan(step), result)))
+
+    assert text.splitlines()[1] == (
+        "  1. log  append  source_changed: raw_logs v17 -> v18  raw_logs.n (7, max at raw_logs v18]"
     )
 
 

@@ -7,10 +7,12 @@ from penstock.app.reports import (
     StepEnded,
     SyncPreview,
 )
+from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import DataError
 from penstock.core.findings import Location
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.steps.step import RowCounts
+from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.plan.values import State
 from penstock.ui.render.run import Columns, TextLines, result_line, run_text, seed_text
 
@@ -33,6 +35,19 @@ def test_a_merge_tells_what_became_of_its_rows():
         "[1/1] users  source_changed: raw.users v1 -> v2  1 inserted, 2 updated, 4 late"
         "  + age INT  1 min 15 s"
     )
+
+
+def test_windows_and_the_version_stand_in_the_line_of_their_step():
+    low = Bound(TypedValue.parse("TIMESTAMP", "2025-01-16T12:00:00Z"), inclusive=False)
+    high = Bound(TypedValue.parse("TIMESTAMP", "2025-01-17T10:00:00.5Z"), inclusive=True)
+    read = (InputWindow("raw_logs", Window("ts", low, high)),)
+    plan = Columns.of(a_plan(a_step("log")))
+    made = a_result("log", windows=read, version=1, rows=RowCounts(2, late=3), reason="new")
+    idle = a_result("log", "unchanged", windows=read, rows=RowCounts(late=1), reason="new")
+
+    window = "raw_logs.ts (2025-01-16 12:00:00, 2025-01-17 10:00:00.500000]"
+    assert result_line(1, made, plan) == f"[1/1] log  new  {window}  2 rows, 3 late  v1  0.0 s"
+    assert result_line(1, idle, plan) == f"[1/1] log  new  {window}  no change  1 late  0.0 s"
 
 
 def test_a_step_without_a_commit_says_no_change():

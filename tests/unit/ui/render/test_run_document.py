@@ -5,6 +5,8 @@ import json
 from fakes.builders import NOON
 from fakes.reports import a_plan, a_report, a_result, a_step
 from penstock.app.commands.plan import Preview, SqlChange
+from penstock.app.documents import printed
+from penstock.app.run_report import run_document
 from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import QueryError
 from penstock.core.findings import Location
@@ -14,8 +16,6 @@ from penstock.core.steps.step import RowCounts
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.plan.values import Estimate, State
 from penstock.ui.render.plan import preview_document
-from penstock.ui.render.run import run_document
-from penstock.ui.render.values import printed
 
 DAY = TypedValue("DATE", "2024-03-01")
 
@@ -26,7 +26,10 @@ def test_a_run_is_one_document_with_a_model_each():
         strategy="append",
         version=4,
         rows=RowCounts(inserted=3, late=1),
-        windows=(InputWindow("raw.e", Window("d", None, Bound(DAY, inclusive=True))),),
+        windows=(
+            InputWindow("raw.e", Window("d", None, Bound(DAY, inclusive=True)), "initial", 7),
+        ),
+        kind="initial",
         watermarks=(Watermark("raw.e", "d", DAY),),
         inputs=(InputPin("raw.e", DeltaPin("id", 7)),),
         metrics={"numOutputRows": 3},
@@ -57,12 +60,15 @@ def test_a_run_is_one_document_with_a_model_each():
                 "error": None,
                 "table": "s.log",
                 "strategy": "append",
+                "kind": "initial",
                 "step": "step-1",
                 "rows": {"inserted": 3, "updated": 0, "deleted": 0, "late": 1, "null_time": 0},
                 "windows": [
                     {
                         "input": "raw.e",
                         "column": "d",
+                        "kind": "initial",
+                        "version": 7,
                         "lower": None,
                         "upper": {"type": "DATE", "value": "2024-03-01", "inclusive": True},
                         "nulls": False,

@@ -5,14 +5,14 @@ import json
 import pytest
 
 from fakes.reports import a_plan, a_report, a_result, a_step
+from penstock.app.documents import printed
 from penstock.app.reports import Cascaded, ModelDiff, ModelStatus, SqlDiff, StateCount, SyncPreview
+from penstock.app.run_report import run_document
 from penstock.core.errors import TableError
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.plan.values import Blocked, State
-from penstock.ui.render.run import run_document
 from penstock.ui.render.sync import sync_text
-from penstock.ui.render.values import printed
 
 DAY = Grid(Grain.DAY)
 SQL = "SELECT\n       COUNT(DISTINCT user_id) AS unique_users,\nFROM raw.events"

@@ -1,0 +1,96 @@
+"""The use case `rerun`: the rows of a range of one table's time column are made again.
+
+It is what `backfill` does of a table that windows keep up to date. `sync` runs what is planned
+here, so that progress, questions and reports are those of every backfill.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, replace
+
+from penstock.app.execution.recover import recover
+from penstock.app.execution.settle import pending_notes
+from penstock.app.flags import given
+from penstock.app.observation.project_state import dated_project, look
+from penstock.app.planning.make_plan import Planned, gap_notes, run_timestamp_of
+from penstock.app.reports import Overwrite
+from penstock.app.request import BackfillRequest
+from penstock.app.services.services import Services, in_one_state, named_model
+from penstock.core.columns.typed import TypedValue
+from penstock.core.errors import UsageError
+from penstock.core.model import Model
+from penstock.plan.planner import plan
+from penstock.plan.rerun import Given, bounds, refused_model
+from penstock.plan.steps import Scope
+
+_OF_PARTITIONS = ("cascade", "max_partitions", "batch_size", "full_refresh")
+
+
+@dataclass(frozen=True, slots=True)
+class RerunRequest(BackfillRequest):
+    """A backfill whose range is one of a time column; `note` is what is to be said of it.
+
+    `recovered` is what was settled before the range was held against the watermark.
+    """
+
+    _: KW_ONLY
+    rerun: tuple[TypedValue, TypedValue]
+    note: str = ""
+    recovered: tuple[str, ...] = ()
+
+    @property
+    def ends(self) -> tuple[tuple[str, str], ...]:
+        """The range as reports show ranges of partitions."""
+        low, high = self.rerun
+        return ((low.text, high.text),)
+
+
+def takes_range(model: Model) -> bool:
+    """Whether a backfill of a model can only be a range of its time column."""
+    return model.function is not None
+
+
+def rerun_of(services: Services, request: BackfillRequest, low: Given, high: Given) -> RerunRequest:
+    """Give the request whose ends are read; nothing is planned yet.
+
+    Raises `RerunError`, and `option-conflict` for flags that are about partitions.
+    """
+    # a crash may have left the watermark behind the rows that were committed
+    settled = () if request.dry_run else recover(services).sentences
+    return replace(_read(services, request, low, high), recovered=settled)
+
+
+@in_one_state
+def _read(services: Services, request: BackfillRequest, low: Given, high: Given) -> RerunRequest:
+    model = named_model(services, request.model)
+    refused_model(model)
+    for flag in given(request, _OF_PARTITIONS, request.arguments.split()):
+        sentence = f"{flag} has no meaning for a range of {model.name}, which is made in one step"
+        raise UsageError("option-conflict", sentence, hint=f"leave {flag} out")
+    facts = services.log.facts(services.project.uri_of(model.table))
+    record = services.reading.records.models().get(model.name)
+    known = record.watermarks if record else ()
+    found = bounds(model, facts.schema if facts else None, known, low, high)
+    said = {each: getattr(request, each) for each in BackfillRequest.__dataclass_fields__}
+    return RerunRequest(
+        **said | {"model": model.name}, rerun=(found.low, found.high), note=found.note
+    )
+
+
+@in_one_state
+def plan_rerun(services: Services, request: RerunRequest) -> Planned:
+    """Plan the one step of a rerun; what is above and below the model is left as it is."""
+    run_timestamp = run_timestamp_of(services, request.run_timestamp)
+    dated_project(services, run_timestamp)
+    state = look(services, (request.model,), run_timestamp)
+    scope = Scope()
+    made = plan(state.project, state.names, state.records, state.view.now, request.options, scope)
+    said = (request.note,) if request.note else ()
+    steps = tuple(replace(step, notes=(*said, *step.notes)) for step in made.steps)
+    notes = (*made.notes, *gap_notes(state, state.names), *pending_notes(services))
+    return Planned(replace(made, steps=steps), state.names, state, scope, notes)
+
+
+def with_range(request: RerunRequest, overwrites: tuple[Overwrite, ...]) -> tuple[Overwrite, ...]:
+    """Give what is asked before rows go, of the range alone."""
+    return tuple(replace(each, partitions=request.ends) for each in overwrites)

@@ -1,0 +1,136 @@
+"""Reports as documents: what `--json` prints and `to_json` gives, without secrets."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import TypeAlias
+
+from penstock.app.reports import ModelDiff, ModelStatus, SqlDiff
+from penstock.core.errors import PenstockError
+from penstock.core.masking import mask, mask_value
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+
+
+def printed(document: Json, *, hide: bool = True, indent: int | None = 2) -> str:
+    """Give the document as text without a line end; on one line without `indent`.
+
+    Without `hide` texts stay as they are, as rows that a user asked for must.
+
+    >>> print(printed({"url": "postgresql://me:hunter2@db/x"}))
+    {
+      "url": "postgresql://me:***@db/x"
+    }
+    """
+    return json.dumps(masked(document) if hide else document, indent=indent, ensure_ascii=False)
+
+
+def masked(document: Json, key: str = "") -> Json:
+    """Hide secrets in every text of a document, whole ones under the key of a secret."""
+    match document:
+        case str():
+            return mask_value(key, document) if key else mask(document)
+        case Mapping():
+            return {name: masked(value, name) for name, value in document.items()}
+        case Sequence():
+            return [masked(value, key) for value in document]
+        case _:
+            return document
+
+
+def instant(at: dt.datetime | None) -> str | None:
+    """Give a time as documents have it.
+
+    >>> instant(dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC))
+    '2024-03-01T12:00:00Z'
+    """
+    return at.astimezone(dt.UTC).isoformat().replace("+00:00", "Z") if at else None
+
+
+def document_of(record: object, names: str) -> dict[str, Json]:
+    """Give attributes of a record in this order, times, enumerations and names as texts.
+
+    `name?` is null where it is empty, `key=name` stands under another key. What lies within None is
+    null: `key=failure.code`.
+
+    >>> from penstock.core.steps.step import RowCounts
+    >>> document_of(RowCounts(inserted=3), "new=inserted updated? written")
+    {'new': 3, 'updated': None, 'written': 3}
+    """
+    found: dict[str, Json] = {}
+    for each in names.split():
+        key, _, path = each.rpartition("=")
+        value = record
+        for name in path.removesuffix("?").split("."):
+            value = None if value is None else getattr(value, name)
+        is_left_out = path.endswith("?") and not value
+        found[key or path.removesuffix("?")] = None if is_left_out else _plain(value)
+    return found
+
+
+def _plain(value: object) -> Json:
+    match value:
+        case None | int() | float():
+            return value
+        case dt.datetime():
+            return instant(value)
+        case Mapping():
+            return {str(key): _plain(each) for key, each in value.items()}
+        case Sequence() if not isinstance(value, str):
+            return tuple(map(_plain, value))
+    return str(value)
+
+
+def error_document(error: PenstockError | None) -> Json:
+    """Give an error with its place and hint, null where there is none."""
+    return document_of(error, "code message=sentence where? hint?") if error else None
+
+
+def changed_lines(old: str, new: str, context: int = 0) -> tuple[str, ...]:
+    r"""Give the lines that differ, old ones with `-` and new ones with `+`, as written.
+
+    `context` is how many equal lines stand around them, with two blanks in front.
+
+    >>> changed_lines("select a,\n    b", "select a,\n    c")
+    ('-     b', '+     c')
+    >>> changed_lines("select a,\n    b", "select a,\n    c", context=3)
+    ('  select a,', '-     b', '+     c')
+    """
+    before, after = old.splitlines(), new.splitlines()
+    result: list[str] = []
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    for group in matcher.get_grouped_opcodes(context):
+        for kind, i, j, k, n in group:
+            if kind == "equal":
+                result += [f"  {line}" for line in before[i:j]]
+            else:
+                result += [f"- {line}" for line in before[i:j]]
+                result += [f"+ {line}" for line in after[k:n]]
+    return tuple(result)
+
+
+def diff_document(diff: SqlDiff, context: int = 0) -> Json:
+    """Give one pair of texts with the partitions it is for."""
+    return {
+        **document_of(diff, "version ranges=partitions count before after"),
+        "diff": changed_lines(diff.before, diff.after, context),
+        **document_of(diff, "cosmetic schema"),
+    }
+
+
+def model_diff_document(model: ModelDiff, context: int = 0) -> Json:
+    """Give the diffs of one model."""
+    return {"model": model.model, "diffs": [diff_document(diff, context) for diff in model.diffs]}
+
+
+def model_status_document(model: ModelStatus) -> Json:
+    """Give the states of one model."""
+    states = "state also pending drifted count version revision ranges because"
+    return {
+        **document_of(model, "model table strategy grain partitions cosmetic executed_at"),
+        "states": [document_of(each, states) for each in model.states],
+        "lines": model.lines,
+    }

@@ -1,0 +1,139 @@
+"""What a run did: a report that is a mapping of its models, and the document of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from penstock.app.checking.results import invariants_document
+from penstock.app.documents import (
+    Json,
+    document_of,
+    error_document,
+    model_diff_document,
+    model_status_document,
+    printed,
+)
+from penstock.app.reports import ModelResult, SyncPreview
+from penstock.core.steps.window import InputWindow
+from penstock.plan.values import Plan, Step
+
+Planned = Callable[[ModelResult, Step | None], Mapping[str, Json]]
+_VALUE = "type=value.type value=value.text"
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport(Mapping[str, ModelResult]):
+    """What a run did, by model name; in plan order.
+
+    `not_run` are selected models that another command builds. `aborted` is whether a person did
+    not confirm it; nothing was done then.
+    """
+
+    run_id: str
+    run_timestamp: dt.datetime
+    plan: Plan
+    results: tuple[ModelResult, ...]
+    command: str = "run"
+    dry_run: bool = False
+    recovered: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    resume: str = ""
+    log_path: str = ""
+    interrupted: bool = False
+    not_run: tuple[str, ...] = ()
+    preview: SyncPreview | None = None
+    aborted: bool = False
+
+    @property
+    def steps(self) -> tuple[ModelResult, ...]:
+        """What became of each step, and of each model without one, in plan order."""
+        return self.results
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether every model is done or had nothing to do."""
+        stopped = self.interrupted or self.aborted
+        return all(result.ok for result in self.results) and not stopped
+
+    def to_json(self) -> str:
+        """Give the document that `penstock run --json` prints, without secrets."""
+        return printed(run_document(self))
+
+    def __getitem__(self, name: str) -> ModelResult:
+        """Give the result of a model; `KeyError` if the run did not look at it."""
+        for result in self.results:
+            if result.name == name:
+                return result
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        """Give the names in plan order."""
+        return (result.name for result in self.results)
+
+    def __len__(self) -> int:
+        """Count the models."""
+        return len(self.results)
+
+
+def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}) -> Json:
+    """Give what a run did, model by model in topological order; with partitions step by step.
+
+    `planned` is what a run that was only planned has to say of each beside that.
+    """
+    steps = {(step.model, step.keys): step for step in report.plan.steps}
+    models = []
+    for result in report.results:
+        step = steps.get((result.name, result.partitions))
+        versions = document_of(step, "model_version=version revision?")
+        models.append({**result_document(result), **versions, **planned(result, step)})
+    names = "command run=run_id? run_timestamp dry_run succeeded interrupted aborted"
+    return {
+        **document_of(report, names),
+        "models": models,
+        **document_of(report, "not_run recovered notes resume?"),
+        "log": None if report.plan.is_empty else report.log_path or None,
+        "preview": sync_document(report.preview) if report.preview else None,
+    }
+
+
+def result_document(result: ModelResult) -> dict[str, Json]:
+    """Give what became of one model."""
+    checked = result.invariant_report
+    return {
+        **document_of(result, "model=name status reason version metrics schema_changes"),
+        "error": error_document(result.error),
+        **document_of(result, "table strategy kind step?"),
+        "rows": document_of(result.rows, "inserted updated deleted late null_time"),
+        "windows": [_window(window) for window in result.windows],
+        "watermarks": [document_of(each, f"input column {_VALUE}") for each in result.watermarks],
+        "inputs": [document_of(pin, "input version=pin") for pin in result.inputs],
+        **document_of(result, "started duration notes partitions count trigger"),
+        "invariant_report": invariants_document(checked) if checked is not None else None,
+        "consequence": result.consequence or None,
+    }
+
+
+def _window(found: InputWindow) -> Json:
+    window = found.window
+    bounds = {
+        name: document_of(bound, f"{_VALUE} inclusive") if bound else None
+        for name, bound in (("lower", window.lower), ("upper", window.upper))
+    }
+    return {
+        **document_of(found, "input column=window.column kind version"),
+        **bounds,
+        "nulls": window.nulls,
+    }
+
+
+def sync_document(preview: SyncPreview) -> Json:
+    """Give what drifted, what a cascade adds or would add, and what is left out."""
+    return {
+        "drifted": [model_status_document(model) for model in preview.drifted],
+        "cascaded": [document_of(each, "model count after") for each in preview.cascaded],
+        "left": [document_of(each, "model count after") for each in preview.left],
+        "diffs": [model_diff_document(model) for model in preview.diffs],
+        **document_of(preview, "remaining lines"),
+    }
