@@ -22,6 +22,7 @@ from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
 from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import NullWatermark, OnSchemaChange, WindowSettings, Writing
+from penstock.plan.delta_inputs import delta_window, grown_along
 from penstock.plan.evolution import Evolution, evolve
 from penstock.plan.values import Step
 from penstock.plan.windows import (
@@ -31,8 +32,6 @@ from penstock.plan.windows import (
     aligned,
     as_one,
     closed,
-    delta_window,
-    grown_along,
     no_windowed_input,
     windowed_inputs,
 )
@@ -93,8 +92,7 @@ class Looking:
         called = self._step_windows(facts) if settings else None
         windowed = self._windows(session, settings, called, facts) if settings else None
         opened, late, notes = windowed or (None, None, ())
-        if self.model.query.deltas:
-            opened = self._with_deltas(session, opened or NO_WINDOWS)
+        opened = self._with_deltas(session, opened)
         if called and opened:
             called.given = opened.windows
         windows = {w.input: w.window for w in opened.windows} if opened else {}
@@ -111,14 +109,12 @@ class Looking:
                 raise no_windowed_input(self.model, settings, direct)
             query = session.define(QUERY_VIEW, rows_inside(self.model, query, self._range(opened)))
         table = facts.schema if facts and not self.step.initial else None
-        properties = facts.properties if facts else None
-        model = self.model
-        if self.context.options.allow_schema_change:
-            model = replace(model, on_schema_change=OnSchemaChange.APPEND)
-        evolution = evolve(model, query, table, properties)
+        changes = self.context.options.allow_schema_change
+        how = OnSchemaChange.APPEND if changes else self.model.on_schema_change
+        model = replace(self.model, on_schema_change=how)
+        evolution = evolve(model, query, table, facts.properties if facts else None)
         if facts is not None and table is not None:
-            uri = self.services.project.uri_of(self.model.table)
-            read = DeltaRead(uri, facts.version)
+            read = DeltaRead(self.services.project.uri_of(self.model.table), facts.version)
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
         passed_by = self._passed_by()
@@ -167,12 +163,11 @@ class Looking:
         whole = bind_inputs(project, self.model, self._reads(called))
         schemas = session.bind(whole.relations)
         views = {relation.input.name: relation.view for relation in whole.relations}
+        read = set(self.model.query.inputs) - set(self.model.query.deltas)
         direct = {
             name.name: schemas[views[name.name]]
             for name in self.model.query.inputs
-            if name.kind is not InputKind.THIS
-            and name.name in views
-            and name not in self.model.query.deltas
+            if name.kind is not InputKind.THIS and name.name in views and name in read
         }
         record = self.context.records.get(self.model.name)
         pins = {pin.input: pin.pin for pin in self.inputs.pins}
@@ -206,8 +201,10 @@ class Looking:
         counted = self.services.log.facts(uri, counts=True)
         return counted is not None and counted.rows == 0
 
-    def _with_deltas(self, session: StepSession, opened: Opened) -> Opened:
+    def _with_deltas(self, session: StepSession, opened: Opened | None) -> Opened | None:
         """Open the windows on tables of which the step reads only what is new."""
+        if not self.model.query.deltas:
+            return opened
         settings, project, found = self.model.strategy.window, self.services.project, []
         known = {each.input: each.value for each in self._watermarks()}
         nulls = settings is None or settings.null_watermark is NullWatermark.INCLUDE_FIRST
@@ -224,7 +221,7 @@ class Looking:
             else:
                 low, high = (Bound(value, inclusive=True) for value in again)
                 found.append(Opened((InputWindow(name, Window(each.column, low, high)),), ()))
-        opened = opened.beside(found)
+        opened = (opened or NO_WINDOWS).beside(found)
         overlaps = settings is not None and settings.overlaps
         return replace(opened, windows=as_one(opened.windows)) if overlaps else opened
 
