@@ -14,6 +14,9 @@ from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.plan.rerun import as_type
 
+EXTERNAL = "window"
+"""The watermark, named by the model itself, of a function that reads by its `window` alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class WindowedInput:
@@ -314,62 +317,6 @@ def _ends(
     return low_bound(settings, known), upper
 
 
-def _in_type(table: WindowedInput, value: TypedValue) -> TypedValue:
-    """Give a watermark of a table as a value of the column that it grows along."""
-    if _family(value.type) == _family(table.type):
-        return value
-    if value.is_temporal and table.type in ("date", "timestamp", "timestamp_ntz"):
-        return TypedValue.parse(table.type, value.text)
-    raise IncrementalConfigError(
-        "time-column-type",
-        f"the watermark of {table.input} is a {value.type}, its column {table.column!r} a "
-        f"{table.type.upper()}: nobody can tell what is new in it",
-        hint="take it out of delta",
-    )
-
-
-EXTERNAL = "window"
-"""The watermark, named by the model itself, of a function that reads by its `window` alone."""
-
-
-def grown_along(model: Model, table: Schema) -> WindowedInput:
-    """Give an incremental table as an input, with the column that it grows along."""
-    settings = model.strategy.window
-    column = table.find(settings.time_column) if settings else None
-    if column is None:
-        raise IncrementalConfigError(
-            "time-column-missing",
-            f"{model.table} has no column {settings.time_column if settings else ''!r}",
-            where=model.where,
-            hint=f"available columns: {', '.join(table.names[:20])}",
-        )
-    return WindowedInput(model.name, column.name, column.type)
-
-
-def delta_window(
-    table: WindowedInput,
-    above: Sequence[Watermark],
-    known: TypedValue | None,
-    *,
-    nulls: bool = False,
-) -> Opened:
-    """Give the window on an incremental table that holds what a model has not read of it yet.
-
-    It ends at the table's own watermark, `above`, the lowest where it has several: what lies
-    between them may still get rows. `known` is what the model has read; None reads all.
-    Raises `time-column-type` where they are of types that do not compare.
-    """
-    until = min((_in_type(table, each.value) for each in above), default=None)
-    # a window on the run's time leaves its last instant to the next one
-    is_external = any((one.input, one.column) == (table.input, EXTERNAL) for one in above)
-    low = Bound(known, inclusive=is_external) if known is not None else None
-    high = max((v for v in (known, until) if v is not None), default=None)
-    end = Bound(high, inclusive=not is_external) if high is not None else None
-    window = Window(table.column, low, end, nulls=nulls and known is None)
-    kept = () if high is None else (Watermark(table.input, table.column, high),)
-    return Opened((InputWindow(table.input, window),), kept)
-
-
 def check_watermarks(
     model: Model,
     inputs: Sequence[WindowedInput],
@@ -411,7 +358,7 @@ def _check_same(model: Model, now: WindowedInput, known: Watermark | None) -> No
             where=model.where,
             hint="--full-refresh re-makes the table with the new column",
         )
-    if known is not None and _family(known.value.type) != _family(now.type):
+    if known is not None and family(known.value.type) != family(now.type):
         raise IncrementalConfigError(
             "watermark-type-changed",
             f"the watermark of {now.input}.{known.column} is a {known.value.type}, the column is "
@@ -432,7 +379,7 @@ def ahead(model: Model, found: Sequence[Watermark], now: dt.datetime) -> tuple[s
     )
 
 
-def _family(spark_type: str) -> str:
+def family(spark_type: str) -> str:
     """Give one word for types whose values compare: numbers of any width may widen."""
     name = spark_type.upper()
     return "NUMBER" if name.endswith("INT") or name.startswith("DECIMAL") else name

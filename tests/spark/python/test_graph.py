@@ -74,8 +74,8 @@ def test_P104_a_frame_of_chance_is_made_once_for_all_who_read_it(place):
 
 
 def test_P104_a_frame_of_windowed_tables_is_kept_from_the_lowest_bound_on(place, monkeypatch):
-    from pyspark.sql import DataFrame
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
+    from pyspark.sql.classic.dataframe import DataFrame
 
     kept, persist = [], DataFrame.persist
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fakes.builders import a_model
 from penstock.core.columns.schema import Column, Schema
-from penstock.core.columns.typed import TypedValue, read_typed
+from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import IncrementalConfigError, PenstockError
 from penstock.core.steps.window import Bound, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
@@ -16,7 +16,6 @@ from penstock.plan.windows import (
     WindowedInput,
     ahead,
     check_watermarks,
-    delta_window,
     expected,
     kind_of,
     low_bound,
@@ -181,44 +180,6 @@ def test_no_windowed_input_says_how_to_name_one() -> None:
 
     assert caught.value.code == "no-windowed-input"
     assert caught.value.hint == "name the inputs' columns: window_on={'raw.users': 'COLUMN'}"
-
-
-def delta(kind: str, last: str, *above: str, column: str = "raw.ts") -> tuple[str, str]:
-    """Show the window on a table since `last`, and the watermark that it leaves behind."""
-    known = TypedValue.parse(kind, last) if last else None
-    marks = [Watermark(*column.rsplit(".", 1), read_typed(value)) for value in above]
-    found = delta_window(WindowedInput("events", "ts", kind), marks, known)
-    return str(found.windows[0].window), ", ".join(str(w.value) for w in found.watermarks)
-
-
-def test_what_is_new_in_a_table_ends_at_its_watermark_and_begins_where_the_reader_ended() -> None:
-    assert delta("bigint", "", "BIGINT 7") == ("(-∞, 7]", "BIGINT 7")
-    assert delta("bigint", "7", "BIGINT 9") == ("(7, 9]", "BIGINT 9")
-    assert delta("bigint", "9", "BIGINT 9") == ("(9, 9]", "BIGINT 9")
-    assert delta("bigint", "") == ("(-∞, ∞)", "")
-
-
-def test_of_a_table_with_two_watermarks_only_what_lies_below_both_is_surely_there() -> None:
-    assert delta("bigint", "7", "BIGINT 10", "BIGINT 8") == ("(7, 8]", "BIGINT 8")
-
-
-def test_a_table_of_days_over_instants_is_new_by_its_days() -> None:
-    above = "TIMESTAMP 2025-01-17T10:00:00.000000Z"
-
-    assert delta("date", "2025-01-16", above) == ("(2025-01-16, 2025-01-17]", "DATE 2025-01-17")
-
-
-def test_a_table_whose_watermark_is_of_another_kind_has_no_news_to_tell() -> None:
-    with pytest.raises(PenstockError, match="nobody can tell what is new"):
-        delta("timestamp", "", "BIGINT 7")
-
-
-def test_a_window_on_the_time_of_the_run_leaves_its_last_instant_to_the_next() -> None:
-    above, column = "TIMESTAMP 2025-01-17T10:00:00Z", "events.window"
-
-    shown = delta("timestamp", "2025-01-16T10:00:00", above, column=column)
-
-    assert shown[0] == "[2025-01-16T10:00:00.000000Z, 2025-01-17T10:00:00.000000Z)"
 
 
 def test_text_columns_carry_a_watermark_only_when_asked() -> None:

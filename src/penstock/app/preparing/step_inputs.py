@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe_target
-from penstock.app.preparing.function_windows import StepWindows, step_windows
-from penstock.app.preparing.measuring import Measuring, arrivals, behind, late_rows, measure
+from penstock.app.preparing.opening import Found, Opening
 from penstock.app.preparing.run_context import Context, Inputs, version_read
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
-from penstock.core.columns.typed import TypedValue, read_typed
 from penstock.core.errors import TableError
 from penstock.core.facts import TableFacts
 from penstock.core.model import Model
-from penstock.core.names import InputKind, InputName, quoted
+from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
 from penstock.core.steps.inputs import DeltaRead, InputPin, Relation
 from penstock.core.steps.step import Intent
-from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
-from penstock.core.strategy import NullWatermark, OnSchemaChange, WindowSettings, Writing
+from penstock.core.steps.window import Bound, InputWindow, Window
+from penstock.core.strategy import OnSchemaChange, Writing
 from penstock.plan.evolution import Evolution, evolve
 from penstock.plan.values import Step
 from penstock.plan.windows import (
-    NO_WINDOWS,
     Opened,
-    WindowedInput,
     ahead,
-    aligned,
-    as_one,
-    closed,
-    delta_window,
-    grown_along,
     kind_of,
     no_windowed_input,
-    windowed_inputs,
 )
 from penstock.strategies.overwrite import check_output, rows_inside
-from penstock.strategies.relations import StepReads, bind, bind_inputs
+from penstock.strategies.relations import StepReads, bind
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +41,8 @@ class StepInputs:
     `evolution` is how the query's columns fit the table, `schema_changes` the same in words. `late`
     counts rows that came below a watermark, None where nobody can tell. `passed_by` are inputs that
     changed rows which the windows have passed. `is_idle` is whether all windows are empty: then
-    there is no statement and no commit, only new pins. `notes`
-    warn of watermarks.
+    there is no statement and no commit, only new pins. `notes` warn
+    of watermarks.
     """
 
     query: Schema
@@ -84,51 +74,56 @@ class Looking:
 
     def look(self, session: StepSession) -> StepInputs:
         """Open windows, define the query as `penstock_query`, compare it with the table."""
-        settings = self.model.strategy.window
         facts = self._facts()
-        called = self._step_windows(facts) if settings else None
-        windowed = self._windows(session, settings, called, facts) if settings else None
-        opened, late, notes = windowed or (None, None, ())
-        if self.model.query.deltas:
-            opened = self._with_deltas(session, opened or NO_WINDOWS)
-        if called and opened:
-            called.given = opened.windows
-        windows = {w.input: w.window for w in opened.windows} if opened else {}
-        reads, incremental = self._reads(called), not self.step.initial
-        bound = bind(self.services.project, self.model, reads, windows, incremental=incremental)
-        session.bind(bound.relations)
-        query = session.define(QUERY_VIEW, bound.sql)
-        if self.model.function is not None:
-            check_output(self.model, query)
-        if opened and settings and called:
-            opened = called.joined(opened)
-            if not opened.windows and self.context.options.rerun is None:
-                direct = {each.name: Schema() for each in self.model.inputs}
-                raise no_windowed_input(self.model, settings, direct)
-            query = session.define(QUERY_VIEW, rows_inside(self.model, query, self._range(opened)))
+        how = (self.services, self.context, self.step, self.model, self.inputs)
+        found = Opening(*how, session, facts).open()
+        query = self._defined(session, found)
         table = facts.schema if facts and not self.step.initial else None
-        properties = facts.properties if facts else None
-        model = self.model
-        if self.context.options.allow_schema_change:
-            model = replace(model, on_schema_change=OnSchemaChange.APPEND)
-        evolution = evolve(model, query, table, properties)
+        evolution = self._evolution(query, facts, table)
         if facts is not None and table is not None:
             read = DeltaRead(self.uri, facts.version)
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
-        added = (f"added {name}" for name in evolution.added)
+        added, opened = (f"added {name}" for name in evolution.added), found.opened
         return StepInputs(
             query=written,
             evolution=evolution,
             facts=facts,
             table=table,
             opened=opened,
-            late=late,
+            late=found.late,
             schema_changes=(*added, *(f"widened {name}" for name in evolution.widened)),
             passed_by=self._passed_by(),
             is_idle=opened is not None and opened.all_empty and not self.step.initial,
-            notes=(*notes, *self._ahead(opened)),
+            notes=(*found.notes, *self._ahead(opened)),
         )
+
+    def _defined(self, session: StepSession, found: Found) -> Schema:
+        """Define the query behind its windows; a function's rows are held against them."""
+        model, options = self.model, self.context.options
+        windows = {w.input: w.window for w in found.opened.windows} if found.opened else {}
+        reads = StepReads(self.inputs.reads, self.context.run_timestamp, found.called)
+        incremental = not self.step.initial
+        bound = bind(self.services.project, model, reads, windows, incremental=incremental)
+        session.bind(bound.relations)
+        query = session.define(QUERY_VIEW, bound.sql)
+        if model.function is not None:
+            check_output(model, query)
+        if found.opened is None or found.called is None:
+            return query
+        found.opened = found.called.joined(found.opened)
+        if not found.opened.windows and options.rerun is None:
+            direct = {each.name: Schema() for each in model.inputs}
+            raise no_windowed_input(model, found.called.settings, direct)
+        return session.define(QUERY_VIEW, rows_inside(model, query, self._range(found.opened)))
+
+    def _evolution(
+        self, query: Schema, facts: TableFacts | None, table: Schema | None
+    ) -> Evolution:
+        changes = self.context.options.allow_schema_change
+        how = OnSchemaChange.APPEND if changes else self.model.on_schema_change
+        model = replace(self.model, on_schema_change=how)
+        return evolve(model, query, table, facts.properties if facts else None)
 
     def promised(self, intent: Intent, found: StepInputs) -> Intent:
         """Write into the intent what was found; a rerun leaves the pins of the last run."""
@@ -175,14 +170,6 @@ class Looking:
         low, high = (Bound(each, inclusive=True) for each in again)
         return (InputWindow("", Window(self.model.strategy.window.time_column, low, high)),)
 
-    def _step_windows(self, facts: TableFacts | None) -> StepWindows | None:
-        """Give what functions are told of the step's windows."""
-        schema = facts.schema if facts else None
-        found = step_windows(self.context, self.step, self._watermarks(), schema)
-        if found is not None:
-            found.initial = self._is_first(facts)
-        return found
-
     def _passed_by(self) -> tuple[str, ...]:
         """Name what no window will read again; only a step that reads everything settles it.
 
@@ -197,123 +184,6 @@ class Looking:
         if observe_target(self.services, self.model, record).foreign:
             passed.add(name)
         return tuple(sorted(passed))
-
-    def _windows(
-        self,
-        session: StepSession,
-        settings: WindowSettings,
-        called: StepWindows | None,
-        facts: TableFacts | None,
-    ) -> tuple[Opened, int | None, tuple[str, ...]]:
-        project = self.services.project
-        whole = bind_inputs(project, self.model, self._reads(called))
-        schemas = session.bind(whole.relations)
-        views = {relation.input.name: relation.view for relation in whole.relations}
-        direct = {
-            name.name: schemas[views[name.name]]
-            for name in self.model.query.inputs
-            if name.kind is not InputKind.THIS
-            and name.name in views
-            and name not in self.model.query.deltas
-        }
-        record = self.context.records.get(self.model.name)
-        pins = {pin.input: pin.pin for pin in self.inputs.pins}
-        inputs = windowed_inputs(self.model, settings, direct, self._watermarks())
-        if called:
-            inputs = tuple(each for each in inputs if not called.filtered(each.input, each.column))
-        if self.context.options.rerun is not None:
-            return self._again(session, inputs, views, self.context.options.rerun), None, ()
-        what = Measuring(
-            model=self.model,
-            settings=aligned(settings, self.model, inputs, facts.schema if facts else None),
-            inputs=inputs,
-            views=views,
-            watermarks=self._watermarks(),
-            initial=self._is_first(facts),
-            as_of=self.context.as_of,
-            arrived=arrivals(self.services, pins, record),
-            record=record,
-            project=project,
-            reads=self._reads(None),
-        )
-        found = measure(session, what)
-        notes = behind(self.services, session, what, found.watermarks)
-        return found, late_rows(session, what), notes
-
-    def _is_first(self, facts: TableFacts | None) -> bool:
-        """Whether the step reads from the start: nothing is remembered, and no row is there."""
-        if self.step.initial or facts is None or self._watermarks():
-            return self.step.initial
-        uri = self.services.project.uri_of(self.model.table)
-        counted = self.services.log.facts(uri, counts=True)
-        return counted is not None and counted.rows == 0
-
-    def _with_deltas(self, session: StepSession, opened: Opened) -> Opened:
-        """Open the windows on tables of which the step reads only what is new."""
-        settings, project, found = self.model.strategy.window, self.services.project, []
-        known = {each.input: each.value for each in self._watermarks()}
-        nulls = settings is None or settings.null_watermark is NullWatermark.INCLUDE_FIRST
-        for relation in bind_inputs(project, self.model, self._reads(None)).relations:
-            name = relation.input.name
-            if relation.input not in self.model.query.deltas:
-                continue
-            schema = session.bind([relation])[relation.view]
-            each = grown_along(project.models[name], schema)
-            record, again = self.context.records.get(name), self.context.options.rerun
-            above = record.watermarks if record else ()
-            if again is None:
-                found.append(delta_window(each, above, known.get(name), nulls=nulls))
-            else:
-                low, high = (Bound(value, inclusive=True) for value in again)
-                found.append(Opened((InputWindow(name, Window(each.column, low, high)),), ()))
-        opened = opened.beside(found)
-        overlaps = settings is not None and settings.overlaps
-        return replace(opened, windows=as_one(opened.windows)) if overlaps else opened
-
-    def _again(
-        self,
-        session: StepSession,
-        inputs: Sequence[WindowedInput],
-        views: Mapping[str, str],
-        ends: tuple[TypedValue, TypedValue],
-    ) -> Opened:
-        """Open the windows of a rerun; a watermark rises to what lies in the range."""
-        found = [InputWindow(each.input, closed(each.column, ends, each.type)) for each in inputs]
-        known = {each.input: each for each in self._watermarks()}
-        for each, window in zip(inputs, found, strict=True):
-            top = f"CAST(max({quoted(each.column)}) AS STRING) AS top"
-            inside = window.window.condition
-            seen = session.look(f"SELECT {top} FROM {quoted(views[each.input])} WHERE {inside}")
-            value = TypedValue.parse(each.type, str(seen["top"])) if seen["top"] else None
-            old = known.get(each.input)
-            if value is not None and (old is None or old.value < value):
-                known[each.input] = Watermark(each.input, each.column, value)
-        return Opened(tuple(found), tuple(known.values()))
-
-    def _watermarks(self) -> tuple[Watermark, ...]:
-        record = self.context.records.get(self.model.name)
-        if self.step.initial:
-            return ()
-        watermarks = record.watermarks if record else ()
-        if record is None:  # what somebody set for a model that never had a step
-            found: dict[tuple[str, str], Watermark | None] = {}
-            for each in self.services.reading.records.watermark_history(self.model.name):
-                set_to = each.value and Watermark(each.input, each.column, read_typed(each.value))
-                found.setdefault((each.input, each.column), set_to or None)
-            watermarks = tuple(each for each in found.values() if each is not None)
-        built = record is not None and record.succeeded_once
-        if not built and not watermarks and self.model.strategy.adds_again:
-            raise TableError(
-                "adopt-needs-watermark",
-                f"{self.model.table} holds rows already; appending from the start doubles them",
-                where=self.model.where,
-                hint=f"say how far it goes: penstock watermark set {self.model.name} VALUE "
-                "--column INPUT.COLUMN --type TYPE",
-            )
-        return watermarks
-
-    def _reads(self, called: StepWindows | None) -> StepReads:
-        return StepReads(self.inputs.reads, self.context.run_timestamp, called)
 
 
 def table_gone(model: Model) -> TableError:

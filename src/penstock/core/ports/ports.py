@@ -79,7 +79,7 @@ class Log(Protocol):
         """Give the files appended in versions (after, upto]; None if rows were rewritten."""
 
     def partitions(self, uri: str) -> list[dict[str, str | None]]:
-        """Give the values of every partition that holds rows; none of a table without."""
+        """Give the values of every partition that holds rows, sorted; none of a table without."""
         ...
 
     def listing(self, source: Source) -> Listing:

@@ -78,7 +78,9 @@ class DeltaLog:
         if table is None:
             return []
         names = table.metadata().partition_columns  # deltalake gives them in any order
-        return [{name: each[name] for name in names} for each in table.partitions()]
+        found: list[dict[str, str | None]]
+        found = [{name: each[name] for name in names} for each in table.partitions()]
+        return sorted(found, key=lambda each: [(v is not None, v or "") for v in each.values()])
 
     def transaction(self, uri: str, application: str) -> int:
         """See `Log.transaction`. It outlives the commit files that told of it."""

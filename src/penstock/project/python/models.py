@@ -121,7 +121,6 @@ def _draft(
     layers = [paragraph_of(declared), described_by, settings_of(declared, options)]
     config = PythonConfig(merged(layers), {}, where, name, findings)
     config.options = options
-    stored = declared.kind in (FunctionKind.TABLE, FunctionKind.INCREMENTAL)
     schema = str(options.get("schema") or _folder(shown, settings))
     described: Plain = entry.tree.get("columns") if entry else None
     config.columns = column_docs(columns_of(options) if described is None else described)
@@ -134,11 +133,18 @@ def _draft(
         TableName(settings.target.schema_prefix + schema, name),
         TableName(schema, name),
         entry,
-        path=absolute(str(options["path"]), root) if "path" in options and stored else "",
+        path=_own_path(declared, root),
         declared=declared,
         text=text,
         code=_code(module, declared, imported),
     )
+
+
+def _own_path(declared: PythonModel[..., Any], root: Path) -> str:
+    """Give the folder that a table says is its own; that of a source is no table of ours."""
+    path = str(declared.options.get("path") or "")
+    stored = declared.kind in (FunctionKind.TABLE, FunctionKind.INCREMENTAL)
+    return absolute(path, root) if path and stored else ""
 
 
 def _plain(written: object) -> Plain:

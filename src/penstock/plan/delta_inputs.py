@@ -1,0 +1,68 @@
+"""What is new in an incremental table since a model last read it (spec: Python models, §8).
+
+Undisturbed that is what the table's last step has read; a crash between the two steps, or a run of
+the table alone, makes it more, and nothing is missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.core.columns.schema import Schema
+from penstock.core.columns.typed import TypedValue
+from penstock.core.errors import IncrementalConfigError
+from penstock.core.model import Model
+from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
+from penstock.plan.windows import EXTERNAL, Opened, WindowedInput, family
+
+
+def grown_along(model: Model, table: Schema) -> WindowedInput:
+    """Give an incremental table as an input, with the column that it grows along."""
+    settings = model.strategy.window
+    column = table.find(settings.time_column) if settings else None
+    if column is None:
+        raise IncrementalConfigError(
+            "time-column-missing",
+            f"{model.table} has no column {settings.time_column if settings else ''!r}",
+            where=model.where,
+            hint=f"available columns: {', '.join(table.names[:20])}",
+        )
+    return WindowedInput(model.name, column.name, column.type)
+
+
+def delta_window(
+    table: WindowedInput,
+    above: Sequence[Watermark],
+    known: TypedValue | None,
+    *,
+    nulls: bool = False,
+) -> Opened:
+    """Give the window on an incremental table that holds what a model has not read of it yet.
+
+    It ends at the table's own watermark, `above`, the lowest where it has several: what lies
+    between them may still get rows. `known` is what the model has read; None reads all.
+    Raises `time-column-type` where they are of types that do not compare.
+    """
+    until = min((_in_type(table, each.value) for each in above), default=None)
+    # a window on the run's time leaves its last instant to the next one
+    is_external = any((one.input, one.column) == (table.input, EXTERNAL) for one in above)
+    low = Bound(known, inclusive=is_external) if known is not None else None
+    high = max((v for v in (known, until) if v is not None), default=None)
+    end = Bound(high, inclusive=not is_external) if high is not None else None
+    window = Window(table.column, low, end, nulls=nulls and known is None)
+    kept = () if high is None else (Watermark(table.input, table.column, high),)
+    return Opened((InputWindow(table.input, window),), kept)
+
+
+def _in_type(table: WindowedInput, value: TypedValue) -> TypedValue:
+    """Give a watermark of a table as a value of the column that it grows along."""
+    if family(value.type) == family(table.type):
+        return value
+    if value.is_temporal and table.type in ("date", "timestamp", "timestamp_ntz"):
+        return TypedValue.parse(table.type, value.text)
+    raise IncrementalConfigError(
+        "time-column-type",
+        f"the watermark of {table.input} is a {value.type}, its column {table.column!r} a "
+        f"{table.type.upper()}: nobody can tell what is new in it",
+        hint="take it out of delta",
+    )
