@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from penstock.app.application import App
     from penstock.app.application import App as conf  # noqa: N813  what scripts call
     from penstock.app.checking.results import CheckReport
@@ -103,12 +105,21 @@ __all__ = [
 ]
 
 
+def _runner_of(file: Path) -> object:
+    """Give what runs the functions of a file that the package's own decorators decorated."""
+    from penstock.app.application import runner_of
+
+    return runner_of(file)
+
+
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'penstock' has no attribute {name!r}")
     from importlib import import_module
 
     if name in _DECORATORS:
-        return getattr(import_module("penstock.project.python.declare").PACKAGE, name)
+        package = import_module("penstock.project.python.declare").PACKAGE
+        package.runner = _runner_of
+        return getattr(package, name)
     homes = (home for home, names in _HOMES.items() if name in names)
     return getattr(import_module(next(homes, "penstock.app.entry")), _INSIDE.get(name, name))

@@ -10,12 +10,12 @@ def test_validate_counts_what_is_right(services, call):
 
 
 def test_validate_strict_fails_on_a_warning(services, call):
-    services(**{"models/notes.py": "x = 1\n"})
+    services(**{"models/notes.ini": "x = 1\n"})
 
     lenient, strict = call("validate"), call("validate", "--strict")
 
     assert (lenient.code, strict.code) == (0, 1)
-    assert lenient.out.splitlines()[0].startswith("models/notes.py:1: warning: stray-file: ")
+    assert lenient.out.splitlines()[0].startswith("models/notes.ini:1: warning: stray-file: ")
     assert lenient.out.splitlines()[-1] == "0 errors, 1 warning"
 
 
@@ -121,10 +121,10 @@ def test_status_fails_on_drift_if_asked_to(services, call):
 
 
 def test_warnings_stand_beside_the_answer(services, call):
-    services(**{"models/notes.py": "x = 1\n"})
+    services(**{"models/notes.ini": "x = 1\n"})
 
     loud, quiet = call("plan"), call("plan", "--quiet")
 
-    assert loud.err.startswith("models/notes.py:1: warning: stray-file: ")
+    assert loud.err.startswith("models/notes.ini:1: warning: stray-file: ")
     assert quiet.err == ""
     assert loud.out == quiet.out

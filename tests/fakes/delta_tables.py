@@ -11,6 +11,7 @@ import ast
 import datetime as dt
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder, Schema, write_deltalake
@@ -26,6 +27,8 @@ _TYPES = {
     "string": pa.string(),
     "date": pa.date32(),
     "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "decimal(10,2)": pa.decimal128(10, 2),
     "array<string>": pa.list_(pa.string()),
 }
 _TYPED = re.compile(r"\b(?:DATE|TIMESTAMP) ?'", re.IGNORECASE)
@@ -107,9 +110,11 @@ def _value(node: ast.expr) -> object:
 
 
 def _timed(value: object, kind: pa.DataType) -> object:
+    if pa.types.is_decimal(kind):
+        return Decimal(str(value))
     if not isinstance(value, str):
         return value
     if pa.types.is_timestamp(kind):
         at = dt.datetime.fromisoformat(value)
-        return at if at.tzinfo else at.replace(tzinfo=dt.UTC)
+        return at if at.tzinfo or kind.tz is None else at.replace(tzinfo=dt.UTC)
     return dt.date.fromisoformat(value) if pa.types.is_date(kind) else value

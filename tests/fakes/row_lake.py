@@ -18,6 +18,7 @@ from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts,
 from penstock.core.findings import Location
 from penstock.core.model import Source
 from penstock.core.partitions.partition import Span, position
+from penstock.core.ports.engine import FrameReaders
 from penstock.core.steps.step import PartitionRows
 from penstock.core.steps.token import signed_by
 
@@ -85,6 +86,10 @@ class RowLake:
     def session(self, model: str, where: Location | None = None) -> Iterator[RowSession]:
         """Open the session of one step."""
         yield RowSession(self, model, where)
+
+    @contextmanager
+    def sharing(self, frames: Mapping[str, FrameReaders]) -> Iterator[None]:
+        yield
 
     def require(self) -> None:
         """Need nothing."""

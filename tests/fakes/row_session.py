@@ -120,6 +120,8 @@ class RowSession:
             case DeltaRead(uri, version):
                 table = self._lake.tables[uri]
                 rows = table.rows if version is None else table.versions[version]
+                if relation.read.since is not None:
+                    rows = rows[len(table.versions[relation.read.since]) :]
                 self._keep(relation.view, table.names, rows)
             case QueryRead(sql):
                 window = f" WHERE {relation.window.condition}" if relation.window else ""

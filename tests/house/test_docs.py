@@ -8,8 +8,15 @@ from house.source import ROOT, SRC, files, found, place
 
 DOCS = ROOT / "docs"
 LEAST_EXAMPLES = 50
-WITH_CODE_FIRST = ("StepFailure", "Problem", "_early", "refusing")  # and errors: (code, …)
-WITH_CODE_SECOND = ("Finding", "Rule", "_note", "say")  # (where, code, …)
+WITH_CODE_FIRST = (
+    "StepFailure",
+    "Problem",
+    "_early",
+    "refusing",
+    "refused",
+    "_report",
+)  # and errors: (code, …)
+WITH_CODE_SECOND = ("Finding", "Rule", "_note", "say", "_refused")  # (where, code, …)
 WITH_CODE_SOMEWHERE = ("report", "warn")  # of a template: (code, …); of a config: (key, code, …)
 KEBAB = re.compile(r"[a-z]+(-[a-z]+)+")
 IN_A_NOTE = re.compile(r"(?:^|: )([a-z]+(?:-[a-z]+)+): ")

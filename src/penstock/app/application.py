@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.core.errors import PythonModelError, UsageError
+from penstock.core.errors import ProjectPlaceError, PythonModelError, UsageError
 from penstock.core.steps.inputs import DeltaRead
+from penstock.project.files.references import PROJECT_FILE
 from penstock.project.python.declare import (
     ColumnMeta,
     Decorators,
@@ -20,7 +21,7 @@ from penstock.project.python.declare import (
     Registry,
     TableMeta,
 )
-from penstock.project.python.imports import LOADING
+from penstock.project.python.imports import LOADING, refuse_foreign
 
 if TYPE_CHECKING:
     from penstock.app.reports import ModelResult
@@ -50,8 +51,9 @@ class App(Decorators):
     ) -> None:
         """Read nothing and start nothing; `root` is a folder, `env` one of its targets."""
         self._functions = Registry()
-        super().__init__(self._functions, lambda: _AppTables(self))
+        super().__init__(self._functions, lambda _: _AppTables(self))
         self._root = Path(root)
+        refuse_foreign(self._root)
         self._env = env
         self._spark = spark
         self._threads = threads
@@ -74,11 +76,8 @@ class App(Decorators):
         `ProjectError` with every finding of every file.
         """
         from penstock.app.request import RunRequest
+        from penstock.app.services.services import named_model
 
-        if LOADING.get():
-            hint = "if __name__ == '__main__':"
-            sentence = "app.run() stands where the file is imported"
-            raise PythonModelError("run-during-load", sentence, hint=hint)
         if models is not None and select:
             sentence = "models and select both say what is run"
             raise UsageError("option-conflict", sentence, hint="keep one of them")
@@ -94,6 +93,8 @@ class App(Decorators):
             allow_schema_change=not safe,
         )
         with self.opened() as services:
+            for name in _named(models):
+                named_model(services, name)
             return self._done(services, request)
 
     def _done(self, services: Services, request: RunRequest) -> RunReport:
@@ -168,11 +169,19 @@ class App(Decorators):
         """Load the project and wire it; let go of databases and of a Spark that was started."""
         from penstock.app.services.wire import SystemClock, Where, open_project, wired
 
+        if LOADING.get():
+            hint = "if __name__ == '__main__':"
+            sentence = "a model is run, or asked for, where its file is imported"
+            raise PythonModelError("run-during-load", sentence, hint=hint)
         if not self._root.is_dir():
             sentence = f"root is {str(self._root)!r}, which is no folder"
-            raise UsageError("bad-root", sentence, hint="name the folder of the project")
+            raise ProjectPlaceError("bad-root", sentence, hint="name the folder of the project")
         where = Where(self._root, self._env, functions=self._functions.models)
-        services = wired(open_project(where), SystemClock(), self._spark)
+        try:
+            project = open_project(where)
+        except UsageError as error:  # there is no such target
+            raise ProjectPlaceError(error.code, error.sentence, hint=error.hint) from None
+        services = wired(project, SystemClock(), self._spark)
         try:
             yield services
         finally:
@@ -233,15 +242,28 @@ _lasting: list[ExitStack] = []
 # What frames that were handed out need; it ends with the process.
 
 
+def runner_of(file: Path) -> _AppTables:
+    """Give what runs the functions of a file: an app of the project in which it lies."""
+    root = next((each for each in file.parents if (each / PROJECT_FILE).is_file()), None)
+    if root is None:
+        sentence = f"{file.name} lies in no project"
+        hint = "decorate its functions with an app: app = penstock.conf(root='.')"
+        raise PythonModelError("no-app", sentence, hint=hint)
+    return _AppTables(App(root))
+
+
 def _texts(select: str | Sequence[str]) -> tuple[str, ...]:
     return (select,) if isinstance(select, str) else tuple(select)
 
 
 def _with_ancestors(models: Models | Sequence[Models]) -> tuple[str, ...]:
     """Give a selector of models and of all that they read."""
-    given = [models] if isinstance(models, str | PythonModel) else [*models]
-    names = [each if isinstance(each, str) else each.name for each in given]
-    return (" ".join(f"+{name}" for name in names),)
+    return (" ".join(f"+{name}" for name in _named(models)),)
+
+
+def _named(models: Models | Sequence[Models] | None) -> list[str]:
+    given = [models] if isinstance(models, str | PythonModel) else [*(models or ())]
+    return [each if isinstance(each, str) else each.name for each in given]
 
 
 def raise_first(report: RunReport) -> None:

@@ -5,8 +5,10 @@
     PenstockError                    a sentence for the user, never a bug
     ├── UsageError                   the command could not be understood        exit 2
     │   ├── SelectorError            a selector matches nothing
+    │   ├── UnknownModelError        no model has that name
     │   └── RerunError               a range that cannot be run again
     ├── ProjectError                 the project has findings                   exit 1
+    │   └── ProjectPlaceError        no such folder, or target of it            exit 2
     ├── EnvironmentMissingError      Java, pyspark or a driver is absent        exit 2
     ├── SparkDiedError               Spark's JVM ended under the command        exit 1
     ├── StateError                   the store cannot be used                   exit 1
@@ -19,7 +21,8 @@
     │   │   └── PartitionSchemaError its table is cut into other partitions
     │   └── ConcurrentWriterError    a commit met another writer's
     ├── DataError                    rows that may not be written               exit 1
-    │   └── CheckFailedError         a gate failed                              exit 1
+    │   ├── CheckFailedError         a gate failed                              exit 1
+    │   └── IncrementalConfigError   options and rows do not fit; a TableError  exit 1
     ├── QueryError                   Spark refused a model's SQL                exit 1
     ├── PythonModelError             a function gave what no table can hold     exit 1
     │   └── ModelFailedError         a function raised                          exit 1
@@ -76,6 +79,10 @@ class SelectorError(UsageError):
     """A selector matches nothing or cannot be read (law 10)."""
 
 
+class UnknownModelError(UsageError):
+    """No model is called so."""
+
+
 class ProjectError(PenstockError):
     """The project has findings of severity error; all of them are attached."""
 
@@ -87,6 +94,16 @@ class ProjectError(PenstockError):
     def render(self) -> str:
         """Give every finding, in the order of files and lines."""
         return "\n".join(finding.render() for finding in self.findings)
+
+
+class ProjectPlaceError(ProjectError, UsageError):
+    """An app names no folder, or no target of its project."""
+
+    def __init__(self, code: str, sentence: str, *, hint: str = "") -> None:
+        PenstockError.__init__(self, code, sentence, hint=hint)
+        self.findings = ()
+
+    render = PenstockError.render
 
 
 class EnvironmentMissingError(PenstockError):
@@ -163,6 +180,10 @@ class ConcurrentWriterError(TableError):
 
 class DataError(PenstockError):
     """Rows that must not reach the table: duplicate keys, NULL keys, NULL watermarks."""
+
+
+class IncrementalConfigError(DataError, TableError):
+    """Columns, types or rows are not what a model that windows keep up to date asks for."""
 
 
 class CheckFailedError(DataError):

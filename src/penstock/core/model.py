@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from penstock.core.checks import Check, Checks
 from penstock.core.columns.schema import Schema
@@ -95,15 +94,6 @@ class Body:
     def effective_from(self) -> dt.date | None:
         """From when on it counts: a version by the partition's date, a revision by the run's."""
         return self.fingerprint.effective_from
-
-
-class FunctionKind(StrEnum):
-    """What a decorated function makes."""
-
-    SOURCE = "source"
-    MODEL = "model"
-    TABLE = "table"
-    INCREMENTAL = "incremental_table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +228,11 @@ class Model:
     def input_name(self) -> InputName:
         """Its name as an input of other models."""
         return InputName(InputKind.MODEL, self.name)
+
+
+def language_of(model: Model) -> str:
+    """Say in which language a model is written: `sql` or `python`."""
+    return "sql" if model.function is None else "python"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ class Target:
 
     `warehouse` is an absolute path or a URI; `state` is an SQLAlchemy URL. With a `catalog` the
     tables are registered in that Spark catalog under their names; their folders stay the same.
+    `places` are the folders of tables that lie elsewhere, by their names in small letters.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Target:
     spark: SparkSettings = SparkSettings()
     catalog: str = ""
     schema_prefix: str = ""
+    places: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,8 @@ class Project:
 
     def uri_of(self, table: TableName) -> str:
         """Give the folder of a table; a catalog's tables lie there too, so the log is found."""
-        return f"{self.target.warehouse.rstrip('/')}/{table.schema}/{table.table}"
+        usual = f"{self.target.warehouse.rstrip('/')}/{table.schema}/{table.table}"
+        return self.target.places.get(table.folded, usual)
 
     def sql_of(self, table: TableName) -> str:
         """Give SQL for a table that penstock writes: its folder, or its name in the catalog."""

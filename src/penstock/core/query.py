@@ -65,7 +65,7 @@ class Query:
     `text` is what a run of the whole history executes, `incremental` what a run on top of an
     existing table executes; they differ only where the template asks `is_incremental()`.
     `deleted_flags` names the `is_deleted` column of every history table that is read as of a time
-    without its tombstones.
+    without its tombstones. Of the `deltas` among its inputs a step reads what is new alone.
     """
 
     text: str
@@ -74,6 +74,7 @@ class Query:
     inputs: tuple[InputName, ...]
     parsed: bool = True
     deleted_flags: tuple[tuple[InputName, str], ...] = ()
+    deltas: tuple[InputName, ...] = ()
 
     def shown(self, names: Mapping[InputName, str]) -> str:
         """Give the text with every table under the name that users know it by.

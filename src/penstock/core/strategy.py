@@ -10,6 +10,7 @@ import datetime as dt
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 from typing import ClassVar, Protocol, Self
 
@@ -34,16 +35,18 @@ class WindowSettings:
     `on` maps an input to the column its window is put on; None takes the input out of it. Inputs
     that it does not name are windowed when they carry `time_column`. `grain` is the unit on which
     windows begin: hour, day, week, month or year. With `overlaps` all inputs have one window, which
-    begins at the watermark and takes its ties in.
+    begins at the watermark and takes its ties in. `counts_late` asks for the rows that came below
+    a window.
     """
 
     time_column: str
-    lookback: dt.timedelta | int | None = None
+    lookback: dt.timedelta | int | Decimal | None = None
     on: Mapping[str, str | None] = field(default_factory=dict)
     null_watermark: NullWatermark = NullWatermark.ERROR
     string_watermark: bool = False
     grain: str = ""
     overlaps: bool = False
+    counts_late: bool = True
 
     @property
     def reads_again(self) -> bool:

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from penstock.core.columns.typed import TypedValue
-from penstock.core.errors import PythonModelError
+from penstock.core.errors import IncrementalConfigError, PythonModelError
 from penstock.core.statement import Row
 from penstock.core.steps.inputs import FunctionRead, FunctionWindows
 from penstock.core.steps.window import Bound, Window
@@ -156,7 +156,7 @@ def incremental_filter(column: str, *, name: str = "") -> Callable[[DataFrame], 
             if RUNS:
                 hint = "copy the context into the thread: contextvars.copy_context().run(...)"
                 sentence = f"incremental_filter({column!r}) is called outside of a model's thread"
-                raise PythonModelError("filter-without-context", sentence, hint=hint)
+                raise IncrementalConfigError("filter-without-context", sentence, hint=hint)
             return frame
         now.asked = True
         kinds = {known.lower(): kind for known, kind in frame.dtypes}
@@ -164,7 +164,7 @@ def incremental_filter(column: str, *, name: str = "") -> Callable[[DataFrame], 
             sentence = f"incremental_filter({column!r}) in {now.read.model!r}: no such column"
             hint = f"available columns: {', '.join(frame.columns)}"
             where = now.read.where
-            raise PythonModelError("time-column-missing", sentence, where=where, hint=hint)
+            raise IncrementalConfigError("time-column-missing", sentence, where=where, hint=hint)
         if now.read.windows is None:
             return frame
 

@@ -13,6 +13,7 @@ from penstock.core.errors import ModelFailedError, PenstockError, PythonModelErr
 from penstock.core.findings import Location
 from penstock.core.ports.engine import FrameReaders
 from penstock.core.steps.inputs import FunctionRead, Read
+from penstock.core.steps.window import Window
 from penstock.engine.function_windows import CALL, FunctionCall, FunctionWindow, add_method
 
 if TYPE_CHECKING:
@@ -32,12 +33,14 @@ class SharedFrames:
         """Take who reads which frame."""
         self._readers = {name: set(each.models) for name, each in readers.items()}
         self._keeps = {name for name, each in readers.items() if each.keeps}
+        self._cuts = {name: each.cut for name, each in readers.items() if each.keeps}
         self._made: dict[str, tuple[tuple[Read, ...], DataFrame]] = {}
         self._locks: dict[str, Lock] = {name: Lock() for name in readers}
 
     def frame(self, spark: SparkSession, read: FunctionRead) -> DataFrame:
         """Give a frame, made now unless somebody made it of the same inputs."""
-        if read.model not in self._locks:
+        cut = self._cuts.get(read.model)
+        if read.model not in self._locks or (cut and not _is_inside(read, cut)):
             return call(spark, read)
         with self._locks[read.model]:
             made = self._made.get(read.model)
@@ -47,7 +50,9 @@ class SharedFrames:
             if made is not None or asked:
                 return frame  # what it reads has moved on, or it is another one for each reader
             if read.model in self._keeps:
-                frame = frame.persist()
+                known = {name.lower() for name in frame.columns}
+                cuts = cut is not None and cut.column.lower() in known
+                frame = (frame.where(cut.condition) if cut and cuts else frame).persist()
             self._made[read.model] = (read.pinned, frame)
             return frame
 
@@ -67,6 +72,12 @@ class SharedFrames:
         made = self._made.pop(name, None)
         if made is not None and name in self._keeps:
             made[1].unpersist()
+
+
+def _is_inside(read: FunctionRead, cut: Window) -> bool:
+    """Whether who reads a frame asks for nothing that was cut off from it."""
+    own = read.windows.lowest(read.model) if read.windows else None
+    return bool(own and own.lower and cut.lower and own.lower.value >= cut.lower.value)
 
 
 def call(spark: SparkSession, read: FunctionRead) -> DataFrame:
@@ -130,7 +141,6 @@ def _failed(read: FunctionRead, error: Exception) -> ModelFailedError:
 
 def _sound(read: FunctionRead, frame: object) -> DataFrame:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import NullType
 
     def refused(code: str, sentence: str, hint: str) -> PythonModelError:
         return PythonModelError(code, f"{read.model!r} {sentence}", where=read.where, hint=hint)
@@ -150,7 +160,4 @@ def _sound(read: FunctionRead, frame: object) -> DataFrame:
             sentence = f"returned column {each.name!r} twice"
             raise refused("duplicate-column", sentence, "select or rename one of them")
         seen.add(each.name.lower())
-        if isinstance(each.dataType, NullType):
-            sentence = f"returned column {each.name!r} without a type"
-            raise refused("void-column", sentence, "cast it: F.lit(None).cast('string')")
     return frame

@@ -34,7 +34,7 @@ appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c{{1}}: %m%n%ex
 """
 
-_ALWAYS = {
+ALWAYS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
@@ -167,7 +167,7 @@ def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
         "spark.sql.warehouse.dir": settings.warehouse,
         **(local if is_local else {}),
         **user,
-        **_ALWAYS,
+        **ALWAYS,
         "spark.master": settings.spark.master,
         "spark.driver.memory": settings.spark.driver_memory,
         _JAVA_OPTIONS: java_options(settings, parts),

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -226,6 +227,7 @@ class SparkStepSession:
         self._watch: ObservedWrite | None = None
         self._kept: list[DataFrame] = []
         self._cut: list[DataFrame] = []
+        self._logs: list[TemporaryDirectory[str]] = []
         self.interrupted = False
 
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
@@ -238,6 +240,11 @@ class SparkStepSession:
         if self._bound.get(relation.view) == relation:
             return schema_of(self._spark.table(relation.view))
         self._bound[relation.view] = relation
+        match relation.read:
+            case DeltaRead(uri, int() as version, since=int() as since):
+                self._logs.append(TemporaryDirectory(prefix="penstock-"))
+                write_log(uri, version, self._logs[-1].name, since)
+                relation = replace(relation, read=DeltaRead(self._logs[-1].name, 0))
         return _viewed(read(self._spark, relation, self._frames), relation.view)
 
     def define(self, view: str, sql: str) -> Schema:
@@ -340,6 +347,9 @@ class SparkStepSession:
         for frame in self._cut:
             _java(frame).logicalPlan().rdd().unpersist(blocking)
         self._cut.clear()
+        for folder in self._logs:
+            folder.cleanup()
+        self._logs.clear()
 
 
 def _viewed(frame: DataFrame, view: str) -> Schema:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from penstock.core.errors import PythonModelError
 from penstock.core.findings import Location
 from penstock.core.ports.engine import FrameReaders, QueryResult
 from penstock.core.ports.ports import Fault
@@ -21,7 +22,7 @@ from penstock.engine.function_windows import RUNS
 from penstock.engine.functions import SharedFrames
 from penstock.engine.java import require_java, spark_versions
 from penstock.engine.jvm import JVM, silence_py4j
-from penstock.engine.launch import LaunchSettings, launch
+from penstock.engine.launch import ALWAYS, LaunchSettings, launch
 from penstock.engine.session import Signature, SparkStepSession, read
 from penstock.engine.spark_errors import explaining
 
@@ -80,6 +81,23 @@ def running() -> SparkSession | None:
     return SparkSession.builder.getOrCreate() if active else None
 
 
+def require_delta(spark: SparkSession, environ: Mapping[str, str]) -> None:
+    """Raise `session-without-delta` for a session of somebody else's that knows no Delta tables.
+
+    Databricks builds Delta in. Another catalog than Delta's may know its tables too.
+    """
+    asked = {key: value for key, value in ALWAYS.items() if "delta" in value.lower()}
+    given = {key: spark.conf.get(key, "") or "" for key in asked}
+    without = {"spark.sql.extensions": "delta" not in given["spark.sql.extensions"].lower()}
+    missing = [key for key in asked if without.get(key, given[key] in ("", "builtin"))]
+    if missing and "DATABRICKS_RUNTIME_VERSION" not in environ:
+        raise PythonModelError(
+            "session-without-delta",
+            f"the Spark session has no Delta Lake: it lacks {' and '.join(missing)}",
+            hint="build it with " + "".join(f".config({key!r}, {asked[key]!r})" for key in missing),
+        )
+
+
 def _new_session(root: SparkSession) -> SparkSession:
     spark = root.newSession()
     spark.conf.set("spark.sql.session.timeZone", "UTC")
@@ -108,6 +126,7 @@ class SparkEngine:
         self._fault = fault
         self._root = spark
         self._taken = False
+        self._knows_delta = False
         self._frames: SharedFrames | None = None
         self._starting = threading.Lock()
         self._open: list[SparkStepSession] = []
@@ -131,6 +150,8 @@ class SparkEngine:
         if self._root is None:
             require_java(self._environ)
             spark_versions()
+        else:
+            require_delta(self._root, self._environ)
 
     @contextmanager
     def session(self, model: str, where: Location | None = None) -> Iterator[SparkStepSession]:
@@ -210,6 +231,9 @@ class SparkEngine:
             if self._root is None:
                 self._root = SPARK.take(self._settings, self._environ)
                 self._taken = True
+            if not self._knows_delta:
+                require_delta(self._root, self._environ)
+                self._knows_delta = True
             # PySpark repeats every error with its stack on stderr; ours name the model's line.
             logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
             silence_py4j()

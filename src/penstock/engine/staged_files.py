@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
@@ -65,21 +65,23 @@ _NAMING = "delta.columnMapping."  # the only properties that say how files are r
 _SAID_OF_FILES = ("partitionValues", "size", "modificationTime", "stats")
 
 
-def write_log(uri: str, version: int, folder: str) -> None:
+def write_log(uri: str, version: int, folder: str, since: int | None = None) -> None:
     """Write the log of a table in `folder` whose files are those that a commit added.
 
-    Of the properties it has those without which its files cannot be read. `rows-not-apart` if the
-    commit hid rows of a file that was there before: it adds that file anew.
+    With `since` they are of all commits after that version. Of the properties it has those without
+    which its files cannot be read. `rows-not-apart` if the commit hid rows of a file that was there
+    before: it adds that file anew.
     """
-    added = _actions(uri, version)
-    if any(add.get("deletionVector") for add in added.adds):
+    first = version if since is None else since + 1
+    adds = [add for each in range(first, version + 1) for add in _actions(uri, each).adds]
+    if any(add.get("deletionVector") for add in adds):
         raise TableError(
             "rows-not-apart",
             f"version {version} of {uri} hid rows of files, so what it added cannot be told apart",
             hint="check the whole table: scope: table",
         )
     protocol, metadata = _shape(uri, version)
-    lines = [{"protocol": protocol}, {"metaData": _plain(metadata)}, *_adds(uri, added)]
+    lines = [{"protocol": protocol}, {"metaData": _plain(metadata)}, *_adds(uri, adds)]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     system, path = filesystem(f"{folder.rstrip('/')}/_delta_log")
     system.create_dir(path)
@@ -127,11 +129,11 @@ def _plain(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _adds(uri: str, added: Actions) -> Iterator[Mapping[str, Any]]:
+def _adds(uri: str, adds: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """Give the files with whole URIs, in which Delta has encoded everything unusual."""
     scheme, _, folder = (uri if "://" in uri else f"file://{uri}").partition("://")
     root = f"{scheme}://{quote(folder.rstrip('/'))}"
-    for add in added.adds:
+    for add in adds:
         path = add["path"]
         is_whole = path.startswith("/") or urlsplit(path).scheme
         said = {name: add[name] for name in _SAID_OF_FILES if name in add}

@@ -19,7 +19,7 @@ from penstock.core.columns.types import (
     parse_type,
     scalars,
 )
-from penstock.core.errors import SchemaChangeError, SchemaError
+from penstock.core.errors import PythonModelError, SchemaChangeError, SchemaError
 from penstock.core.facts import TableFacts
 from penstock.core.findings import Finding
 from penstock.core.history import (
@@ -186,11 +186,12 @@ def evolve(
     if model.keeps_history:
         wrong += check_history(model, query)
     if table is None:
-        refuse(wrong)
+        refuse(wrong, model)
         return Evolution(query.names)
     system = {name.lower() for name in model.history.columns.names} if model.history else ()
     stored = Schema(tuple(c for c in table.columns if c.name.lower() not in system))
     if model.function is not None and model.on_schema_change is OnSchemaChange.FAIL:
+        refuse(wrong, model)
         _refuse_change(model, query, stored)
     added: list[str] = []
     widened: list[str] = []
@@ -206,7 +207,7 @@ def evolve(
             widened += grown[1]
     if misfits:
         wrong.append(incompatible(model, *misfits[0], more=len(misfits) - 1))
-    refuse(wrong)
+    refuse(wrong, model)
     gone = tuple(name for name in stored.names if query.find(name) is None)
     found = Evolution(query.names, tuple(added), tuple(widened), gone)
     return _allowed(model, found, stored)
@@ -249,10 +250,11 @@ def _refuse_change(model: Model, query: Schema, stored: Schema) -> None:
     raise SchemaChangeError(f"{model.name}: {words}", changes, where=model.where, hint=hint)
 
 
-def refuse(findings: Sequence[Finding]) -> None:
+def refuse(findings: Sequence[Finding], model: Model | None = None) -> None:
     """Raise one error of all findings: code and hint of the first, every sentence."""
+    kind = SchemaError if model is None or model.function is None else PythonModelError
     if findings:
-        raise SchemaError(
+        raise kind(
             findings[0].code,
             "; ".join(dict.fromkeys(finding.sentence for finding in findings)),
             where=findings[0].where,
@@ -271,7 +273,9 @@ def check_query(
                 model.where,
                 "void-column",
                 f"column {column.name!r} of {model.name!r} is NULL without a type",
-                f"write CAST(NULL AS STRING) AS {column.name}, or its real type",
+                f"write CAST(NULL AS STRING) AS {column.name}, or its real type"
+                if model.function is None
+                else "cast it: F.lit(None).cast('string')",
             )
         elif "void" in scalars(parse_type(column.type)):
             yield Finding(

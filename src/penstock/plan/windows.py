@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue, is_watermark_type
-from penstock.core.errors import DataError, PenstockError, TableError
+from penstock.core.errors import IncrementalConfigError, PenstockError
 from penstock.core.model import Model
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
@@ -60,17 +61,34 @@ class Opened:
         """Whether there is nothing to read through any window."""
         return all(each.window.is_empty for each in self.windows)
 
+    def beside(self, others: Sequence[Opened]) -> Opened:
+        """Give all windows and watermarks of one step, those of others after its own."""
+        each = [self, *others]
+        return Opened(
+            tuple(w for one in each for w in one.windows),
+            tuple(w for one in each for w in one.watermarks),
+            sum(one.null_rows for one in each),
+            any(one.is_cut for one in each),
+        )
+
+
+NO_WINDOWS = Opened((), ())
+
 
 def windowed_inputs(
-    model: Model, settings: WindowSettings, inputs: Mapping[str, Schema]
+    model: Model,
+    settings: WindowSettings,
+    inputs: Mapping[str, Schema],
+    watermarks: Sequence[Watermark] = (),
 ) -> tuple[WindowedInput, ...]:
     """Give the inputs that are read through a window (spec/python.md §4.1).
 
-    Those that `window_on` names, and every other input with a column called `time_column`.
-    Raises `no-windowed-input`, `time-column-type` or `time-column-missing`; a function may
-    still open windows of its own.
+    Those that `window_on` names, and every other input with a column called `time_column`; each is
+    held against what is remembered of it.
+    Raises `no-windowed-input`, `time-column-missing`, and what `check_type` and
+    `check_watermarks` raise; a function may still open windows of its own.
     """
-    found = []
+    found, old = [], {watermark.input: watermark for watermark in watermarks}
     for name, schema in inputs.items():
         named = name in settings.on
         column = settings.on.get(name) if named else settings.time_column
@@ -80,14 +98,15 @@ def windowed_inputs(
         if known is None and not named:
             continue
         if known is None:
-            raise TableError(
+            raise IncrementalConfigError(
                 "time-column-missing",
                 f"window_on of {model.name!r} names {column!r}, which {name} does not have",
                 where=model.where,
                 hint=f"its columns are: {', '.join(schema.names[:20])}",
             )
-        check_type(model, settings, name, known.name, known.type)
         found.append(WindowedInput(name, known.name, known.type))
+        _check_same(model, found[-1], old.get(name))
+        check_type(model, settings, found[-1])
     if not found and model.function is None:
         raise no_windowed_input(model, settings, inputs)
     return tuple(found)
@@ -98,7 +117,7 @@ def no_windowed_input(
 ) -> PenstockError:
     """Give the error of a model that would read all of its inputs in each step."""
     pairs = ", ".join(f"'{name}': 'COLUMN'" for name in list(inputs)[:3])
-    return TableError(
+    return IncrementalConfigError(
         "no-windowed-input",
         f"no input of {model.name!r} has a column {settings.time_column!r}",
         where=model.where,
@@ -106,25 +125,42 @@ def no_windowed_input(
     )
 
 
-def check_type(
-    model: Model, settings: WindowSettings, name: str, column: str, spark_type: str
-) -> None:
-    """Raise `time-column-type` for a column that can carry no watermark."""
-    if not is_watermark_type(spark_type):
-        raise TableError(
+def check_type(model: Model, settings: WindowSettings, each: WindowedInput) -> None:
+    """Raise `time-column-type` for a column that can carry no watermark of the model.
+
+    `option-conflict` for a lookback or a grain that its type does not have.
+    """
+    kind, what = each.type.upper(), f"column {each.column!r} of {each.input}"
+    if not is_watermark_type(each.type):
+        raise IncrementalConfigError(
             "time-column-type",
-            f"column {column!r} of {name} must be a date, timestamp, integer or decimal to carry "
-            f"the watermark of {model.name!r}; it is {spark_type.upper()}",
+            f"{what} must be a date, timestamp, integer or decimal to carry the watermark of "
+            f"{model.name!r}; it is {kind}",
             where=model.where,
-            hint="name another time_column, or cast it in a view",
+            hint="name another time_column, or cast it in what is read: to_timestamp(...)",
         )
-    if spark_type == "string" and not settings.string_watermark:
-        raise TableError(
+    if each.type == "string" and not settings.string_watermark:
+        raise IncrementalConfigError(
             "time-column-type",
-            f"column {column!r} of {name} is STRING",
+            f"{what} is STRING; the watermark of {model.name!r} takes a date, timestamp, integer "
+            "or decimal",
             where=model.where,
-            hint="cast it in a view, or set string_watermark=true if its values sort as text",
+            hint=f"cast it in what is read: to_timestamp({each.column}), or set "
+            "string_watermark=true if its values sort as text",
         )
+    least = TypedValue.least(each.type)
+    if settings.lookback is not None and not least.takes(settings.lookback):
+        sentence = f"lookback {settings.lookback} cannot be taken from {what}, which is {kind}"
+        raise IncrementalConfigError(
+            "option-conflict",
+            sentence,
+            where=model.where,
+            hint="times take a duration or days, numbers take units, texts take none",
+        )
+    if settings.grain and not least.is_temporal:
+        sentence = f"grain {settings.grain} is a unit of time, and {what} is {kind}"
+        hint = "leave grain out"
+        raise IncrementalConfigError("option-conflict", sentence, where=model.where, hint=hint)
 
 
 def low_bound(settings: WindowSettings, watermark: TypedValue | None) -> Bound | None:
@@ -228,6 +264,7 @@ def opened(
     """Give the windows of a step (spec/python.md §4.2) and the watermarks after it.
 
     A watermark never moves back, except that an `initial` step leaves exactly what it has read.
+    Inputs of the last success, `read_before`, have had their NULLs read with the first load.
     Raises `null-watermark` and what `check_watermarks` raises.
     """
     old = {} if initial else {watermark.input: watermark for watermark in watermarks}
@@ -237,7 +274,7 @@ def opened(
     include = settings.null_watermark is NullWatermark.INCLUDE_FIRST
     for each in measured:
         if each.nulls and settings.null_watermark is NullWatermark.ERROR:
-            raise DataError(
+            raise IncrementalConfigError(
                 "null-watermark",
                 f"column {each.input.column!r} of {each.input.input} is NULL in "
                 f"{each.nulls} rows that {model.name!r} would read",
@@ -251,7 +288,8 @@ def opened(
         is_cut = is_cut or each.is_cut(value)
         lower, upper = _ends(settings, each, value, high)
         # without NULLs no window for them, so that an empty input is seen to be empty
-        nulls = include and not known and bool(each.nulls)
+        first = initial or each.input.input not in read_before
+        nulls = include and first and not known and bool(each.nulls)
         window = Window(each.input.column, lower, upper, nulls=nulls)
         windows.append(InputWindow(each.input.input, window))
         if high is not None:
@@ -272,6 +310,62 @@ def _ends(
     return low_bound(settings, known), upper
 
 
+def _in_type(table: WindowedInput, value: TypedValue) -> TypedValue:
+    """Give a watermark of a table as a value of the column that it grows along."""
+    if _family(value.type) == _family(table.type):
+        return value
+    if value.is_temporal and table.type in ("date", "timestamp", "timestamp_ntz"):
+        return TypedValue.parse(table.type, value.text)
+    raise IncrementalConfigError(
+        "time-column-type",
+        f"the watermark of {table.input} is a {value.type}, its column {table.column!r} a "
+        f"{table.type.upper()}: nobody can tell what is new in it",
+        hint="take it out of delta",
+    )
+
+
+EXTERNAL = "window"
+"""The watermark, named by the model itself, of a function that reads by its `window` alone."""
+
+
+def grown_along(model: Model, table: Schema) -> WindowedInput:
+    """Give an incremental table as an input, with the column that it grows along."""
+    settings = model.strategy.window
+    column = table.find(settings.time_column) if settings else None
+    if column is None:
+        raise IncrementalConfigError(
+            "time-column-missing",
+            f"{model.table} has no column {settings.time_column if settings else ''!r}",
+            where=model.where,
+            hint=f"available columns: {', '.join(table.names[:20])}",
+        )
+    return WindowedInput(model.name, column.name, column.type)
+
+
+def delta_window(
+    table: WindowedInput,
+    above: Sequence[Watermark],
+    known: TypedValue | None,
+    *,
+    nulls: bool = False,
+) -> Opened:
+    """Give the window on an incremental table that holds what a model has not read of it yet.
+
+    It ends at the table's own watermark, `above`, the lowest where it has several: what lies
+    between them may still get rows. `known` is what the model has read; None reads all.
+    Raises `time-column-type` where they are of types that do not compare.
+    """
+    until = min((_in_type(table, each.value) for each in above), default=None)
+    # a window on the run's time leaves its last instant to the next one
+    is_external = any((one.input, one.column) == (table.input, EXTERNAL) for one in above)
+    low = Bound(known, inclusive=is_external) if known is not None else None
+    high = max((v for v in (known, until) if v is not None), default=None)
+    end = Bound(high, inclusive=not is_external) if high is not None else None
+    window = Window(table.column, low, end, nulls=nulls and known is None)
+    kept = () if high is None else (Watermark(table.input, table.column, high),)
+    return Opened((InputWindow(table.input, window),), kept)
+
+
 def check_watermarks(
     model: Model,
     inputs: Sequence[WindowedInput],
@@ -286,37 +380,52 @@ def check_watermarks(
     """
     known = {watermark.input: watermark for watermark in watermarks}
     for each in inputs:
-        others = bool(known) and each.input not in read_before
-        _check_known(model, each, known.get(each.input), others=others)
+        old = known.get(each.input)
+        if old is None and known and each.input not in read_before:
+            check_new(model, each.input, each.column)
+        _check_same(model, each, old)
 
 
-def _check_known(
-    model: Model, now: WindowedInput, known: Watermark | None, *, others: bool
-) -> None:
-    if known is None and others and model.strategy.adds_again:
-        raise TableError(
+def check_new(model: Model, name: str, column: str) -> None:
+    """Raise `new-windowed-input` where an input would be appended that others stand beside."""
+    if model.strategy.adds_again:
+        raise IncrementalConfigError(
             "new-windowed-input",
-            f"{now.input} has no watermark while other inputs of {model.name!r} have one; "
+            f"{name} has no watermark while other inputs of {model.name!r} have one; "
             "appending it from the start could double rows",
             where=model.where,
             hint=f"--full-refresh, or penstock watermark set {model.name} VALUE "
-            f"--column {now.input}.{now.column}",
+            f"--column {name}.{column}",
         )
+
+
+def _check_same(model: Model, now: WindowedInput, known: Watermark | None) -> None:
     if known is not None and known.column.lower() != now.column.lower():
-        raise TableError(
+        raise IncrementalConfigError(
             "time-column-changed",
             f"the watermark of {now.input} is on {known.column!r}, the code says {now.column!r}",
             where=model.where,
             hint="--full-refresh re-makes the table with the new column",
         )
     if known is not None and _family(known.value.type) != _family(now.type):
-        raise TableError(
+        raise IncrementalConfigError(
             "watermark-type-changed",
             f"the watermark of {now.input}.{known.column} is a {known.value.type}, the column is "
             f"{now.type.upper()} now",
             where=model.where,
             hint="--full-refresh re-makes the table, or cast the column in a view",
         )
+
+
+def ahead(model: Model, found: Sequence[Watermark], now: dt.datetime) -> tuple[str, ...]:
+    """Warn of watermarks a day and more after a run's time: what comes before them is late."""
+    latest = (now + dt.timedelta(days=1)).isoformat()
+    return tuple(
+        f"watermark-in-future: {each.key} is {each.value.text}; "
+        f"penstock watermark set {model.name} VALUE --column {each.key}"
+        for each in found
+        if each.value.is_temporal and each.value > TypedValue.parse(each.value.type, latest)
+    )
 
 
 def _family(spark_type: str) -> str:

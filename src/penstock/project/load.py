@@ -27,7 +27,7 @@ from penstock.project.files.references import (
 from penstock.project.files.values import did_you_mean, mapping_of, text_of
 from penstock.project.first_pass import FirstPass
 from penstock.project.input_ranges.mappings import map_inputs
-from penstock.project.models import SNAPSHOTS, cycle_findings, draft
+from penstock.project.models import SNAPSHOTS, Draft, cycle_findings, draft
 from penstock.project.settings.project import (
     Settings,
     YamlEntry,
@@ -140,7 +140,7 @@ def _assembled(parts: ProjectParts, seed_files: Sequence[str]) -> Project:
     return Project(
         name=settings.name,
         root=str(first.root),
-        target=settings.target,
+        target=replace(settings.target, places=_places(parts)),
         models=with_checks(parts, models, resolver),
         sources=sources,
         seeds={seed.name: seed for seed in parts.seeds},
@@ -292,6 +292,20 @@ def _check_tables(parts: ProjectParts) -> None:
             sentence = f"{owner} lies in {reserved}, where staging files are"
             hint = "give it another schema, or set checks.staging_schema"
             parts.findings.append(Finding(where, "reserved-name", sentence, hint))
+
+
+def _places(parts: ProjectParts) -> dict[str, str]:
+    """Give the folders of tables that say their own; report one that two tables share."""
+    named = {each.table.folded: each.path for each in parts.drafts if each.enabled and each.path}
+    folder, taken = parts.settings.target.warehouse.rstrip("/"), dict[str, Draft]()
+    for each in parts.drafts if named else ():
+        place = each.path or f"{folder}/{each.table.schema}/{each.table.table}"
+        first = taken.setdefault(place.rstrip("/"), each)
+        if first is not each and (first.path or each.path):
+            sentence = f"{each.name} and {first.name} ({first.where}) are both at {place}"
+            hint = "give one of them another path"
+            parts.findings.append(Finding(each.where, "duplicate-path", sentence, hint))
+    return named
 
 
 def _linked_models(parts: ProjectParts, resolver: NameResolver) -> dict[str, Model]:

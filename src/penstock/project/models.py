@@ -49,7 +49,8 @@ _SYSTEM = "system_columns"
 class Draft:
     """One model. `stem` is another name for ref(): that of its file without .sql.
 
-    `written` is its table without the schema prefix, `entry` what a YAML file says of it.
+    `written` is its table without the schema prefix, `entry` what a YAML file says of it, `path`
+    the folder of its table where that does not lie in the warehouse.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Draft:
     written: TableName
     entry: YamlEntry | None = None
     findings: list[Finding] = field(default_factory=list)
+    path: str = ""
 
     @property
     def enabled(self) -> bool:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from penstock.core.columns.schema import Schema
-from penstock.core.columns.typed import TypedValue
-from penstock.core.errors import PythonModelError
+from penstock.core.columns.typed import TypedValue, is_watermark_type
+from penstock.core.errors import IncrementalConfigError
 from penstock.core.model import Model
 from penstock.core.names import literal, quoted
 from penstock.core.statement import Work
@@ -103,7 +103,7 @@ def rows_inside(model: Model, query: Schema, windows: Sequence[InputWindow]) -> 
     settings = model.strategy.window
     found = query.find(settings.time_column) if settings else None
     if found is None:
-        raise missing(model, query)
+        raise _missing(model, query, "time_column", settings.time_column if settings else "")
     column = quoted(found.name)
     inside = _inside(column, found.type, windows)
     if any(each.window.nulls for each in windows):
@@ -117,13 +117,54 @@ def rows_inside(model: Model, query: Schema, windows: Sequence[InputWindow]) -> 
     return f"SELECT {', '.join(columns)} FROM {quoted(OWN_VIEW)}"
 
 
-def missing(model: Model, query: Schema) -> PythonModelError:
-    """Give the error of a function whose output lacks its time column."""
-    settings = model.strategy.window
-    name = settings.time_column if settings else ""
-    return PythonModelError(
-        "time-column-missing",
-        f"time_column {name!r} is not in the output of {model.name!r}",
+def check_output(model: Model, query: Schema) -> None:
+    """Hold the columns that a function gives against those that its options name.
+
+    Raises `time-column-missing`, `time-column-type`, `partition-column-missing`,
+    `key-column-missing`, or `no-date-partition`.
+    """
+    settings, by = model.strategy.window, model.layout.partition_by
+    named = [("partition", "partition_by", each) for each in by]
+    named += [("key", "unique_key", each) for each in model.strategy.keys]
+    if settings is not None:
+        named.insert(0, ("time", "time_column", settings.time_column))
+    for word, option, name in named:
+        if query.find(name) is None:
+            raise _missing(model, query, option, name, f"{word}-column-missing")
+    if settings is not None:
+        _check_time(model, query, settings)
+
+
+def _check_time(model: Model, query: Schema, settings: WindowSettings) -> None:
+    time, by = query.find(settings.time_column), model.layout.partition_by
+    kind = time.type if time else ""
+    if not is_watermark_type(kind) or (kind == "string" and not settings.string_watermark):
+        raise IncrementalConfigError(
+            "time-column-type",
+            f"time_column {settings.time_column!r} of {model.name!r} must be a date, timestamp, "
+            f"integer or decimal; it is {kind.upper()}",
+            where=model.where,
+            hint=f"cast it with F.to_timestamp({settings.time_column!r}), or pass "
+            "string_watermark=True if its values sort as text",
+        )
+    known = [column for name in by if (column := query.find(name)) is not None]
+    if by and kind.startswith(("date", "time")) and all(each.type != "date" for each in known):
+        shown = ", ".join(f"{each.name} {each.type.upper()}" for each in known)
+        more = ", ".join(repr(name) for name in (*by, "date"))
+        raise IncrementalConfigError(
+            "no-date-partition",
+            f"{model.name!r} requires at least one DATE column in partition_by; it has {shown}",
+            where=model.where,
+            hint=f"add F.to_date({settings.time_column!r}).alias('date') and partition_by=[{more}]",
+        )
+
+
+def _missing(
+    model: Model, query: Schema, option: str, name: str, code: str = "time-column-missing"
+) -> IncrementalConfigError:
+    return IncrementalConfigError(
+        code,
+        f"{option} {name!r} is not in the output of {model.name!r}",
         where=model.where,
         hint=f"available columns: {', '.join(query.names)}",
     )

@@ -1,10 +1,12 @@
 """What a decorated function offers beside being called (P18, P119, P123)."""
 
+import importlib.util
 import inspect
 
 import pytest
 
 from penstock.core.errors import TableError
+from penstock.project.files.references import PROJECT_FILE
 
 
 def test_P18_a_decorated_function_is_the_plain_function(place):
@@ -37,6 +39,26 @@ def test_build_gives_the_table_and_build_lazy_writes_nothing(events):
     assert sorted(row.id for row in built.collect()) == [1, 2, 3, 4]
     assert sorted(row.id for row in lazy.collect()) == [3, 4]
     assert events.commits("events") == 1
+
+
+def test_what_the_package_decorates_builds_itself_in_the_project_in_which_it_lies(place):
+    (place.root / PROJECT_FILE).write_text("name: main\n")
+    file = place.root / "models" / "main" / "pipeline.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        "from penstock import model, table\n\n"
+        "@model\ndef one(spark):\n    return spark.range(3)\n\n"
+        "@table\ndef two(one):\n    return one.where('id > 0')\n"
+    )
+    spec = importlib.util.spec_from_file_location("of_a_test", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    built = module.two.build()
+
+    assert sorted(row.id for row in built.collect()) == [1, 2]
+    assert sorted(row.id for row in module.one.build_lazy().collect()) == [0, 1, 2]
+    assert module.two.get_meta().version == 0
 
 
 def test_P119_a_table_and_its_partitions_are_known_without_spark(place):

@@ -73,6 +73,47 @@ def test_P104_a_frame_of_chance_is_made_once_for_all_who_read_it(place):
     assert place.spark._jsparkSession.sharedState().cacheManager().isEmpty()
 
 
+def test_P104_a_frame_of_windowed_tables_is_kept_from_the_lowest_bound_on(place, monkeypatch):
+    from pyspark.sql import DataFrame
+    from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
+
+    kept, persist = [], DataFrame.persist
+
+    def spied(frame, *level):
+        kept.append(sorted(row.id for row in frame.collect()))
+        return persist(frame, *level)
+
+    place.source(1, 2)
+
+    @place.app.model
+    def chance(raw_logs):
+        return raw_logs.withColumn("r", F.rand())
+
+    @place.app.incremental_table(time_column="ts")
+    def one(chance):
+        return chance
+
+    @place.app.incremental_table(time_column="ts")
+    def two(chance):
+        return chance
+
+    place.app.run()
+    place.append(3, 4)
+    place.app.run("two")
+    place.append(5)
+    monkeypatch.setattr(DataFrame, "persist", spied)
+    report = place.app.run()
+
+    assert [str(report[n].windows[0].window.lower.value) for n in ("one", "two")] == [
+        "TIMESTAMP 2025-01-15T18:00:00.000000Z",
+        "TIMESTAMP 2025-01-16T12:00:00.000000Z",
+    ]
+    assert kept == [[2, 3, 4, 5]]
+    assert (place.ids("one"), place.ids("two")) == ([1, 2, 3, 4, 5], [1, 2, 3, 4, 5])
+    assert dict(place.rows("one", "id, r"))[5] == dict(place.rows("two", "id, r"))[5]
+    assert place.spark._jsparkSession.sharedState().cacheManager().isEmpty()
+
+
 def test_P104_chained_tables_over_a_free_form_source_call_it_once_a_run(place):
     calls = []
 

@@ -1,4 +1,4 @@
-"""Lookback, overwrite, grain (P25, P26, P51, P60 to P67, P69)."""
+"""Lookback, overwrite, grain (P26, P51, P60 to P67, P69)."""
 
 import datetime as dt
 
@@ -14,15 +14,6 @@ def dates(place, name="events"):
 
 def window(report, name="events"):
     return str(report[name].windows[0].window).replace(":00.000000Z", "")
-
-
-def test_P25_a_row_at_the_watermark_is_not_loaded(events):
-    events.app.run()
-    events.append("(8, '2025-01-16T12:00:00Z', 'd', 80)")
-
-    events.app.run()
-
-    assert events.ids("events") == [1, 2, 3, 4]
 
 
 def test_P26_a_lookback_of_nothing_reads_ties_again(place):

@@ -1,10 +1,146 @@
-"""What `app.run` raises where steps failed."""
+"""What an app says before any Spark is there (P19), and who runs what the package decorates."""
+
+import importlib.util
+import subprocess
+import sys
 
 import pytest
 
+import penstock
+from fakes.python_files import PythonFiles
 from fakes.reports import a_plan, a_report, a_result
 from penstock.app.application import raise_first
-from penstock.core.errors import ModelFailedError, TableError
+from penstock.core.errors import (
+    ModelFailedError,
+    ProjectError,
+    PythonModelError,
+    TableError,
+    UnknownModelError,
+    UsageError,
+)
+
+
+@pytest.fixture
+def files(tmp_path):
+    return PythonFiles(tmp_path)
+
+
+def app_of(root, **options):
+    """Give an app with a source and a table."""
+    app = penstock.conf(root=root, **options)
+
+    @app.source
+    def raw_logs(spark): ...
+
+    @app.incremental_table(time_column="ts")
+    def events(raw_logs): ...
+
+    return app
+
+
+@pytest.mark.parametrize(
+    ("options", "asked", "kind", "code", "hint"),
+    [
+        ({}, {"models": "event"}, UnknownModelError, "unknown-model", "did you mean 'events'?"),
+        ({}, {"models": "events", "select": "x"}, UsageError, "option-conflict", "keep one"),
+        ({"env": "prdo"}, {}, ProjectError, "unknown-target", "did you mean 'prod'?"),
+        ({"root": "nowhere"}, {}, ProjectError, "bad-root", "name the folder"),
+        ({"threads": 0}, {}, UsageError, "bad-value", ""),
+    ],
+    ids=["unknown model", "models and select", "no such target", "no such folder", "no thread"],
+)
+def test_P19_what_an_app_cannot_run_is_told_before_anything_starts(
+    files, options, asked, kind, code, hint
+):
+    app = app_of(**{"root": files.root, **options})
+
+    with pytest.raises(kind) as caught:
+        app.run(**asked)
+
+    assert caught.value.code == code
+    assert caught.value.hint.startswith(hint)
+    assert not (files.root / ".penstock" / "state.db").exists()
+
+
+def imported(path):
+    """Import a file as a test of the project would."""
+    spec = importlib.util.spec_from_file_location("of_a_test", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_what_the_package_decorates_is_run_by_the_project_in_which_it_lies(files):
+    files.models('@table(columns={"id": "which"})\ndef events():\n    """All of them."""\n')
+    events = imported(files.root / "models/m/pipeline.py").events
+
+    meta = events.get_meta()
+
+    assert (meta.name, meta.description, meta.version) == ("events", "All of them.", None)
+    assert (events.exists(), events.partitions()) == (False, [])
+
+
+def test_what_lies_in_no_project_has_nobody_who_runs_it(tmp_path):
+    file = tmp_path / "alone.py"
+    file.write_text("from penstock import table\n\n@table\ndef events(): ...\n")
+
+    with pytest.raises(PythonModelError) as caught:
+        imported(file).events.build()
+
+    assert caught.value.code == "no-app"
+    assert "penstock.conf" in caught.value.hint
+
+
+FIRST_PAGE = '''
+import penstock
+
+app = penstock.conf(root=".", env="dev")
+
+@app.source
+def raw_logs(spark):
+    return spark.read.json("landing/logs")
+
+@app.model
+def clean_logs(raw_logs):
+    """Logs without test traffic."""
+    return raw_logs.where("not is_test")
+
+@app.incremental_table(time_column="ts", partition_by="date", lookback="1 day")
+def events(clean_logs):
+    return clean_logs.select("id", "ts", "user", "amount")
+
+@app.table
+def totals(events):
+    return events.groupBy("user").sum("amount")
+'''
+
+
+def test_P1_a_file_of_models_is_listed_and_drawn_without_a_jvm(files):
+    files.write("models/m/pipeline.py", FIRST_PAGE)
+    code = (
+        "import sys\nfrom penstock.ui.cli.main import main\n"
+        "main(['list'])\nmain(['graph'])\nprint('pyspark' in sys.modules)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=files.root, capture_output=True, text=True, check=False
+    )
+
+    assert done.stdout == (
+        "NAME        TABLE         STRATEGY   TAGS  FILE\n"
+        "raw_logs    m.raw_logs    frame      -     models/m/pipeline.py\n"
+        "clean_logs  m.clean_logs  frame      -     models/m/pipeline.py\n"
+        "events      m.events      overwrite  -     models/m/pipeline.py\n"
+        "totals      m.totals      table      -     models/m/pipeline.py\n"
+        "m.raw_logs (v1)\n"
+        "    │\n"
+        "    └── m.clean_logs (v1)\n"
+        "            │\n"
+        "            └── m.events (v1)\n"
+        "                    │\n"
+        "                    └── m.totals (v1)\n"
+        "False\n"
+    ), done.stderr
 
 
 def test_the_first_failure_is_raised_with_the_report_and_notes_of_the_others():

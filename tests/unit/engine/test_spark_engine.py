@@ -5,6 +5,7 @@ import warnings
 
 import pytest
 
+from penstock.core.errors import PythonModelError
 from penstock.engine import spark_engine
 
 
@@ -105,3 +106,33 @@ def test_looking_for_a_spark_loads_nothing(monkeypatch):
 
     assert spark_engine.running() is None
     assert "pyspark" not in sys.modules
+
+
+class Configured:
+    """A session of somebody who asked for some settings."""
+
+    def __init__(self, settings):
+        self.conf = {"spark.sql.catalog.spark_catalog": "builtin", **settings}
+
+
+EXTENSION = ("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+CATALOG = ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+
+
+@pytest.mark.parametrize("given", [(), (EXTENSION,), (CATALOG,)])
+def test_P19_a_session_without_delta_is_told_which_settings_it_lacks(given):
+    engine = spark_engine.SparkEngine(None, {}, None, None, Configured(dict(given)))
+
+    with pytest.raises(PythonModelError) as caught:
+        engine.require()
+
+    missing = [each for each in (EXTENSION, CATALOG) if each not in given]
+    assert caught.value.code == "session-without-delta"
+    assert caught.value.hint == "build it with " + "".join(f".config{each}" for each in missing)
+
+
+def test_P19_a_session_that_knows_delta_is_taken_as_it_is():
+    other = ("spark.sql.catalog.spark_catalog", "io.unitycatalog.spark.UCSingleCatalog")
+    for given in ((EXTENSION, CATALOG), (EXTENSION, other)):
+        spark_engine.require_delta(Configured(dict(given)), {})
+    spark_engine.require_delta(Configured({}), {"DATABRICKS_RUNTIME_VERSION": "17.0"})

@@ -1,19 +1,25 @@
+import datetime as dt
+from decimal import Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes.builders import a_model
 from penstock.core.columns.schema import Column, Schema
-from penstock.core.columns.typed import TypedValue
-from penstock.core.errors import PenstockError
+from penstock.core.columns.typed import TypedValue, read_typed
+from penstock.core.errors import IncrementalConfigError, PenstockError
 from penstock.core.steps.window import Bound, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.plan.windows import (
     Measured,
     WindowedInput,
+    ahead,
     check_watermarks,
+    delta_window,
     expected,
     kind_of,
+    low_bound,
     opened,
     windowed_inputs,
 )
@@ -177,6 +183,44 @@ def test_no_windowed_input_says_how_to_name_one() -> None:
     assert caught.value.hint == "name the inputs' columns: window_on={'raw.users': 'COLUMN'}"
 
 
+def delta(kind: str, last: str, *above: str, column: str = "raw.ts") -> tuple[str, str]:
+    """Show the window on a table since `last`, and the watermark that it leaves behind."""
+    known = TypedValue.parse(kind, last) if last else None
+    marks = [Watermark(*column.rsplit(".", 1), read_typed(value)) for value in above]
+    found = delta_window(WindowedInput("events", "ts", kind), marks, known)
+    return str(found.windows[0].window), ", ".join(str(w.value) for w in found.watermarks)
+
+
+def test_what_is_new_in_a_table_ends_at_its_watermark_and_begins_where_the_reader_ended() -> None:
+    assert delta("bigint", "", "BIGINT 7") == ("(-∞, 7]", "BIGINT 7")
+    assert delta("bigint", "7", "BIGINT 9") == ("(7, 9]", "BIGINT 9")
+    assert delta("bigint", "9", "BIGINT 9") == ("(9, 9]", "BIGINT 9")
+    assert delta("bigint", "") == ("(-∞, ∞)", "")
+
+
+def test_of_a_table_with_two_watermarks_only_what_lies_below_both_is_surely_there() -> None:
+    assert delta("bigint", "7", "BIGINT 10", "BIGINT 8") == ("(7, 8]", "BIGINT 8")
+
+
+def test_a_table_of_days_over_instants_is_new_by_its_days() -> None:
+    above = "TIMESTAMP 2025-01-17T10:00:00.000000Z"
+
+    assert delta("date", "2025-01-16", above) == ("(2025-01-16, 2025-01-17]", "DATE 2025-01-17")
+
+
+def test_a_table_whose_watermark_is_of_another_kind_has_no_news_to_tell() -> None:
+    with pytest.raises(PenstockError, match="nobody can tell what is new"):
+        delta("timestamp", "", "BIGINT 7")
+
+
+def test_a_window_on_the_time_of_the_run_leaves_its_last_instant_to_the_next() -> None:
+    above, column = "TIMESTAMP 2025-01-17T10:00:00Z", "events.window"
+
+    shown = delta("timestamp", "2025-01-16T10:00:00", above, column=column)
+
+    assert shown[0] == "[2025-01-16T10:00:00.000000Z, 2025-01-17T10:00:00.000000Z)"
+
+
 def test_text_columns_carry_a_watermark_only_when_asked() -> None:
     inputs = {"raw.events": Schema((Column("n", "string"),))}
 
@@ -186,7 +230,80 @@ def test_text_columns_carry_a_watermark_only_when_asked() -> None:
     assert windowed_inputs(APPEND, allowed, inputs)[0].type == "string"
 
 
-def ahead(settings: WindowSettings, *marks: Watermark, rerun: object = None) -> list[str]:
+@pytest.mark.parametrize("kind", ["double", "boolean", "map<string,int>", "string collate UNICODE"])
+def test_P34_other_types_carry_no_watermark(kind: str) -> None:
+    inputs = {"raw.events": Schema((Column("n", kind),))}
+
+    with pytest.raises(IncrementalConfigError) as caught:
+        windowed_inputs(APPEND, WindowSettings("n", string_watermark=True), inputs)
+
+    assert caught.value.code == "time-column-type"
+    assert caught.value.sentence.endswith(f"it is {kind.upper()}")
+    assert "to_timestamp" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("string", WindowSettings("n", lookback=1, string_watermark=True)),
+        ("string", WindowSettings("n", grain="day", string_watermark=True)),
+        ("bigint", WindowSettings("n", grain="day")),
+        ("bigint", WindowSettings("n", lookback=dt.timedelta(days=1))),
+        ("bigint", WindowSettings("n", lookback=Decimal("0.5"))),
+        ("decimal(10,2)", WindowSettings("n", grain="hour")),
+        ("timestamp", WindowSettings("n", lookback=Decimal(1))),
+    ],
+)
+def test_a_lookback_and_a_grain_must_fit_the_type(kind: str, settings: WindowSettings) -> None:
+    inputs = {"raw.events": Schema((Column("n", kind),))}
+
+    with pytest.raises(IncrementalConfigError) as caught:
+        windowed_inputs(APPEND, settings, inputs)
+
+    assert caught.value.code == "option-conflict"
+
+
+def test_a_lookback_of_decimals_is_exact() -> None:
+    settings = WindowSettings("n", lookback=Decimal("0.05"))
+
+    low = low_bound(settings, TypedValue("DECIMAL(10,2)", "12.50"))
+
+    assert str(low and low.value) == "DECIMAL(10,2) 12.45"
+
+
+def test_P33_a_watermark_of_another_type_is_told_before_the_type_is_judged() -> None:
+    inputs = {"raw.events": Schema((Column("n", "string"),))}
+
+    with pytest.raises(IncrementalConfigError) as caught:
+        windowed_inputs(APPEND, FORWARD, inputs, [mark(5)])
+
+    assert caught.value.code == "watermark-type-changed"
+
+
+def test_P29_nulls_that_were_the_first_load_are_not_loaded_again() -> None:
+    settings = WindowSettings("n", null_watermark=NullWatermark.INCLUDE_FIRST)
+    measured, known = [Measured(EVENTS, None, 2)], {"raw.events"}
+
+    first = opened(APPEND, settings, measured, [], initial=True)
+    later = opened(APPEND, settings, measured, [], initial=False, read_before=known)
+
+    assert (first.all_empty, later.all_empty) == (False, True)
+    assert (first.null_rows, later.null_rows) == (2, 2)
+
+
+def test_P36_a_watermark_after_tomorrow_is_told() -> None:
+    now = dt.datetime(2025, 1, 16, 12, tzinfo=dt.UTC)
+    times = ("2025-01-17T12:00:00Z", "2025-01-17T12:00:01Z")
+    marks = [Watermark("logs", "ts", TypedValue.parse("TIMESTAMP", time)) for time in times]
+
+    [note] = ahead(APPEND, [*marks, mark(10**12)], now)
+    assert note == (
+        "watermark-in-future: logs.ts is 2025-01-17T12:00:01.000000Z; "
+        "penstock watermark set log VALUE --column logs.ts"
+    )
+
+
+def foreseen(settings: WindowSettings, *marks: Watermark, rerun: object = None) -> list[str]:
     model = a_model("log", strategy=OverwriteRange(settings))
     return [str(each.window) for each in expected(model, marks, None, rerun)]
 
@@ -194,9 +311,9 @@ def ahead(settings: WindowSettings, *marks: Watermark, rerun: object = None) -> 
 def test_a_plan_knows_the_low_end_of_a_window_and_both_of_a_rerun() -> None:
     marks = (mark(7), mark(5, name="raw.clicks"))
 
-    assert ahead(FORWARD, *marks) == ["(7, ∞)", "(5, ∞)"]
-    assert ahead(WindowSettings("n", overlaps=True), *marks) == ["[5, ∞)", "[5, ∞)"]
-    assert ahead(FORWARD, mark(7), rerun=(integer(1), integer(3))) == ["[1, 3]"]
+    assert foreseen(FORWARD, *marks) == ["(7, ∞)", "(5, ∞)"]
+    assert foreseen(WindowSettings("n", overlaps=True), *marks) == ["[5, ∞)", "[5, ∞)"]
+    assert foreseen(FORWARD, mark(7), rerun=(integer(1), integer(3))) == ["[1, 3]"]
 
 
 @pytest.mark.parametrize(

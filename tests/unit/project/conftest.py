@@ -9,7 +9,7 @@ import pytest
 
 from penstock.core.errors import ProjectError
 from penstock.core.project import Project
-from penstock.project import load_project
+from penstock.project.load import load_project
 
 Files = Mapping[str, str | bytes]
 NAMED = "name: shop\n"

@@ -7,8 +7,9 @@ import pytest
 
 from penstock.core.errors import UsageError
 from penstock.core.names import InputKind, InputName
-from penstock.project import load_project, parse_user_query
 from penstock.project.editor_schemas import json_schemas
+from penstock.project.first_pass import parse_user_query
+from penstock.project.load import load_project
 
 FILES = {
     "penstock.yml": "name: shop\nvars: {v: 1}\ntargets: {dev: {}, prod: {}}\n",

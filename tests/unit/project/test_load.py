@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.core.errors import ProjectError, UsageError
-from penstock.project import load_project
+from penstock.project.load import load_project
 
 
 def test_J1_five_broken_files_are_reported_in_one_go_and_no_state_is_created(load, tmp_path):

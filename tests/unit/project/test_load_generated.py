@@ -3,7 +3,7 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
-from penstock.project import load_project
+from penstock.project.load import load_project
 from penstock.project.sql.canonical import canonical_sql
 
 GENERATE = Path(__file__).parents[3] / "bench/generate.py"

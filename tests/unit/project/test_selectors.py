@@ -12,7 +12,7 @@ from penstock.core.model import Fingerprint, Model, Source
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.project import Project, Target
 from penstock.core.query import Query
-from penstock.project import Known, select
+from penstock.project.selectors import Known, select
 from penstock.strategies.table import Table
 from penstock.strategies.view import View
 

@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.core.errors import ProjectError
-from penstock.project import load_project as load
+from penstock.project.load import load_project as load
 
 
 @pytest.fixture

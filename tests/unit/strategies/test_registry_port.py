@@ -19,7 +19,9 @@ def latest(monkeypatch):
 
 
 def test_strategies_are_known_by_their_words_in_one_order():
-    assert [*strategies()] == ["view", "table", "append", "merge", "partition", "snapshot"]
+    words = ["view", "table", "append", "merge", "partition", "snapshot", "frame", "overwrite"]
+
+    assert [*strategies()] == words
 
 
 def test_a_word_has_one_strategy():

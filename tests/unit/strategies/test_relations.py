@@ -6,7 +6,7 @@ from penstock.core.model import Model
 from penstock.core.query import RUN_TIMESTAMP, Query, mention
 from penstock.core.steps.inputs import DeltaRead, QueryRead, Relation
 from penstock.core.steps.window import Bound, Window
-from penstock.strategies.relations import BoundQuery, bind, leaves
+from penstock.strategies.relations import BoundQuery, StepReads, bind, leaves
 from penstock.strategies.view import View
 
 EVENTS, BASE = reads("raw.events", "base")
@@ -19,7 +19,7 @@ def bound(model: Model, *others: Model, **more: object) -> BoundQuery:
     project = a_project(model, *others, a_source("events"))
     windows = more.get("windows", {})
     given = {EVENTS: READ, BASE: DeltaRead("/w/s/base", 1)}
-    return bind(project, model, given, windows, incremental="more" in more, moment=NOON)  # type: ignore[arg-type]
+    return bind(project, model, StepReads(given, NOON), windows, incremental="more" in more)  # type: ignore[arg-type]
 
 
 def test_an_input_becomes_a_view_of_the_session() -> None:

@@ -36,6 +36,7 @@ from penstock.app.planning.make_plan import (
     still_needed,
 )
 from penstock.app.planning.selection import divided
+from penstock.app.preparing.function_windows import shared_frames
 from penstock.app.preparing.run_context import Context
 from penstock.app.reports import (
     Listener,
@@ -62,7 +63,6 @@ from penstock.core.records import Status
 from penstock.engine.jvm import warnings_of
 from penstock.plan.cascade import parents_of
 from penstock.plan.values import Step
-from penstock.strategies.relations import frame_readers
 
 _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
 """Seconds before each new try: the other writer's commit is in the log by then, or never comes."""
@@ -149,8 +149,8 @@ class Runner:
         services.writing.journal.start_run(record)
         beat = services.project.lease.heartbeat.total_seconds()
         try:
-            models = dict.fromkeys(step.model for step in self.planned.plan.steps)
-            sharing = services.engine.sharing(frame_readers(services.project, models))
+            frames = shared_frames(services, self._context, self.planned.plan.steps)
+            sharing = services.engine.sharing(frames)
             with beating(services.writing.leases, report.run_id, beat), sharing:
                 self.tell(RunStarted(report.run_id, self.planned.plan))
                 self._collect()

@@ -128,14 +128,20 @@ def _column(model: Model, asked: str, known: Mapping[str, Watermark]) -> tuple[s
 
 
 def _declared(services: Services, given: str, column: str) -> str:
-    """Give the type that a source declares, or that a table's log tells; "" if neither does."""
+    """Give the type that a source declares, or that a table's log tells; "" if neither does.
+
+    A view has the columns of what it reads, unless it gives them another type.
+    """
     source = services.project.sources.get(given)
     for doc in source.columns if source else ():
         if doc.name.lower() == column.lower() and doc.type:
             return doc.type.upper()
     upstream = services.project.models.get(given)
     uri = source.path if source and source.is_delta else ""
-    if upstream is not None and not upstream.is_view:
+    if upstream is not None and upstream.is_view:
+        below = (_declared(services, each.name, column) for each in upstream.query.inputs)
+        return next(filter(None, below), "")
+    if upstream is not None:
         uri = services.project.uri_of(upstream.table)
     facts = services.log.facts(uri) if uri else None
     found = facts.schema.find(column) if facts else None

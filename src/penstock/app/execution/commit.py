@@ -37,7 +37,7 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
 from penstock.core.statement import ROW_CHANGE, Commit, Work
-from penstock.core.steps.step import LONGEST, Intent, Outcome, RowCounts, StepFailure, StepKind
+from penstock.core.steps.step import LONGEST, Intent, Outcome, StepFailure, StepKind
 from penstock.core.strategy import Writing
 from penstock.state.transitions.transition import record_after
 from penstock.strategies.history.counts import IdentityError
@@ -137,7 +137,7 @@ class Committer:
         )
         begun = self.begin(own)
         self.fault(f"begun-{kind}")
-        return self.finish(begun, self._outcome(begun, self._commit(begun, statement), None))
+        return self.finish(begun, self._outcome(begun, self._commit(begun, statement)))
 
     def undo(self, ended: Ended) -> Ended:
         """Take back a step whose failure asks for it, as a step of its own.
@@ -173,11 +173,11 @@ class Committer:
         notes = (*ended.notes, left) if left else ended.notes
         return replace(ended, undone=undone, restored=before, notes=notes)
 
-    def made(self, begun: Intent, decided: DecidedStatement, late: int | None) -> Outcome:
+    def made(self, begun: Intent, decided: DecidedStatement) -> Outcome:
         """Commit what was decided, and give what the commit did."""
         work, statement = decided.work, decided.statement
         commit = self._commit(begun, statement, work.again) if statement is not None else None
-        outcome = self._outcome(begun, commit, late)
+        outcome = self._outcome(begun, commit)
         outcome = replace(outcome, metrics={**outcome.metrics, **work.counts(decided.seen)})
         if statement is not None and commit is not None:
             self._hold_promises(begun, statement, commit)
@@ -323,22 +323,21 @@ class Committer:
             self._journal.fail(intent.step, failure)
             raise
 
-    def _outcome(self, intent: Intent, commit: LogCommit | None, late: int | None) -> Outcome:
+    def _outcome(self, intent: Intent, commit: LogCommit | None) -> Outcome:
         """Find out what the step has done."""
         if not intent.uri:
             return Outcome(None)
         if commit is None:
-            return self.unchanged(intent, late)
+            return self.unchanged(intent)
         record = self._context.records.get(intent.model)
         known = record.table_id if record else ""
-        return outcome_of(self._services, intent, commit, late, known)
+        return outcome_of(self._services, intent, commit, known)
 
-    def unchanged(self, intent: Intent, late: int | None) -> Outcome:
+    def unchanged(self, intent: Intent) -> Outcome:
         """Give what came of a step that made no commit."""
         record = self._context.records.get(intent.model)
         table_id = record.table_id if record else ""
-        rows = RowCounts(late=late)
-        return Outcome(None, table_id, intent.base_version, rows)
+        return Outcome(None, table_id, intent.base_version)
 
     def finish(self, intent: Intent, outcome: Outcome, checked: Checked | None = None) -> Ended:
         """Write down what the step did; raises `commit-not-recorded` if nobody can be told."""
@@ -379,7 +378,7 @@ def make(committer: Committer, intent: Intent, work: Work) -> Ended:
     committer.fault("after-begin")
     with committer.failing(begun):
         decided = decide(committer.session, work, committer.where)
-    return committer.finish(begun, committer.made(begun, decided, None))
+    return committer.finish(begun, committer.made(begun, decided))
 
 
 def _contents(project: Project, intent: Intent) -> Mapping[str, str]:

@@ -17,17 +17,18 @@ from penstock.app.preparing.run_context import Context, pin_names, version_read
 from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking, table_gone
 from penstock.app.services.services import Services
+from penstock.core.errors import DataError, IncrementalConfigError
 from penstock.core.model import Body, Model
 from penstock.core.partitions.partition import write_ranges
 from penstock.core.ports.engine import StepSession
 from penstock.core.steps.inputs import InputPin, ViewPin
-from penstock.core.steps.step import Intent, StepKind
+from penstock.core.steps.step import Intent, Outcome, StepKind
 from penstock.core.steps.window import InputWindow
 from penstock.core.strategy import Writing
 from penstock.plan.evolution import moved_layout
 from penstock.plan.resolve import body_of
 from penstock.plan.values import Step
-from penstock.plan.windows import kind_of
+from penstock.plan.windows import ahead, kind_of
 from penstock.strategies.relations import leaves
 from penstock.strategies.reshape import allow_widening, alter_properties
 
@@ -50,11 +51,12 @@ def look_at_table(state: StepState, session: StepSession) -> StepState:
         base_version=found.facts.version if found.facts else None,
     )
     is_idle = found.has_nothing_to_read and not step.initial
+    new = set(intent.watermarks) - set(record.watermarks if record else ())
+    notes = (*found.notes, *ahead(model, sorted(new, key=str), context.run_timestamp))
     return replace(
         state,
         intent=intent,
-        step_inputs=found,
-        late=found.late,
+        step_inputs=replace(found, notes=notes),
         is_idle=is_idle,
         changes=() if is_idle else found.schema_changes,
     )
@@ -223,13 +225,20 @@ def write(state: StepState) -> StepState:
     """Make the one commit, or none where nothing is to be written; find out what it did."""
     committer, begun, watch = state.committer, state.intent, state.watch
     if state.decided is None or state.is_kept_back:
-        return replace(state, outcome=committer.unchanged(begun, state.late))
+        return replace(state, outcome=_counted(state, committer.unchanged(begun)))
     if watch is not None and watch.prepare is not None and state.decided.statement is not None:
         # only now, so that rows that a gate kept back leave the table as it was
         with committer.failing(begun):
             begun = replace(begun, base_version=watch.prepare())
-    outcome = committer.made(begun, state.decided, state.late)
-    return replace(state, intent=begun, outcome=outcome)
+    outcome = committer.made(begun, state.decided)
+    return replace(state, intent=begun, outcome=_counted(state, outcome))
+
+
+def _counted(state: StepState, outcome: Outcome) -> Outcome:
+    """Add the rows that no commit tells of: those that came late, and those without a time."""
+    found = state.step_inputs
+    nulls = found.opened.null_rows if found.opened else 0
+    return replace(outcome, rows=replace(outcome.rows, late=found.late, null_time=nulls))
 
 
 def check_after(state: StepState) -> StepState:
@@ -262,7 +271,8 @@ def record(state: StepState) -> StepState:
     if checked is not None and state.model.is_view:
         version = version_of(state.services, state.model, state.inputs)
         state.context.views.keep(version, checked.report)
-    return replace(state, ended=replace(ended, schema_changes=state.changes))
+    notes = (*ended.notes, *state.step_inputs.notes)
+    return replace(state, ended=replace(ended, schema_changes=state.changes, notes=notes))
 
 
 Phase = Callable[[StepState], StepState]
@@ -289,9 +299,20 @@ def execute(services: Services, context: Context, step: Step, held: Ahead | None
     with ExitStack() as closing:
         state = StepState(services, context, step, model, committer, closing, intent)
         state = replace(state, version=version, body=body, held=held)
-        for phase in PROPERTIES if step.only_alters else PHASES:
-            state = phase(state)
+        try:
+            for phase in PROPERTIES if step.only_alters else PHASES:
+                state = phase(state)
+        except DataError as error:
+            if type(error) is not DataError or model.strategy.window is None:
+                raise
+            raise _of_window(error) from error
     return known(state.ended)
+
+
+def _of_window(error: DataError) -> IncrementalConfigError:
+    """Say of rows that were refused that it was a model with windows that refused them."""
+    code, sentence, where = error.code, error.sentence, error.where
+    return IncrementalConfigError(code, sentence, where=where, hint=error.hint)
 
 
 def intended(

@@ -31,9 +31,8 @@ class StepState:
     of the step that these partitions are left of. `check_target` and `watch` are None where nothing
     is to be checked; `said` is what the checks before the step have said. `changes` is how the
     table's columns change. `is_idle` is whether all windows are empty: no statement, no commit, new
-    pins. `late` counts rows that came below a watermark, None where nobody can tell. `observed` is
-    what is counted while rows are written. `is_kept_back` is whether a gate lets nothing of it be
-    published. `closing` ends what a phase has opened.
+    pins. `observed` is what is counted while rows are written. `is_kept_back` is whether a gate
+    lets nothing of it be published. `closing` ends what a phase has opened.
     """
 
     services: Services
@@ -50,7 +49,6 @@ class StepState:
     step_inputs: StepInputs = NOTHING
     check_target: CheckTarget | None = None
     said: tuple[CheckResult, ...] = ()
-    late: int | None = None
     is_idle: bool = False
     watch: Watch | None = None
     work: Work = Work.just(None)

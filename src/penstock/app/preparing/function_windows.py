@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from penstock.app.preparing.run_context import Context
+from penstock.app.services.services import Services
+from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue
-from penstock.core.errors import PythonModelError
+from penstock.core.errors import IncrementalConfigError
 from penstock.core.model import Model
+from penstock.core.ports.engine import FrameReaders
 from penstock.core.statement import Row
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import WindowSettings
+from penstock.plan.values import Step
 from penstock.plan.windows import (
+    EXTERNAL,
     Measured,
     Opened,
     WindowedInput,
+    aligned,
     as_one,
+    check_new,
     check_type,
     closed,
+    low_bound,
     opened,
 )
-
-EXTERNAL = "window"
+from penstock.strategies.relations import frame_readers
 
 
 @dataclass(slots=True, eq=False)
@@ -67,15 +75,16 @@ class StepWindows:
         if key in self.names:
             sentence = f"{function!r} filters twice on {key[1]!r}"
             hint = "tell them apart: incremental_filter(..., name='...')"
-            raise PythonModelError("duplicate-window", sentence, where=self.model.where, hint=hint)
+            where = self.model.where
+            raise IncrementalConfigError("duplicate-window", sentence, where=where, hint=hint)
         same = [each for each in self.given if each.window.column.lower() == column.lower()]
         if same and not name:
             return as_one(same)[0].window
         self.names.add(key)
         if self.again is not None:
             return self._range(column, kind)
-        check_type(self.model, self.settings, function, column, kind)
-        known = [w for w in self.watermarks if (w.input, w.column) == key]
+        check_type(self.model, self.settings, WindowedInput(function, column, kind))
+        known = self._known(*key)
         found = self._opened(WindowedInput(function, key[1], kind), column, known, look)
         self.own.append(found)
         window = found.windows[0].window
@@ -104,7 +113,21 @@ class StepWindows:
             for name in ("high", "top")
         )
         measured = Measured(each, high, int(seen["nulls"] or 0), limit, top)
-        return opened(self.model, self.settings, [measured], known, initial=self.initial)
+        before = () if self.initial else (each.input,)
+        model, settings, initial = self.model, self.settings, self.initial
+        return opened(model, settings, [measured], known, initial=initial, read_before=before)
+
+    def _known(self, name: str, column: str) -> tuple[Watermark, ...]:
+        """Give the watermark of a window of its own; raises `new-windowed-input`.
+
+        Without one it would read from the start again what came in through another window.
+        """
+        if self.initial:
+            return ()
+        found = tuple(w for w in self.watermarks if (w.input, w.column) == (name, column))
+        if self.watermarks and not found:
+            check_new(self.model, name, column)
+        return found
 
     def span(self) -> Window:
         """Give the window that spans all; without an input that of the run's time."""
@@ -114,7 +137,7 @@ class StepWindows:
         if self.again is not None:
             return self._range(self.settings.time_column, "")
         column = self.settings.time_column
-        known = [w for w in self.watermarks if (w.input, w.column) == (self.model.name, EXTERNAL)]
+        known = self._known(self.model.name, EXTERNAL)
         now = TypedValue.parse("TIMESTAMP", self.run_timestamp.isoformat())
         low = Bound(known[0].value, inclusive=True) if known and not self.initial else None
         window = Window(column, low, Bound(now, inclusive=False))
@@ -122,6 +145,23 @@ class StepWindows:
             watermark = Watermark(self.model.name, EXTERNAL, now)
             self.own.append(Opened((InputWindow(self.model.name, window),), (watermark,)))
         return window
+
+    def lowest(self, name: str) -> Window | None:
+        """Give what the step may read of an input, open above; None if that may be all.
+
+        Where one window spans several inputs, it begins where that of another may begin.
+        """
+        deltas = {each.name for each in self.model.query.deltas}
+        known = [each for each in self.watermarks if each.input == name]
+        column = self.settings.on.get(name, self.settings.time_column) or ""
+        if self.initial or self.again is not None or name in deltas or len(known) != 1:
+            return None
+        if self.settings.overlaps and len(self.model.query.inputs) > 1:
+            return None
+        low = low_bound(self.settings, known[0].value)
+        if low is None or known[0].column.lower() != column.lower():
+            return None
+        return Window(known[0].column, Bound(low.value, inclusive=True), nulls=True)
 
     def filtered(self, function: str, column: str) -> bool:
         """Whether a function has opened a window on a column by itself."""
@@ -132,10 +172,57 @@ class StepWindows:
 
     def joined(self, found: Opened) -> Opened:
         """Give the windows of the step with those that functions opened."""
-        each = [found, *self.own]
-        return Opened(
-            tuple(w for one in each for w in one.windows),
-            tuple(w for one in each for w in one.watermarks),
-            sum(one.null_rows for one in each),
-            any(one.is_cut for one in each),
-        )
+        return found.beside(self.own)
+
+
+def step_windows(
+    context: Context, step: Step, watermarks: Sequence[Watermark], table: Schema | None
+) -> StepWindows | None:
+    """Give what the functions of a step are told; None for a model that reads through no window.
+
+    `table` is the schema of the table that is there.
+    """
+    model = context.project.models[step.model]
+    settings = model.strategy.window
+    if model.function is None or settings is None:
+        return None
+    inputs = [WindowedInput(w.input, w.column, w.value.type.lower()) for w in watermarks]
+    return StepWindows(
+        model,
+        aligned(settings, model, inputs, table),
+        watermarks,
+        step.initial,
+        context.run_timestamp,
+        context.as_of,
+        context.options.rerun,
+    )
+
+
+def shared_frames(
+    services: Services, context: Context, steps: Sequence[Step]
+) -> dict[str, FrameReaders]:
+    """Give who reads which frame in a run; one that is kept holds what its readers may read."""
+    project = services.project
+    found = frame_readers(project, dict.fromkeys(step.model for step in steps))
+
+    def lowest(frame: str, step: Step) -> Window | None:
+        model, record = project.models[step.model], context.records.get(step.model)
+        facts = None if model.is_view else services.log.facts(project.uri_of(model.table))
+        known = record.watermarks if record else ()
+        windows = step_windows(context, step, known, facts.schema if facts else None)
+        return windows.lowest(frame) if windows else None
+
+    for name, readers in found.items():
+        if readers.keeps:
+            own = project.models[name].input_name
+            direct = [step for step in steps if own in project.models[step.model].query.inputs]
+            found[name] = replace(readers, cut=_around([lowest(name, step) for step in direct]))
+    return found
+
+
+def _around(windows: Sequence[Window | None]) -> Window | None:
+    """Give the window that holds all others on one column; None where there is none."""
+    lows = [each for each in windows if each is not None and each.lower is not None]
+    if not lows or len(lows) < len(windows) or len({each.column.lower() for each in lows}) > 1:
+        return None
+    return min(lows, key=lambda each: each.lower.value.key if each.lower else 0)

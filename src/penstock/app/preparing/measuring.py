@@ -1,4 +1,4 @@
-"""Measuring what a step's inputs hold: greatest values, NULLs, and rows that came late."""
+"""Measuring what a step's inputs hold: greatest values, NULLs, rows that came late."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from dataclasses import dataclass
 
 from penstock.app.services.services import Services
 from penstock.core.columns.typed import TypedValue
+from penstock.core.errors import TableError, UsageError
 from penstock.core.facts import AddedFile
 from penstock.core.model import Model
-from penstock.core.names import InputKind, InputName, quoted
+from penstock.core.names import InputName, quoted
+from penstock.core.partitions.partition import position
 from penstock.core.ports.engine import StepSession
+from penstock.core.project import Project
 from penstock.core.records import ModelRecord
-from penstock.core.steps.inputs import DeltaPin, DeltaRead, Pin, Relation
-from penstock.core.steps.window import Watermark
+from penstock.core.steps.inputs import DeltaPin, DeltaRead, Pin, Read
+from penstock.core.steps.window import Bound, Watermark
 from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.plan.windows import (
     Measured,
@@ -24,14 +27,16 @@ from penstock.plan.windows import (
     low_bound,
     opened,
 )
+from penstock.strategies.relations import StepReads, bind_tables, leaves_of
 
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """The files that appends added to the table in a folder above version `after`."""
+    """The files that appends added to the table in a folder above version `after`, up to `upto`."""
 
     uri: str
     after: int
+    upto: int
     files: tuple[AddedFile, ...]
 
 
@@ -54,7 +59,7 @@ def arrivals(
             services.log.added(uri, then.version, now.version) if now.version > then.version else ()
         )
         if files is not None:
-            found[name] = Arrived(uri, then.version, files)
+            found[name] = Arrived(uri, then.version, now.version, files)
     return found
 
 
@@ -84,6 +89,18 @@ class Measuring:
     as_of: dt.datetime | None
     arrived: Mapping[str, Arrived]
     record: ModelRecord | None
+    project: Project
+    reads: StepReads
+
+    def tables_of(self, name: str) -> tuple[InputName, ...]:
+        """Give an input, or the tables that it reads if it is a view; none where nobody can say."""
+        own = tuple(each for each in self.model.query.inputs if each.name == name)
+        below = leaves_of(self.project, own)
+        views = [m for each in below if (m := self.project.models.get(each.name)) and m.is_view]
+        if any(view.is_unpinned for view in views):
+            return ()
+        known = {view.input_name for view in views}
+        return tuple(each for each in below if each not in known)
 
 
 def measure(session: StepSession, what: Measuring) -> Opened:
@@ -165,30 +182,97 @@ def _known(watermarks: Sequence[Watermark], name: str) -> TypedValue | None:
 def late_rows(session: StepSession, what: Measuring) -> int | None:
     """Count rows at or below the low bound that arrived since the model last read its inputs.
 
-    Only appended files of Delta inputs can tell; None where any input cannot. Files whose
-    statistics lie above the bound are not opened.
+    Only appended files of Delta inputs can tell; None where any input cannot. There is no job where
+    the statistics of these files say that there is none, by the column of the same name.
     """
-    if what.initial:
+    if what.initial or not what.settings.counts_late:
         return None
     counts = [_late_in(session, each, what) for each in what.inputs]
     known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
+    return sum(known) if counts and len(known) == len(counts) else None
 
 
 def _late_in(session: StepSession, each: WindowedInput, what: Measuring) -> int | None:
-    arrived = what.arrived.get(each.input)
+    tables = what.tables_of(each.input)
+    arrived = {name: what.arrived.get(name.name) for name in tables}
     low = low_bound(what.settings, _known(what.watermarks, each.input))
-    if arrived is None or low is None:
+    if low is None or not arrived or None in arrived.values():
         return None
-    bounds = (_value(each, file.minimum.get(each.column)) for file in arrived.files)
-    if all(bound is not None and bound > low.value for bound in bounds):
+    new = {name: found for name, found in arrived.items() if found and found.files}
+    bounds = [_bound(each, file) for found in new.values() for file in found.files]
+    if all(bound is not None and not _is_below(bound, low) for bound in bounds):
         return 0
-    before = f"{what.views[each.input]}_before"
-    read = DeltaRead(arrived.uri, arrived.after)
-    session.bind([Relation(InputName(InputKind.SOURCE, each.input), before, read)])
+    return _count_late(session, each, what, new, low)
+
+
+def _count_late(
+    session: StepSession,
+    each: WindowedInput,
+    what: Measuring,
+    new: Mapping[InputName, Arrived],
+    low: Bound,
+) -> int | None:
+    """Count late rows in what arrived; of several tables only the rows before tell them apart.
+
+    None where what arrived is no longer there by itself.
+    """
+    alone = len(what.tables_of(each.input)) == 1
+    reads: dict[InputName, Read] = {**what.reads.by_name}
+    for name, found in new.items():
+        arrived = DeltaRead(found.uri, found.upto, since=found.after)
+        reads[name] = arrived if alone else DeltaRead(found.uri, found.after)
+    own = tuple(name for name in what.model.query.inputs if name.name == each.input)
+    relations, views = bind_tables(what.project, own, reads, what.reads.moment, "late")
     below = f"WHERE {quoted(each.column)} {'<' if low.inclusive else '<='} {low.value.sql}"
-    seen = session.look(
-        f"SELECT (SELECT count(*) FROM {quoted(what.views[each.input])} {below}) - "
-        f"(SELECT count(*) FROM {quoted(before)} {below}) AS late"
+    other, all_rows = (
+        f"SELECT count(*) FROM {quoted(view)} {below}"
+        for view in (views[own[0]], what.views[each.input])
     )
-    return int(seen["late"] or 0)
+    try:
+        session.bind(relations)
+        seen = session.look(
+            f"SELECT ({other}) AS late" if alone else f"SELECT ({all_rows}) - ({other}) AS late"
+        )
+    except TableError:
+        return None
+    return max(0, int(seen["late"] or 0))  # a function may give fewer rows of more
+
+
+def _bound(each: WindowedInput, file: AddedFile) -> TypedValue | None:
+    """Give the least value in a file; None if its log does not tell, or of another type."""
+    try:
+        return _value(each, file.minimum.get(each.column))
+    except UsageError:
+        return None
+
+
+def _is_below(value: TypedValue, low: Bound) -> bool:
+    return value < low.value or (value == low.value and not low.inclusive)
+
+
+def behind(
+    services: Services, session: StepSession, what: Measuring, found: Sequence[Watermark]
+) -> tuple[str, ...]:
+    """Warn of inputs that hold less than was read of them once, which the log's statistics tell."""
+    if what.as_of is not None or what.initial:
+        return ()
+    notes, after = [], {each.input: each.value for each in found}
+    for each in what.inputs:
+        known, tables = _known(what.watermarks, each.input), what.tables_of(each.input)
+        if known is None or known != after.get(each.input) or len(tables) != 1:
+            continue
+        passed, uri = position(known.text, each.type), _uri(services, tables[0].name)
+        if passed is None or not uri:
+            continue
+        if any(end > passed for _, end in services.places.lying(uri, each.column, each.type)):
+            continue
+        view = quoted(what.views[each.input])
+        seen = session.look(f"SELECT CAST(max({quoted(each.column)}) AS STRING) AS top FROM {view}")
+        top = _value(each, seen["top"])
+        if top is None or top < known:
+            ends = f"ends at {top.text}" if top else "is empty"
+            notes.append(
+                f"input-behind-watermark: {each.input}.{each.column} {ends}, below the watermark "
+                f"{known.text}"
+            )
+    return tuple(notes)

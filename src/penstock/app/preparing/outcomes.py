@@ -36,9 +36,7 @@ def base_of(intent: Intent) -> int:
     return -1 if intent.base_version is None else intent.base_version
 
 
-def outcome_of(
-    services: Services, intent: Intent, commit: LogCommit, late: int | None = None, known: str = ""
-) -> Outcome:
+def outcome_of(services: Services, intent: Intent, commit: LogCommit, known: str = "") -> Outcome:
     """Read what a commit did from its operation metrics (docs/ARCHITECTURE.md, step 3).
 
     Counts that Delta does not make stand in its token; what it wrote to each partition its files
@@ -54,7 +52,7 @@ def outcome_of(
     metrics = {**commit.metrics, **read_metrics(commit.token)}
     replaced = metrics.pop(REPLACED_ROWS, 0)
     metrics |= strategy_named(intent.strategy).counts(metrics)
-    rows = _rows_of(commit, intent, metrics, late)
+    rows = _rows_of(commit, intent, metrics)
     rows = replace(rows, deleted=rows.deleted or replaced)
     size = metrics.get("numOutputBytes", metrics.get("numTargetBytesAdded", 0))
     outcome = Outcome(version, table_id, commit.version, rows, size, metrics)
@@ -69,20 +67,18 @@ def outcome_of(
     return replace(outcome, partitions=tuple(sorted(parts, key=lambda each: each.ord)))
 
 
-def _rows_of(
-    commit: LogCommit, intent: Intent, metrics: Mapping[str, int], late: int | None
-) -> RowCounts:
+def _rows_of(commit: LogCommit, intent: Intent, metrics: Mapping[str, int]) -> RowCounts:
     if commit.operation == "MERGE":
         names = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
         inserted, updated, deleted = (metrics.get(name, 0) for name in names)
-        return RowCounts(inserted, updated, deleted, late)
+        return RowCounts(inserted, updated, deleted)
     if commit.operation == "UPDATE":
-        return RowCounts(0, metrics.get("numUpdatedRows", 0), 0, late)
+        return RowCounts(0, metrics.get("numUpdatedRows", 0), 0)
     written = metrics.get("numOutputRows", 0) - metrics.get("numCopiedRows", 0)
     gone = 0
     if intent.writing is Writing.RANGES and commit.row_change is not None:
         gone = written - commit.row_change  # Delta leaves it out where a range was only emptied
-    return RowCounts(written, 0, metrics.get("numDeletedRows", gone), late)
+    return RowCounts(written, 0, metrics.get("numDeletedRows", gone))
 
 
 _RESHAPES = (StepKind.ALTER, StepKind.REWRITE)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe_target
-from penstock.app.preparing.function_windows import StepWindows
-from penstock.app.preparing.measuring import Measuring, arrivals, late_rows, measure
+from penstock.app.preparing.function_windows import StepWindows, step_windows
+from penstock.app.preparing.measuring import Measuring, arrivals, behind, late_rows, measure
 from penstock.app.preparing.run_context import Context, Inputs
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
@@ -21,18 +21,22 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
 from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
-from penstock.core.strategy import OnSchemaChange, WindowSettings, Writing
+from penstock.core.strategy import NullWatermark, OnSchemaChange, WindowSettings, Writing
 from penstock.plan.evolution import Evolution, evolve
 from penstock.plan.values import Step
 from penstock.plan.windows import (
+    NO_WINDOWS,
     Opened,
     WindowedInput,
     aligned,
+    as_one,
     closed,
+    delta_window,
+    grown_along,
     no_windowed_input,
     windowed_inputs,
 )
-from penstock.strategies.overwrite import rows_inside
+from penstock.strategies.overwrite import check_output, rows_inside
 from penstock.strategies.relations import StepReads, bind, bind_inputs
 
 
@@ -42,7 +46,7 @@ class StepInputs:
 
     `facts` are those of the table that is there, `table` its schema where the step builds on it.
     `passed_by` are inputs that changed rows which the windows have passed. `has_nothing_to_read` is
-    whether the model has windows and all of them are empty.
+    whether the model has windows and all of them are empty. `notes` warn of watermarks.
     """
 
     query: Schema
@@ -53,6 +57,7 @@ class StepInputs:
     late: int | None
     passed_by: tuple[str, ...] = ()
     has_nothing_to_read: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def schema_changes(self) -> tuple[str, ...]:
@@ -85,9 +90,11 @@ class Looking:
             facts = self.services.log.facts(uri, counts=whole)  # what is replaced is counted
             if facts is None and not self.step.initial:
                 raise table_gone(self.model)
-        called = self._step_windows(settings) if settings else None
+        called = self._step_windows(facts) if settings else None
         windowed = self._windows(session, settings, called, facts) if settings else None
-        opened, late = windowed or (None, None)
+        opened, late, notes = windowed or (None, None, ())
+        if self.model.query.deltas:
+            opened = self._with_deltas(session, opened or NO_WINDOWS)
         if called and opened:
             called.given = opened.windows
         windows = {w.input: w.window for w in opened.windows} if opened else {}
@@ -95,6 +102,8 @@ class Looking:
         bound = bind(self.services.project, self.model, reads, windows, incremental=incremental)
         session.bind(bound.relations)
         query = session.define(QUERY_VIEW, bound.sql)
+        if self.model.function is not None:
+            check_output(self.model, query)
         if opened and settings and called:
             opened = called.joined(opened)
             if not opened.windows and self.context.options.rerun is None:
@@ -114,7 +123,7 @@ class Looking:
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
         passed_by = self._passed_by()
         empty = opened is not None and bool(opened.windows) and opened.all_empty
-        return StepInputs(written, evolution, facts, table, opened, late, passed_by, empty)
+        return StepInputs(written, evolution, facts, table, opened, late, passed_by, empty, notes)
 
     def _range(self, found: Opened) -> Sequence[InputWindow]:
         """Give the windows in whose range the rows of the step lie."""
@@ -124,19 +133,13 @@ class Looking:
         low, high = (Bound(each, inclusive=True) for each in again)
         return (InputWindow("", Window(self.model.strategy.window.time_column, low, high)),)
 
-    def _step_windows(self, settings: WindowSettings) -> StepWindows | None:
-        """Give what a function is told of the step's windows."""
-        if self.model.function is None:
-            return None
-        return StepWindows(
-            self.model,
-            settings,
-            self._watermarks(),
-            self.step.initial,
-            self.context.run_timestamp,
-            self.context.as_of,
-            self.context.options.rerun,
-        )
+    def _step_windows(self, facts: TableFacts | None) -> StepWindows | None:
+        """Give what functions are told of the step's windows."""
+        schema = facts.schema if facts else None
+        found = step_windows(self.context, self.step, self._watermarks(), schema)
+        if found is not None:
+            found.initial = self._is_first(facts)
+        return found
 
     def _passed_by(self) -> tuple[str, ...]:
         """Name what no window will read again; only a step that reads everything settles it.
@@ -159,7 +162,7 @@ class Looking:
         settings: WindowSettings,
         called: StepWindows | None,
         facts: TableFacts | None,
-    ) -> tuple[Opened, int | None]:
+    ) -> tuple[Opened, int | None, tuple[str, ...]]:
         project = self.services.project
         whole = bind_inputs(project, self.model, self._reads(called))
         schemas = session.bind(whole.relations)
@@ -167,27 +170,63 @@ class Looking:
         direct = {
             name.name: schemas[views[name.name]]
             for name in self.model.query.inputs
-            if name.kind is not InputKind.THIS and name.name in views
+            if name.kind is not InputKind.THIS
+            and name.name in views
+            and name not in self.model.query.deltas
         }
         record = self.context.records.get(self.model.name)
         pins = {pin.input: pin.pin for pin in self.inputs.pins}
-        inputs = windowed_inputs(self.model, settings, direct)
+        inputs = windowed_inputs(self.model, settings, direct, self._watermarks())
         if called:
             inputs = tuple(each for each in inputs if not called.filtered(each.input, each.column))
         if self.context.options.rerun is not None:
-            return self._again(session, inputs, views, self.context.options.rerun), None
+            return self._again(session, inputs, views, self.context.options.rerun), None, ()
         what = Measuring(
             model=self.model,
             settings=aligned(settings, self.model, inputs, facts.schema if facts else None),
             inputs=inputs,
             views=views,
             watermarks=self._watermarks(),
-            initial=self.step.initial,
+            initial=self._is_first(facts),
             as_of=self.context.as_of,
             arrived=arrivals(self.services, pins, record),
             record=record,
+            project=project,
+            reads=self._reads(None),
         )
-        return measure(session, what), late_rows(session, what)
+        found = measure(session, what)
+        notes = behind(self.services, session, what, found.watermarks)
+        return found, late_rows(session, what), notes
+
+    def _is_first(self, facts: TableFacts | None) -> bool:
+        """Whether the step reads from the start: nothing is remembered, and no row is there."""
+        if self.step.initial or facts is None or self._watermarks():
+            return self.step.initial
+        uri = self.services.project.uri_of(self.model.table)
+        counted = self.services.log.facts(uri, counts=True)
+        return counted is not None and counted.rows == 0
+
+    def _with_deltas(self, session: StepSession, opened: Opened) -> Opened:
+        """Open the windows on tables of which the step reads only what is new."""
+        settings, project, found = self.model.strategy.window, self.services.project, []
+        known = {each.input: each.value for each in self._watermarks()}
+        nulls = settings is None or settings.null_watermark is NullWatermark.INCLUDE_FIRST
+        for relation in bind_inputs(project, self.model, self._reads(None)).relations:
+            name = relation.input.name
+            if relation.input not in self.model.query.deltas:
+                continue
+            schema = session.bind([relation])[relation.view]
+            each = grown_along(project.models[name], schema)
+            record, again = self.context.records.get(name), self.context.options.rerun
+            above = record.watermarks if record else ()
+            if again is None:
+                found.append(delta_window(each, above, known.get(name), nulls=nulls))
+            else:
+                low, high = (Bound(value, inclusive=True) for value in again)
+                found.append(Opened((InputWindow(name, Window(each.column, low, high)),), ()))
+        opened = opened.beside(found)
+        overlaps = settings is not None and settings.overlaps
+        return replace(opened, windows=as_one(opened.windows)) if overlaps else opened
 
     def _again(
         self,

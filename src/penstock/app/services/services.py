@@ -12,7 +12,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from penstock.core.errors import UsageError
+from penstock.core.errors import UnknownModelError
 from penstock.core.model import Model
 from penstock.core.ports.engine import Engine
 from penstock.core.ports.ports import Clock, Fault, Fences, Folders, Log, Places, Store
@@ -129,7 +129,7 @@ def named_model(services: Services, name: str) -> Model:
         if folded in (model.name.lower(), model.table.folded):
             return model
     names = some_of(models)
-    raise UsageError(
+    raise UnknownModelError(
         "unknown-model",
         f"no model is called {name!r}",
         hint=did_you_mean(name, models) or (f"there are: {names}" if names else "there are none"),

@@ -124,7 +124,18 @@ class TypedValue:
                 day = day.replace(month=1, day=1)
         return TypedValue.parse(self.type, day.isoformat())
 
-    def minus(self, amount: dt.timedelta | int) -> TypedValue:
+    def takes(self, amount: dt.timedelta | int | Decimal) -> bool:
+        """Whether `minus` can step back by an amount.
+
+        >>> TypedValue("INT", "7").takes(2), TypedValue("INT", "7").takes(dt.timedelta(days=1))
+        (True, False)
+        """
+        if self.is_temporal:
+            return isinstance(amount, dt.timedelta | int)
+        wide = int if self.type in _INTEGERS else int | Decimal
+        return self.type != "STRING" and isinstance(amount, wide)
+
+    def minus(self, amount: dt.timedelta | int | Decimal) -> TypedValue:
         """Step back by a duration or days (temporal), or a number (integer, decimal).
 
         >>> str(TypedValue("DATE", "2024-03-01").minus(dt.timedelta(days=1)))
@@ -137,7 +148,7 @@ class TypedValue:
                 if self.type == "DATE" and span % dt.timedelta(days=1):
                     span += dt.timedelta(days=1)  # part of a day takes the whole day in
                 return TypedValue.parse(self.type, (moment - span).isoformat())
-            case (Decimal() as number, int() as step):
+            case (Decimal() as number, int() | Decimal() as step):
                 return TypedValue.parse(self.type, f"{_EXACT.subtract(number, step):f}")
             case (int() as number, int() as step):
                 return TypedValue.parse(self.type, str(number - step))

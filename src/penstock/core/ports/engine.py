@@ -12,14 +12,19 @@ from penstock.core.findings import Location
 from penstock.core.statement import Commit, Feed, Row, Stage, StagedRows
 from penstock.core.steps.inputs import Relation
 from penstock.core.steps.step import Intent
+from penstock.core.steps.window import Window
 
 
 @dataclass(frozen=True, slots=True)
 class FrameReaders:
-    """The models that read a frame in one run; with `keeps` it is computed once for all of them."""
+    """The models that read a frame in one run; with `keeps` it is computed once for all of them.
+
+    None of them reads rows outside of `cut`; None is whether any may read all.
+    """
 
     models: frozenset[str]
     keeps: bool
+    cut: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,12 +72,14 @@ class InputPin:
 class DeltaRead:
     """The Delta table in a folder; without a version the newest is read.
 
-    `tombstones` is the column that marks deleted keys in a history table that has it.
+    `tombstones` is the column that marks deleted keys in a history table that has it. With `since`
+    only the rows are read that appends have added after that version.
     """
 
     uri: str
     version: int | None = None
     tombstones: str = ""
+    since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,10 @@ class FunctionWindows(Protocol):
 
         `look` gives one row of aggregates, SQL texts, over the frame. Raises `duplicate-window`.
         """
+        ...
+
+    def lowest(self, name: str) -> Window | None:
+        """Give what the step may read of an input, open above; None if that may be all."""
         ...
 
     def span(self) -> Window:

@@ -7,15 +7,16 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from penstock.core.findings import Finding, Location
-from penstock.core.model import FunctionKind
 from penstock.core.strategy import WindowSettings
 from penstock.project.files.values import Plain, nearest, parse_duration
-from penstock.project.python.declare import PythonModel, shape_of
+from penstock.project.python.declare import FunctionKind, PythonModel, shape_of
+from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.strategy import StrategyConfig
 
 RESERVED = ("spark", "window", "df")
@@ -29,15 +30,19 @@ def settings_of(declared: PythonModel[..., Any], options: Mapping[str, Any]) -> 
     same = ("partition_by", "cluster_by", "table_properties", "unique_key", "time_column", "tags")
     more = ("window_on", "null_watermark", "string_watermark", "null_keys", "on_duplicate")
     found: dict[str, Plain] = {k: options[k] for k in (*same, *more) if k in options}
-    doc = inspect.cleandoc(declared.function.__doc__ or "").partition("\n\n")[0]
-    described = str(options.get("description", " ".join(doc.split())))
-    found |= {"description": described} if described else {}
+    found |= {"description": options["description"]} if "description" in options else {}
     found["materialized"] = _word(declared.kind, options)
     if found["materialized"] == "merge" and options.get("on_duplicate", "latest") == "latest":
         found |= {"on_duplicate": "latest", "order_by": options.get("time_column")}
     if found["materialized"] == "merge":
         found["newest_by"] = options.get("time_column")
     return found
+
+
+def paragraph_of(declared: PythonModel[..., Any]) -> dict[str, Plain]:
+    """Give the first paragraph of the docstring as the description, where nobody gives another."""
+    doc = inspect.cleandoc(declared.function.__doc__ or "").partition("\n\n")[0]
+    return {"description": " ".join(doc.split())} if doc else {}
 
 
 def _word(kind: FunctionKind, options: Mapping[str, Any]) -> str:
@@ -66,6 +71,8 @@ class PythonConfig(StrategyConfig):
     """The settings of a function, as its strategy reads them."""
 
     options: Mapping[str, Any] = field(default_factory=dict)
+    named: Mapping[str, str] = field(default_factory=dict)
+    """The inputs that parameters stand for."""
 
     def window(self) -> WindowSettings | None:
         """Read how new rows are found; a lookback may be any value that the type allows."""
@@ -75,10 +82,13 @@ class PythonConfig(StrategyConfig):
         lookback = lookback_of(self.options["lookback"]) if "lookback" in self.options else None
         overlaps = self.text("materialized") == "overwrite"
         grain = str(self.options.get("grain", ""))
-        return replace(found, lookback=lookback, grain=grain, overlaps=overlaps)
+        counts = self.options.get("late", "count") == "count"
+        on = {self.named.get(name, name): column for name, column in found.on.items()}
+        how = replace(found, on=on, grain=grain, overlaps=overlaps)
+        return replace(how, lookback=lookback, counts_late=counts)
 
 
-def lookback_of(value: object) -> dt.timedelta | int | None:
+def lookback_of(value: object) -> dt.timedelta | int | Decimal | None:
     """Read a lookback; None where it cannot be read, or reaches forward."""
     if isinstance(value, bool):
         return None
@@ -88,14 +98,16 @@ def lookback_of(value: object) -> dt.timedelta | int | None:
         except ValueError:
             return None
     zero = dt.timedelta(0) if isinstance(value, dt.timedelta) else 0
-    if not isinstance(value, dt.timedelta | int) or value < zero:  # type: ignore[operator]
+    if not isinstance(value, dt.timedelta | int | Decimal) or value < zero:  # type: ignore[operator]
         return None
     return value
 
 
 def misfits_of(declared: PythonModel[..., Any], where: Location) -> list[Finding]:
     """Say which options cannot be: of another type, of no such word, or not together."""
-    options, found = declared.options, []
+    found = []
+    # whoever reads the checks says what is wrong with them
+    options = {k: v for k, v in declared.options.items() if k not in CHECK_KEYS}
     try:
         TypeAdapter(shape_of(declared.kind)).validate_python(dict(options), strict=True)
     except ValidationError as error:

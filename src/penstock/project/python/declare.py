@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import datetime as dt
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import StrEnum
 from functools import update_wrapper
 from pathlib import Path
 from typing import (
@@ -31,10 +32,19 @@ from typing import (
 from typing_extensions import TypedDict
 
 from penstock.core.errors import PythonModelError
-from penstock.core.model import FunctionKind
 
 if TYPE_CHECKING:
     from typing import Unpack
+
+
+class FunctionKind(StrEnum):
+    """What a decorated function makes."""
+
+    SOURCE = "source"
+    MODEL = "model"
+    TABLE = "table"
+    INCREMENTAL = "incremental_table"
+
 
 Lookback = dt.timedelta | str | int | Decimal
 
@@ -75,7 +85,7 @@ class TableOptions(TypedDict, total=False):
     cluster_by: list[str]
     table_properties: Mapping[str, str]
     delta: list[str]
-    checks: Mapping[str, Any]
+    checks: Mapping[str, Any] | Sequence[Any]
     on_failure: Literal["flag", "block", "rollback"]
 
 
@@ -170,6 +180,10 @@ class ModelRunner(Protocol):
         ...
 
 
+RunnerOf = Callable[[Path], ModelRunner]
+"""Gives what runs the functions of a file."""
+
+
 class PythonModel(Generic[P, R]):
     """A decorated function: called with frames it is the plain function, without any window.
 
@@ -189,7 +203,7 @@ class PythonModel(Generic[P, R]):
         self.function = function
         self.kind = kind
         self.options = options
-        self.runner: Callable[[], ModelRunner] | None = None
+        self.runner: RunnerOf | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the plain function."""
@@ -216,7 +230,7 @@ class PythonModel(Generic[P, R]):
         *,
         safe: bool = True,
         dry_run: bool = False,
-    ) -> object:
+    ) -> Any:  # noqa: ANN401  a ModelResult, which is of a floor above
         """Make the rows again whose time lies in a range, both ends included, in one commit.
 
         A date covers its whole day; with a grain the range is widened to whole units. Columns that
@@ -243,7 +257,7 @@ class PythonModel(Generic[P, R]):
             sentence = f"{self.name!r} belongs to no app"
             hint = "decorate it with an app: app = penstock.conf(root='.')"
             raise PythonModelError("no-app", sentence, hint=hint)
-        return self.runner()
+        return self.runner(Path(self.place[0]).resolve())
 
     @property
     def name(self) -> str:
@@ -278,12 +292,10 @@ DISCOVERY: ContextVar[Registry | None] = ContextVar("penstock_discovery", defaul
 class Decorators:
     """The four decorators; what they decorate goes to `registry`, and to a discovery under way."""
 
-    def __init__(
-        self, registry: Registry | None = None, runner: Callable[[], ModelRunner] | None = None
-    ) -> None:
-        """Take the registry of an app and what runs it; the package's own decorators have none."""
+    def __init__(self, registry: Registry | None = None, runner: RunnerOf | None = None) -> None:
+        """Take the registry of an app and what runs it; the package's own have no registry."""
         self._registry = registry
-        self._runner = runner
+        self.runner = runner
 
     @overload
     def source(self, function: Callable[P, R], /) -> PythonModel[P, R]: ...
@@ -336,7 +348,7 @@ class Decorators:
 
         def decorate(plain: Callable[P, R]) -> PythonModel[P, R]:
             found = PythonModel(plain, kind, options)
-            found.runner = self._runner
+            found.runner = self.runner
             for registry in (self._registry, DISCOVERY.get()):
                 if registry is not None:
                     registry.models.append(found)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import ModuleType
 
-from penstock.core.errors import PenstockError
+from penstock.core.errors import PenstockError, PythonModelError
 from penstock.core.findings import Finding, Location
 from penstock.project.python.declare import DISCOVERY, PythonModel, Registry
 
-LOADING: ContextVar[bool] = ContextVar("penstock_loading", default=False)
-"""Whether files of a project are being imported, when nothing may run."""
+LOADING: ContextVar[Path | None] = ContextVar("penstock_loading", default=None)
+"""The project whose files are being imported, when nothing may run."""
 _NOT_MODELS = ("conftest.py",)
 
 
@@ -48,7 +48,7 @@ def import_files(root: Path, paths: Sequence[str]) -> Imported:
     workers by value, who have no such modules.
     """
     found, registry = Imported(), Registry()
-    discovery, loading = DISCOVERY.set(registry), LOADING.set(True)
+    discovery, loading = DISCOVERY.set(registry), LOADING.set(root)
     try:
         with project_modules(root) as modules:
             for path in paths:
@@ -63,6 +63,18 @@ def import_files(root: Path, paths: Sequence[str]) -> Imported:
         found.modules[name] = place.read_text(encoding="utf-8", errors="replace")
     found.models = registry.models
     return found
+
+
+def refuse_foreign(app_root: Path) -> None:
+    """Raise `foreign-app-root` for an app of another folder than the project being imported.
+
+    A relative folder may be meant from the project's root, wherever the command was called.
+    """
+    root = LOADING.get()
+    if root is not None and root not in (app_root.resolve(), (root / app_root).resolve()):
+        sentence = f"an app of {str(app_root)!r} stands in a file of the project {root.name!r}"
+        hint = "penstock.conf(root='.'), or import the decorators from penstock"
+        raise PythonModelError("foreign-app-root", sentence, hint=hint)
 
 
 @contextmanager

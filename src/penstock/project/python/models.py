@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from penstock.core.findings import Finding, Location
-from penstock.core.model import FunctionKind, Model, PythonFunction, Source
+from penstock.core.model import Model, PythonFunction, Source
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.project import Target
 from penstock.core.query import Query
@@ -25,9 +25,10 @@ from penstock.project.python.config import (
     columns_of,
     misfits_of,
     name_findings,
+    paragraph_of,
     settings_of,
 )
-from penstock.project.python.declare import PythonModel
+from penstock.project.python.declare import FunctionKind, PythonModel
 from penstock.project.python.imports import Imported
 from penstock.project.python.source import normalised
 from penstock.project.settings.check_keys import CHECK_KEYS
@@ -116,9 +117,11 @@ def _draft(
     entry = entries(name)
     options = dict(declared.options)
     findings = [*misfits_of(declared, where), *name_findings(name, where)]
-    layers = [settings_of(declared, options), entry_settings(entry.tree) if entry else {}]
-    config = PythonConfig(merged([layers[1], layers[0]]), {}, where, name, findings)
+    described_by = entry_settings(entry.tree) if entry else {}
+    layers = [paragraph_of(declared), described_by, settings_of(declared, options)]
+    config = PythonConfig(merged(layers), {}, where, name, findings)
     config.options = options
+    stored = declared.kind in (FunctionKind.TABLE, FunctionKind.INCREMENTAL)
     schema = str(options.get("schema") or _folder(shown, settings))
     described: Plain = entry.tree.get("columns") if entry else None
     config.columns = column_docs(columns_of(options) if described is None else described)
@@ -126,15 +129,28 @@ def _draft(
         name,
         where,
         name,
-        SqlFile(shown, {k: cast("Plain", options[k]) for k in CHECK_KEYS if k in options}, line),
+        SqlFile(shown, {k: _plain(options[k]) for k in CHECK_KEYS if k in options}, line),
         config,
         TableName(settings.target.schema_prefix + schema, name),
         TableName(schema, name),
         entry,
+        path=absolute(str(options["path"]), root) if "path" in options and stored else "",
         declared=declared,
         text=text,
         code=_code(module, declared, imported),
     )
+
+
+def _plain(written: object) -> Plain:
+    """Give checks as YAML would hold them; those of `penstock.checks` say it of themselves."""
+    match written:
+        case Mapping():
+            return {str(key): _plain(value) for key, value in written.items()}
+        case list() | tuple():
+            return [_plain(each) for each in written]
+        case _:
+            as_mapping = getattr(written, "as_mapping", None)
+            return cast("Plain", as_mapping() if as_mapping else written)
 
 
 def _folder(path: str, settings: Settings) -> str:
@@ -185,28 +201,31 @@ class _Linking:
     resolver: NameResolver
     parameters: dict[str, InputName] = field(default_factory=dict)
     reserved: set[str] = field(default_factory=set)
+    deltas: list[InputName] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
     def built(self) -> Built:
-        draft, config = self.draft, self.draft.config
+        draft, config = self.draft, cast("PythonConfig", self.draft.config)
         kind = draft.declared.kind
-        strategy = strategies()[config.text("materialized")].read(cast("PythonConfig", config))
-        layout = layout_of(config, strategy)
         self._link(kind)
+        config.named = {param: each.name for param, each in self.parameters.items()}
+        strategy = strategies()[config.text("materialized")].read(config)
+        layout = layout_of(config, strategy)
         built = Built(strategy, findings=[*config.findings, *self.findings])
         inputs = tuple(dict.fromkeys(self.parameters.values()))
         built.parents = {i.name: draft.where.line for i in inputs if i.kind is InputKind.MODEL}
         description = config.text("description").strip()
+        code = "\n".join((draft.code, *(f"# delta: {each}" for each in self.deltas)))
         built.model = Model(
             name=draft.name,
             table=draft.table,
             where=draft.where,
             strategy=strategy,
-            query=Query("", "", draft.code, inputs, parsed=False),
+            query=Query("", "", draft.code, inputs, parsed=False, deltas=tuple(self.deltas)),
             fingerprint=replace(
                 fingerprint_of_settings(strategy, layout, description, config.columns),
                 sql=digest(draft.text),
-                canonical=digest(draft.code),
+                canonical=digest(code),
             ),
             depends_on=tuple(sorted(n for n in built.parents if n in self.resolver.built)),
             layout=layout,
@@ -259,6 +278,8 @@ class _Linking:
                     sentence = f"delta names {name!r}, which is no incremental table"
                     hint = "take it out: its rows are read whole"
                     self.findings.append(Finding(where, "delta-needs-incremental", sentence, hint))
+                elif key == "delta":
+                    self.deltas.append(self.parameters[str(name)])
 
     def _is_replaced(self, name: InputName) -> bool:
         return name.kind is not InputKind.MODEL or name.name not in self.resolver.incremental

@@ -1,14 +1,17 @@
 """What a Python function means: its code and all code of the project that it reaches by name.
 
-Comments, docstrings, annotations, layout and positions are left out (spec/drift.md §12, DV17).
+Comments, docstrings, annotations, layout and positions are left out (spec/drift.md §12, DV17), and
+the decorator that declares a model: its options are settings, which have fingerprints of their own.
 """
 
 from __future__ import annotations
 
 import ast
+import symtable
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+DECLARING = frozenset({"source", "model", "table", "incremental_table"})
 _DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Place = tuple[str, str]
 """A module and a name that it binds."""
@@ -130,7 +133,7 @@ class _Modules:
 
 
 class _Bare(ast.NodeTransformer):
-    """Takes annotations and docstrings out."""
+    """Takes annotations and docstrings out, and what declares a model."""
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         super().generic_visit(node)
@@ -142,6 +145,8 @@ class _Bare(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         node.returns = None
+        if _declares(*node.decorator_list[:1]):
+            del node.decorator_list[0]
         return self.generic_visit(node)
 
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815  the word of ast
@@ -164,6 +169,16 @@ class _Bare(ast.NodeTransformer):
         return ast.copy_location(made, node)
 
 
+def _declares(decorator: ast.expr | None = None) -> bool:
+    """Whether a decorator, bare or called, is one of those that declare models."""
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    match called:
+        case ast.Name(name) | ast.Attribute(ast.Name(), name):
+            return name in DECLARING
+        case _:
+            return False
+
+
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """Give the statements of a module, those under `if`, `try` and `with` too."""
     for statement in body:
@@ -184,14 +199,27 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 
 
 def _dotted_names(statement: ast.stmt) -> Iterator[tuple[str, ...]]:
-    """Give every name that is read, with the attributes that follow it."""
+    """Give every name of a module that is read, with the attributes that follow it."""
     inner: set[ast.AST] = set()
+    outer = _outer_names(statement)
     for node in ast.walk(statement):
         chain: list[str] = []
         at: ast.AST = node
         while isinstance(at, ast.Attribute):
             chain.append(at.attr)
             at = at.value
-        if isinstance(at, ast.Name) and at not in inner:
+        if isinstance(at, ast.Name) and at not in inner and at.id in outer:
             inner.add(at)
             yield (at.id, *reversed(chain))
+
+
+def _outer_names(statement: ast.stmt) -> set[str]:
+    """Give the names that a statement does not bind for itself: a parameter is no model."""
+    found: set[str] = set()
+    tables = [symtable.symtable(ast.unparse(statement), "", "exec")]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        is_module = table.get_type() == "module"
+        found |= {each.get_name() for each in table.get_symbols() if is_module or each.is_global()}
+    return found

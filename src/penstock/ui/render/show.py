@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from penstock.app.commands.show import ModelDetail
 from penstock.app.documents import Json, document_of, instant
 from penstock.core.masking import mask, mask_value
-from penstock.core.model import Model
+from penstock.core.model import Model, language_of
 from penstock.core.records import Execution, ModelRecord
 from penstock.ui.render.values import moment, one_line, seconds, table
 
@@ -111,7 +111,8 @@ def list_document(models: Sequence[Model]) -> Json:
 
 def _model(model: Model) -> dict[str, Json]:
     names = "strategy=strategy_name tags path=where.path description"
-    return {**document_of(model, "model=name table"), "kind": "sql", **document_of(model, names)}
+    kind = {"kind": language_of(model)}
+    return {**document_of(model, "model=name table"), **kind, **document_of(model, names)}
 
 
 def show_document(detail: ModelDetail) -> Json:

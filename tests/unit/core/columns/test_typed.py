@@ -115,14 +115,22 @@ def test_values_of_different_families_do_not_compare():
     ],
 )
 def test_a_lookback_steps_back_by_time_or_number(kind, text, amount, before):
+    assert parse(kind, text).takes(amount)
     assert parse(kind, text).minus(amount).text == before
 
 
 @pytest.mark.parametrize(
     ("kind", "text", "amount"),
-    [("STRING", "b", 1), ("INT", "1", dt.timedelta(days=1)), ("DATE", "2024-03-01", 1)],
+    [
+        ("STRING", "b", 1),
+        ("INT", "1", dt.timedelta(days=1)),
+        ("INT", "1", Decimal("0.5")),
+        ("DATE", "2024-03-01", Decimal(1)),
+        ("INT", "1", None),
+    ],
 )
 def test_a_lookback_must_fit_its_column(kind, text, amount):
+    assert not parse(kind, text).takes(amount)
     with pytest.raises(TypeError):
         parse(kind, text).minus(amount)
 

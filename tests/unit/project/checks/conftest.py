@@ -9,7 +9,7 @@ import pytest
 from fakes.check_projects import user_stats
 from penstock.core.checks import Check
 from penstock.core.project import Project
-from penstock.project import load_project
+from penstock.project.load import load_project
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fakes.check_projects import PATH, user_stats
-from penstock.project import load_project
+from penstock.project.load import load_project
 
 ORDERS = {
     "models/orders.sql": "select 1 as customer",

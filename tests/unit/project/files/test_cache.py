@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from penstock.core.errors import ProjectError
-from penstock.project import load_project
 from penstock.project.files import cache
 from penstock.project.files.cache import read_sql, write_sql
+from penstock.project.load import load_project
 from penstock.project.sql.sql_file import parse_plain_sql
 
 FILES = {
@@ -135,7 +135,8 @@ def test_a_warm_load_imports_no_parser(again, tmp_path):
     code = (
         "import sys; from pathlib import Path\n"
         "import penstock.strategies.registry\n"
-        "from penstock.project import load_project, select, Known\n"
+        "from penstock.project.load import load_project\n"
+        "from penstock.project.selectors import Known, select\n"
         f"p = load_project(Path({str(tmp_path)!r}), environ={ENVIRON!r})\n"
         "select(p, ['+b'], [], Known())\n"
         "parsers = {'jinja2', 'sqlglot', 'pydantic', 'yaml'}\n"

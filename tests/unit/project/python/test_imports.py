@@ -2,6 +2,9 @@
 
 import sys
 
+import pytest
+
+from penstock.core.errors import ProjectError
 from penstock.project.load import load_project
 from penstock.project.python.declare import Decorators, Registry
 
@@ -13,6 +16,29 @@ def test_P5_two_functions_of_one_name_are_told_with_both_places(files):
     ((code, where, _),) = files.findings()
 
     assert (code, where) == ("duplicate-model", "models/n/other.py:3")
+
+
+def test_P5_two_tables_on_one_path_are_told_with_both_places(files):
+    files.models("@table(path='out/ev')\ndef a(): ...\n\n@table(path='out/ev/')\ndef b(): ...")
+    files.models("@table(path='warehouse/n/d')\ndef c(): ...", "models/m/other.py")
+    files.models("@table\ndef d(): ...", "models/n/other.py")
+
+    with pytest.raises(ProjectError) as caught:
+        files.load()
+
+    root = files.root
+    assert [(str(f.where), f.code, f.sentence) for f in caught.value.findings] == [
+        (
+            "models/m/pipeline.py:6",
+            "duplicate-path",
+            f"b and a (models/m/pipeline.py:3) are both at {root}/out/ev",
+        ),
+        (
+            "models/n/other.py:3",
+            "duplicate-path",
+            f"d and c (models/m/other.py:3) are both at {root}/warehouse/n/d",
+        ),
+    ]
 
 
 def test_P5_one_file_that_is_reached_twice_is_one_model(files):
@@ -62,6 +88,20 @@ def test_P15_helpers_and_drafts_are_no_findings(files):
     files.models("from models.m.helpers import FACTOR\n\n@table\ndef events(n=FACTOR): ...")
 
     assert [*files.load().models] == ["events"]
+
+
+def test_P15_an_app_of_another_folder_is_no_part_of_a_project(files, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    text = "import penstock\n\napp = penstock.conf({root!r})\n\n@app.table\ndef {name}(): ...\n"
+    files.write("models/m/own.py", text.format(root=".", name="own"))
+    files.write("models/m/same.py", text.format(root=str(files.root), name="same"))
+    assert [*files.load().models] == ["own", "same"]
+    files.write("models/m/foreign.py", text.format(root=str(elsewhere), name="foreign"))
+
+    ((code, where, hint),) = files.findings()
+
+    assert (code, where) == ("foreign-app-root", "models/m/foreign.py:3")
+    assert hint.startswith("penstock.conf(root='.')")
 
 
 def test_an_import_that_raises_leaves_the_other_files_alone(files):

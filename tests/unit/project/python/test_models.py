@@ -254,6 +254,49 @@ def test_checks_of_a_function_are_those_of_any_model(files):
     assert check.name == "not_null_id"
 
 
+def test_checks_of_a_function_may_be_values_and_a_list_means_after(files):
+    files.models("""
+        from penstock import checks
+
+        @table(checks=[checks.unique("id"), {"type": "row_count", "min": 1}])
+        def a(): ...
+
+        @incremental_table(time_column="ts", checks={
+            "before": [checks.row_count(min=1, input="a")],
+            "after": [checks.column_check("n", "MIN({column}) >= 0", severity="warning")],
+            "on_failure": "rollback",
+        })
+        def b(a): ...
+    """)
+
+    models = files.load().models
+
+    assert [each.name for each in models["a"].checks.after] == ["unique_id", "row_count"]
+    assert [each.name for each in models["b"].checks.all] == ["row_count", "column_check_n"]
+    assert models["b"].checks.on_failure == "rollback"
+
+
+def test_what_is_wrong_with_the_checks_of_a_function_has_its_place(files):
+    files.models("""
+        @table(checks={"after": [{"type": "uniqe", "columns": ["id"]}]})
+        def a(): ...
+
+        @table(checks="unique")
+        def b(): ...
+
+        @table(on_failure="blok")
+        def c(): ...
+    """)
+
+    found = files.findings()
+
+    assert found == [
+        ("unknown-check-type", f"{PLACE}:4", "did you mean 'unique'?"),
+        ("bad-value", f"{PLACE}:7", ""),
+        ("bad-value", f"{PLACE}:10", "flag, block, rollback"),
+    ]
+
+
 def test_yaml_may_add_what_it_says_of_any_model(files):
     files.models("""
         @table

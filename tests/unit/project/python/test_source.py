@@ -58,6 +58,8 @@ def test_a_function_stands_with_all_that_it_reaches():
         ("def unused(frame):\n    return frame", "def unused(frame):\n    return None"),
         ("def other(events):\n    return events", "def other(events):\n    return 1"),
         ("from pyspark.sql import functions as F", "import pyspark.sql.functions as F"),
+        ("def daily", "@app.table(description='Daily.', tags=['new'])\ndef daily"),
+        ("def daily", "@model\ndef daily"),
     ],
 )
 def test_DV17_comments_and_what_is_not_called_change_nothing(old, new):

@@ -18,7 +18,7 @@ from penstock.core.history import (
 from penstock.core.model import ColumnDoc
 from penstock.core.names import TableName
 from penstock.core.strategy import Layout
-from penstock.project import load_project
+from penstock.project.load import load_project
 from penstock.strategies.history.snapshot import Snapshot
 
 CLEAN = {"models/staging/users_clean.sql": "select 1 as user_id"}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fakes.versioned_cases import meaning
 from penstock.core.errors import ProjectError
-from penstock.project import load_project
+from penstock.project.load import load_project
 
 ALIASES = {
     "dataset": "schema",

@@ -3,7 +3,7 @@ from __future__ import annotations
 from fakes.fixture_f import FIXTURE_F
 from fakes.versioned_cases import ONLY, daily, version
 from penstock.core.columns.schema import Column
-from penstock.project import load_project
+from penstock.project.load import load_project
 
 DATE, USERS = Column("date", "date"), Column("unique_users", "bigint")
 
