@@ -55,6 +55,7 @@ def document_of(record: object, names: str) -> dict[str, Json]:
     `name?` is null where it is empty, `key=name` stands under another key. What lies within None is
     null: `key=failure.code`. `name[...]` gives attributes of a record, or of each record of many.
 
+    >>> from penstock.core.steps.step import RowCounts
     >>> document_of(RowCounts(inserted=3), "new=inserted updated? written")
     {'new': 3, 'updated': None, 'written': 3}
     """

@@ -32,7 +32,7 @@ from penstock.strategies.relations import StepReads, bind_inputs
 
 
 @dataclass(slots=True)
-class Found:
+class FoundWindows:
     """The windows of a step, None for a model without, and what its functions are told of them.
 
     `late` counts rows below them, None where nobody can tell.
@@ -56,9 +56,9 @@ class Opening:
     session: StepSession
     facts: TableFacts | None
 
-    def open(self) -> Found:
+    def open(self) -> FoundWindows:
         """Pin the greatest value of each windowed input; ask Spark where the log cannot say."""
-        settings, found = self.model.strategy.window, Found()
+        settings, found = self.model.strategy.window, FoundWindows()
         if settings is not None:
             found.called = self._step_windows()
             self._measured(settings, found)
@@ -67,7 +67,7 @@ class Opening:
             found.called.given = found.opened.windows
         return found
 
-    def _measured(self, settings: WindowSettings, found: Found) -> None:
+    def _measured(self, settings: WindowSettings, found: FoundWindows) -> None:
         views, inputs = self._windowed(settings, found.called)
         if self.context.options.rerun is not None:
             found.opened = self._again(inputs, views, self.context.options.rerun)

@@ -56,9 +56,9 @@ def outcome_of(
     version = None if is_empty else commit.version
     metrics = dict(commit.metrics)
     replaced = metrics.pop(REPLACED_ROWS, 0)
-    metrics |= strategy_named(intent.strategy).counts(metrics)
     rows = _rows_of(commit, intent, metrics)
     rows = replace(rows, deleted=rows.deleted or replaced)
+    metrics |= strategy_named(intent.strategy).counts(metrics)
     size = metrics.get("numOutputBytes", metrics.get("numTargetBytesAdded", 0))
     outcome = Outcome(version, table_id, commit.version, rows, size, metrics)
     model = services.project.models.get(intent.model)

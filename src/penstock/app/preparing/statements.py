@@ -80,6 +80,7 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
         history = HistoryRun(context.run_timestamp, retention, options.allow_empty, messages)
     whole = step_inputs.table is None or model.writing is Writing.WHOLE
     return Build(
+        replaced=_replaced(context, model, step_inputs),
         model=model,
         target=services.project.sql_of(model.table),
         query=step_inputs.query,
@@ -89,7 +90,6 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
         partition_by=None if whole or step_inputs.facts is None else step_inputs.facts.partition_by,
         view_sql=view_sql,
         history=history,
-        replaced=_replaced(context, model, step_inputs),
         reruns=context.options.rerun is not None,
         rows_before=step_inputs.facts.rows if whole and step_inputs.facts else None,
     )

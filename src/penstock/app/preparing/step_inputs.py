@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe_target
-from penstock.app.preparing.opening import Found, Opening
+from penstock.app.preparing.opening import FoundWindows, Opening
 from penstock.app.preparing.run_context import Context, Inputs, version_read
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
@@ -76,10 +76,14 @@ class Looking:
         """Open windows, define the query as `penstock_query`, compare it with the table."""
         facts = self._facts()
         how = (self.services, self.context, self.step, self.model, self.inputs)
-        found = Opening(*how, session, facts).open()
+        reads_new = self.model.strategy.window or self.model.query.deltas
+        found = Opening(*how, session, facts).open() if reads_new else FoundWindows()
         query = self._defined(session, found)
         table = facts.schema if facts and not self.step.initial else None
-        evolution = self._evolution(query, facts, table)
+        model, properties = self.model, facts.properties if facts else None
+        if self.context.options.allow_schema_change:
+            model = replace(model, on_schema_change=OnSchemaChange.APPEND)
+        evolution = evolve(model, query, table, properties)
         if facts is not None and table is not None:
             read = DeltaRead(self.uri, facts.version)
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
@@ -95,10 +99,10 @@ class Looking:
             schema_changes=(*added, *(f"widened {name}" for name in evolution.widened)),
             passed_by=self._passed_by(),
             is_idle=opened is not None and opened.all_empty and not self.step.initial,
-            notes=(*found.notes, *self._ahead(opened)),
+            notes=(*found.notes, *(self._ahead(opened) if opened else ())),
         )
 
-    def _defined(self, session: StepSession, found: Found) -> Schema:
+    def _defined(self, session: StepSession, found: FoundWindows) -> Schema:
         """Define the query behind its windows; a function's rows are held against them."""
         model, options = self.model, self.context.options
         windows = {w.input: w.window for w in found.opened.windows} if found.opened else {}
@@ -116,14 +120,6 @@ class Looking:
             direct = {each.name: Schema() for each in model.inputs}
             raise no_windowed_input(model, found.called.settings, direct)
         return session.define(QUERY_VIEW, rows_inside(model, query, self._range(found.opened)))
-
-    def _evolution(
-        self, query: Schema, facts: TableFacts | None, table: Schema | None
-    ) -> Evolution:
-        changes = self.context.options.allow_schema_change
-        how = OnSchemaChange.APPEND if changes else self.model.on_schema_change
-        model = replace(self.model, on_schema_change=how)
-        return evolve(model, query, table, facts.properties if facts else None)
 
     def promised(self, intent: Intent, found: StepInputs) -> Intent:
         """Write into the intent what was found; a rerun leaves the pins of the last run."""
@@ -146,10 +142,10 @@ class Looking:
         version = version_read(self.services.project, self.model, self.inputs.pins, each.input)
         return replace(each, kind=kind_of(each.window, self.step.kind), version=version)
 
-    def _ahead(self, opened: Opened | None) -> tuple[str, ...]:
+    def _ahead(self, opened: Opened) -> tuple[str, ...]:
         """Warn of watermarks that the step would leave in the future."""
         record = self.context.records.get(self.model.name)
-        new = set(opened.watermarks if opened else ()) - set(record.watermarks if record else ())
+        new = set(opened.watermarks) - set(record.watermarks if record else ())
         return ahead(self.model, sorted(new, key=str), self.context.run_timestamp)
 
     def _facts(self) -> TableFacts | None:
