@@ -1,0 +1,329 @@
+"""Entities: a bronze place, a fixed pipeline and a silver table, as values.
+
+The words are those of docs/entities.md: a slice is one file, or one folder of files, that is read
+once and as a whole; the final name of a column is the one it has in the silver table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from penstock.core.findings import Location
+from penstock.core.history import Retention
+from penstock.core.names import TableName
+from penstock.core.strategy import OnSchemaChange
+
+NOWHERE = Location("")
+_LEFT_OUT = re.compile(r"[\s+,\-.;{}()=]")
+
+
+def normalised(name: str) -> str:
+    """Give the name that a column has in a silver table: without blanks and Delta's odd signs.
+
+    >>> normalised("Order Date"), normalised("a.b"), normalised("a/b"), normalised(" - ")
+    ('OrderDate', 'ab', 'a/b', '')
+    """
+    return _LEFT_OUT.sub("", name)
+
+
+class ProcessType(StrEnum):
+    """How the rows of a slice reach the silver table."""
+
+    FULL = "full"
+    MERGE = "merge"
+    HISTORIC = "historic"
+
+
+class FieldRole(StrEnum):
+    """What a column is for."""
+
+    BUSINESS_KEY = "businesskey"
+    PARTITION = "partition"
+    CALCULATED = "calculated"
+
+
+class HashKind(StrEnum):
+    """How the source hash is made of a row's text."""
+
+    SHA256 = "sha256"
+    XXHASH64 = "xxhash64"
+
+
+class LastSeen(StrEnum):
+    """When the last-seen time of a row that did not change moves."""
+
+    EVERY_RUN = "every_run"
+    ON_CHANGE = "on_change"
+
+
+@dataclass(frozen=True, slots=True)
+class EntityColumn:
+    """What an entity says of one column; `name` is that of the slice, "" if it is only made.
+
+    `type` is Spark's short spelling, "" where the slice decides. `expression` makes it calculated.
+    Of an expression, `reads` are the names it mentions, as written; `volatile` the functions that
+    make it differ from run to run, those of volatile columns that it reads among them; `literal`
+    its text where it is a literal. `where` is its place in the file.
+    """
+
+    name: str
+    newname: str = ""
+    type: str = ""
+    roles: frozenset[FieldRole] = frozenset()
+    expression: str = ""
+    reads: tuple[str, ...] = ()
+    volatile: tuple[str, ...] = ()
+    literal: str = ""
+    where: Location = field(default=NOWHERE, compare=False)
+
+    @property
+    def final_name(self) -> str:
+        """The name of the column in the silver table: renamed, then normalised."""
+        return normalised(self.newname or self.name)
+
+    @property
+    def made_name(self) -> str:
+        """The name it has until it is renamed."""
+        return self.name or self.newname
+
+    @property
+    def is_calculated(self) -> bool:
+        """Whether an expression makes it."""
+        return bool(self.expression)
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """A transformation that says every column that is left: `SELECT a, upper(b) AS b`."""
+
+    items: tuple[str, ...]
+    where: Location = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnTransformation:
+    """A transformation that adds or replaces one column."""
+
+    column: str
+    expression: str
+    where: Location = field(default=NOWHERE, compare=False)
+
+
+Transformation = Projection | ColumnTransformation
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkEntry:
+    """A column whose greatest value is remembered; `column` is a final name.
+
+    `expression` is a template over the remembered value, without the quotes around it. `operation`
+    (`and`, `or`) joins it to the entry before it in its group, the first one to the group before.
+    """
+
+    column: str
+    operation: str = "and"
+    group: int = 0
+    expression: str = "${last_value}"
+    where: Location = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RunText:
+    """A text that may hold the day of a run: `text`, then `template` filled in by the run.
+
+    Without `today` in it everything is `text`, in which `${` is no template any more.
+    """
+
+    text: str
+    template: str = ""
+
+    def __str__(self) -> str:
+        """Give both as users know them."""
+        return self.text + self.template
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """A folder in which whatever fits `pattern` is one slice."""
+
+    path: RunText
+    pattern: str = "*.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFolder:
+    """A folder that is read as one dataset."""
+
+    path: RunText
+
+
+@dataclass(frozen=True, slots=True)
+class WholeTable:
+    """A table that is read as one dataset, by its full name."""
+
+    name: RunText
+
+
+Bronze = Slices | WholeFolder | WholeTable
+
+
+@dataclass(frozen=True, slots=True)
+class EntitySettings:
+    """The settings that entities know; `layout` and `retention` are those of history tables."""
+
+    delete_missing: bool = False
+    allow_empty: bool = False
+    allow_empty_delete: bool = False
+    hash: HashKind = HashKind.SHA256
+    last_seen: LastSeen = LastSeen.EVERY_RUN
+    on_schema_change: OnSchemaChange = OnSchemaChange.APPEND
+    table_properties: Mapping[str, str] = field(default_factory=dict)
+    layout: str = ""
+    retention: Retention | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The rows of a table that are an entity's: those whose `column` is the literal.
+
+    `literal` is SQL as the project writes it; two spellings of one value are two literals.
+    """
+
+    column: str
+    literal: str
+
+
+@dataclass(frozen=True, slots=True)
+class SystemNames:
+    """The names of the columns that penstock adds to a silver table.
+
+    >>> SystemNames("dlf_").source_hash, SystemNames("").last_seen
+    ('dlf_SourceHash', 'lastSeen')
+    """
+
+    prefix: str = ""
+
+    def __call__(self, word: str) -> str:
+        """Give a word with the prefix."""
+        return self.prefix + word
+
+    @property
+    def source_hash(self) -> str:
+        """What is compared to find changed rows."""
+        return self("SourceHash")
+
+    @property
+    def valid_from(self) -> str:
+        """When a version of a row began."""
+        return self("ValidFrom")
+
+    @property
+    def valid_to(self) -> str:
+        """When a version of a row ended."""
+        return self("ValidTo")
+
+    @property
+    def is_current(self) -> str:
+        """Whether a version has no end."""
+        return self("IsCurrent")
+
+    @property
+    def filename(self) -> str:
+        """The slice that a row came with."""
+        return self("source_filename")
+
+    @property
+    def metadata(self) -> str:
+        """What a slice says of how it was made; never hashed."""
+        return self("metadata")
+
+    @property
+    def deleted(self) -> str:
+        """The delete flag."""
+        return self("deleted")
+
+    @property
+    def last_seen(self) -> str:
+        """When a step last saw a row."""
+        return self("lastSeen")
+
+
+@dataclass(frozen=True, slots=True)
+class EntityEnvironment:
+    """What a document says of where its entities live; `root` is absolute, or a URI."""
+
+    name: str = ""
+    root: str = ""
+    timezone: str = "UTC"
+    prefix: str = ""
+    log_level: str = "WARN"
+    log_appender_type: str = ""
+    log_output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """One entity with every setting resolved.
+
+    `model` names it everywhere: its silver table, with `@id` where it shares that table; `table` is
+    the table, in the folder `path` where it does not lie in the warehouse or the catalog.
+    `connection` is "" where it has none. `names` are the values that templates may ask for, beside
+    the day. `where` is the place of its name in the file.
+    """
+
+    name: str
+    model: str
+    table: TableName
+    process: ProcessType
+    bronze: Bronze
+    where: Location = field(compare=False)
+    path: str = ""
+    id: int | None = None
+    connection: str = ""
+    destination: str = ""
+    group: str = ""
+    connection_group: str = ""
+    enabled: bool = True
+    secure: bool = False
+    prefix: str = ""
+    timezone: str = "UTC"
+    columns: tuple[EntityColumn, ...] = ()
+    watermark: tuple[WatermarkEntry, ...] = ()
+    transformations: tuple[Transformation, ...] = ()
+    settings: EntitySettings = EntitySettings()
+    scope: Scope | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    meta: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def business_keys(self) -> tuple[str, ...]:
+        """The final names of the columns that tell its rows apart, in their order."""
+        return self._with(FieldRole.BUSINESS_KEY)
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """The final names of the columns that its table is partitioned by, in their order."""
+        return self._with(FieldRole.PARTITION)
+
+    def _with(self, role: FieldRole) -> tuple[str, ...]:
+        return tuple(each.final_name for each in self.columns if role in each.roles)
+
+    @property
+    def system(self) -> SystemNames:
+        """The names of the columns that penstock adds."""
+        return SystemNames(self.prefix)
+
+    @property
+    def key_column(self) -> str:
+        """The column that holds the digest of the business keys, "" without any."""
+        return f"PK_{normalised(self.destination)}" if self.business_keys else ""
+
+    @property
+    def infers_deletes(self) -> bool:
+        """Whether rows that a slice lacks may be found to be gone."""
+        return self.settings.delete_missing and self.process is not ProcessType.FULL
