@@ -186,7 +186,7 @@ class EntitySettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class EntityScope:
     """The rows of a table that are an entity's: those whose `column` is the literal.
 
     `literal` is SQL as the project writes it; two spellings of one value are two literals.
@@ -294,7 +294,7 @@ class Entity:
     watermark: tuple[WatermarkEntry, ...] = ()
     transformations: tuple[Transformation, ...] = ()
     settings: EntitySettings = EntitySettings()
-    scope: Scope | None = None
+    scope: EntityScope | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     description: str = ""
     tags: tuple[str, ...] = ()
