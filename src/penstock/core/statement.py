@@ -53,7 +53,7 @@ class Stage:
     With `passing` the rows are a selection of those that pass by, whose counts are the look; the
     query is then evaluated by one action and never again: rows that get lost fail the step.
     `when` names a count of an earlier stage: without it there is nothing to do here. `confs` are
-    session settings under which the rows are computed.
+    session settings under which the rows are computed. Rows that are not `kept` are only looked at.
     """
 
     view: str
@@ -63,6 +63,7 @@ class Stage:
     passing: Passing | None = None
     when: str = ""
     confs: Mapping[str, str] = field(default_factory=dict)
+    kept: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -277,8 +277,9 @@ class SparkStepSession:
             if stage.passing:
                 seen = self._sift(stage, stage.passing)
             else:
-                frame = self._spark.sql(stage.sql).persist()
-                self._kept.append(frame)
+                frame = self._spark.sql(stage.sql)
+                if stage.kept:
+                    self._kept.append(frame.persist())
                 frame.createOrReplaceTempView(stage.view)
                 seen = self.look(stage.look)
         self._fault("during-staging")

@@ -159,10 +159,15 @@ def row_hash(columns: Sequence[Column], prefix: str = "") -> str:
 
 def hash_of_values(values: Sequence[tuple[Column, str]]) -> str:
     """Give the same for SQL values that stand for columns, each in the type of its column."""
+    return f"sha2({row_text(values)}, 256)"
+
+
+def row_text(values: Sequence[tuple[Column, str]]) -> str:
+    """Give SQL for the text of a row, of which hashes are made."""
     ordered = sorted(values, key=lambda pair: pair[0].name.lower())
     parts = [_coded(value, parse_type(c.type), _lead(c.name), 1) for c, value in ordered]
     texts = ", ".join(("''", *parts))
-    return f"sha2(concat_ws({texts}), 256)"
+    return f"concat_ws({texts})"
 
 
 def hashes_alike(one: ColumnType, other: ColumnType) -> bool:

@@ -1,0 +1,115 @@
+"""How a slice fits its table: wider types grow it, narrower ones are cast up, others are refused.
+
+The rule is held before anything is written, since Delta would cast without a word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.types import merged, parse_type
+from penstock.core.entity import Entity, FieldRole, ProcessType
+from penstock.core.findings import Finding
+from penstock.core.strategy import OnSchemaChange
+from penstock.strategies.entities.rows import SliceRows, StagedColumn
+
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal")
+
+
+def fit(rows: SliceRows, entity: Entity, table: Schema | None) -> SliceRows:
+    """Give every column the type that the table has or gets; warn of each difference."""
+    if table is None:
+        return rows
+    columns: list[StagedColumn] = []
+    new: list[str] = []
+    widened: list[str] = []
+    notes, findings = [*rows.notes], [*rows.findings]
+    ignores = entity.settings.on_schema_change is OnSchemaChange.IGNORE
+    for column in rows.columns:
+        known = table.find(column.final)
+        if known is None and ignores and not column.is_flag:
+            continue
+        if known is None:
+            new.append(column.final)
+            notes.append(f"column-added: {column.final!r} is new in {entity.model}")
+            columns.append(column)
+            continue
+        fitted = _fitted(column, known, entity)
+        if isinstance(fitted, Finding):
+            findings.append(fitted)
+            continue
+        columns.append(fitted)
+        if fitted.type != known.type:
+            changed = _changes_type(entity) and not _holds(known.type, column.want)
+            words = f"{known.type.upper()} to {fitted.type.upper()}"
+            notes.append(
+                f"type-changed: {column.final!r} goes from {words}"
+                if changed
+                else f"type-widened: {column.final!r} is widened from {words}"
+            )
+            widened.append(column.final)
+        elif fitted.type != column.want:
+            kinds = f"{column.want.upper()} in the slice and {known.type.upper()} in the table"
+            notes.append(f"type-differs: {column.final!r} is {kinds}")
+    gone = _gone(rows, table)
+    notes += [f"column-removed: {each.name!r} is not in the slice" for each in gone]
+    fixed = replace(rows, columns=tuple(columns), new=tuple(new), widened=tuple(widened), gone=gone)
+    findings += _refused_change(fixed, entity)
+    return replace(fixed, notes=tuple(notes), findings=tuple(findings))
+
+
+def _fitted(column: StagedColumn, known: Column, entity: Entity) -> StagedColumn | Finding:
+    """Give the column as the table holds it, under the table's spelling of its name."""
+    is_key = column.told is not None and FieldRole.BUSINESS_KEY in column.told.roles
+    both = merged(parse_type(known.type), parse_type(column.want))
+    if is_key and column.want != known.type and not _is_same_number(column.want, known.type):
+        return _refused(column, known, entity, "key-type-changed")
+    if both is not None:
+        return replace(column, final=known.name, type=str(both))
+    if _changes_type(entity):
+        return replace(column, final=known.name)
+    return _refused(column, known, entity, "incompatible-type")
+
+
+def _holds(have: str, want: str) -> bool:
+    return merged(parse_type(have), parse_type(want)) is not None
+
+
+def _is_same_number(one: str, other: str) -> bool:
+    stems = {one.partition("(")[0], other.partition("(")[0]}
+    return stems <= set(_NUMBERS) and _holds(one, other)
+
+
+def _changes_type(entity: Entity) -> bool:
+    """Whether every row is replaced, so that a column may have any type."""
+    return entity.process is ProcessType.FULL and not entity.partition_columns
+
+
+def _refused(column: StagedColumn, known: Column, entity: Entity, code: str) -> Finding:
+    kinds = f"{column.want.upper()} in the slice and {known.type.upper()} in the table"
+    where = column.told.where if column.told else entity.where
+    if code == "key-type-changed":
+        sentence = f"business key {column.final!r} of {entity.model} is {kinds}"
+        hint = "the same key would get another digest; cast it, or --full-refresh"
+        return Finding(where, "key-type-changed", sentence, hint)
+    sentence = f"column {column.final!r} of {entity.model} is {kinds}"
+    hint = "give it the table's type as datatype, or --full-refresh"
+    return Finding(where, "incompatible-type", sentence, hint)
+
+
+def _gone(rows: SliceRows, table: Schema) -> tuple[Column, ...]:
+    system = {name.lower() for name in rows.system}
+    mine = {column.final.lower() for column in rows.columns}
+    return tuple(c for c in table.columns if c.name.lower() not in system | mine)
+
+
+def _refused_change(rows: SliceRows, entity: Entity) -> list[Finding]:
+    """Hold `on_schema_change: fail`."""
+    changes = rows.new or rows.widened or rows.gone
+    if entity.settings.on_schema_change is not OnSchemaChange.FAIL or not changes:
+        return []
+    gone = ", ".join(each.name for each in rows.gone)
+    added, wider = ", ".join(rows.new), ", ".join(rows.widened)
+    sentence = f"{entity.model}: added=[{added}], removed=[{gone}], widened=[{wider}]"
+    return [Finding(entity.where, "schema-changed", sentence, "allow it: on_schema_change: append")]

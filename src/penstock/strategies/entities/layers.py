@@ -1,0 +1,112 @@
+"""Steps 1 and 2 of an entity: layers of SQL over a slice, whose columns only Spark knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.entity import ColumnTransformation, Entity, EntityColumn, Projection
+from penstock.core.errors import QueryError, SchemaError
+from penstock.core.names import literal, quoted
+from penstock.strategies.entities.moments import at_moment, is_volatile, made_by, pieces_of
+from penstock.strategies.entities.rows import SLICE_VIEW, SliceRead, SliceRows
+
+
+def selected(entity: Entity, read: SliceRead) -> SliceRows:
+    """Read the slice; of a whole source perhaps the rows of one slice alone."""
+    sql = f"SELECT * FROM {quoted(SLICE_VIEW)}"
+    schema, name = read.describe(sql), entity.system.filename
+    if not read.only:
+        return SliceRows(sql, schema)
+    if schema.find(name) is None:
+        raise SchemaError(
+            "slice-column-missing",
+            f"the source of {entity.model} has no column {name!r} that tells its slices apart",
+            where=entity.where,
+            hint="run it without --slice, or let the source say where its rows come from",
+        )
+    return SliceRows(f"{sql} WHERE {quoted(name)} = {literal(read.only)}", schema)
+
+
+def inject_transformations(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
+    """Step 1: projections, and columns that are added or replaced, in order."""
+    for each in entity.transformations:
+        match each:
+            case Projection(items):
+                rows = _projected(rows, items, read)
+            case ColumnTransformation(column, expression):
+                rows = _with_column(rows, column, expression, read)
+    return _described(rows, read) if entity.transformations else rows
+
+
+def calculate(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
+    """Step 2: calculated columns; a later one may read an earlier one."""
+    calculated = [each for each in entity.columns if each.is_calculated]
+    layers = []
+    for each in calculated:
+        rows = _with_column(rows, each.made_name, each.expression, read, plain=bool(each.literal))
+        layers.append((each, rows.made))
+    if not calculated:
+        return rows
+    try:
+        return _described(rows, read)
+    except QueryError as error:
+        for each, sql in layers:
+            _check_calculated(each, sql, read, error)
+        raise
+
+
+def _check_calculated(each: EntityColumn, sql: str, read: SliceRead, error: QueryError) -> None:
+    try:
+        read.describe(sql)
+    except QueryError as refused:
+        raise QueryError(
+            "calculated-column-failed",
+            f"calculated column {each.made_name!r}, {each.expression}, cannot be made: "
+            f"{refused.sentence}",
+            where=each.where,
+            hint=refused.hint,
+        ) from error
+
+
+def _projected(rows: SliceRows, items: Sequence[str], read: SliceRead) -> SliceRows:
+    volatile, computed = set(), set()
+    for name, expression in (made_by(p) for item in items for p in pieces_of(item)):
+        if name and expression.strip().strip("`").lower() not in {name.lower(), "*"}:
+            computed.add(name.lower())
+        if name and is_volatile(expression, rows.volatile):
+            volatile.add(name.lower())
+    chosen = ", ".join(at_moment(item, read.moment) for item in items)
+    rows = replace(rows, made=f"SELECT {chosen}\nFROM ({rows.made})")
+    rows = replace(rows, volatile=rows.volatile | volatile, computed=rows.computed | computed)
+    return _described(rows, read)
+
+
+def _with_column(
+    rows: SliceRows, name: str, expression: str, read: SliceRead, *, plain: bool = False
+) -> SliceRows:
+    """Add a column, or replace one in its place."""
+    value = f"({at_moment(expression, read.moment)}\n) AS {quoted(name)}"
+    known, folded = rows.schema.find(name), name.lower()
+    names = [value if each.name.lower() == folded else quoted(each.name) for each in _of(rows)]
+    chosen = ", ".join(names if known else (*names, value))
+    kind = Column(name, "string")  # the type is asked for when all of them are there
+    columns = _of(rows) if known else (*_of(rows), kind)
+    volatile = {folded} if is_volatile(expression, rows.volatile) else set()
+    computed = set() if plain else {folded}
+    return replace(
+        rows,
+        made=f"SELECT {chosen} FROM ({rows.made})",
+        schema=Schema(columns),
+        volatile=(rows.volatile - {folded}) | volatile,
+        computed=(rows.computed - {folded}) | computed,
+    )
+
+
+def _of(rows: SliceRows) -> tuple[Column, ...]:
+    return rows.schema.columns
+
+
+def _described(rows: SliceRows, read: SliceRead) -> SliceRows:
+    return replace(rows, schema=read.describe(rows.made))

@@ -1,0 +1,144 @@
+"""A slice on its way to its silver table: columns and SQL, as values."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.types import widens
+from penstock.core.entity import EntityColumn
+from penstock.core.errors import SchemaError
+from penstock.core.findings import Finding
+from penstock.core.names import quoted
+from penstock.strategies.build import is_lost
+from penstock.strategies.values import converted
+
+SLICE_VIEW = "penstock_slice"
+MADE_VIEW = "penstock_made"
+"""The rows after steps 1 and 2, which statistics and statements read."""
+
+Describe = Callable[[str], Schema]
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRead:
+    """One slice as the steps see it; its rows are those of `penstock_slice`.
+
+    `name` is what its rows are marked with. With `only` just those rows of a whole source are read
+    that are marked with that name. `describe` gives the columns of a query, without running it.
+    """
+
+    name: str
+    moment: dt.datetime
+    describe: Describe
+    only: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StagedColumn:
+    """One column on its way: `name` and `have` in `penstock_made`, `final` and `type` in the end.
+
+    `want` is the type that the entity asks for, `type` what the table has. A column without `name`
+    is missing there and NULL.
+    """
+
+    name: str
+    have: str
+    final: str
+    want: str = ""
+    type: str = ""
+    told: EntityColumn | None = None
+    is_made: bool = False
+    is_volatile: bool = False
+    is_flag: bool = False
+    by_partition: bool = False
+
+    @property
+    def is_fallible(self) -> bool:
+        """Whether its cast may fail for a value."""
+        if self.want == self.have or not self.name:
+            return False
+        have, want = self.have.partition("(")[0], self.want.partition("(")[0]
+        moments = {"date", "timestamp", "timestamp_ntz"}
+        sure = want == "string" or widens(self.have, self.want) or {have, want} <= moments
+        return not sure and have not in {"void", "boolean"}
+
+    @property
+    def as_wanted(self) -> str:
+        """SQL for the value that a cast gives, NULL where it fails."""
+        return f"try_cast({quoted(self.name)} AS {self.want})"
+
+    def value(self, *, tries: bool = False) -> str:
+        """Give SQL for the value as the table holds it; a cast that fails gives NULL or fails."""
+        sql = quoted(self.name)
+        if not self.name:
+            sql = f"CAST(NULL AS {self.want})"
+        elif self.want != self.have:
+            sql = self.as_wanted if tries else f"CAST({sql} AS {self.want})"
+        if self.by_partition and self.want.startswith("string"):
+            sql = f"CASE WHEN NOT {is_lost(sql)} THEN {sql} END"  # Delta stores it so
+        if self.is_flag:
+            sql = f"coalesce({sql}, false)"
+        return sql if self.type in ("", self.want) else converted(sql, self.want, self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRows:
+    """Rows on their way through the steps.
+
+    `made` is the SQL of steps 1 and 2 and `schema` its columns, in which `volatile` and `computed`
+    are names. `added` are the columns that penstock adds, as SQL over the others; `system` are
+    their names and those of columns that stand among them. `where` is what is read of a whole
+    source, a condition on final columns. `gone` are columns of the table that the slice lacks,
+    `new` and `widened` the names of those that it brings or widens. `notes` warn, `findings`
+    refuse.
+    """
+
+    made: str
+    schema: Schema = Schema()
+    system: tuple[str, ...] = ()
+    volatile: frozenset[str] = frozenset()
+    computed: frozenset[str] = frozenset()
+    columns: tuple[StagedColumn, ...] = ()
+    added: tuple[tuple[Column, str], ...] = ()
+    where: str = ""
+    gone: tuple[Column, ...] = ()
+    new: tuple[str, ...] = ()
+    widened: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def find(self, final: str) -> StagedColumn | None:
+        """Give the column of that final name, without case."""
+        return next((c for c in self.columns if c.final.lower() == final.lower()), None)
+
+    @property
+    def stored(self) -> Schema:
+        """The columns of the result, in the order of a new table."""
+        given = (Column(each.final, each.type) for each in self.columns)
+        every = (*given, *(column for column, _ in self.added))
+        places = {name.lower(): place for place, name in enumerate(self.system, 1)}
+        return Schema(tuple(sorted(every, key=lambda c: places.get(c.name.lower(), 0))))
+
+    def sql(self, but: Sequence[str] = ()) -> str:
+        """Give the one SELECT over `penstock_made`, some columns left out."""
+        added = {column.name: f"{sql} AS {quoted(column.name)}" for column, sql in self.added}
+        names = (name for name in self.stored.names if name not in but)
+        chosen = ", ".join(added.get(name, quoted(name)) for name in names)
+        where = f" WHERE {self.where}" if self.where else ""
+        return f"SELECT {chosen} FROM ({self.typed()}){where}"
+
+    def typed(self, *, tries: bool = False, more: Sequence[str] = ()) -> str:
+        """Give the rows as steps 7 to 9 and 11 make them, and `more` beside."""
+        values = [f"{c.value(tries=tries)} AS {quoted(c.final)}" for c in self.columns]
+        return f"SELECT {', '.join((*values, *more))} FROM {quoted(MADE_VIEW)}"
+
+    def refuse(self) -> None:
+        """Raise one error of all findings."""
+        if not self.findings:
+            return
+        first, *others = self.findings
+        told = [first.sentence, *(f"{f.code}: {f.sentence} ({f.hint})" for f in others)]
+        raise SchemaError(first.code, "; ".join(told), where=first.where, hint=first.hint)

@@ -1,0 +1,251 @@
+"""What is counted of a slice before a step begins, and what may not be in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from penstock.core.columns.schema import Column
+from penstock.core.columns.typed import TypedValue, is_watermark_type
+from penstock.core.columns.types import parse_type, sql_type
+from penstock.core.entity import Entity
+from penstock.core.errors import IncrementalConfigError, UsageError
+from penstock.core.names import literal, quoted
+from penstock.core.statement import Row, Rule, Stage
+from penstock.strategies.build import ANSI, listed, shown_key
+from penstock.strategies.entities.rows import MADE_VIEW, SliceRows, StagedColumn
+from penstock.strategies.entities.steps import needs_keeping
+
+MOST_TUPLES = 1000
+_COPIES = "`__penstock_n`"
+
+
+@dataclass(frozen=True, slots=True)
+class SliceCounts:
+    """What a slice holds: rows, those that arrive deleted, and the ends of some columns.
+
+    `highs` are the greatest values of watermark columns, `nulls` how many rows have none.
+    `bounds` are the ends of key columns, where a type has such literals. `tuples` are the
+    partitions that the slice holds, as SQL; None where there are too many, then `ranges` has their
+    ends by column.
+    """
+
+    rows: int
+    flagged: int = 0
+    highs: Mapping[str, TypedValue] = field(default_factory=dict)
+    nulls: Mapping[str, int] = field(default_factory=dict)
+    bounds: Mapping[str, tuple[TypedValue, TypedValue]] = field(default_factory=dict)
+    tuples: tuple[tuple[str, ...], ...] | None = ()
+    ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Warn of rows that no watermark will ever tell of."""
+        return tuple(
+            f"null-watermark: {count} rows have NULL in watermark column {column!r}"
+            for column, count in self.nulls.items()
+            if count
+        )
+
+
+def counted(entity: Entity, rows: SliceRows, slice_name: str) -> Stage:
+    """Give the one action before `begin`: rows of steps 1 and 2, counted, and the rules on them.
+
+    They are kept only where counting must compute them, so that they are not computed twice.
+    """
+    rules = (*_about_keys(entity, rows, slice_name), *_about_casts(entity, rows))
+    look = _look(entity, rows)
+    kept = needs_keeping(rows, entity)
+    return Stage(MADE_VIEW, rows.made, look, rules, confs=ANSI, kept=kept)
+
+
+def _keys(entity: Entity, rows: SliceRows) -> list[StagedColumn]:
+    return [each for name in entity.business_keys if (each := rows.find(name)) is not None]
+
+
+def _partitions(entity: Entity, rows: SliceRows) -> list[StagedColumn]:
+    return [each for name in entity.partition_columns if (each := rows.find(name)) is not None]
+
+
+def _watermarks(entity: Entity, rows: SliceRows) -> list[StagedColumn]:
+    names = dict.fromkeys(each.column.lower() for each in entity.watermark)
+    return [each for name in names if (each := rows.find(name)) is not None]
+
+
+def _fallible(rows: SliceRows) -> list[StagedColumn]:
+    return [each for each in rows.columns if each.is_fallible]
+
+
+def _failed(column: StagedColumn) -> str:
+    return f"({quoted(column.name)} IS NOT NULL AND {column.as_wanted} IS NULL)"
+
+
+def _look(entity: Entity, rows: SliceRows) -> str:
+    """Two aggregates deep: per key, then over keys; without keys over rows."""
+    keys, by_key = _keys(entity, rows), []
+    over = {"rows": f"coalesce(sum({_COPIES}), 0)", "flagged": "coalesce(sum(`flagged`), 0)"}
+    inner = {
+        _COPIES: "count(*)" if keys else "1",
+        "`flagged`": _count(quoted(entity.system.deleted), many=bool(keys)),
+    }
+    if keys:
+        no_null = " AND ".join(f"{quoted(each.final)} IS NOT NULL" for each in keys)
+        over["copied"] = f"count_if({_COPIES} > 1 AND {no_null})"
+    for number, each in enumerate(keys):
+        name = quoted(each.final)
+        by_key.append(name)
+        over[f"null_{number}"] = f"coalesce(sum(CASE WHEN {name} IS NULL THEN {_COPIES} END), 0)"
+        if is_watermark_type(each.type):
+            over[f"low_{number}"] = f"CAST(min({name}) AS STRING)"
+            over[f"high_{number}"] = f"CAST(max({name}) AS STRING)"
+    for number, each in enumerate(_watermarks(entity, rows)):
+        name = quoted(each.final)
+        inner[f"`w_{number}`"] = f"max({name})" if keys else name
+        inner[f"`v_{number}`"] = _count(f"{name} IS NULL", many=bool(keys))
+        over[f"top_{number}"] = f"CAST(max(`w_{number}`) AS STRING)"
+        over[f"empty_{number}"] = f"coalesce(sum(`v_{number}`), 0)"
+    more = []
+    for number, each in enumerate(_fallible(rows)):
+        more.append(f"{_failed(each)} AS `f_{number}`")
+        inner[f"`f_{number}`"] = _count(f"`f_{number}`", many=bool(keys))
+        over[f"failed_{number}"] = f"coalesce(sum(`f_{number}`), 0)"
+    over |= _of_partitions(entity, rows, inner)
+    where = f" WHERE {rows.where}" if rows.where else ""
+    chosen = ", ".join((*by_key, *(f"{sql} AS {name}" for name, sql in inner.items())))
+    grouped = f" GROUP BY {', '.join(by_key)}" if by_key else ""
+    asked = ", ".join(f"{sql} AS `{name}`" for name, sql in over.items())
+    source = f"({rows.typed(tries=True, more=more)}){where}"
+    return f"SELECT {asked} FROM (SELECT {chosen} FROM {source}{grouped})"
+
+
+def _count(condition: str, *, many: bool) -> str:
+    return f"count_if({condition})" if many else f"CAST({condition} AS INT)"
+
+
+def _of_partitions(entity: Entity, rows: SliceRows, inner: dict[str, str]) -> dict[str, str]:
+    """Ask for the partitions; of a key that is there once, any of its rows tells them."""
+    partitions, keys = _partitions(entity, rows), {k.final.lower() for k in _keys(entity, rows)}
+    if not partitions:
+        return {}
+    names = []
+    for number, each in enumerate(partitions):
+        name = quoted(each.final)
+        if each.final.lower() not in keys:
+            inner[f"`p_{number}`"] = f"any_value({name})" if keys else name
+            name = f"`p_{number}`"
+        names.append(name)
+    texts = ", ".join(f"CAST({name} AS STRING)" for name in names)
+    found = f"collect_set(array({texts}))"
+    asked = {"tuples": f"CASE WHEN size({found}) <= {MOST_TUPLES} THEN to_json({found}) END"}
+    for number, name in enumerate(names):
+        asked[f"from_{number}"] = f"CAST(min({name}) AS STRING)"
+        asked[f"to_{number}"] = f"CAST(max({name}) AS STRING)"
+    return asked
+
+
+def _about_keys(entity: Entity, rows: SliceRows, slice_name: str) -> Iterator[Rule]:
+    keys = _keys(entity, rows)
+    if not keys:
+        return
+    names = tuple(each.final for each in keys)
+    where = f" WHERE {rows.where}" if rows.where else ""
+    source, by = f"FROM ({rows.typed(tries=True)}){where}", listed(names)
+    no_null = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in names)
+    yield Rule(
+        "copied",
+        "duplicate-keys",
+        f"{{count}} business keys occur more than once in slice {slice_name} of {entity.model} "
+        "(e.g. {samples})",
+        "deduplicate in transformations or add a key column",
+        f"SELECT concat({shown_key(names)}, ' ×', count(*)) {source} GROUP BY {by} "
+        f"HAVING count(*) > 1 AND {no_null} ORDER BY {by} LIMIT 5",
+    )
+    for number, name in enumerate(names):
+        yield Rule(
+            f"null_{number}",
+            "null-key",
+            f'{{count}} rows have NULL in business key "{name}"',
+            "make it a calculated column with coalesce",
+        )
+
+
+def _about_casts(entity: Entity, rows: SliceRows) -> Iterator[Rule]:
+    del entity
+    for number, each in enumerate(_fallible(rows)):
+        shown = f"concat('\\'', CAST({quoted(each.name)} AS STRING), '\\'')"
+        yield Rule(
+            f"failed_{number}",
+            "cast-failed",
+            f'{{count}} values of "{each.name}" are no {each.want.upper()} (e.g. {{samples}})',
+            "convert them with an expression",
+            f"SELECT {shown} FROM {quoted(MADE_VIEW)} WHERE {_failed(each)} ORDER BY 1 LIMIT 5",
+        )
+
+
+def read_counts(entity: Entity, rows: SliceRows, seen: Row) -> SliceCounts:
+    """Read what the look has seen; raises `watermark-type`."""
+    highs, nulls, bounds = {}, {}, {}
+    for number, each in enumerate(_watermarks(entity, rows)):
+        nulls[each.final] = int(seen[f"empty_{number}"] or 0)
+        if (top := seen[f"top_{number}"]) is not None:
+            highs[each.final] = TypedValue.parse(each.type, str(top))
+    for number, each in enumerate(_keys(entity, rows)):
+        ends = [_bound(each.type, seen.get(f"{end}_{number}")) for end in ("low", "high")]
+        if ends[0] is not None and ends[1] is not None:
+            bounds[each.final] = (ends[0], ends[1])
+    found = SliceCounts(int(seen["rows"] or 0), int(seen["flagged"] or 0), highs, nulls, bounds)
+    return _with_partitions(entity, rows, seen, found)
+
+
+def _bound(kind: str, text: object) -> TypedValue | None:
+    try:
+        return None if text is None else TypedValue.parse(kind, str(text))
+    except UsageError:  # a year that Python does not know
+        return None
+
+
+def _with_partitions(entity: Entity, rows: SliceRows, seen: Row, found: SliceCounts) -> SliceCounts:
+    partitions = _partitions(entity, rows)
+    if not partitions or not found.rows:
+        return found
+    ranges = {
+        each.final: (_literal(each, seen[f"from_{n}"]), _literal(each, seen[f"to_{n}"]))
+        for n, each in enumerate(partitions)
+    }
+    told = seen["tuples"]
+    if told is None:
+        return replace(found, tuples=None, ranges=ranges)
+    values = sorted(json.loads(str(told)), key=lambda texts: [(t is None, t or "") for t in texts])
+    tuples = (
+        tuple(_literal(each, text) for each, text in zip(partitions, texts, strict=True))
+        for texts in values
+    )
+    return replace(found, tuples=tuple(tuples), ranges=ranges)
+
+
+def _literal(column: StagedColumn, text: object) -> str:
+    """Give a value of a partition column as typed SQL."""
+    if text is None:
+        return f"CAST(NULL AS {sql_type(parse_type(column.type))})"
+    if is_watermark_type(column.type) and (value := _bound(column.type, text)) is not None:
+        return value.sql
+    return f"CAST({literal(str(text))} AS {sql_type(parse_type(column.type))})"
+
+
+def check_watermarks(entity: Entity, rows: SliceRows) -> None:
+    """Raise `watermark-type` for a column whose values cannot be remembered."""
+    for each in _watermarks(entity, rows):
+        if not is_watermark_type(each.type):
+            raise IncrementalConfigError(
+                "watermark-type",
+                f"watermark column {each.final!r} of {entity.model} is {each.type.upper()}",
+                where=entity.where,
+                hint="DATE, TIMESTAMP, TIMESTAMP_NTZ, integers, DECIMAL and STRING can be one",
+            )
+
+
+def columns_of(entity: Entity, rows: SliceRows) -> tuple[Column, ...]:
+    """Give the key and partition columns, each once."""
+    both = [*_keys(entity, rows), *_partitions(entity, rows)]
+    return tuple({each.final.lower(): Column(each.final, each.type) for each in both}.values())
