@@ -1,0 +1,1 @@
+"""Entities as documents and models say them, read into values."""

@@ -1,0 +1,389 @@
+"""Templates of paths and watermarks: `${expr}` in text, parsed and interpreted (docs/entities.md).
+
+Nothing is run as code, SQL or a format string, and no value is parsed again: a value with quotes
+or `${` in it is data. Every value is a `TypedValue`; text is a STRING.
+"""
+
+from __future__ import annotations
+
+import calendar
+import datetime as dt
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from difflib import get_close_matches
+
+from penstock.core.columns.typed import TypedValue
+from penstock.core.errors import UsageError
+
+UNKNOWN = ""
+"""The type of a name whose type only a slice will tell: it fits wherever any type does."""
+
+_DEEPEST = 20
+_TOKEN = re.compile(
+    r"\s*(?:(?P<integer>[+-]?[0-9]{1,18}(?![\w.]))|'(?P<text>[^']*)'|(?P<sign>[(),}])"
+    r"|(?P<name>settings_[^,(){}'$]*|[^\s,(){}'$]+))"
+)
+
+
+class BadExpressionError(ValueError):
+    """A template that says nothing; sentence and hint are those of the finding about it."""
+
+    def __init__(self, sentence: str, hint: str = "") -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class NameTerm:
+    """A name of the template's scope."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ValueTerm:
+    """An integer or a text that stands in the template."""
+
+    value: TypedValue
+
+
+@dataclass(frozen=True, slots=True)
+class CallTerm:
+    """A function of the template's scope, called."""
+
+    function: str
+    arguments: tuple[Term, ...]
+
+
+Term = NameTerm | ValueTerm | CallTerm
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateScope:
+    """What a template may use: names with their types, and functions."""
+
+    names: Mapping[str, str]
+    functions: frozenset[str]
+
+    @property
+    def hint(self) -> str:
+        """What is allowed."""
+        listed = ", ".join(each for each in _FUNCTIONS if each in self.functions)
+        return f"names: {', '.join(self.names)}; functions: {listed}"
+
+
+@dataclass(frozen=True, slots=True)
+class EntityTemplate:
+    """Text and terms in turn, as they were written.
+
+    >>> parse_template("/${lower(connection)}/x").render({"connection": TypedValue("STRING", "A")})
+    '/a/x'
+    """
+
+    parts: tuple[str | Term, ...]
+
+    def names(self) -> frozenset[str]:
+        """Give the names that it mentions."""
+        return frozenset(
+            name for part in self.parts if not isinstance(part, str) for name in names_in(part)
+        )
+
+    def check(self, scope: TemplateScope) -> None:
+        """Raise `BadExpressionError` unless every term has a type."""
+        for part in self.parts:
+            if not isinstance(part, str):
+                type_of(part, scope)
+
+    def render(self, values: Mapping[str, TypedValue]) -> str:
+        """Give the text with every term's value; of a DATE its digits."""
+        shown = (part if isinstance(part, str) else _shown(part, values) for part in self.parts)
+        return "".join(shown)
+
+
+def path_scope(names: Mapping[str, str]) -> TemplateScope:
+    """Give what paths and names of tables may use: names with their types, and `today`."""
+    return TemplateScope({**names, "today": "DATE"}, frozenset(_FUNCTIONS))
+
+
+def watermark_scope(column_type: str = UNKNOWN) -> TemplateScope:
+    """Give what the expression of a watermark on a column may use."""
+    names = {"last_value": column_type, "watermark": column_type}
+    functions = frozenset(_FUNCTIONS) - {"format", "lower", "upper"}
+    return TemplateScope({**names, "today": "DATE", "now": "TIMESTAMP"}, functions)
+
+
+def parse_template(text: str) -> EntityTemplate:
+    """Read a template; raise `BadExpressionError` where it cannot be read.
+
+    >>> parse_template("a${today}").parts
+    ('a', NameTerm(name='today'))
+    """
+    parts: list[str | Term] = []
+    at = 0
+    while (start := text.find("${", at)) >= 0:
+        if start > at:
+            parts.append(text[at:start])
+        term, at = _Parsing(text, start + 2).whole()
+        parts.append(term)
+    if at < len(text):
+        parts.append(text[at:])
+    return EntityTemplate(tuple(parts))
+
+
+def parse_watermark(text: str, column_type: str = UNKNOWN) -> Term:
+    """Read the expression of a watermark, of whose column the type may not be known yet.
+
+    >>> parse_watermark("'${last_value}'", "DATE")
+    NameTerm(name='last_value')
+    """
+    scope = watermark_scope(column_type)
+    bare = text.strip()
+    if len(bare) > 1 and bare[0] == bare[-1] == "'":
+        bare = bare[1:-1]
+    parts = parse_template(bare).parts
+    if len(parts) != 1 or isinstance(parts[0], str):
+        sentence = f"{text!r} is not exactly one ${{…}}, with nothing around it but quotes"
+        raise BadExpressionError(sentence, f"for example '${{last_value}}'; {scope.hint}")
+    found = type_of(parts[0], scope)
+    if not _fits(found, column_type):
+        raise BadExpressionError(
+            f"{text!r} gives a {found}, and the column is a {column_type}", scope.hint
+        )
+    return parts[0]
+
+
+def low_bound(expression: Term, stored: TypedValue, moment: dt.datetime, zone: str) -> TypedValue:
+    """Give the low bound of a watermark over its stored value; `zone` says which day is today."""
+    from zoneinfo import ZoneInfo  # it is looked for on disk
+
+    utc = moment.astimezone(dt.UTC)
+    now = TypedValue.parse("TIMESTAMP", utc.isoformat())
+    today = TypedValue.parse("DATE", utc.astimezone(ZoneInfo(zone)).date().isoformat())
+    type_of(expression, watermark_scope(stored.type))
+    values = {"last_value": stored, "watermark": stored, "today": today, "now": now}
+    return TypedValue.parse(stored.type, value_of(expression, values).text)
+
+
+def names_in(term: Term) -> Iterator[str]:
+    """Give the names in a term."""
+    match term:
+        case NameTerm(name):
+            yield name
+        case CallTerm(_, arguments):
+            for each in arguments:
+                yield from names_in(each)
+
+
+def type_of(term: Term, scope: TemplateScope) -> str:
+    """Give the type of a term, `UNKNOWN` where that depends on a name of unknown type."""
+    match term:
+        case ValueTerm(value):
+            return value.type
+        case NameTerm(name):
+            if name not in scope.names:
+                raise BadExpressionError(
+                    f"{name!r} is not a name that is known here", _near(name, scope)
+                )
+            return scope.names[name]
+        case CallTerm(name, arguments):
+            if name not in scope.functions:
+                raise BadExpressionError(
+                    f"{name!r} is not a function that is known here", _near(name, scope)
+                )
+            return _result(name, arguments, scope)
+
+
+def _near(name: str, scope: TemplateScope) -> str:
+    close = get_close_matches(name, [*scope.names, *sorted(scope.functions)], 1)
+    return f"did you mean {close[0]}? {scope.hint}" if close else scope.hint
+
+
+def _result(name: str, arguments: tuple[Term, ...], scope: TemplateScope) -> str:
+    function = _FUNCTIONS[name]
+    if len(arguments) != len(function.takes):
+        raise BadExpressionError(
+            f"{name} takes {len(function.takes)} arguments, not {len(arguments)}", scope.hint
+        )
+    types = [type_of(each, scope) for each in arguments]
+    for kind, families in zip(types, function.takes, strict=True):
+        if kind != UNKNOWN and _family(kind) not in families:
+            words = " or ".join(families)
+            raise BadExpressionError(f"{name} takes {words}, not {kind}", scope.hint)
+    if name == "format":
+        if not isinstance(arguments[1], ValueTerm):
+            raise BadExpressionError("the pattern of format is a text in quotes", scope.hint)
+        _pattern(arguments[1].value.text)
+        return "STRING"
+    return types[0]
+
+
+def value_of(term: Term, values: Mapping[str, TypedValue]) -> TypedValue:
+    """Give the value of a term that has a type."""
+    match term:
+        case ValueTerm(value):
+            return value
+        case NameTerm(name):
+            return values[name]
+        case CallTerm(name, arguments):
+            given = [value_of(each, values) for each in arguments]
+            try:
+                return _within(_FUNCTIONS[name].call(*given))
+            except (OverflowError, ValueError, InvalidOperation, UsageError) as error:
+                shown = ", ".join(each.text for each in given)
+                raise BadExpressionError(f"{name}({shown}) has no value of its type") from error
+
+
+def _shown(term: Term, values: Mapping[str, TypedValue]) -> str:
+    value = value_of(term, values)
+    return value.text.replace("-", "") if value.type == "DATE" else value.text
+
+
+class _Parsing:
+    """One term in a text, from left to right."""
+
+    def __init__(self, text: str, at: int) -> None:
+        self._text = text
+        self._start = self._at = at
+
+    def whole(self) -> tuple[Term, int]:
+        """Read a term up to the brace that ends it."""
+        term = self._term(1)
+        if self._next()["sign"] != "}":
+            raise self._wrong()
+        return term, self._at
+
+    def _term(self, depth: int) -> Term:
+        found = self._next()
+        if depth > _DEEPEST:
+            raise self._wrong()
+        if found["integer"] is not None:
+            return ValueTerm(TypedValue("BIGINT", str(int(found["integer"]))))
+        if found["text"] is not None:
+            return ValueTerm(TypedValue("STRING", found["text"]))
+        if found["name"] is None:
+            raise self._wrong()
+        if not self._text.startswith("(", self._at):
+            return NameTerm(found["name"].strip())
+        self._next()
+        arguments = [self._term(depth + 1)]
+        while (sign := self._next()["sign"]) == ",":
+            arguments.append(self._term(depth + 1))
+        if sign != ")":
+            raise self._wrong()
+        return CallTerm(found["name"], tuple(arguments))
+
+    def _next(self) -> re.Match[str]:
+        found = _TOKEN.match(self._text, self._at)
+        if found is None:
+            raise self._wrong()
+        self._at = found.end()
+        return found
+
+    def _wrong(self) -> BadExpressionError:
+        shown = self._text[self._start : self._start + 40]
+        return BadExpressionError(
+            f"${{{shown} cannot be read at character {self._at + 1}",
+            "an expression is a name, a function(…), an integer or a 'text', closed by }",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    takes: tuple[tuple[str, ...], ...]
+    call: Callable[..., TypedValue]
+
+
+def _family(kind: str) -> str:
+    if kind.startswith("DECIMAL"):
+        return "DECIMAL"
+    return "integer" if kind in {"TINYINT", "SMALLINT", "INT", "BIGINT"} else kind
+
+
+def _fits(found: str, wanted: str) -> bool:
+    return UNKNOWN in (found, wanted) or _family(found) == _family(wanted)
+
+
+def _within(value: TypedValue) -> TypedValue:
+    """Give a number that its type holds."""
+    number = value.key
+    if isinstance(number, int | Decimal):
+        least = TypedValue.least(value.type).key
+        greatest = -least - isinstance(number, int)  # type: ignore[operator]
+        if not least <= number <= greatest:  # type: ignore[operator]
+            raise OverflowError
+    return value
+
+
+def _moved(sign: int, unit: str) -> Callable[[TypedValue, TypedValue], TypedValue]:
+    def move(value: TypedValue, by: TypedValue) -> TypedValue:
+        amount = sign * int(by.text)
+        return value.minus(dt.timedelta(**{unit: -amount}))
+
+    return move
+
+
+def _months(sign: int) -> Callable[[TypedValue, TypedValue], TypedValue]:
+    def move(value: TypedValue, by: TypedValue) -> TypedValue:
+        moment = value.key
+        if not isinstance(moment, dt.date):
+            raise TypeError(value.type)
+        year, month = divmod(moment.year * 12 + moment.month - 1 + sign * int(by.text), 12)
+        if not dt.MINYEAR <= year <= dt.MAXYEAR:
+            raise OverflowError
+        day = min(moment.day, calendar.monthrange(year, month + 1)[1])
+        moved = moment.replace(year=year, month=month + 1, day=day)
+        return TypedValue.parse(value.type, moved.isoformat())
+
+    return move
+
+
+def _number(sign: int) -> Callable[[TypedValue, TypedValue], TypedValue]:
+    return lambda value, by: value.minus(-sign * int(by.text))
+
+
+def _pattern(text: str) -> list[str]:
+    """Cut a pattern into runs of one letter and the signs between; raise what it may not say."""
+    runs = [found[0] for found in re.finditer(r"([A-Za-z])\1*|.", text, re.DOTALL)]
+    for run in runs:
+        lengths = (1, 2, 4) if run[0] == "y" else (1, 2) if run[0] in "MdHms" else ()
+        if run.isalnum() and len(run) not in lengths:
+            sentence = f"{run!r} in the pattern {text!r} is nothing that format knows"
+            raise BadExpressionError(sentence, "letters y M d H m s, and signs between them")
+    return runs
+
+
+def _format(value: TypedValue, pattern: TypedValue) -> TypedValue:
+    moment = value.key
+    if not isinstance(moment, dt.date):
+        raise TypeError(value.type)
+    time = moment if isinstance(moment, dt.datetime) else dt.datetime(*moment.timetuple()[:3])  # noqa: DTZ001
+    parts = dict(zip("yMdHms", time.timetuple()[:6], strict=True))
+    texts = []
+    for run in _pattern(pattern.text):
+        number = parts.get(run[0], 0) % (100 if run == "yy" else 10_000)
+        texts.append(f"{number:0{len(run)}d}" if run.isalpha() else run)
+    return TypedValue("STRING", "".join(texts))
+
+
+_DAYS = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
+_WHOLE = ("integer",)
+_FUNCTIONS = {
+    "minus_days": _Function((_DAYS, _WHOLE), _moved(-1, "days")),
+    "plus_days": _Function((_DAYS, _WHOLE), _moved(1, "days")),
+    "minus_months": _Function((_DAYS, _WHOLE), _months(-1)),
+    "plus_months": _Function((_DAYS, _WHOLE), _months(1)),
+    "minus_hours": _Function((_DAYS[1:], _WHOLE), _moved(-1, "hours")),
+    "plus_hours": _Function((_DAYS[1:], _WHOLE), _moved(1, "hours")),
+    "minus_minutes": _Function((_DAYS[1:], _WHOLE), _moved(-1, "minutes")),
+    "plus_minutes": _Function((_DAYS[1:], _WHOLE), _moved(1, "minutes")),
+    "minus": _Function((("integer", "DECIMAL"), _WHOLE), _number(-1)),
+    "plus": _Function((("integer", "DECIMAL"), _WHOLE), _number(1)),
+    "start_of_day": _Function((_DAYS,), lambda value: value.floor("day")),
+    "start_of_month": _Function((_DAYS,), lambda value: value.floor("month")),
+    "format": _Function((_DAYS[:2], ("STRING",)), _format),
+    "lower": _Function((("STRING",),), lambda value: TypedValue("STRING", value.text.lower())),
+    "upper": _Function((("STRING",),), lambda value: TypedValue("STRING", value.text.upper())),
+}
