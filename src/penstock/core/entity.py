@@ -64,9 +64,9 @@ class EntityColumn:
     """What an entity says of one column; `name` is that of the slice, "" if it is only made.
 
     `type` is Spark's short spelling, "" where the slice decides. `expression` makes it calculated.
-    Of an expression, `reads` are the names it mentions, as written; `volatile` the functions that
-    make it differ from run to run, those of volatile columns that it reads among them; `literal`
-    its text where it is a literal. `where` is its place in the file.
+    Of an expression, `reads` are the names it mentions, as written; `literal` its value as text
+    where it is a literal. `volatile` are the functions that make it differ from run to run, those
+    of columns that it reads among them, and `transformations` where these do. `where` is its place.
     """
 
     name: str
@@ -97,19 +97,29 @@ class EntityColumn:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """A transformation that says every column that is left: `SELECT a, upper(b) AS b`."""
+    """A transformation that says every column that is left: `SELECT a, upper(b) AS b`.
+
+    `volatile` are the columns that differ from run to run, as far as the text tells.
+    """
 
     items: tuple[str, ...]
+    volatile: tuple[str, ...] = ()
     where: Location = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnTransformation:
-    """A transformation that adds or replaces one column."""
+    """A transformation that adds or replaces one column; `is_volatile` as of `EntityColumn`."""
 
     column: str
     expression: str
+    is_volatile: bool = False
     where: Location = field(default=NOWHERE, compare=False)
+
+    @property
+    def volatile(self) -> tuple[str, ...]:
+        """The columns that it makes and that differ from run to run."""
+        return (self.column,) if self.is_volatile else ()
 
 
 Transformation = Projection | ColumnTransformation
@@ -312,6 +322,15 @@ class Entity:
 
     def _with(self, role: FieldRole) -> tuple[str, ...]:
         return tuple(each.final_name for each in self.columns if role in each.roles)
+
+    @property
+    def volatile(self) -> frozenset[str]:
+        """The final names, in small letters, of columns that differ from run to run."""
+        finals = {each.made_name.lower(): each.final_name for each in self.columns}
+        made = (name for each in self.transformations for name in each.volatile)
+        found = [finals.get(name.lower(), normalised(name)) for name in made]
+        found += [each.final_name for each in self.columns if each.volatile]
+        return frozenset(name.lower() for name in found)
 
     @property
     def system(self) -> SystemNames:
