@@ -9,7 +9,7 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.entity import ColumnTransformation, Entity, EntityColumn, Projection
 from penstock.core.errors import QueryError, SchemaError
 from penstock.core.names import literal, quoted
-from penstock.strategies.entities.moments import at_moment, is_volatile, made_by, pieces_of
+from penstock.strategies.entities.moments import at_moment, made_by, pieces_of
 from penstock.strategies.entities.rows import SLICE_VIEW, SliceRead, SliceRows
 
 
@@ -71,16 +71,13 @@ def _check_calculated(each: EntityColumn, sql: str, read: SliceRead, error: Quer
 
 
 def _projected(rows: SliceRows, items: Sequence[str], read: SliceRead) -> SliceRows:
-    volatile, computed = set(), set()
+    computed = set()
     for name, expression in (made_by(p) for item in items for p in pieces_of(item)):
         if name and expression.strip().strip("`").lower() not in {name.lower(), "*"}:
             computed.add(name.lower())
-        if name and is_volatile(expression, rows.volatile):
-            volatile.add(name.lower())
     chosen = ", ".join(at_moment(item, read.moment) for item in items)
-    rows = replace(rows, made=f"SELECT {chosen}\nFROM ({rows.made})")
-    rows = replace(rows, volatile=rows.volatile | volatile, computed=rows.computed | computed)
-    return _described(rows, read)
+    made = f"SELECT {chosen}\nFROM ({rows.made})"
+    return _described(replace(rows, made=made, computed=rows.computed | computed), read)
 
 
 def _with_column(
@@ -93,13 +90,11 @@ def _with_column(
     chosen = ", ".join(names if known else (*names, value))
     kind = Column(name, "string")  # the type is asked for when all of them are there
     columns = _of(rows) if known else (*_of(rows), kind)
-    volatile = {folded} if is_volatile(expression, rows.volatile) else set()
     computed = set() if plain else {folded}
     return replace(
         rows,
         made=f"SELECT {chosen} FROM ({rows.made})",
         schema=Schema(columns),
-        volatile=(rows.volatile - {folded}) | volatile,
         computed=(rows.computed - {folded}) | computed,
     )
 

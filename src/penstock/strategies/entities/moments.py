@@ -1,15 +1,11 @@
-"""Functions in the SQL of an entity that give another value on every run, found by their words."""
+"""Words in the SQL of an entity: those that ask for the time, and the items of projections."""
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
-CHANCE = frozenset(
-    {"rand", "randn", "random", "uuid", "shuffle", "monotonically_increasing_id"}
-    | {"spark_partition_id", "input_file_name", "current_user"}
-)
 _WORDS = re.compile(
     r"(?P<skipped>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|--[^\n]*|/\*.*?\*/)"
     r"|`(?P<quoted>(?:[^`]|``)*)`"
@@ -17,8 +13,7 @@ _WORDS = re.compile(
     r"|(?P<sign>.)",
     re.DOTALL,
 )
-_TIMES = frozenset({"current_timestamp", "now", "current_date", "curdate", "localtimestamp"})
-_BARE = _TIMES - {"now", "curdate"} | {"current_user"}
+_BARE = frozenset({"current_timestamp", "current_date", "localtimestamp"})
 """What SQL takes for a function without its parentheses, too."""
 
 
@@ -48,19 +43,6 @@ def at_moment(expression: str, moment: dt.datetime) -> str:
 def instant(moment: dt.datetime) -> str:
     """Give a moment as a literal that means the same in every session zone."""
     return f"TIMESTAMP '{moment.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%fZ}'"
-
-
-def is_volatile(expression: str, volatile: Collection[str] = ()) -> bool:
-    """Whether an expression gives another value on every run; `volatile` are columns that do.
-
-    >>> is_volatile("concat(a, uuid())"), is_volatile("'uuid()'"), is_volatile("A + 1", {"a"})
-    (True, False, True)
-    """
-    found = [*_WORDS.finditer(expression)]
-    if any(_function(each) in CHANCE | _TIMES for each in found):
-        return True
-    names = {(each["quoted"] or each["word"] or "").lower() for each in found}
-    return not names.isdisjoint(volatile)
 
 
 def _function(found: re.Match[str]) -> str:

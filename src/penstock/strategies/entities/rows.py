@@ -27,13 +27,15 @@ class SliceRead:
     """One slice as the steps see it; its rows are those of `penstock_slice`.
 
     `name` is what its rows are marked with. With `only` just those rows of a whole source are read
-    that are marked with that name. `describe` gives the columns of a query, without running it.
+    that are marked with that name, with `where` those that fit a condition on final columns.
+    `describe` gives the columns of a query, without running it.
     """
 
     name: str
     moment: dt.datetime
     describe: Describe
     only: str = ""
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,6 @@ class StagedColumn:
     type: str = ""
     told: EntityColumn | None = None
     is_made: bool = False
-    is_volatile: bool = False
     is_flag: bool = False
     by_partition: bool = False
 
@@ -88,8 +89,8 @@ class StagedColumn:
 class SliceRows:
     """Rows on their way through the steps.
 
-    `made` is the SQL of steps 1 and 2 and `schema` its columns, in which `volatile` and `computed`
-    are names. `added` are the columns that penstock adds, as SQL over the others; `system` are
+    `made` is the SQL of steps 1 and 2 and `schema` its columns, of which `computed` are made by
+    SQL. `added` are the columns that penstock adds, as SQL over the others; `system` are
     their names and those of columns that stand among them. `where` is what is read of a whole
     source, a condition on final columns. `gone` are columns of the table that the slice lacks,
     `new` and `widened` the names of those that it brings or widens. `notes` warn, `findings`
@@ -99,7 +100,6 @@ class SliceRows:
     made: str
     schema: Schema = Schema()
     system: tuple[str, ...] = ()
-    volatile: frozenset[str] = frozenset()
     computed: frozenset[str] = frozenset()
     columns: tuple[StagedColumn, ...] = ()
     added: tuple[tuple[Column, str], ...] = ()

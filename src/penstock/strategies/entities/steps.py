@@ -51,7 +51,6 @@ def cast_columns(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
                 type=want,
                 told=each,
                 is_made=column.name.lower() in rows.computed,
-                is_volatile=column.name.lower() in rows.volatile,
                 by_partition=each is not None and FieldRole.PARTITION in each.roles,
             )
         )
@@ -161,9 +160,9 @@ def hash_source(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     """Step 3: the hash of what a row says; not of when and how it came."""
     del read
     system, values, wrong = entity.system, [], []
-    left_out = {system.filename.lower(), system.metadata.lower()}
+    left_out = {system.filename.lower(), system.metadata.lower(), *entity.volatile}
     for each in rows.columns:
-        if each.is_volatile or each.final.lower() in left_out:
+        if each.final.lower() in left_out:
             continue
         value = quoted(each.final)
         if each.is_flag:  # an explicit delete is a version of its own
@@ -268,7 +267,7 @@ def take(entity: Entity, read: SliceRead, table: Schema | None) -> SliceRows:
 
     Raises what is wrong with its columns, all in one error, before any row is read.
     """
-    rows = replace(selected(entity, read), system=system_names(entity))
+    rows = replace(selected(entity, read), system=system_names(entity), where=read.where)
     for step in BEFORE_TYPES:
         rows = step(rows, entity, read)
     rows.refuse()

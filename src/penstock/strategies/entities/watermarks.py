@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.entity import Entity, WatermarkEntry
 from penstock.core.errors import IncrementalConfigError
 from penstock.core.names import quoted
+from penstock.strategies.entities.statistics import SliceCounts
 
 _INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 
@@ -63,26 +65,52 @@ def _series(kind: str) -> str:
     return kind.partition("(")[0]
 
 
-def read_filter(entries: tuple[WatermarkEntry, ...], lows: Mapping[str, TypedValue]) -> str:
-    """Give the condition under which rows of a whole source are read; `lows` by column.
+def inferred_windows(
+    entity: Entity, lows: Mapping[int, TypedValue], counts: SliceCounts, table: Schema
+) -> tuple[tuple[EntityWindow, ...] | None, tuple[str, ...]]:
+    """Give the windows in which missing keys are gone; None for no inference, and why.
+
+    `lows` are the low bounds by the place of the entry, so that one column may have several.
+    """
+    if not entity.infers_deletes or not entity.watermark:
+        return None, ()
+    empty = not counts.rows
+    if empty and not entity.settings.allow_empty_delete:
+        return None, ()
+    windows, undefined = [], []
+    for place, each in enumerate(entity.watermark):
+        low, known = lows.get(place), table.find(each.column)
+        high = next((v for k, v in counts.highs.items() if k.lower() == each.column.lower()), None)
+        if low is None or known is None or (high is None and not empty):
+            undefined.append(each.column)
+        else:
+            windows.append(EntityWindow(known.name, low, high))
+    if undefined:
+        named = ", ".join(repr(name) for name in dict.fromkeys(undefined))
+        words = f"nothing is inferred to be deleted, since {named} has no window yet"
+        return None, (f"delete-window-undefined: {words}",)
+    return (None if any(each.is_empty for each in windows) else tuple(windows)), ()
+
+
+def read_filter(entries: tuple[WatermarkEntry, ...], lows: Mapping[int, TypedValue]) -> str:
+    """Give the condition under which rows of a whole source are read; `lows` as above.
 
     Groups come in ascending number, entries of one group in their order, left to right; a group is
     joined by the operation of its first entry.
     """
-    groups: dict[int, list[WatermarkEntry]] = {}
-    for each in entries:
-        groups.setdefault(each.group, []).append(each)
+    groups: dict[int, list[tuple[WatermarkEntry, str]]] = {}
+    for place, each in enumerate(entries):
+        reached = _reached(each, lows.get(place))
+        groups.setdefault(each.group, []).append((each, reached))
     whole = ""
     for place, number in enumerate(sorted(groups)):
-        first, *others = groups[number]
-        text = _reached(first, lows)
-        for each in others:
-            text = f"({text} {each.operation.upper()} {_reached(each, lows)})"
+        (first, text), *others = groups[number]
+        for each, reached in others:
+            text = f"({text} {each.operation.upper()} {reached})"
         whole = f"({whole})" if place > 1 else whole
         whole = f"{whole} {first.operation.upper()} {text}" if whole else text
     return whole
 
 
-def _reached(entry: WatermarkEntry, lows: Mapping[str, TypedValue]) -> str:
-    low = lows.get(entry.column)
+def _reached(entry: WatermarkEntry, low: TypedValue | None) -> str:
     return "TRUE" if low is None else f"{quoted(entry.column)} >= {low.sql}"

@@ -10,7 +10,7 @@ from penstock.core.history import HardDeletes
 from penstock.core.names import literal, quoted
 from penstock.core.statement import ROW_CHANGE, TARGET_VIEW, Commit, Row
 from penstock.core.strategy import Build
-from penstock.strategies.build import HASH_JOIN, create, listed, lost_counts
+from penstock.strategies.build import HASH_JOIN, create, lost_counts
 from penstock.strategies.history import terms as ps
 from penstock.strategies.history.source import marked, problem, rehashes, stored_hash
 from penstock.strategies.history.terms import Sides
@@ -187,13 +187,15 @@ def first_rows(sides: Sides) -> str:
 
 def _versions(sides: Sides, valid_from: str, valid_to: str, is_current: str) -> str:
     terms, columns = sides.terms, sides.terms.columns
-    rows = (
-        f"{listed(sides.query.names)}, {valid_from} AS {quoted(columns.valid_from)}, "
-        f"{valid_to} AS {quoted(columns.valid_to)}, {is_current} AS {quoted(columns.is_current)}"
-    )
+    rows = {name: quoted(name) for name in sides.query.names}
+    ends = (valid_from, valid_to, is_current)
+    system = (columns.valid_from, columns.valid_to, columns.is_current)
+    rows |= {name: f"{sql} AS {quoted(name)}" for name, sql in zip(system, ends, strict=True)}
     if terms.hard_deletes is HardDeletes.NEW_RECORD:
-        rows += f", false AS {quoted(columns.is_deleted)}"
-    return f"{rows}, {quoted(terms.made_hash.column)}" if terms.made_hash else rows
+        rows[columns.is_deleted] = f"false AS {quoted(columns.is_deleted)}"
+    if terms.made_hash:
+        rows[terms.made_hash.column] = quoted(terms.made_hash.column)
+    return ", ".join(rows[name] for name in terms.order or rows)
 
 
 def staged(sides: Sides, seen: str = ps.SEEN) -> str:

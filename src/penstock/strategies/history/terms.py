@@ -64,13 +64,15 @@ class Terms(history.HistorySettings):
 
     `moment` is the run timestamp. A key that is gone from the source closes if its current version
     satisfies `scope`, a condition on the table's columns; that then also sets the columns of
-    `missing_sets` to SQL values.
+    `missing_sets` to SQL values. `order` are the columns of a new table, where they do not stand
+    as the query gives them with those of the engine behind.
     """
 
     _: KW_ONLY
     moment: dt.datetime
     scope: str = ""
     missing_sets: tuple[tuple[str, str], ...] = ()
+    order: tuple[str, ...] = ()
 
     @property
     def closes_missing(self) -> bool:

@@ -1,0 +1,185 @@
+"""How a slice is merged into its silver table: soft deletes, and deletes that are inferred."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from penstock.core.columns.schema import Column
+from penstock.core.entity import LastSeen
+from penstock.core.history import ENGINE_PREFIX
+from penstock.core.names import quoted
+from penstock.core.statement import (
+    OBSERVED_ROWS,
+    QUERY_VIEW,
+    TARGET_VIEW,
+    Commit,
+    Feed,
+    Row,
+    Stage,
+    Work,
+)
+from penstock.strategies.build import HASH_JOIN, create, listed
+from penstock.strategies.entities.moments import instant
+from penstock.strategies.entities.target import EntityStep
+
+FED_VIEW = "penstock_fed"
+STAGE_VIEW = "penstock_stage"
+INFERRED = "inferred_deleted"
+_OP = quoted(f"{ENGINE_PREFIX}op")
+_NEW = quoted(f"{ENGINE_PREFIX}new")
+
+
+def merge(step: EntityStep, properties: Mapping[str, str]) -> Work:
+    """One row per key; a step that may change nothing looks first, so that it makes no commit."""
+    build, counts = step.build, step.counts
+    deleted = quoted(step.entity.system.deleted)
+    if build.table is None:
+        rows = f"SELECT {listed(build.query.names)} FROM {quoted(QUERY_VIEW)} WHERE NOT {deleted}"
+        return Work.just(create(build, rows, properties))
+    if not counts.rows and step.windows is None:
+        return Work.just(None)
+    if not _writes_changes_alone(step) and counts.flagged < counts.rows:
+        observed = {OBSERVED_ROWS: "count(*)", INFERRED: f"count_if({_OP} = 'infer')"}
+        feed = Feed(FED_VIEW, _fed(step), observed, HASH_JOIN) if step.windows else None
+        return Work.just(_commit(step, quoted(FED_VIEW) if feed else f"({_fed(step)})", feed))
+    stage = Stage(STAGE_VIEW, _changing(step), _look(), confs=HASH_JOIN)
+    return Work((stage,), lambda seen: _decided(step, seen), _staged_counts)
+
+
+def _writes_changes_alone(step: EntityStep) -> bool:
+    return step.entity.settings.last_seen is LastSeen.ON_CHANGE
+
+
+def _fed(step: EntityStep) -> str:
+    """Give the rows of the slice, and with windows the keys that are gone, in one shape."""
+    columns = step.build.query.columns
+    rows = f"SELECT {listed(step.build.query.names)}, 'slice' AS {_OP} FROM {quoted(QUERY_VIEW)}"
+    if step.windows is None:
+        return rows
+    keys = {name.lower() for name in (*step.entity.business_keys, *step.entity.partition_columns)}
+    gone = ", ".join(_of_target(each, is_known=each.name.lower() in keys) for each in columns)
+    found = (
+        f"SELECT {gone}, 'infer' AS {_OP} FROM {quoted(TARGET_VIEW)} t "
+        f"WHERE {step.inside('t.')}{_in_a_partition(step)} "
+        f"AND NOT EXISTS (SELECT 1 FROM {quoted(QUERY_VIEW)} s WHERE {_same_key(step)})"
+    )
+    return f"{rows} UNION ALL {found}"
+
+
+def _of_target(column: Column, *, is_known: bool) -> str:
+    name = quoted(column.name)
+    return f"CAST({f't.{name}' if is_known else 'NULL'} AS {column.type}) AS {name}"
+
+
+def _in_a_partition(step: EntityStep) -> str:
+    """Give the condition of a partition being one of very many that the slice holds."""
+    if step.counts.tuples is not None or not step.counts.rows:
+        return ""
+    same = (f"s.{quoted(n)} <=> t.{quoted(n)}" for n in step.entity.partition_columns)
+    return f" AND EXISTS (SELECT 1 FROM {quoted(QUERY_VIEW)} s WHERE {' AND '.join(same)})"
+
+
+def _same_key(step: EntityStep) -> str:
+    """Keys are never NULL: what is counted fails the step."""
+    keys = step.entity.business_keys
+    return " AND ".join(f"t.{quoted(key)} = s.{quoted(key)}" for key in keys)
+
+
+def _on(step: EntityStep) -> str:
+    terms = [_same_key(step), *step.own("t."), *step.pruned("t.")]
+    if step.partition_is_known:
+        names = step.entity.partition_columns
+        terms += [f"t.{quoted(name)} <=> s.{quoted(name)}" for name in names]
+    return " AND ".join(terms)
+
+
+def _commit(step: EntityStep, source: str, feed: Feed | None = None) -> Commit:
+    evolution = "WITH SCHEMA EVOLUTION " if step.build.evolves else ""
+    return Commit(
+        f"MERGE {evolution}INTO {step.build.target} t USING {source} s ON {_on(step)} "
+        + " ".join(_clauses(step)),
+        HASH_JOIN,
+        feed=feed,
+    )
+
+
+def _clauses(step: EntityStep) -> Iterator[str]:
+    system = step.entity.system
+    deleted, seen = quoted(system.deleted), quoted(system.last_seen)
+    latest = f"t.{seen} = greatest(t.{seen}, {instant(step.moment)})"
+    marked = f"THEN UPDATE SET t.{deleted} = true, {latest}"
+    changes_alone = _writes_changes_alone(step)
+    was_live = f" AND NOT coalesce(t.{deleted}, false)" if changes_alone else ""
+    if step.windows is not None:
+        yield f"WHEN MATCHED AND s.{_OP} = 'infer' {marked}"
+    yield f"WHEN MATCHED AND s.{deleted}{was_live} {marked}"
+    names = [name for name in step.build.query.names if name.lower() != system.last_seen.lower()]
+    sets = [f"t.{quoted(name)} = s.{quoted(name)}" for name in names]
+    sets += [f"t.{quoted(each.name)} = NULL" for each in step.rows.gone]
+    changed = f"({_differs(step, 's', 't')} OR coalesce(t.{deleted}, false))"
+    update = f"THEN UPDATE SET {', '.join(sets)}, {latest}"
+    yield f"WHEN MATCHED AND NOT s.{deleted} AND {changed} {update}"
+    if not changes_alone:
+        yield f"WHEN MATCHED THEN UPDATE SET {latest}"
+    every = step.build.query.names
+    yield (
+        f"WHEN NOT MATCHED AND s.{_OP} = 'slice' AND NOT s.{deleted} "
+        f"THEN INSERT ({listed(every)}) VALUES ({listed(every, 's.')})"
+    )
+
+
+def _differs(step: EntityStep, left: str, right: str) -> str:
+    hashed = quoted(step.entity.system.source_hash)
+    return f"NOT ({right}.{hashed} <=> {left}.{hashed})"
+
+
+def _changing(step: EntityStep) -> str:
+    """Give only those rows of `_fed` that will change the table."""
+    entity, system = step.entity, step.entity.system
+    deleted = quoted(system.deleted)
+    narrow = (*entity.business_keys, system.source_hash, system.deleted)
+    where = " AND ".join((*step.own("t."), *step.pruned("t."))) or "true"
+    stored = (
+        f"SELECT {listed(narrow, 't.')}, true AS {_NEW} FROM {quoted(TARGET_VIEW)} t WHERE {where}"
+    )
+    was = f"coalesce(t.{deleted}, false)"
+    matched, flagged = f"coalesce(t.{_NEW}, false)", f"coalesce(s.{deleted}, false)"
+    reverted = f"({_differs(step, 's', 't')} OR {was})"
+    changes_alone = _writes_changes_alone(step)
+    of_live = f"({matched} AND NOT {was})" if changes_alone else matched
+    of_rows = f"(NOT {matched} OR {reverted})" if changes_alone else "true"
+    kept = f"s.{_OP} = 'infer' OR CASE WHEN {flagged} THEN {of_live} ELSE {of_rows} END"
+    keys = _same_key(step)
+    names = listed(step.build.query.names, "s.")
+    return (
+        f"SELECT {names}, s.{_OP}, NOT {matched} AND s.{_OP} = 'slice' AS {_NEW} "
+        f"FROM ({_fed(step)}) s LEFT JOIN ({stored}) t ON {keys} WHERE {kept}"
+    )
+
+
+def _look() -> str:
+    return (
+        f"SELECT count(*) AS `fed`, count_if({_NEW}) AS `new`, "
+        f"count_if({_OP} = 'infer') AS `{INFERRED}` FROM {quoted(STAGE_VIEW)}"
+    )
+
+
+def _decided(step: EntityStep, seen: Row) -> Commit | None:
+    if not seen["fed"]:
+        return _columns_alone(step)
+    rows = f"(SELECT * EXCEPT ({_NEW}) FROM {quoted(STAGE_VIEW)})"
+    return _commit(step, rows)
+
+
+def _columns_alone(step: EntityStep) -> Commit | None:
+    """Add what a slice brings although none of its rows says anything new."""
+    new = {name.lower() for name in step.rows.new}
+    columns = [each for each in step.build.query.columns if each.name.lower() in new]
+    if not columns:
+        return None
+    declared = ", ".join(f"{quoted(each.name)} {each.type}" for each in columns)
+    return Commit(f"ALTER TABLE {step.build.target} ADD COLUMNS ({declared})", once=False)
+
+
+def _staged_counts(seen: Row) -> Mapping[str, int]:
+    return {INFERRED: int(seen[INFERRED] or 0)} if seen else {}

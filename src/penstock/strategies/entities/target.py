@@ -1,0 +1,124 @@
+"""The silver table as a step meets it: its rows that may match, and those that may be gone."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.core.entity import Entity, EntityColumn, FieldRole, ProcessType
+from penstock.core.names import quoted
+from penstock.core.strategy import Build
+from penstock.strategies.entities.rows import SliceRows
+from penstock.strategies.entities.statistics import SliceCounts
+from penstock.strategies.entities.watermarks import EntityWindow
+
+
+@dataclass(frozen=True, slots=True)
+class EntityStep:
+    """All that the statement of a step depends on; its slice was counted.
+
+    `windows` say where keys that the slice lacks are gone, all of them together; None infers
+    nothing. `forced` is how the rows are written if somebody asked for another way.
+    """
+
+    entity: Entity
+    build: Build
+    rows: SliceRows
+    counts: SliceCounts
+    moment: dt.datetime
+    windows: tuple[EntityWindow, ...] | None = None
+    forced: ProcessType | None = None
+
+    @property
+    def process(self) -> ProcessType:
+        """How the rows are written."""
+        return self.forced or self.entity.process
+
+    def own(self, alias: str = "") -> list[str]:
+        """Give the conditions of a stored row being the entity's; none where the table is."""
+        scope = self.entity.scope
+        return [f"{alias}{quoted(scope.column)} <=> {scope.literal}"] if scope else []
+
+    def pruned(self, alias: str) -> list[str]:
+        """Give conditions that leave out only stored rows that cannot match (docs/entities.md)."""
+        bounds = [
+            f"{alias}{quoted(name)} BETWEEN {low.sql} AND {high.sql}"
+            for name, (low, high) in self.counts.bounds.items()
+        ]
+        if bounds and self.windows is not None:
+            inside = " AND ".join(each.condition(alias) for each in self.windows)
+            bounds = [f"(({' AND '.join(bounds)}) OR ({inside}))"]
+        wholly_empty = not self.counts.rows  # then every partition may hold what is gone
+        if not self.partition_is_known or wholly_empty:
+            return bounds
+        return [*bounds, *self.in_partitions(alias)]
+
+    @property
+    def partition_is_known(self) -> bool:
+        """Whether a key says in which partition its row is, of every row that there ever was."""
+        columns = self.entity.columns
+        known = {
+            each.made_name.lower()
+            for each in columns
+            if FieldRole.BUSINESS_KEY in each.roles and self._is_stored_as_read(each)
+        }
+        for each in columns:
+            if each.is_calculated and not each.volatile and {*_folded(each.reads)} <= known:
+                known.add(each.made_name.lower())
+        keys = {*_folded(self.entity.business_keys)}
+        return bool(self.entity.partition_columns) and all(
+            each.final_name.lower() in keys or (each.made_name.lower() in known)
+            for each in columns
+            if FieldRole.PARTITION in each.roles
+        )
+
+    def _is_stored_as_read(self, column: EntityColumn) -> bool:
+        """Whether equal stored keys were equal when expressions read them."""
+        found = self.rows.find(column.final_name)
+        return found is not None and found.have == found.want
+
+    def in_partitions(self, alias: str = "") -> list[str]:
+        """Give the conditions of a stored row lying in a partition that the slice holds."""
+        names = [f"{alias}{quoted(name)}" for name in self.entity.partition_columns]
+        if not names or not self.counts.rows:
+            return []
+        tuples = self.counts.tuples
+        if tuples is None:
+            return [_between(name, ends) for name, ends in zip(names, self._ranges(), strict=True)]
+        if len(names) == 1:
+            return [_one_of(names[0], [texts[0] for texts in tuples])]
+        each = (
+            " AND ".join(f"{name} <=> {text}" for name, text in zip(names, texts, strict=True))
+            for texts in tuples
+        )
+        return ["(" + " OR ".join(f"({text})" for text in each) + ")"]
+
+    def _ranges(self) -> list[tuple[str, str]]:
+        return [self.counts.ranges[name] for name in self.entity.partition_columns]
+
+    def inside(self, alias: str = "") -> str:
+        """Give the condition of a stored row being gone if the slice lacks its key.
+
+        Of very many partitions it is only their range: which they are is then for the caller.
+        """
+        flag = f"{alias}{quoted(self.entity.system.deleted)}"
+        conditions = [each.condition(alias) for each in self.windows or ()]
+        live = f"NOT coalesce({flag}, false)"
+        return " AND ".join((*conditions, live, *self.own(alias), *self.in_partitions(alias)))
+
+
+def _folded(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name.lower() for name in names)
+
+
+def _between(name: str, ends: tuple[str, str]) -> str:
+    return f"({name} BETWEEN {ends[0]} AND {ends[1]} OR {name} IS NULL)"
+
+
+def _one_of(name: str, values: Sequence[str]) -> str:
+    some = [text for text in values if not text.startswith("CAST(NULL ")]
+    found = f"{name} IN ({', '.join(some)})" if some else ""
+    if len(some) == len(values):
+        return found
+    return f"({found} OR {name} IS NULL)" if found else f"{name} IS NULL"

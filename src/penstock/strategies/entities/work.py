@@ -1,0 +1,142 @@
+"""What a step of an entity runs once its slice was counted: full, merge or historic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+
+from penstock.core.columns.schema import Schema
+from penstock.core.entity import Entity, FieldRole, ProcessType
+from penstock.core.history import (
+    ENGINE_PREFIX,
+    HardDeletes,
+    HashDiffers,
+    HistorySettings,
+    SystemColumns,
+)
+from penstock.core.names import quoted
+from penstock.core.statement import QUERY_VIEW, Commit, Work
+from penstock.strategies.build import create
+from penstock.strategies.entities.merging import merge
+from penstock.strategies.entities.moments import instant
+from penstock.strategies.entities.target import EntityStep
+from penstock.strategies.history.snapshot import history
+from penstock.strategies.history.terms import Terms
+
+PROPERTY = "penstock.entity"
+"""The property of a silver table that says how its rows were made."""
+_DYNAMIC = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
+
+
+def property_of(entity: Entity) -> str:
+    """Give what a table says of the entity that makes it; a later one must say the same."""
+    partitions = [each for each in entity.columns if FieldRole.PARTITION in each.roles]
+    made = {each.final_name: each.expression for each in partitions}
+    if entity.scope is not None:  # its literal is what tells the entities of one table apart
+        made.pop(entity.scope.column, None)
+    document = {
+        "strategy": str(entity.process),
+        "business_keys": list(entity.business_keys),
+        "partition_by": list(entity.partition_columns),
+        "expressions": made,
+        "hash": str(entity.settings.hash),
+        "prefix": entity.prefix,
+    }
+    return json.dumps(document, sort_keys=True, ensure_ascii=False)
+
+
+def query_of(step: EntityStep) -> str:
+    """Give the query that is `penstock_query` while the step runs; an engine adds its interval."""
+    return step.rows.sql(but=_interval(step.entity))
+
+
+def _interval(entity: Entity) -> tuple[str, ...]:
+    if entity.process is not ProcessType.HISTORIC:
+        return ()
+    return (entity.system.valid_from, entity.system.valid_to, entity.system.is_current)
+
+
+def work_of(step: EntityStep) -> Work:
+    """Give the statements of a step; what they read is counted, so that they can be told now."""
+    properties = {PROPERTY: property_of(step.entity)}
+    match step.process:
+        case ProcessType.FULL:
+            return full(step, properties)
+        case ProcessType.MERGE:
+            return merge(step, properties)
+        case ProcessType.HISTORIC:
+            return historic(step, properties)
+
+
+def full(step: EntityStep, properties: Mapping[str, str]) -> Work:
+    """Replace the partitions that the slice holds; without partitions the whole table."""
+    build, table = step.build, step.build.table
+    by_partition = bool(step.entity.partition_columns)
+    empties = step.entity.settings.allow_empty and not by_partition
+    if table is not None and not step.counts.rows and not empties:
+        return Work.just(None)
+    rows = f"SELECT {_all_columns(step)} FROM {quoted(QUERY_VIEW)}"
+    if table is None or not by_partition:
+        return Work.just(create(build, rows, properties))
+    evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
+    sql = f"INSERT {evolution}OVERWRITE {build.target} BY NAME {rows}"
+    return Work.just(Commit(sql, _DYNAMIC))
+
+
+def _all_columns(step: EntityStep) -> str:
+    """Give the columns in the table's order, those that the slice lacks as NULL, new ones last."""
+    gone, known = {column.name: column for column in step.rows.gone}, step.build.table or Schema()
+    new = (name for name in step.build.query.names if known.find(name) is None)
+    return ", ".join(
+        f"CAST(NULL AS {gone[name].type}) AS {quoted(name)}" if name in gone else quoted(name)
+        for name in (*known.names, *new)
+    )
+
+
+def historic(step: EntityStep, properties: Mapping[str, str]) -> Work:
+    """Keep every version: the engine of history tables, told in its own terms."""
+    if not step.counts.rows and step.build.table is not None and step.windows is None:
+        return Work.just(None)
+    return history(step.build, terms_of(step), properties)
+
+
+def settings_of(entity: Entity, *, infers: bool) -> HistorySettings:
+    """Give the settings of an entity's history; of a shared table its rows are keyed by scope."""
+    keys, scope, system = entity.business_keys, entity.scope, entity.system
+    if scope is not None and scope.column.lower() not in {key.lower() for key in keys}:
+        keys = (*keys, scope.column)
+    nowhere = (f"{ENGINE_PREFIX}is_deleted", f"{ENGINE_PREFIX}row_hash")  # the entity has its own
+    return HistorySettings(
+        keys=keys,
+        change=HashDiffers(system.source_hash),
+        hard_deletes=HardDeletes.INVALIDATE if infers else HardDeletes.IGNORE,
+        allow_empty=True,
+        retention=entity.settings.retention,
+        columns=SystemColumns(system.valid_from, system.valid_to, system.is_current, *nowhere),
+        by_current=entity.settings.layout == "current",
+    )
+
+
+def terms_of(step: EntityStep) -> Terms:
+    """Give the terms of one run; a closed version is marked, as a row of a merge is."""
+    entity, windows = step.entity, step.windows
+    settings = settings_of(entity, infers=windows is not None)
+    given = {each.name: getattr(settings, each.name) for each in fields(HistorySettings)}
+    sets = ((entity.system.deleted, "true"), (entity.system.last_seen, instant(step.moment)))
+    return Terms(
+        **given,
+        moment=step.moment,
+        scope=_scope(step) if windows is not None else "",
+        missing_sets=sets if windows is not None else (),
+        order=step.rows.stored.names,
+    )
+
+
+def _scope(step: EntityStep) -> str:
+    """Give where keys may be gone; an engine reads it beside columns, where no EXISTS can stand."""
+    if step.counts.tuples is not None or not step.counts.rows:
+        return step.inside()
+    names = ", ".join(quoted(name) for name in step.entity.partition_columns)
+    held = f"(SELECT collect_set(struct({names})) FROM {quoted(QUERY_VIEW)})"
+    return f"{step.inside()} AND array_contains({held}, struct({names}))"
