@@ -40,14 +40,11 @@ def fit(rows: SliceRows, entity: Entity, table: Schema | None) -> SliceRows:
             findings.append(fitted)
             continue
         columns.append(fitted)
-        if fitted.type != known.type:
-            changed = _changes_type(entity) and not _holds(known.type, column.want)
-            words = f"{known.type.upper()} to {fitted.type.upper()}"
-            notes.append(
-                f"type-changed: {column.final!r} goes from {words}"
-                if changed
-                else f"type-widened: {column.final!r} is widened from {words}"
-            )
+        words = f"{known.type.upper()} to {fitted.type.upper()}"
+        if fitted.type != known.type and not _holds(known.type, column.want):
+            notes.append(f"type-changed: {column.final!r} goes from {words}")
+        elif fitted.type != known.type:
+            notes.append(f"type-widened: {column.final!r} is widened from {words}")
             widened.append(column.final)
         elif fitted.type != column.want:
             kinds = f"{column.want.upper()} in the slice and {known.type.upper()} in the table"

@@ -114,8 +114,9 @@ def _clauses(step: EntityStep) -> Iterator[str]:
         yield f"WHEN MATCHED AND s.{_OP} = 'infer' {marked}"
     yield f"WHEN MATCHED AND s.{deleted}{was_live} {marked}"
     names = [name for name in step.build.query.names if name.lower() != system.last_seen.lower()]
-    sets = [f"t.{quoted(name)} = s.{quoted(name)}" for name in names]
-    sets += [f"t.{quoted(each.name)} = NULL" for each in step.rows.gone]
+    # Unqualified: Delta does not find a new column in the target that it is added to.
+    sets = [f"{quoted(name)} = s.{quoted(name)}" for name in names]
+    sets += [f"{quoted(each.name)} = NULL" for each in step.rows.gone]
     changed = f"({_differs(step, 's', 't')} OR coalesce(t.{deleted}, false))"
     update = f"THEN UPDATE SET {', '.join(sets)}, {latest}"
     yield f"WHEN MATCHED AND NOT s.{deleted} AND {changed} {update}"

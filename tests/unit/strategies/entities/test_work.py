@@ -1,0 +1,139 @@
+"""The statements of a step as values; on real tables they are in tests/spark/entities."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from fakes.silver_table import KEY, XF, XH, XM, an_entity
+from penstock.core.columns.schema import Schema
+from penstock.core.columns.typed import TypedValue
+from penstock.core.entity import EntityColumn, EntityScope, FieldRole, HashKind, ProcessType
+from penstock.strategies.entities.statistics import SliceCounts
+from penstock.strategies.entities.watermarks import EntityWindow
+from penstock.strategies.entities.work import property_of, query_of, settings_of, work_of
+from unit.strategies.entities.slices import a_step
+
+GIVEN = "ID int, SeqNr int, name string"
+PARTITION = frozenset({FieldRole.PARTITION})
+TWO = SliceCounts(2, bounds={"ID": (TypedValue("INT", "1"), TypedValue("INT", "2"))})
+WINDOW = EntityWindow("SeqNr", TypedValue("INT", "100"), TypedValue("INT", "200"))
+
+
+def fitted(step):
+    """Leave out of the query what an engine adds."""
+    query, system = step.rows.stored, ("p_ValidFrom", "p_ValidTo", "p_IsCurrent")
+    if step.entity.process is ProcessType.HISTORIC:
+        query = Schema(tuple(each for each in query.columns if each.name not in system))
+    return replace(step, build=replace(step.build, query=query))
+
+
+@pytest.mark.parametrize(
+    ("entity", "windows", "stages", "feeds"),
+    [
+        (XF, None, 0, False),
+        (XM, None, 0, False),
+        (an_entity(delete_missing=True), (WINDOW,), 0, True),
+        (XH, None, 1, False),
+    ],
+)
+def test_EP12_a_step_reads_rows_as_few_times_as_it_can(entity, windows, stages, feeds):
+    """The statistics come before; a stage and the commit read rows once each."""
+    work = work_of(fitted(a_step(entity, GIVEN, TWO, windows)))
+
+    assert len(work.stages) == stages
+    if not stages:
+        assert (work.decide({}).feed is not None) is feeds
+
+
+def test_nothing_is_written_for_a_slice_without_rows():
+    for entity in (XF, XM, XH):
+        work = work_of(fitted(a_step(entity, GIVEN, SliceCounts(0))))
+        assert (work.stages, work.decide({})) == ((), None)
+
+
+def test_a_merge_is_pruned_by_keys_and_its_windows():
+    plain = work_of(a_step(XM, GIVEN, TWO)).decide({}).sql
+    inferring = a_step(an_entity(delete_missing=True), GIVEN, TWO, (WINDOW,))
+    bounds = "t.`ID` BETWEEN CAST('1' AS INT) AND CAST('2' AS INT)"
+    window = "CAST('100' AS INT) <= t.`SeqNr` AND t.`SeqNr` <= CAST('200' AS INT)"
+
+    assert f" ON t.`ID` = s.`ID` AND {bounds} WHEN" in plain
+    assert f"(({bounds}) OR ({window}))" in work_of(inferring).decide({}).sql
+    assert plain.count("WHEN MATCHED") == 3
+    assert "WHEN MATCHED AND s.`__penstock_op` = 'infer'" not in plain
+
+
+@pytest.mark.parametrize(
+    ("expression", "reads", "more", "known"),
+    [
+        ("950", (), {}, True),
+        ("ID % 10", ("ID",), {}, True),
+        ("ID % 10", ("id",), {}, True),
+        ("name", ("name",), {}, False),
+        ("concat(ID, rand())", ("ID",), {"volatile": ("rand",)}, False),
+    ],
+)
+def test_a_partition_is_known_if_keys_alone_make_it(expression, reads, more, known):
+    part = EntityColumn("p", expression=expression, reads=reads, roles=PARTITION, **more)
+    given = f"{GIVEN}, p int"
+
+    assert a_step(replace(XM, columns=(KEY, part)), given, TWO).partition_is_known is known
+
+
+def test_a_partition_of_a_key_that_is_cast_is_not_known():
+    """The texts '1' and '01' are one key, and look different to an expression."""
+    part = EntityColumn("p", expression="left(ID, 1)", reads=("ID",), roles=PARTITION)
+    typed = replace(KEY, type="int")
+    by_key = replace(KEY, type="int", roles=KEY.roles | PARTITION)
+
+    assert not a_step(replace(XM, columns=(typed, part)), f"{GIVEN}, p int", TWO).partition_is_known
+    assert a_step(replace(XM, columns=(by_key,)), GIVEN, TWO).partition_is_known
+
+
+def test_partitions_are_typed_literals_null_included():
+    part = EntityColumn("region", roles=PARTITION)
+    entity = replace(XM, columns=(KEY, part))
+    values = (("'it\\'s \"x\"'",), ("CAST(NULL AS string)",))
+    counts = replace(TWO, tuples=values)
+    many = replace(TWO, tuples=None, ranges={"region": ("'a'", "'z'")})
+    given = "ID int, SeqNr int, region string"
+
+    assert a_step(entity, given, counts).in_partitions("t.") == [
+        "(t.`region` IN ('it\\'s \"x\"') OR t.`region` IS NULL)"
+    ]
+    assert a_step(entity, given, many).in_partitions() == [
+        "(`region` BETWEEN 'a' AND 'z' OR `region` IS NULL)"
+    ]
+
+
+def test_EM20_a_table_says_how_its_rows_were_made():
+    part = EntityColumn("office", expression="950", literal="950", roles=PARTITION)
+    shared = replace(XM, columns=(KEY, part), scope=EntityScope("office", "950"))
+    other = replace(
+        shared,
+        columns=(KEY, replace(part, expression="1000", literal="1000")),
+        scope=EntityScope("office", "1000"),
+    )
+
+    assert json.loads(property_of(XM)) == {
+        "strategy": "merge",
+        "business_keys": ["ID"],
+        "partition_by": [],
+        "expressions": {},
+        "hash": "sha256",
+        "prefix": "p_",
+    }
+    assert property_of(shared) == property_of(other)
+    assert property_of(XM) != property_of(an_entity(hash=HashKind.XXHASH64))
+    assert property_of(XM) != property_of(replace(XM, prefix="q_"))
+
+
+def test_a_history_is_asked_in_terms_of_its_engine():
+    step = fitted(a_step(XH, GIVEN, TWO))
+    scoped = replace(XH, scope=EntityScope("office", "950"))
+
+    assert "p_ValidFrom" not in query_of(step)
+    assert settings_of(XH, infers=False).keys == ("ID",)
+    assert settings_of(scoped, infers=True).keys == ("ID", "office")
+    assert settings_of(XH, infers=True).change.column == "p_SourceHash"
