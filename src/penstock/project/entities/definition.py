@@ -94,7 +94,7 @@ def document_entity(part: Part, scene: EntityScene, findings: Findings) -> ReadE
         return None
     reader.check_keys(ENTITY, ("id", "name", "connection", "processtype"))
     process = PROCESSES.get(reader.word("processtype", tuple(PROCESSES)))
-    reading = _Reading(scene, reader, reader, reader.text("name"), process)
+    reading = _EntityReader(scene, reader, reader, reader.text("name"), process)
     secure, environment = reader.flag("secure"), scene.environment
     places = EntityPlaces(
         environment, reading.settings, reading.names, part, findings, scene.catalog, secure
@@ -117,7 +117,7 @@ def native_entity(whole: Part, scene: EntityScene, findings: Findings) -> ReadEn
     words = (*PROCESSES, _TABLE)
     word = top.word("strategy", words)
     process = ProcessType.FULL if word == _TABLE else PROCESSES.get(word)
-    reading = _Reading(scene, top, inside, top.text("name"), process)
+    reading = _EntityReader(scene, top, inside, top.text("name"), process)
     for key in PLACES:
         if key in reading.settings.own:
             sentence = f"{key} has no effect: a native file says where its layers are"
@@ -131,7 +131,7 @@ def native_entity(whole: Part, scene: EntityScene, findings: Findings) -> ReadEn
     return reading.placed(reading.native_bronze(), None if table is None else (table, ""))
 
 
-class _Reading:
+class _EntityReader:
     """One entity while it is read; `said` is where its name and description stand."""
 
     def __init__(
@@ -193,17 +193,17 @@ class _Reading:
             return None
         is_whole = reader.word("read", ("slices", "whole"), "slices") == "whole"
         pattern = reader.text("pattern")
-        for key in ("read", "pattern") if "table" in given[0].path[-1:] else ():
+        named = reader.find("table")
+        for key in ("read", "pattern") if named is not None else ():
             part = reader.find(key)
             if part is not None:
                 sentence = f"{key} has no effect: a table is read whole"
                 self.findings.warn(part, "option-without-effect", sentence)
-        key = str(given[0].path[-1])
-        written = reader.text(key)
+        written = reader.text(str(given[0].path[-1]))
         found = filled(given[0], written, self.names, self.findings) if written else None
         if found is None:
             return None
-        if key == "table":
+        if named is not None:
             return WholeTable(found.text)
         text, template = found.text.text, found.text.template
         path = RunText(absolute(text, self.scene.root) if text else "", template)

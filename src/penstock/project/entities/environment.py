@@ -60,6 +60,7 @@ class Documents:
 def read_documents(files: Iterable[Part], above: Sequence[Part], findings: Findings) -> Documents:
     """Put documents together; `above` are environments of penstock.yml, the strongest last."""
     found = Documents()
+    decided = {key for each in above for key, part in each.members.items() if part.is_written}
     for whole in files:
         document = open_part(whole, findings)
         if document is None:
@@ -72,20 +73,16 @@ def read_documents(files: Iterable[Part], above: Sequence[Part], findings: Findi
             found.whole = found.whole or environment.whole
             environment.check_keys(ENVIRONMENT)
             for key, part in environment.members.items():
-                _take(found.environment, key, part, findings)
+                first = found.environment.setdefault(key, part)
+                if first.value != part.value and key not in decided:
+                    sentence = f"{key} is another one here than at {first.where}"
+                    hint = "keep one, or let entities.environment of penstock.yml decide"
+                    findings.report(part, "conflicting-environment", sentence, hint)
         found.whole = found.whole or whole
     for each in above:
         PartReader(each, each.members, findings).check_keys(ENVIRONMENT)
         found.environment |= {k: p for k, p in each.members.items() if p.is_written}
     return found
-
-
-def _take(known: dict[str, Part], key: str, part: Part, findings: Findings) -> None:
-    first = known.setdefault(key, part)
-    if first.value != part.value:
-        sentence = f"{key} is another one here than at {first.where}"
-        hint = "keep one; entities.environment of penstock.yml wins over both"
-        findings.report(part, "conflicting-environment", sentence, hint)
 
 
 def environment_of(

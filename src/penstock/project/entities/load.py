@@ -64,7 +64,7 @@ def read_entities(
     whole = (Part(file, (), first.filled(file.path)) for file in natives)
     read += [native_entity(each, scene, findings) for each in whole]
     _keep(first, expressions)
-    found = _told_apart([each for each in read if each is not None], findings)
+    found = _side_by_side([each for each in read if each is not None], findings)
     if len(written) < len(files):  # what is missing may stand in a file that cannot be read
         lost = (("unknown-connection", None), ("missing-key", environment.reader.whole.where))
         findings.found = [
@@ -84,7 +84,7 @@ def _file(path: str, first: FirstPass) -> YamlFile:
     return first.yaml_file(path) if first.has(path) else YamlFile(path)
 
 
-def _told_apart(read: Sequence[ReadEntity], findings: Findings) -> list[ReadEntity]:
+def _side_by_side(read: Sequence[ReadEntity], findings: Findings) -> list[ReadEntity]:
     """Report ids and tables that two have; entities that share a table get their scopes."""
     ids: dict[int, ReadEntity] = {}
     tables: dict[str, list[ReadEntity]] = defaultdict(list)

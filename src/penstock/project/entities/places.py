@@ -63,9 +63,9 @@ class EntityPlaces:
 
     def bronze(self) -> Bronze | None:
         """Give the bronze layer."""
-        kind, part = self._layer("bronze")
+        is_table, part = self._layer("bronze")
         is_whole = self.settings.text("bronze_read").lower() == "whole"
-        if kind == "table":
+        if is_table:
             self._check_slices("a table is read whole", ("bronze_read", "slice_pattern"))
             return self._bronze_table(part)
         path = self._path("bronze", part) if part is not None else None
@@ -78,9 +78,9 @@ class EntityPlaces:
 
     def silver(self) -> tuple[TableName, str] | None:
         """Give the silver table, and its folder where it does not lie as tables usually do."""
-        kind, part = self._layer("silver")
+        is_table, part = self._layer("silver")
         path = RunText("")
-        if kind == "path":
+        if not is_table:
             found = self._path("silver", part) if part is not None else None
             if found is None:
                 return None
@@ -88,23 +88,23 @@ class EntityPlaces:
         table = self._silver_table()
         return None if table is None else (table, str(path))
 
-    def _layer(self, layer: str) -> tuple[str, Part | None]:
+    def _layer(self, layer: str) -> tuple[bool, Part | None]:
         """Give whether a layer is a table or a path, and the part that says which."""
         parts, environment = self.settings.parts, self.environment
-        for kind in ("table", "path"):
-            if f"{layer}_{kind}" in parts:
-                return kind, parts[f"{layer}_{kind}"]
+        for what in ("table", "path"):
+            if f"{layer}_{what}" in parts:
+                return what != "path", parts[f"{layer}_{what}"]
         words = (f"{layer}_output", "output_method")
         said = [self.settings.text(word) for word in words]
         said += [environment.words.get(word, "") for word in words]
         if next(filter(None, said), "paths").lower() == "catalog":
-            return "table", None
+            return True, None
         part = environment.reader.find(f"{layer}_path")
         if part is None:
             sentence = f"'{layer}_path' is missing, and \"{self.names['entity']}\" has no other"
             hint = f"write it in environment, or {layer}_table or {layer}_path in settings"
             self.findings.report(environment.reader.whole, "missing-key", sentence, hint)
-        return "path", part
+        return False, part
 
     def _check_slices(self, why: str, keys: tuple[str, ...]) -> None:
         for key in keys:

@@ -208,7 +208,7 @@ def by_state(states: Iterable[StateCount]) -> list[tuple[str, int, bool]]:
 
 
 _PLACE = "file=where.path line=where.line column=where.column"  # a column of 0 is not known
-_FINDINGS = f"findings[severity code message=sentence {_PLACE} hint?]"
+FINDINGS = f"findings[severity code message=sentence {_PLACE} hint?]"
 
 
 def error_text(error: PenstockError) -> str:
@@ -242,12 +242,12 @@ def first_line(error: PenstockError) -> str:
 def failure_document(error: PenstockError) -> Json:
     """Give the document that stands on stdout instead of a command's own."""
     if isinstance(error, ProjectError):
-        return document_of(error, _FINDINGS)
+        return document_of(error, FINDINGS)
     return {"error": error_document(error)}
 
 
 validation_document = partial(
-    document_of, names=f"passed errors warnings models sources seeds {_FINDINGS}"
+    document_of, names=f"passed errors warnings models sources seeds {FINDINGS}"
 )
 
 
