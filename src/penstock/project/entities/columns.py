@@ -113,18 +113,21 @@ class ReadColumns:
     volatile: set[str] = field(default_factory=set)
     columns: list[EntityColumn] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
+    by_name: dict[str, Part] = field(default_factory=dict)
+    by_final: dict[str, Part] = field(default_factory=dict)
 
     def add(self, column: EntityColumn, part: Part, findings: Findings) -> None:
         """Take a column unless its name, or its final name, is another one's."""
-        for known, where in zip(self.columns, self.parts, strict=True):
-            is_same = bool(column.name) and known.name.lower() == column.name.lower()
-            if is_same or known.final_name.lower() == column.final_name.lower():
-                what = column.name if is_same else column.final_name
-                kind = "" if is_same else "final name "
-                sentence = f'{kind}"{what}" is that of two columns, here and at {where.where}'
-                hint = "keep one entry" if is_same else "give one of them another newname"
-                findings.report(part, "duplicate-column", sentence, hint)
-                return
+        name, final = column.name.lower(), column.final_name.lower()
+        first = self.by_name.get(name) if name else None
+        other = first or self.by_final.get(final)
+        if other is not None:
+            what = f'"{column.name}"' if first else f'final name "{column.final_name}"'
+            sentence = f"{what} is that of two columns, here and at {other.where}"
+            hint = "keep one entry" if first else "give one of them another newname"
+            findings.report(part, "duplicate-column", sentence, hint)
+            return
+        self.by_name[name] = self.by_final[final] = part
         self.columns.append(column)
         self.parts.append(part)
 

@@ -51,7 +51,8 @@ def read_entities(
     findings, target = Findings(), settings.target
     project = _file(PROJECT_FILE, first)
     files = [Part(file, (), first.filled(file.path)) for file in map(first.yaml_file, documents)]
-    written = [each for each in files if each.file.tree is not None or not each.file.findings]
+    broken = {finding.where.path for finding in first.findings}
+    written = [e for e in files if e.file.tree is not None or e.file.path not in broken]
     above = [*overrides(project, first.filled(PROJECT_FILE) if project.tree else None, target.name)]
     said = read_documents(written, above, findings)
     environment = environment_of(said, project, first.root, findings)

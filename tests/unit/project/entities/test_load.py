@@ -303,7 +303,8 @@ def test_what_may_stand_in_a_broken_document_is_no_second_finding(findings):
     )
 
     assert codes(found) == ["json-syntax"]
-    assert codes(findings({"entities/a.json": shared, PATH: "[]"})) == ["bad-value"]
+    assert codes(findings({"entities/a.json": b"\xff"})) == ["not-utf8"]
+    assert codes(findings({"entities/a.json": shared, PATH: "null"})) == ["bad-value"]
 
 
 def test_the_table_of_an_entity_is_that_of_no_model(findings):
