@@ -15,6 +15,7 @@ from penstock.core.entity import (
     WholeTable,
     normalised,
 )
+from penstock.core.masking import is_secret_key
 from penstock.core.names import TableName
 from penstock.project.entities.environment import ReadEnvironment
 from penstock.project.entities.parts import Findings, Part
@@ -151,13 +152,15 @@ class EntityPlaces:
         return TableName(*parts)
 
     def _bad_name(self, part: Part, shown: str, hint: str) -> None:
-        self.findings.report(part, "bad-table-name", f'"{shown}" names no table', hint)
+        self.findings.report(
+            part, "bad-table-name", f'"{_shown(part, shown)}" names no table', hint
+        )
 
     def _path(self, layer: str, part: Part) -> RunText | None:
         found = self._filled(part)
         if found is None or (layer == "silver" and self._moves(found, part)):
             return None
-        if self.is_unsafe(found.sample.removeprefix("/").removesuffix("/"), part):
+        if self._is_unsafe(found.sample.removeprefix("/").removesuffix("/"), part):
             return None
         suffix = self.environment.suffix if self.secure else ""
         folder = f"{self.environment.facts.root}/{layer}{suffix}"
@@ -166,14 +169,14 @@ class EntityPlaces:
             return RunText(folder, "/" + template.removeprefix("/"))
         return RunText(f"{folder}/{text.removeprefix('/')}")
 
-    def is_unsafe(self, path: str, part: Part) -> bool:
+    def _is_unsafe(self, path: str, part: Part) -> bool:
         """Report a path that leaves its folder."""
         segments = path.split("/")
         odd = next((each for each in segments if each in ("", ".", "..")), None)
         if odd is None:
             return False
         what = f'the segment "{odd}"' if odd else "an empty segment"
-        sentence = f'"{path}" has {what}'
+        sentence = f'"{_shown(part, path)}" has {what}'
         hint = "no value of a template may be empty, absolute or hold .."
         self.findings.report(part, "unsafe-path", sentence, hint)
         return True
@@ -187,6 +190,12 @@ class EntityPlaces:
 
     def _filled(self, part: Part) -> FilledTemplate | None:
         return filled(part, str(part.value), self.names, self.findings)
+
+
+def _shown(part: Part, said: str) -> str:
+    """Show what a template gives; of one that asks for a secret the template itself."""
+    written = part.value
+    return written if isinstance(written, str) and is_secret_key(written) else said
 
 
 def filled(

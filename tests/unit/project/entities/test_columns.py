@@ -7,7 +7,7 @@ from penstock.core.entity import ColumnTransformation, Projection, WatermarkEntr
 
 
 def read(load, **said):
-    return load(files(entity(**said))).entities["silver_aw.x"]
+    return next(iter(load(files(entity(**said))).entities.values()))
 
 
 def codes(findings, **said):
@@ -29,6 +29,29 @@ def test_EP5_transformations_are_projections_and_single_columns(load):
         Projection(("*", "now() AS n"), ("n",)),
     )
     assert mixed.volatile == {"u", "n"}
+
+
+def test_EF9_and_EP6_names_are_final_names(load):
+    column = {"name": "Order Year", "fieldroles": ["partition"]}
+    odd = [{"name": name} for name in ("a/b", "é t", "a_b", "a.c\t+,-;{}()=")]
+
+    plain = read(load, process="full", columns=[column, *odd], destination="my-dest")
+    renamed = read(load, process="full", columns=[{**column, "newname": "yr"}])
+
+    assert (plain.key_column, plain.partition_columns) == ("", ("OrderYear",))
+    assert [each.final_name for each in plain.columns[1:]] == ["a/b", "ét", "a_b", "ac"]
+    assert renamed.partition_columns == ("yr",)
+
+
+def test_EM10_a_calculated_key_is_a_literal(load):
+    column = {"name": "Administration", "expression": "950", "datatype": "int"}
+    roles = {"fieldroles": ["businesskey", "partition"]}
+
+    found = read(load, columns=[KEY, {**column, **roles}])
+
+    assert found.business_keys == ("ID", "Administration")
+    assert (found.columns[1].literal, found.columns[1].type) == ("950", "int")
+    assert found.scope is None
 
 
 def test_a_volatile_column_makes_what_reads_it_volatile(load):

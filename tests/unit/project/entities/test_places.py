@@ -76,6 +76,14 @@ def test_EC6_templates_that_cannot_be(findings, settings, code):
     assert problems(findings, settings=settings) == [code]
 
 
+def test_EC15_a_secret_in_a_path_is_not_shown(findings):
+    said = {"sql_password": "../s3cret", "bronze_path": "/${settings_sql_password}"}
+
+    (found,) = findings(files(entity(settings=said)))
+
+    assert '"/${settings_sql_password}" has the segment ".."' in found
+
+
 def test_EC6_values_are_data(load):
     odd = {"a-b": 'say "it\'s" ${today} \\', "bronze_path": "/${settings_a-b}"}
 
