@@ -136,3 +136,4 @@ def test_entities_that_are_right_are_counted(services, call):
     services(**files(entity()))
 
     assert call("entities", "validate").out == "no findings: 1 entity\n"
+    assert call("validate").out.endswith(" 0 seeds, 1 entity\n")

@@ -17,7 +17,7 @@ from penstock.core.entity import (
     WholeTable,
 )
 from penstock.core.masking import mask, mask_value
-from penstock.ui.render.values import FINDINGS, findings_text, table
+from penstock.ui.render.values import FINDINGS, entity_count, findings_text, table
 
 _ENTITY = (
     "id name model table strategy=process connection destination group connection_group enabled "
@@ -165,8 +165,7 @@ def report_text(report: EntitiesReport) -> str:
     if report.findings:
         return findings_text(report.findings)
     off = f", {report.disabled} disabled" if report.disabled else ""
-    what = "entity" if report.entities == 1 else "entities"
-    return f"no findings: {report.entities:,} {what}{off}"
+    return f"no findings: {entity_count(report.entities)}{off}"
 
 
 report_document = partial(document_of, names=f"passed entities disabled {FINDINGS}")

@@ -84,6 +84,11 @@ def count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
+def entity_count(number: int) -> str:
+    """Give a number of entities with its word."""
+    return f"{number:,} {'entity' if number == 1 else 'entities'}"
+
+
 def size(size_bytes: int) -> str:
     """Give a size in decimal units.
 
@@ -247,7 +252,7 @@ def failure_document(error: PenstockError) -> Json:
 
 
 validation_document = partial(
-    document_of, names=f"passed errors warnings models sources seeds {FINDINGS}"
+    document_of, names=f"passed errors warnings models sources seeds entities {FINDINGS}"
 )
 
 
@@ -256,4 +261,5 @@ def validation_text(report: ValidationReport) -> str:
     if report.findings:
         return findings_text(report.findings)
     models, sources = count(report.models, "model"), count(report.sources, "source")
-    return f"no findings: {models}, {sources}, {count(report.seeds, 'seed')}"
+    entities = f", {entity_count(report.entities)}" if report.entities else ""
+    return f"no findings: {models}, {sources}, {count(report.seeds, 'seed')}{entities}"
