@@ -21,9 +21,9 @@ from penstock.project.entities.parts import ExpressionFacts, Findings, Part, Par
 from penstock.project.entities.templates import UNKNOWN, BadExpressionError, parse_watermark
 from penstock.project.files.values import did_you_mean
 
-_COLUMN = ("name", "newname", "datatype", "fieldroles", "expression")
-_WATERMARK = ("column_name", "operation", "operation_group", "expression")
-_TRANSFORMATION = ("column", "expression")
+COLUMN = ("name", "newname", "datatype", "fieldroles", "expression")
+WATERMARK = ("column_name", "operation", "operation_group", "expression")
+TRANSFORMATION = ("column", "expression")
 _PLAIN_VALUE = "${last_value}"
 _WIDEST = 38
 _DECIMAL = re.compile(r"decimal(?:\((-?\d+)(?:,(-?\d+))?\))?")
@@ -151,7 +151,7 @@ def columns_of(
 
 def _column(reader: PartReader, known: Expressions, before: ReadColumns) -> EntityColumn | None:
     findings = reader.findings
-    reader.check_keys(_COLUMN, ("name",))
+    reader.check_keys(COLUMN, ("name",))
     name, newname = reader.text("name"), reader.text("newname")
     roles = frozenset(_roles(reader))
     column = EntityColumn(
@@ -245,7 +245,7 @@ def watermark_of(entity: PartReader, read: ReadColumns) -> tuple[WatermarkEntry,
         reader = open_part(item, entity.findings)
         if reader is None:
             continue
-        reader.check_keys(_WATERMARK, ("column_name",))
+        reader.check_keys(WATERMARK, ("column_name",))
         name = reader.text("column_name")
         operation = reader.word("operation", ("and", "or"), "and")
         group = reader.number("operation_group", 0) or 0
@@ -317,7 +317,7 @@ def _projection(items: Sequence[Part], known: Expressions) -> Projection:
 
 
 def _made_column(reader: PartReader, known: Expressions) -> Iterator[ColumnTransformation]:
-    reader.check_keys(_TRANSFORMATION, _TRANSFORMATION)
+    reader.check_keys(TRANSFORMATION, TRANSFORMATION)
     column, written = reader.text("column"), reader.text("expression")
     if column and written:
         facts = facts_under(reader.members["expression"], known, reader.findings)

@@ -55,14 +55,15 @@ PROCESSES: Mapping[str, ProcessType] = {
     "historic": ProcessType.HISTORIC,
 }
 """What `processtype` may say."""
+_TABLE = "table"  # what a native file may call full
+NATIVE_WORDS = (*PROCESSES, _TABLE)
 _SAID = ("description", "tags", "meta", "checks")
 _BOTH = ("id", "connection", "destination", "group", "connectiongroup", "enabled")
 _LISTS = ("columns", "watermark", "transformations", "settings")
 ENTITY = ("name", "processtype", "secure", *_BOTH, *_LISTS, *_SAID)
 NATIVE = ("name", "schema", "strategy", "entity", *_SAID)
 NATIVE_ENTITY = ("systemfield_prefix", "timezone", "bronze", *_BOTH, *_LISTS)
-_TABLE = "table"  # what a native file may call full
-_BRONZE = ("path", "pattern", "table", "read")
+BRONZE = ("path", "pattern", "table", "read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +115,7 @@ def native_entity(whole: Part, scene: EntityScene, findings: Findings) -> ReadEn
         return None
     top.check_keys(NATIVE, ("name", "schema", "strategy"))
     inside.check_keys(NATIVE_ENTITY, ("bronze",))
-    words = (*PROCESSES, _TABLE)
-    word = top.word("strategy", words)
+    word = top.word("strategy", NATIVE_WORDS)
     process = ProcessType.FULL if word == _TABLE else PROCESSES.get(word)
     reading = _EntityReader(scene, top, inside, top.text("name"), process)
     for key in PLACES:
@@ -184,7 +184,7 @@ class _EntityReader:
         reader = self.reader.inside("bronze")
         if reader is None:
             return None
-        reader.check_keys(_BRONZE)
+        reader.check_keys(BRONZE)
         given = [part for key in ("path", "table") if (part := reader.find(key)) is not None]
         if len(given) != 1:
             code = "option-conflict" if given else "missing-key"

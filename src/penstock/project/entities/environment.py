@@ -16,14 +16,14 @@ from penstock.project.files.values import Plain, did_you_mean, mapping_of
 from penstock.project.settings.project import absolute
 
 LOG_LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF")
-_DOCUMENT = ("environment", "connections", "entities")
+DOCUMENT = ("environment", "connections", "entities")
 _NEEDED = ("name", "root_folder", "timezone")
 _OUTPUTS = ("output_method", "bronze_output", "silver_output")
 _PATHS = ("bronze_path", "silver_path", "raw_path")
 _IDLE = ("log_appender_type", "log_output")
 _TEXTS = (*_NEEDED, *_PATHS, "secure_container_suffix", "systemfield_prefix", *_IDLE)
 ENVIRONMENT = (*_TEXTS, *_OUTPUTS, "log_level")
-_CONNECTION = ("name", "enabled", "settings")
+CONNECTION = ("name", "enabled", "settings")
 _PREFIX = re.compile(r"[A-Za-z0-9_]*")
 
 
@@ -65,7 +65,7 @@ def read_documents(files: Iterable[Part], above: Sequence[Part], findings: Findi
         document = open_part(whole, findings)
         if document is None:
             continue
-        document.check_keys(_DOCUMENT)
+        document.check_keys(DOCUMENT)
         found.connections += document.items("connections")
         found.entities += document.items("entities")
         environment = document.inside("environment")
@@ -151,7 +151,7 @@ def connections_of(documents: Documents, findings: Findings) -> dict[str, ReadCo
         reader = open_part(item, findings)
         if reader is None:
             continue
-        reader.check_keys(_CONNECTION, ("name",))
+        reader.check_keys(CONNECTION, ("name",))
         name, enabled = reader.text("name"), reader.flag("enabled", default=True)
         settings = checked(reader.find("settings"), findings)
         first = taken.setdefault(name.lower(), item)

@@ -13,9 +13,9 @@ from penstock.project.files.values import Plain, mapping_of, number_of, pairs_of
 
 OUTPUTS = ("paths", "catalog")
 LAYERS = ("bronze", "silver")
-_FLAGS = ("delete_missing", "allow_empty", "allow_empty_delete")
-_TEXTS = ("bronze_table", "silver_table", "bronze_path", "silver_path", "slice_pattern")
-_WORDS: Mapping[str, tuple[str, ...]] = {
+FLAGS = ("delete_missing", "allow_empty", "allow_empty_delete")
+TEXTS = ("bronze_table", "silver_table", "bronze_path", "silver_path", "slice_pattern")
+WORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("output_method", "bronze_output", "silver_output"), OUTPUTS),
     "bronze_read": ("slices", "whole"),
     "hash": tuple(HashKind),
@@ -23,10 +23,10 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "on_schema_change": tuple(OnSchemaChange),
     "layout": ("current", "plain"),
 }
-_RETENTION = ("keep_last", "keep_days")
-PLACES = (*_TEXTS, "output_method", "bronze_output", "silver_output", "bronze_read")
+RETENTION = ("keep_last", "keep_days")
+PLACES = (*TEXTS, "output_method", "bronze_output", "silver_output", "bronze_read")
 """The settings that say where layers lie and how bronze is read."""
-KNOWN = (*_FLAGS, *_TEXTS, *_WORDS, "table_properties", "retention")
+KNOWN = (*FLAGS, *TEXTS, *WORDS, "table_properties", "retention")
 _NEAR = 2
 
 
@@ -92,12 +92,12 @@ def checked(part: Part | None, findings: Findings) -> dict[str, Part]:
 
 
 def _check(reader: PartReader, key: str) -> None:
-    if key in _FLAGS:
+    if key in FLAGS:
         reader.flag(key)
-    elif key in _TEXTS:
+    elif key in TEXTS:
         reader.text(key)
-    elif key in _WORDS:
-        reader.word(key, _WORDS[key])
+    elif key in WORDS:
+        reader.word(key, WORDS[key])
     elif key == "table_properties":
         properties = reader.inside(key)
         for part in properties.members.values() if properties else ():
@@ -106,8 +106,8 @@ def _check(reader: PartReader, key: str) -> None:
     elif key == "retention":
         retention = reader.inside(key)
         if retention is not None:
-            retention.check_keys(_RETENTION)
-            _ = [retention.number(each, 1) for each in _RETENTION]
+            retention.check_keys(RETENTION)
+            _ = [retention.number(each, 1) for each in RETENTION]
     else:
         _warn_of_near(reader.members[key], key, reader.findings)
 
@@ -140,7 +140,7 @@ def entity_settings(merged_settings: MergedSettings) -> EntitySettings:
     """Give the settings that entities know."""
     plain, text = merged_settings.plain, merged_settings.text
     said = mapping_of(plain.get("retention"))
-    last, days = (number_of(said.get(key)) for key in _RETENTION)
+    last, days = (number_of(said.get(key)) for key in RETENTION)
     usual = EntitySettings()
     return EntitySettings(
         delete_missing=plain.get("delete_missing") is True,
