@@ -10,6 +10,7 @@ from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.documents import read_document
 from penstock.project.files.json_documents import read_json
 from penstock.project.files.parsed import (
+    ENTITIES,
     MERGE,
     REFERENCE,
     RenderContext,
@@ -31,7 +32,7 @@ from penstock.project.settings.validation import shape_findings
 _DEPTH = 5
 _TESTED = frozenset((*CHECK_KEYS, *TESTS))
 _DESCRIBED = frozenset({"models", "snapshots", "sources", "seeds", "unit_tests"})
-_LATER = {"entities": "entities", "sessions": "session packages"}
+_LATER = {"sessions": "session packages"}
 
 
 def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFile:
@@ -97,6 +98,10 @@ def _check(file: YamlFile, tree: Plain) -> list[Finding]:
         if key in _LATER:
             sentence = f"{key!r}: {_LATER[key]} come with a later release"
             return [Finding(file.key_place(key), "not-supported-yet", sentence)]
+    if ENTITIES in tree:
+        hint = f"move it into {ENTITIES}/; a file beside models is one entity, under entity:"
+        sentence = f"{ENTITIES!r} is a key of documents of entities"
+        return [Finding(file.key_place(ENTITIES), "unknown-key", sentence, hint)]
     shapes = _checked(file, ModelsFileShape, tree)
     return [*shapes, *_query_findings(file, tree), *_unrun_tests(file, tree)]
 

@@ -10,7 +10,6 @@ from penstock.core.entity import (
     EntityScope,
     EntitySettings,
     FieldRole,
-    ProcessType,
     RunText,
     Slices,
     WatermarkEntry,
@@ -354,5 +353,10 @@ def test_a_document_of_yaml_says_the_same(load):
     assert load({PATH: "{}", "entities/a/b.yaml": as_yaml}).entities == of_json
 
 
-def test_process_types_are_words():
-    assert ProcessType.MERGE == "merge"
+def test_a_document_beside_models_is_told_where_it_belongs(findings):
+    assert findings({"models/x.yml": "entities: []\n"}, hints=True) == [
+        (
+            "models/x.yml:1:1: error: unknown-key: 'entities' is a key of documents of entities\n"
+            "  hint: move it into entities/; a file beside models is one entity, under entity:"
+        )
+    ]
