@@ -26,6 +26,7 @@ NEED_NO_SPARK = [
     ["list"],
     ["show", "log"],
     ["graph"],
+    ["entities", "list"],
     ["plan"],
     ["run", "--dry-run"],
     ["status"],

@@ -6,6 +6,8 @@
     ├── UsageError                   the command could not be understood        exit 2
     │   ├── SelectorError            a selector matches nothing
     │   ├── UnknownModelError        no model has that name
+    │   ├── EntityNotFoundError      no entity has that id
+    │   ├── ConnectionNotFoundError  no entity has that connection
     │   └── RerunError               a range that cannot be run again
     ├── ProjectError                 the project has findings                   exit 1
     │   └── ProjectPlaceError        no such folder, or target of it            exit 2
@@ -81,6 +83,14 @@ class SelectorError(UsageError):
 
 class UnknownModelError(UsageError):
     """No model is called so."""
+
+
+class EntityNotFoundError(UsageError):
+    """No entity has such an id."""
+
+
+class ConnectionNotFoundError(UsageError):
+    """No entity has such a connection."""
 
 
 class ProjectError(PenstockError):

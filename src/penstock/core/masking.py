@@ -10,7 +10,8 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 MASK = "***"
 
 _WORDS = (
-    r"password|passwd|pwd|secret|token|credential|api[_.-]?key|account[_.-]?key|private[_.-]?key"
+    r"password|passwd|pwd|secret|token|credential|(?:api|account|private|access)[_.-]?key"
+    r"|connection[_.-]?string|(?<![a-z])sas(?![a-z])"
 )
 _KEY = re.compile(_WORDS, re.IGNORECASE)
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^\s:/@'\"]*):[^\s'\"]+@")

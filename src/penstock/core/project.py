@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.checks import CheckSettings
+from penstock.core.entity import Entity, EntityEnvironment
 from penstock.core.findings import Finding
 from penstock.core.model import Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, quoted, shown_name
@@ -51,7 +52,8 @@ class Target:
 class Project:
     """The whole project for one target. `findings` holds warnings; errors are raised.
 
-    `max_partitions` is how many partitions one sync makes at most, None for all.
+    `entities` are all of them by their models, disabled ones too, and `environment` what their
+    documents share. `max_partitions` is how many partitions one sync makes at most, None for all.
     """
 
     name: str
@@ -68,6 +70,8 @@ class Project:
     max_partitions: int | None = None
     checks: CheckSettings = CheckSettings()
     folders: tuple[str, ...] = ("models",)
+    entities: Mapping[str, Entity] = field(default_factory=dict)
+    environment: EntityEnvironment = EntityEnvironment()
 
     def table_of(self, name: InputName, this: Model | None = None) -> TableName:
         """Give the table behind an input name; seeds answer as models do."""

@@ -29,6 +29,7 @@ from penstock.project.versioned.given import GivenVersion
 from penstock.project.versioned.model import VersionedModel
 
 if TYPE_CHECKING:
+    from penstock.project.entities.load import ReadEntities
     from penstock.project.python.imports import Imported
 
 
@@ -77,6 +78,8 @@ class ProjectParts:
     built: dict[str, Built] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     python: Imported | None = None
+    natives: Sequence[YamlFile] = ()
+    entities: ReadEntities | None = None
 
 
 def with_checks(

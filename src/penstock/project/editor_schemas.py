@@ -7,6 +7,18 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from penstock.core.checks import OnFailure
+from penstock.core.entity import FieldRole
+from penstock.project.entities import settings
+from penstock.project.entities.columns import COLUMN, TRANSFORMATION, WATERMARK
+from penstock.project.entities.definition import (
+    BRONZE,
+    ENTITY,
+    NATIVE,
+    NATIVE_ENTITY,
+    NATIVE_WORDS,
+    PROCESSES,
+)
+from penstock.project.entities.environment import CONNECTION, DOCUMENT, ENVIRONMENT
 from penstock.project.files.nodes import Keys
 from penstock.project.files.values import Plain
 from penstock.project.settings.check_keys import checks_schema
@@ -142,6 +154,52 @@ def _unit_tests_schema() -> Tree:
     return {"title": "unit tests", "$defs": definitions, **top}
 
 
+def _entity_schemas() -> Mapping[str, Tree]:
+    """Give the schemas of documents of entities and of native files."""
+    of_settings: Tree = {
+        **dict.fromkeys(settings.FLAGS, _FLAG),
+        **dict.fromkeys(settings.TEXTS, _TEXT),
+        **{key: {"enum": list(words)} for key, words in settings.WORDS.items()},
+        "table_properties": _OBJECT,
+        "retention": _mapping(settings.RETENTION, {}, _COUNT),
+    }
+    roles: Plain = {"type": "array", "items": {"enum": list(FieldRole)}}
+    watermark: Tree = {"operation": {"enum": ["and", "or"]}, "operation_group": _FROM_ZERO}
+    columns = _mapping(COLUMN, {"fieldroles": roles}, _TEXT, ("name",))
+    inner: Tree = {
+        "id": {"type": "integer"},
+        "processtype": {"enum": list(PROCESSES)},
+        **dict.fromkeys(("enabled", "secure"), _FLAG),
+        "columns": _array(columns),
+        "watermark": _array(_mapping(WATERMARK, watermark, _TEXT, ("column_name",))),
+        "transformations": _array({"anyOf": [_TEXTS, _mapping(TRANSFORMATION, {}, _TEXT)]}),
+        "settings": {"type": "object", "properties": of_settings},
+        "bronze": _mapping(BRONZE, {"read": {"enum": ["slices", "whole"]}}, _TEXT),
+        "checks": checks_schema(),
+        "tags": _TEXTS,
+        "meta": _OBJECT,
+    }
+    needed = ("id", "name", "connection", "processtype")
+    document: Tree = {
+        "environment": _mapping(ENVIRONMENT, {}, _TEXT),
+        "connections": _array(_mapping(CONNECTION, inner, _TEXT, ("name",))),
+        "entities": _array(_mapping(ENTITY, inner, _TEXT, needed)),
+    }
+    native: Tree = {
+        **inner,
+        "strategy": {"enum": list(NATIVE_WORDS)},
+        "entity": _mapping(NATIVE_ENTITY, inner, _TEXT, ("bronze",)),
+    }
+    return {
+        "entities": {"title": "entities", **_mapping(DOCUMENT, document, _TEXT)},
+        "entity": {"title": "entity", **_mapping(NATIVE, native, _TEXT, NATIVE[:4])},
+    }
+
+
+def _array(items: Plain) -> Plain:
+    return {"type": "array", "items": items}
+
+
 def json_schemas() -> Mapping[str, str]:
     """Give each schema as text by the name it is written under; sorted keys, so it is stable."""
     project = ProjectShape.model_json_schema(by_alias=True)
@@ -153,6 +211,7 @@ def json_schemas() -> Mapping[str, str]:
     models = ModelsFileShape.model_json_schema(by_alias=True)
     models["properties"]["unit_tests"] = {"type": "array"}  # unit_tests.schema.json has more
     schemas = {
+        **_entity_schemas(),
         "models": models,
         "penstock": project,
         "unit_tests": _unit_tests_schema(),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.core.entity import EntityEnvironment
 from penstock.core.errors import ProjectError, UsageError
 from penstock.core.findings import Finding, Location
 from penstock.core.model import Model
@@ -42,6 +43,7 @@ from penstock.project.versioned.gather import gather
 from penstock.project.versioned.model import build, versioned_models
 
 if TYPE_CHECKING:
+    from penstock.project.entities.load import ReadEntities
     from penstock.project.python.declare import PythonModel
     from penstock.project.python.imports import Imported
     from penstock.project.python.models import PythonDraft
@@ -82,6 +84,7 @@ def load_project(
     places = {f: document.place("models", i) for i, f in enumerate(settings.folders)}
     found = discover(root, places) if is_whole else Discovery()
     parts = _read(settings, found, first)
+    parts.entities = entities_of(parts, found.entities)
     parts.python = import_functions(root, found.python, functions or ())
     project = _assembled(parts, found.seeds)
     first.cache.save()
@@ -102,7 +105,9 @@ def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectPart
     render_context = RenderContext(first.environ, settings.vars, view)
     read = [first.yaml_file(path) for path in found.yaml]
     gathered = gather(read, found.sql, first)
-    described = [file for file in read if file.path not in gathered.parts]
+    natives = [file for file in read if file.is_entity]
+    apart = gathered.parts.union(file.path for file in natives)
+    described = [file for file in read if file.path not in apart]
     yaml_files = [(file, mapping_of(first.filled(file.path))) for file in described]
     others = gathered.parts.union(*(file.named for file in described))
     contents = [c for path in found.sql if path not in others and (c := first.content(path))]
@@ -115,7 +120,9 @@ def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectPart
     findings = [f for f in found.findings if f.where.path not in gathered.parts]
     findings += [finding for file in described for finding in file.misfits]
     findings += gathered.findings
-    return ProjectParts(settings, first, gathered, yaml_files, sql_files, findings=findings)
+    parts = ProjectParts(settings, first, gathered, yaml_files, sql_files, findings=findings)
+    parts.natives = natives
+    return parts
 
 
 def _assembled(parts: ProjectParts, seed_files: Sequence[str]) -> Project:
@@ -151,6 +158,8 @@ def _assembled(parts: ProjectParts, seed_files: Sequence[str]) -> Project:
         max_partitions=settings.max_partitions,
         checks=settings.checks,
         folders=settings.folders,
+        entities=parts.entities.entities if parts.entities else {},
+        environment=parts.entities.environment if parts.entities else EntityEnvironment(),
     )
 
 
@@ -205,6 +214,17 @@ def drafts_of_functions(
     from penstock.project.python import models
 
     return models.drafts_of(imported, entry_of, settings, root)
+
+
+def entities_of(parts: ProjectParts, documents: Sequence[str]) -> ReadEntities | None:
+    """Read the entities of a project, if there are any."""
+    if not documents and not parts.natives:
+        return None
+    from penstock.project.entities.load import read_entities
+
+    found = read_entities(documents, parts.natives, parts.settings, parts.first)
+    parts.findings += found.findings
+    return found
 
 
 def _documented(parts: ProjectParts, key: str) -> dict[str, YamlEntry]:
@@ -278,6 +298,9 @@ def _check_tables(parts: ProjectParts) -> None:
     owners = [(s.table, f"seed {s.name}", s.where) for s in parts.seeds]
     owners += [(d.table, f"model {d.name}", d.where) for d in parts.drafts if d.enabled]
     owners += [(v.table, f"model {v.name}", v.draft.where) for v in parts.versioned]
+    entities = parts.entities.entities.values() if parts.entities else ()
+    # entities of one table are held against each other where they are read
+    owners += [(e.table, f"entity {e.table}", e.where) for e in entities if e.enabled]
     sources = [(s.table, f"source {s.table}", s.where) for s in parts.sources]
     taken: dict[str, tuple[str, Location]] = {}
     for table, owner, where in (*sources, *owners):

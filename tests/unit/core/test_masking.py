@@ -26,7 +26,11 @@ def test_passwords_are_hidden_and_the_rest_stays(text, shown):
 
 
 @pytest.mark.parametrize(
-    "key", ["password", "PGPASSWORD", "fs.s3a.secret.key", "api-key", "accessToken"]
+    "key",
+    [
+        *("password", "PGPASSWORD", "fs.s3a.secret.key", "api-key", "accessToken"),
+        *("apikey", "access_key", "connection_string", "connectionString", "sas", "blob_SAS"),
+    ],
 )
 def test_a_secret_is_known_by_its_key(key):
     assert is_secret_key(key)
@@ -35,6 +39,7 @@ def test_a_secret_is_known_by_its_key(key):
 
 def test_other_values_are_shown():
     assert mask_value("master", "local[2]") == "local[2]"
+    assert mask_value("disaster", "fire") == "fire"
 
 
 @given(

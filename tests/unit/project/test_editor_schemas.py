@@ -62,3 +62,17 @@ def test_every_reference_has_a_definition() -> None:
     named = set(re.findall(r'"#/\$defs/(\w+)"', TEXT))
 
     assert named == set(SCHEMA["$defs"])
+
+
+def test_editors_know_every_key_of_an_entity() -> None:
+    document = json.loads(json_schemas()["entities.schema.json"])
+    native = json.loads(json_schemas()["entity.schema.json"])
+
+    entity = document["properties"]["entities"]["items"]
+    assert entity["required"] == ["id", "name", "connection", "processtype"]
+    assert entity["properties"]["processtype"] == {"enum": ["full", "merge", "delta", "historic"]}
+    assert entity["properties"]["settings"]["properties"]["hash"] == {
+        "enum": ["sha256", "xxhash64"]
+    }
+    assert native["required"] == ["name", "schema", "strategy", "entity"]
+    assert native["properties"]["entity"]["properties"]["columns"]["type"] == "array"

@@ -18,6 +18,7 @@ class ValidationReport:
     models: int = 0
     sources: int = 0
     seeds: int = 0
+    entities: int = 0
     strict: bool = False
 
     @property
@@ -47,5 +48,11 @@ def validate(where: Where, *, strict: bool = False) -> ValidationReport:
         from penstock.app.unit_testing.loading import Variants, load_tests
 
         findings = (*findings, *load_tests(Variants(project)).findings)
-    counts = (len(project.models), len(project.sources), len(project.seeds))
-    return ValidationReport(findings, *counts, strict=strict)
+    return ValidationReport(
+        findings,
+        models=len(project.models),
+        sources=len(project.sources),
+        seeds=len(project.seeds),
+        entities=len(project.entities),
+        strict=strict,
+    )

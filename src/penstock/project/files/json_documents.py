@@ -33,7 +33,7 @@ def read_json(path: str, text: str) -> YamlFile:
         tree = reader.whole()
     except JSONDecodeError as error:
         where = Location(path, *reader.place(error.pos))
-        said = error.msg[:1].lower() + error.msg[1:]
+        said = (error.msg[:1].lower() + error.msg[1:]).removesuffix(" at")
         hint = "JSON has no comments, no commas at the end, and texts in double quotes"
         finding = Finding(where, "json-syntax", said, hint)
         return YamlFile(path, findings=(*reader.findings, finding))

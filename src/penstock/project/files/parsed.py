@@ -22,6 +22,8 @@ REFERENCE = "\0ref"
 """The one key of a mapping that stands for `${{ … }}` in the tree of a YAML file."""
 MERGE = "\0<<"
 """The key under which a mapping holds the references that it merges."""
+ENTITIES = "entities"
+"""The folder of documents of entities."""
 VERSIONED = frozenset({"versions", "destination", MERGE})
 """A YAML file with one of these keys is a versioned model: only such a file merges others."""
 
@@ -153,6 +155,16 @@ class YamlFile:
     def is_versioned(self) -> bool:
         """Whether it says what a versioned model says."""
         return isinstance(self.tree, Mapping) and not VERSIONED.isdisjoint(self.tree)
+
+    @property
+    def is_entity(self) -> bool:
+        """Whether it is one entity, written as a model."""
+        return isinstance(self.tree, Mapping) and "entity" in self.tree and not self.is_versioned
+
+    @property
+    def is_of_entities(self) -> bool:
+        """Whether entities are read from it, which say what is wrong with its keys."""
+        return self.is_entity or self.path.startswith(f"{ENTITIES}/")
 
     def place(self, *path: str | int) -> Location:
         """Give where a node stands, or the nearest node around it."""

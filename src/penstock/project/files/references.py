@@ -14,7 +14,15 @@ from typing import Protocol
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.nodes import Broken, Member, Section, VersionReference, YamlNode
-from penstock.project.files.parsed import MERGE, REFERENCE, SqlFile, YamlFile, path_of, place_key
+from penstock.project.files.parsed import (
+    ENTITIES,
+    MERGE,
+    REFERENCE,
+    SqlFile,
+    YamlFile,
+    path_of,
+    place_key,
+)
 from penstock.project.files.values import Path, Plain, list_of, mapping_of
 
 _MOST = 200_000
@@ -232,6 +240,7 @@ PROJECT_FILE = "penstock.yml"
 LIMIT_BYTES = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _YAML = (".yml", ".yaml")
+_DOCUMENTS = (".json", *_YAML)
 _PROSE = (".md", ".txt", ".rst", ".gitkeep")
 SEED_FORMATS = {".csv": "csv", ".parquet": "parquet"}
 QUERY_KEYS = ("relation", "sql")
@@ -247,6 +256,7 @@ class Discovery:
     yaml: tuple[str, ...] = ()
     macros: tuple[str, ...] = ()
     seeds: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 
 
@@ -293,6 +303,7 @@ def discover(root: FilePath, folders: Mapping[str, Location]) -> Discovery:
         yaml=tuple(dict.fromkeys(yaml)),
         macros=tuple(path for path in sorted(_walk(root, "macros")) if path.endswith(".sql")),
         seeds=tuple(path for path in seeds if PurePosixPath(path).suffix in SEED_FORMATS),
+        entities=tuple(path for path in sorted(_walk(root, ENTITIES)) if path.endswith(_DOCUMENTS)),
         findings=tuple(findings),
     )
 

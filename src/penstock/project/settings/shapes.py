@@ -260,6 +260,12 @@ class SparkShape(StrictShape):
     conf: dict[str, Scalar] = {}
 
 
+class EntitiesShape(StrictShape):
+    """Settings of entities."""
+
+    environment: dict[str, Any] = {}
+
+
 class TargetShape(StrictShape):
     """An environment."""
 
@@ -268,7 +274,7 @@ class TargetShape(StrictShape):
     catalog: str | None = None
     schema_prefix: str | None = ""
     state: str = "sqlite"
-    entities: dict[str, Any] = {}
+    entities: EntitiesShape = EntitiesShape()
 
 
 class LeaseShape(StrictShape):
@@ -291,12 +297,6 @@ class ChecksShape(StrictShape):
     sample: bool = True
     quarantine_days: Days = 7
     staging_schema: SchemaName = "penstock_staging"
-
-
-class EntitiesShape(StrictShape):
-    """Settings of entities."""
-
-    environment: dict[str, Any] = {}
 
 
 class ProjectShape(StrictShape):

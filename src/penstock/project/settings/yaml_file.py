@@ -8,7 +8,9 @@ from functools import partial
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.documents import read_document
+from penstock.project.files.json_documents import read_json
 from penstock.project.files.parsed import (
+    ENTITIES,
     MERGE,
     REFERENCE,
     RenderContext,
@@ -30,17 +32,17 @@ from penstock.project.settings.validation import shape_findings
 _DEPTH = 5
 _TESTED = frozenset((*CHECK_KEYS, *TESTS))
 _DESCRIBED = frozenset({"models", "snapshots", "sources", "seeds", "unit_tests"})
-_LATER = {"entities": "entities", "sessions": "session packages"}
+_LATER = {"sessions": "session packages"}
 
 
 def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFile:
     """Read and check a file; its tree still holds `env_var` calls, for values may be secret."""
-    file = read_document(path, text)
+    file = read_json(path, text) if path.endswith(".json") else read_document(path, text)
     asked: list[tuple[Path, str, bool]] = []
     filled = fill_environment(file.tree, environ, asked)
     named = file.tree if isinstance(file.tree, dict) and not file.is_versioned else {}
     is_described = path == PROJECT_FILE or not _DESCRIBED.isdisjoint(named)
-    if is_described:
+    if is_described or file.is_of_entities:
         file = replace(file, tree=_without_references(file.tree))
     unset = []
     for at, name, is_given in asked:
@@ -49,7 +51,7 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
             hint = f"set it, or write {{{{ env_var('{name}', 'default') }}}}"
             unset.append(Finding(file.place(*at), "missing-env-var", sentence, hint))
     misfits: list[Finding] = []
-    if file.tree is not None and not file.is_versioned:
+    if file.tree is not None and not file.is_versioned and not file.is_of_entities:
         places = {finding.where for finding in unset}
         found = _check(file, _without_references(filled))
         misfits = [finding for finding in found if finding.where not in places]
@@ -57,7 +59,7 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
     reads = tuple(RenderContext(environ).read("env", name) for name in names)
     findings = (*file.findings, *unset)
     file = replace(file, findings=findings, reads=reads, misfits=tuple(misfits))
-    if not is_described:
+    if not is_described or file.is_of_entities:
         return file
     rest = file if path == PROJECT_FILE else without_checks(file)
     # checks know their own places; of keys those under the `config` of an entry are asked for
@@ -96,6 +98,10 @@ def _check(file: YamlFile, tree: Plain) -> list[Finding]:
         if key in _LATER:
             sentence = f"{key!r}: {_LATER[key]} come with a later release"
             return [Finding(file.key_place(key), "not-supported-yet", sentence)]
+    if ENTITIES in tree:
+        hint = f"move it into {ENTITIES}/; a file beside models is one entity, under entity:"
+        sentence = f"{ENTITIES!r} is a key of documents of entities"
+        return [Finding(file.key_place(ENTITIES), "unknown-key", sentence, hint)]
     shapes = _checked(file, ModelsFileShape, tree)
     return [*shapes, *_query_findings(file, tree), *_unrun_tests(file, tree)]
 

@@ -21,6 +21,9 @@ _BY_FILE = {
         "show": "Show all that is known of one model.",
         "graph": "Draw what reads what.",
     },
+    "entities": {
+        "entities": "Look at entities.",
+    },
     "build": {
         "plan": "Show what a run would do, and why.",
         "run": "Bring tables and views up to date.",

@@ -84,6 +84,11 @@ def count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
+def entity_count(number: int) -> str:
+    """Give a number of entities with its word."""
+    return f"{number:,} {'entity' if number == 1 else 'entities'}"
+
+
 def size(size_bytes: int) -> str:
     """Give a size in decimal units.
 
@@ -208,7 +213,7 @@ def by_state(states: Iterable[StateCount]) -> list[tuple[str, int, bool]]:
 
 
 _PLACE = "file=where.path line=where.line column=where.column"  # a column of 0 is not known
-_FINDINGS = f"findings[severity code message=sentence {_PLACE} hint?]"
+FINDINGS = f"findings[severity code message=sentence {_PLACE} hint?]"
 
 
 def error_text(error: PenstockError) -> str:
@@ -242,12 +247,12 @@ def first_line(error: PenstockError) -> str:
 def failure_document(error: PenstockError) -> Json:
     """Give the document that stands on stdout instead of a command's own."""
     if isinstance(error, ProjectError):
-        return document_of(error, _FINDINGS)
+        return document_of(error, FINDINGS)
     return {"error": error_document(error)}
 
 
 validation_document = partial(
-    document_of, names=f"passed errors warnings models sources seeds {_FINDINGS}"
+    document_of, names=f"passed errors warnings models sources seeds entities {FINDINGS}"
 )
 
 
@@ -256,4 +261,5 @@ def validation_text(report: ValidationReport) -> str:
     if report.findings:
         return findings_text(report.findings)
     models, sources = count(report.models, "model"), count(report.sources, "source")
-    return f"no findings: {models}, {sources}, {count(report.seeds, 'seed')}"
+    entities = f", {entity_count(report.entities)}" if report.entities else ""
+    return f"no findings: {models}, {sources}, {count(report.seeds, 'seed')}{entities}"

@@ -1,0 +1,326 @@
+"""Columns, watermarks and transformations of an entity, read and checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from penstock.core.entity import (
+    NOWHERE,
+    ColumnTransformation,
+    EntityColumn,
+    FieldRole,
+    Projection,
+    Transformation,
+    WatermarkEntry,
+    normalised,
+)
+from penstock.project.entities.parts import ExpressionFacts, Findings, Part, PartReader, open_part
+from penstock.project.entities.templates import UNKNOWN, BadExpressionError, parse_watermark
+from penstock.project.files.values import did_you_mean
+
+COLUMN = ("name", "newname", "datatype", "fieldroles", "expression")
+WATERMARK = ("column_name", "operation", "operation_group", "expression")
+TRANSFORMATION = ("column", "expression")
+_PLAIN_VALUE = "${last_value}"
+_WIDEST = 38
+_DECIMAL = re.compile(r"decimal(?:\((-?\d+)(?:,(-?\d+))?\))?")
+TYPES = {
+    "string": "string",
+    "boolean": "boolean",
+    **dict.fromkeys(("byte", "tinyint"), "tinyint"),
+    **dict.fromkeys(("short", "smallint"), "smallint"),
+    **dict.fromkeys(("integer", "int"), "int"),
+    **dict.fromkeys(("long", "bigint"), "bigint"),
+    "float": "float",
+    "double": "double",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamp_ntz": "timestamp_ntz",
+    "binary": "binary",
+}
+"""Spark's names of types by the words that documents write; DECIMAL stands apart."""
+
+
+@dataclass(slots=True)
+class Expressions:
+    """What expressions say; `earlier` are those of the last load, `current` those of this one."""
+
+    earlier: Mapping[str, ExpressionFacts] = field(default_factory=dict)
+    current: dict[str, ExpressionFacts] = field(default_factory=dict)
+
+    def facts(self, text: str) -> ExpressionFacts:
+        """Give what an expression says."""
+        known = self.current.get(text) or self.earlier.get(text)
+        if known is None:
+            from penstock.project.entities.expressions import facts_of  # imports a parser
+
+            known = facts_of(text)
+        self.current[text] = known
+        return known
+
+    def volatile_of(self, items: Sequence[str]) -> tuple[str, ...]:
+        """Give the columns of a projection that differ from run to run."""
+        text = f"SELECT {', '.join(items)}"
+        known = self.current.get(text) or self.earlier.get(text)
+        if known is None:
+            from penstock.project.entities.expressions import volatile_outputs  # the same
+
+            known = ExpressionFacts(text, volatile=volatile_outputs(text))
+        self.current[text] = known
+        return known.volatile
+
+
+def type_under(reader: PartReader, column: str) -> str:
+    """Read `datatype` in Spark's short spelling, "" where the slice decides."""
+    part = reader.find("datatype")
+    if part is None:
+        return ""
+    if not isinstance(part.value, str):
+        reader.findings.bad(part, "write the name of a type in quotes")
+        return ""
+    word = re.sub(r"\s", "", part.value.lower())
+    if word in TYPES:
+        return TYPES[word]
+    decimal = _DECIMAL.fullmatch(word)
+    if decimal is None:
+        sentence = f'datatype "{part.value}" of column "{column}" is not known'
+        near = did_you_mean(word, (*TYPES, "decimal"))
+        known = ", ".join((*TYPES, "decimal(p,s)"))
+        reader.findings.report(part, "unknown-type", sentence, near or f"one of {known}")
+    elif decimal[1] is None:
+        sentence = f'decimal of column "{column}" is decimal(38,18)'
+        reader.findings.warn(part, "decimal-without-precision", sentence, "write decimal(p,s)")
+        return "decimal(38,18)"
+    elif decimal[2] is None:
+        reader.findings.bad(part, f"write decimal({decimal[1]},0)")
+    elif 1 <= int(decimal[1]) <= _WIDEST and 0 <= int(decimal[2]) <= int(decimal[1]):
+        return f"decimal({int(decimal[1])},{int(decimal[2])})"
+    else:
+        reader.findings.bad(part, f"decimal(p,s) with p from 1 to {_WIDEST} and s from 0 to p")
+    return ""
+
+
+@dataclass(slots=True)
+class ReadColumns:
+    """The columns of an entity, with their parts by position.
+
+    `volatile` are names, in small letters, of columns of the transformed slice that are volatile.
+    """
+
+    volatile: set[str] = field(default_factory=set)
+    columns: list[EntityColumn] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    by_name: dict[str, Part] = field(default_factory=dict)
+    by_final: dict[str, Part] = field(default_factory=dict)
+
+    def add(self, column: EntityColumn, part: Part, findings: Findings) -> None:
+        """Take a column unless its name, or its final name, is another one's."""
+        name, final = column.name.lower(), column.final_name.lower()
+        first = self.by_name.get(name) if name else None
+        other = first or self.by_final.get(final)
+        if other is not None:
+            what = f'"{column.name}"' if first else f'final name "{column.final_name}"'
+            sentence = f"{what} is that of two columns, here and at {other.where}"
+            hint = "keep one entry" if first else "give one of them another newname"
+            findings.report(part, "duplicate-column", sentence, hint)
+            return
+        self.by_name[name] = self.by_final[final] = part
+        self.columns.append(column)
+        self.parts.append(part)
+
+
+def columns_of(
+    entity: PartReader, known: Expressions, made: Sequence[Transformation]
+) -> ReadColumns:
+    """Read the columns of an entity that is transformed.
+
+    `known` are facts of expressions, taken and added to.
+    """
+    read = ReadColumns({name.lower() for each in made for name in each.volatile})
+    for item in entity.items("columns"):
+        reader = open_part(item, entity.findings)
+        if reader is not None:
+            column = _column(reader, known, read)
+            if column is not None:
+                read.add(column, item, entity.findings)
+    return read
+
+
+def _column(reader: PartReader, known: Expressions, before: ReadColumns) -> EntityColumn | None:
+    findings = reader.findings
+    reader.check_keys(COLUMN, ("name",))
+    name, newname = reader.text("name"), reader.text("newname")
+    roles = frozenset(_roles(reader))
+    column = EntityColumn(
+        name, newname, type_under(reader, name or newname), roles, where=reader.whole.where
+    )
+    if "name" not in reader.members:
+        return None
+    written = reader.text("expression").strip()
+    if not written and (FieldRole.CALCULATED in roles or not name):
+        why = "is calculated" if name else "has no name in the slice"
+        sentence = f'column "{name or newname}" {why} and has no expression'
+        findings.report(reader.whole, "missing-key", sentence, "write expression")
+    if not column.final_name:
+        sentence = f'nothing is left of the name "{newname or name}"'
+        findings.report(reader.whole, "empty-column-name", sentence, "write newname")
+        return None
+    if written:
+        return _calculated(column, reader, known, before)
+    is_volatile = name.lower() in before.volatile
+    return replace(column, volatile=("transformations",)) if is_volatile else column
+
+
+def _roles(reader: PartReader) -> Iterator[FieldRole]:
+    for item in reader.items("fieldroles"):
+        word = item.value.lower() if isinstance(item.value, str) else ""
+        role = next((each for each in FieldRole if each == word), None)
+        if role is not None:
+            yield role
+        else:
+            near = did_you_mean(word, FieldRole) if word else ""
+            reader.findings.bad(item, near or f"one of {', '.join(FieldRole)}")
+
+
+def _calculated(
+    column: EntityColumn,
+    reader: PartReader,
+    known: Expressions,
+    before: ReadColumns,
+) -> EntityColumn:
+    """Give a column what its expression says of itself."""
+    part = reader.members["expression"]
+    facts = facts_under(part, known, reader.findings)
+    if facts is None:
+        return column
+    read = {name.lower() for name in facts.reads}
+    made = ["transformations"] if read & before.volatile else []
+    made += [w for c in before.columns if c.made_name.lower() in read for w in c.volatile]
+    volatile = tuple(dict.fromkeys((*facts.volatile, *made)))
+    if volatile:
+        calls = " and ".join(f"{w}()" if w in facts.volatile else w for w in volatile)
+        effects = "it differs on every run, is left out of the hash, and a rerun changes it"
+        sentence = f'calculated column "{column.made_name}" uses {calls}: {effects}'
+        reader.findings.warn(part, "volatile-column", sentence)
+    return replace(
+        column,
+        expression=facts.text,
+        reads=facts.reads,
+        volatile=volatile,
+        literal=facts.literal,
+    )
+
+
+def facts_under(part: Part, known: Expressions, findings: Findings) -> ExpressionFacts | None:
+    """Read the expression of one row; None beside a finding."""
+    text = str(part.value)
+    facts = known.facts(text)
+    if facts.problem:
+        sentence = f'expression "{text}" is none of one row: {facts.problem}'
+        findings.report(part, "not-a-row-expression", sentence, "transformations may do more")
+        return None
+    return facts
+
+
+def check_volatile_keys(read: ReadColumns, watermark: Iterable[str], findings: Findings) -> None:
+    """Report keys, partitions and watermarks that change from run to run."""
+    marked = {name.lower() for name in watermark}
+    words = {FieldRole.BUSINESS_KEY: "business key", FieldRole.PARTITION: "partition"}
+    for column, part in zip(read.columns, read.parts, strict=True):
+        kinds = [word for role, word in words.items() if role in column.roles]
+        kinds += ["watermark"] * (column.final_name.lower() in marked)
+        if column.volatile and kinds:
+            sentence = f'{kinds[0]} column "{column.final_name}" differs on every run'
+            hint = f"make it of the row alone, without {' and '.join(column.volatile)}"
+            findings.report(part, "volatile-key", sentence, hint)
+
+
+def watermark_of(entity: PartReader, read: ReadColumns) -> tuple[WatermarkEntry, ...]:
+    """Read the watermark entries; their columns are resolved to final names."""
+    entries = []
+    for item in entity.items("watermark"):
+        reader = open_part(item, entity.findings)
+        if reader is None:
+            continue
+        reader.check_keys(WATERMARK, ("column_name",))
+        name = reader.text("column_name")
+        operation = reader.word("operation", ("and", "or"), "and")
+        group = reader.number("operation_group", 0) or 0
+        written = reader.text("expression", _PLAIN_VALUE)
+        if name:
+            column = _named(reader, name, read.columns)
+            kind = next((c.type for c in read.columns if c.final_name == column), "")
+            bare = _bare(reader, written, kind.upper() or UNKNOWN)
+            entries.append(WatermarkEntry(column, operation, group, bare, item.where))
+    return tuple(entries)
+
+
+def _named(reader: PartReader, name: str, columns: Sequence[EntityColumn]) -> str:
+    """Give the final name that a watermark means: it may say that of the slice, too."""
+    final = normalised(name).lower()
+    finals = [each for each in columns if each.final_name.lower() == final]
+    slices = [each for each in columns if each.name and each.name.lower() == name.lower()]
+    if finals and slices and finals[0] is not slices[0]:
+        other = slices[0].final_name
+        sentence = f'"{name}" is a final name, and the name in the slice of "{other}"'
+        hint = f'write "{other}" if that is meant, or rename one of them'
+        reader.findings.report(reader.members["column_name"], "ambiguous-column", sentence, hint)
+    found = next(iter((*finals, *slices)), None)
+    return found.final_name if found is not None else normalised(name)
+
+
+def _bare(reader: PartReader, written: str, kind: str) -> str:
+    """Give a watermark's expression without the quotes around it, once it was checked."""
+    text = written.strip()
+    try:
+        parse_watermark(text, kind)
+    except BadExpressionError as error:
+        part = reader.members["expression"]
+        reader.findings.report(part, "bad-expression", error.sentence, error.hint)
+    is_quoted = len(text) > 1 and text[0] == text[-1] == "'"
+    return text[1:-1] if is_quoted else text
+
+
+def is_plain_value(entry: WatermarkEntry) -> bool:
+    """Whether a window begins right at the remembered value."""
+    return entry.expression.replace(" ", "") in (_PLAIN_VALUE, "${watermark}")
+
+
+def transformations_of(entity: PartReader, known: Expressions) -> tuple[Transformation, ...]:
+    """Read the transformations: texts side by side are one projection, mappings single columns."""
+    part = entity.find("transformations")
+    items = (part,) if part and isinstance(part.value, str) else entity.items("transformations")
+    found: list[Transformation] = []
+    for is_text, run in groupby(items, lambda item: isinstance(item.value, str)):
+        if is_text:
+            found.append(_projection([*run], known))
+            continue
+        for item in run:
+            if isinstance(item.value, list | tuple):
+                for each in item.items:
+                    if not isinstance(each.value, str):
+                        entity.findings.bad(each, "write a text")
+                found.append(_projection(item.items, known))
+            elif (reader := open_part(item, entity.findings)) is not None:
+                found += _made_column(reader, known)
+    return tuple(found)
+
+
+def _projection(items: Sequence[Part], known: Expressions) -> Projection:
+    texts = tuple(each.value for each in items if isinstance(each.value, str))
+    is_plain_text = all(re.fullmatch(r"\w+|\*", text) for text in texts)
+    volatile = () if is_plain_text else known.volatile_of(texts)
+    return Projection(texts, volatile, items[0].where if items else NOWHERE)
+
+
+def _made_column(reader: PartReader, known: Expressions) -> Iterator[ColumnTransformation]:
+    reader.check_keys(TRANSFORMATION, TRANSFORMATION)
+    column, written = reader.text("column"), reader.text("expression")
+    if column and written:
+        facts = facts_under(reader.members["expression"], known, reader.findings)
+        if facts is not None:
+            where = reader.whole.where
+            yield ColumnTransformation(column, facts.text, bool(facts.volatile), where)

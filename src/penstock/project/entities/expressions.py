@@ -1,0 +1,132 @@
+"""What the SQL of a calculated column says of itself, read off its text before Spark is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from itertools import pairwise
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
+
+from penstock.project.checks.expressions import aggregates_of, volatile_of
+from penstock.project.entities.parts import ExpressionFacts
+from penstock.project.sql.canonical import (
+    PARSER_BUGS,
+    NotAQueryError,
+    parse_query,
+    said_by,
+    tokens_of,
+)
+from penstock.project.sql.outputs import outputs_of
+
+_NAMES = """
+explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple
+variant_explode variant_explode_outer
+"""
+GENERATORS = frozenset(_NAMES.split())
+"""Every function that makes several rows of one."""
+_OF_USERS = frozenset({"current_user", "session_user", "user"})
+_SAID = 120
+
+
+def facts_of(text: str) -> ExpressionFacts:
+    """Read one expression.
+
+    >>> facts = facts_of("upper(`Odd name`) || uuid() -- who knows")
+    >>> facts.text, facts.reads, facts.volatile
+    ('upper(`Odd name`) || uuid()', ('Odd name',), ('uuid',))
+    >>> facts_of("-1.50").literal, facts_of("'EMEA'").literal
+    ('-1.5', 'EMEA')
+    >>> facts_of("sum(x)").problem
+    'sum(x) looks at many rows'
+    """
+    try:
+        tokens = tokens_of(text)
+        tree = _parsed(tokens, text)
+    except SqlglotError as error:
+        said = (said_by(error)[1] or str(error).partition(" into ")[0])[:_SAID]
+        return ExpressionFacts(problem=f"it cannot be read as one expression: {said}")
+    problem = _problem(tree, text, tokens)
+    if problem:
+        return ExpressionFacts(problem=problem)
+    columns = (each for each in tree.find_all(exp.Column) if not _is_user(each))
+    reads = dict.fromkeys(each.parts[0].name for each in columns)
+    volatile = dict.fromkeys((*volatile_of(tokens), *_users_of(tree, tokens)))
+    written = text[: tokens[-1].end + 1].strip()
+    return ExpressionFacts(written, tuple(reads), tuple(volatile), _literal(tree))
+
+
+def _parsed(tokens: Sequence[Token], text: str) -> exp.Expr:
+    try:
+        parser = Spark().parser(error_level=ErrorLevel.IMMEDIATE)
+        trees = parser.parse_into(exp.Condition, list(tokens), text)
+    except PARSER_BUGS as error:
+        raise ParseError(f"the parser gives up ({type(error).__name__})") from error
+    if len(trees) != 1 or trees[0] is None:
+        raise ParseError("one expression is expected")
+    return trees[0]
+
+
+def _problem(tree: exp.Expr, text: str, tokens: Sequence[Token]) -> str:
+    if isinstance(tree, exp.Star):
+        return "it stands for several columns"
+    if tree.find(exp.Query) is not None:
+        return "it holds a subquery"
+    if tree.find(exp.Window) is not None:
+        return "it holds a window function"
+    aggregate = next(aggregates_of(text, tokens), None)
+    if aggregate is not None:
+        return f"{aggregate.text} looks at many rows"
+    made = next((name for name in _calls(tokens) if name in GENERATORS), "")
+    return f"{made} makes several rows of one" if made else ""
+
+
+def _calls(tokens: Sequence[Token]) -> Iterator[str]:
+    for one, after in pairwise(tokens):
+        if after.token_type is TokenType.L_PAREN:
+            yield one.text.lower()
+
+
+def _users_of(tree: exp.Expr, tokens: Sequence[Token]) -> Iterator[str]:
+    yield from (name for name in _calls(tokens) if name in _OF_USERS)
+    yield from (each.name.lower() for each in tree.find_all(exp.Column) if _is_user(each))
+    if tree.find(exp.CurrentUser) is not None:
+        yield "current_user"
+
+
+def _is_user(column: exp.Column) -> bool:
+    """Whether a bare name is what Spark takes for who asks."""
+    is_bare = len(column.parts) == 1 and not column.this.args.get("quoted")
+    return is_bare and column.name.lower() in _OF_USERS
+
+
+def _literal(tree: exp.Expr) -> str:
+    """Give the value of a literal; numbers without zeros that say nothing."""
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
+    sign = ""
+    if isinstance(tree, exp.Neg):
+        sign, tree = "-", tree.this
+    if isinstance(tree, exp.Boolean) and not sign:
+        return str(tree.this).lower()
+    if not isinstance(tree, exp.Literal) or (tree.is_string and sign):
+        return ""
+    if tree.is_string:
+        return str(tree.this)
+    return sign + f"{Decimal(tree.this).normalize():f}"
+
+
+def volatile_outputs(text: str) -> tuple[str, ...]:
+    """Give the columns of a query that differ from run to run, as far as its text tells.
+
+    >>> volatile_outputs("SELECT *, uuid() AS id, a")
+    ('id',)
+    """
+    try:
+        query = parse_query(tokens_of(text), text)
+    except (SqlglotError, NotAQueryError):  # Spark will say
+        return ()
+    columns = outputs_of(query).columns if query is not None else ()
+    return tuple(each.name for each in columns if each.name and each.volatile)

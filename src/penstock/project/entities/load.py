@@ -1,0 +1,165 @@
+"""The entities of a project: documents and native files put together, and held to each other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+
+from penstock.core.entity import Entity, EntityEnvironment, EntityScope
+from penstock.core.findings import Finding
+from penstock.project.checks.phases import Phases
+from penstock.project.entities.columns import Expressions
+from penstock.project.entities.definition import (
+    EntityScene,
+    ReadEntity,
+    document_entity,
+    native_entity,
+)
+from penstock.project.entities.environment import (
+    connections_of,
+    environment_of,
+    overrides,
+    read_documents,
+)
+from penstock.project.entities.parts import ExpressionFacts, Findings, Part
+from penstock.project.files.cache import CacheEntry
+from penstock.project.files.parsed import YamlFile, place_key
+from penstock.project.files.references import PROJECT_FILE
+from penstock.project.files.values import digest
+from penstock.project.first_pass import FirstPass
+from penstock.project.settings.project import Settings
+
+_CACHE = place_key(("entities", "expressions"))
+_FORM = "1"
+
+
+@dataclass(slots=True)
+class ReadEntities:
+    """The entities of a project by their models, in the order of the files."""
+
+    environment: EntityEnvironment = EntityEnvironment()
+    entities: dict[str, Entity] = field(default_factory=dict)
+    checks: dict[str, Phases] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def read_entities(
+    documents: Sequence[str], natives: Sequence[YamlFile], settings: Settings, first: FirstPass
+) -> ReadEntities:
+    """Read the documents of a project, and native files among its models."""
+    findings, target = Findings(), settings.target
+    project = _file(PROJECT_FILE, first)
+    files = [Part(file, (), first.filled(file.path)) for file in map(first.yaml_file, documents)]
+    broken = {finding.where.path for finding in first.findings}
+    written = [e for e in files if e.file.tree is not None or e.file.path not in broken]
+    above = [*overrides(project, first.filled(PROJECT_FILE) if project.tree else None, target.name)]
+    said = read_documents(written, above, findings)
+    environment = environment_of(said, project, first.root, findings)
+    connections = connections_of(said, findings)
+    expressions = Expressions(_recalled(first))
+    scene = EntityScene(
+        first.root, environment, connections, target.catalog, target.schema_prefix, expressions
+    )
+    read = [document_entity(part, scene, findings) for part in said.entities]
+    whole = (Part(file, (), first.filled(file.path)) for file in natives)
+    read += [native_entity(each, scene, findings) for each in whole]
+    _keep(first, expressions)
+    found = _side_by_side([each for each in read if each is not None], findings)
+    if len(written) < len(files):  # what is missing may stand in a file that cannot be read
+        lost = (("unknown-connection", None), ("missing-key", environment.reader.whole.where))
+        findings.found = [
+            finding
+            for finding in findings.found
+            if not any(finding.code == code and at in (None, finding.where) for code, at in lost)
+        ]
+    return ReadEntities(
+        environment.facts,
+        {each.entity.model: each.entity for each in found},
+        {each.entity.model: each.checks for each in found if each.checks},
+        findings.found,
+    )
+
+
+def _file(path: str, first: FirstPass) -> YamlFile:
+    return first.yaml_file(path) if first.has(path) else YamlFile(path)
+
+
+def _side_by_side(read: Sequence[ReadEntity], findings: Findings) -> list[ReadEntity]:
+    """Report ids and tables that two have; entities that share a table get their scopes."""
+    ids: dict[int, ReadEntity] = {}
+    tables: dict[str, list[ReadEntity]] = defaultdict(list)
+    for each in read:
+        number = each.entity.id
+        first = each if number is None else ids.setdefault(number, each)
+        if first is not each:
+            sentence = f"id {number} is that of two entities, here and at {first.part.where}"
+            part = each.part.members["id"]
+            findings.report(part, "duplicate-entity-id", sentence, "give one of them another id")
+        tables[each.entity.table.folded].append(each)
+    shared = {name: [*_scoped(group, findings)] for name, group in tables.items()}
+    left = {name: iter(group) for name, group in shared.items()}
+    return [next(left[each.entity.table.folded]) for each in read]
+
+
+def _scoped(group: Sequence[ReadEntity], findings: Findings) -> Iterator[ReadEntity]:
+    """Give entities of one table with the rows that are theirs."""
+    first = group[0].entity
+    if len(group) == 1:
+        yield group[0]
+        return
+    columns = first.partition_columns if all(map(_fits, group, [first] * len(group))) else ()
+    for column in columns:
+        literals = [_literal(each.entity, column) for each in group]
+        values = {value for value, _ in literals}
+        if len(values) == len(group) and "" not in values:
+            for each, (_, text) in zip(group, literals, strict=True):
+                yield _renamed(each, EntityScope(column, text))
+            return
+    yield _renamed(group[0], None)
+    for each in group[1:]:
+        where = group[0].part.where
+        sentence = f"{each.entity.table} is the table of two entities, here and at {where}"
+        hint = "they may share it if each calculates a partition column from a literal of its own"
+        findings.report(each.part, "duplicate-destination", sentence, hint)
+        yield _renamed(each, None)
+
+
+def _fits(each: ReadEntity, first: Entity) -> bool:
+    """Whether an entity writes its rows as another one of the same table does."""
+
+    def how(entity: Entity) -> tuple[object, ...]:
+        named = (entity.business_keys, entity.partition_columns)
+        keys, partitions = ([name.lower() for name in names] for names in named)
+        return entity.process, keys, partitions, entity.path
+
+    return each.entity.id is not None and how(each.entity) == how(first)
+
+
+def _literal(entity: Entity, column: str) -> tuple[str, str]:
+    """Give the value of the literal that makes a column, and its SQL; "" where none does."""
+    found = (each for each in entity.columns if each.final_name.lower() == column.lower())
+    return next(((each.literal, each.expression) for each in found), ("", ""))
+
+
+def _renamed(each: ReadEntity, scope: EntityScope | None) -> ReadEntity:
+    """Give an entity a name of its own beside others of its table."""
+    number = each.entity.id
+    model = each.entity.model if number is None else f"{each.entity.model}@{number}"
+    return replace(each, entity=replace(each.entity, model=model, scope=scope))
+
+
+def _recalled(first: FirstPass) -> Mapping[str, ExpressionFacts]:
+    def read(entry: CacheEntry) -> dict[str, ExpressionFacts]:
+        return {
+            key: ExpressionFacts(text, tuple(reads), tuple(volatile), literal, problem)
+            for key, (text, reads, volatile, literal, problem) in entry.result
+        }
+
+    return first.cache.recall(_CACHE, digest(_FORM), read) or {}
+
+
+def _keep(first: FirstPass, expressions: Expressions) -> None:
+    if expressions.current:
+        result = [[key, astuple(facts)] for key, facts in expressions.current.items()]
+        first.cache.keep(_CACHE, CacheEntry(digest(_FORM), (), result))

@@ -1,0 +1,214 @@
+"""Where the layers of an entity lie: templates filled in, folders and names of tables checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.core.columns.typed import TypedValue
+from penstock.core.entity import (
+    Bronze,
+    RunText,
+    Slices,
+    WholeFolder,
+    WholeTable,
+    normalised,
+)
+from penstock.core.masking import is_secret_key
+from penstock.core.names import TableName
+from penstock.project.entities.environment import ReadEnvironment
+from penstock.project.entities.parts import Findings, Part
+from penstock.project.entities.settings import MergedSettings
+from penstock.project.entities.templates import (
+    BadExpressionError,
+    EntityTemplate,
+    parse_template,
+    path_scope,
+)
+
+EVERY_FILE = "*.parquet"
+_SOME_DAY = TypedValue("DATE", "2000-01-01")
+_DAY = "today"
+_PART = re.compile(r"[a-z0-9_]+")
+_MOST_PARTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FilledTemplate:
+    """A template that was read: what a run finds there, and how it reads on some day."""
+
+    text: RunText
+    sample: str
+
+    @property
+    def moves(self) -> bool:
+        """Whether it says something else on another day."""
+        return bool(self.text.template)
+
+
+@dataclass(frozen=True, slots=True)
+class EntityPlaces:
+    """Works out the layers of one entity; `names` are the values of its templates.
+
+    `catalog` is that of the target, "" without one. What is wrong is a finding, and None.
+    """
+
+    environment: ReadEnvironment
+    settings: MergedSettings
+    names: Mapping[str, str]
+    whole: Part
+    findings: Findings
+    catalog: str = ""
+    secure: bool = False
+
+    def bronze(self) -> Bronze | None:
+        """Give the bronze layer."""
+        is_table, part = self._layer("bronze")
+        is_whole = self.settings.text("bronze_read").lower() == "whole"
+        if is_table:
+            self._check_slices("a table is read whole", ("bronze_read", "slice_pattern"))
+            return self._bronze_table(part)
+        path = self._path("bronze", part) if part is not None else None
+        if is_whole:
+            self._check_slices("the folder is read whole", ("slice_pattern",))
+        if path is None:
+            return None
+        pattern = self.settings.text("slice_pattern") or EVERY_FILE
+        return WholeFolder(path) if is_whole else Slices(path, pattern)
+
+    def silver(self) -> tuple[TableName, str] | None:
+        """Give the silver table, and its folder where it does not lie as tables usually do."""
+        is_table, part = self._layer("silver")
+        path = RunText("")
+        if not is_table:
+            found = self._path("silver", part) if part is not None else None
+            if found is None:
+                return None
+            path = found
+        table = self._silver_table()
+        return None if table is None else (table, str(path))
+
+    def _layer(self, layer: str) -> tuple[bool, Part | None]:
+        """Give whether a layer is a table or a path, and the part that says which."""
+        parts, environment = self.settings.parts, self.environment
+        for what in ("table", "path"):
+            if f"{layer}_{what}" in parts:
+                return what != "path", parts[f"{layer}_{what}"]
+        words = (f"{layer}_output", "output_method")
+        said = [self.settings.text(word) for word in words]
+        said += [environment.words.get(word, "") for word in words]
+        if next(filter(None, said), "paths").lower() == "catalog":
+            return True, None
+        part = environment.reader.find(f"{layer}_path")
+        if part is None:
+            sentence = f"'{layer}_path' is missing, and \"{self.names['entity']}\" has no other"
+            hint = f"write it in environment, or {layer}_table or {layer}_path in settings"
+            self.findings.report(environment.reader.whole, "missing-key", sentence, hint)
+        return False, part
+
+    def _check_slices(self, why: str, keys: tuple[str, ...]) -> None:
+        for key in keys:
+            if key in self.settings.own and self.settings.text(key).lower() != "whole":
+                sentence = f"{key} has no effect: {why}"
+                self.findings.warn(self.settings.parts[key], "option-without-effect", sentence)
+
+    def _bronze_table(self, part: Part | None) -> WholeTable | None:
+        if part is None:
+            return WholeTable(RunText(f"bronze_{self.names['connection']}.{self.names['entity']}"))
+        found = self._filled(part)
+        if found is None:
+            return None
+        parts = found.sample.split(".")
+        if not all(parts) or len(parts) > _MOST_PARTS:
+            self._bad_name(part, found.sample, "schema.table, or catalog.schema.table")
+            return None
+        return WholeTable(found.text)
+
+    def _silver_table(self) -> TableName | None:
+        part = self.settings.parts.get("silver_table")
+        if part is None:
+            connection, destination = self.names["connection"], self.names["destination"]
+            return self._named(self.whole, [f"silver_{connection}", destination])
+        found = self._filled(part)
+        if found is None or self._moves(found, part):
+            return None
+        return self._named(part, found.sample.lower().split("."))
+
+    def _named(self, part: Part, written: list[str]) -> TableName | None:
+        parts = [normalised(each.lower()) for each in written]
+        shown, hint = ".".join(written), "each part of letters, digits and _: schema.table"
+        if not all(_PART.fullmatch(each) for each in parts):
+            self._bad_name(part, shown, hint)
+            return None
+        if len(parts) == _MOST_PARTS and parts[0] == self.catalog.lower():
+            parts = parts[1:]
+        elif len(parts) == 1:
+            parts = ["default", *parts]
+        if len(parts) != 2:  # noqa: PLR2004  schema and table
+            said = f", {self.catalog} in front of it or not" if self.catalog else ""
+            self._bad_name(part, shown, f"write schema.table{said}")
+            return None
+        return TableName(*parts)
+
+    def _bad_name(self, part: Part, shown: str, hint: str) -> None:
+        self.findings.report(
+            part, "bad-table-name", f'"{_shown(part, shown)}" names no table', hint
+        )
+
+    def _path(self, layer: str, part: Part) -> RunText | None:
+        found = self._filled(part)
+        if found is None or (layer == "silver" and self._moves(found, part)):
+            return None
+        if self._is_unsafe(found.sample.removeprefix("/").removesuffix("/"), part):
+            return None
+        suffix = self.environment.suffix if self.secure else ""
+        folder = f"{self.environment.facts.root}/{layer}{suffix}"
+        text, template = (each.removesuffix("/") for each in (found.text.text, found.text.template))
+        if template:
+            return RunText(folder, "/" + template.removeprefix("/"))
+        return RunText(f"{folder}/{text.removeprefix('/')}")
+
+    def _is_unsafe(self, path: str, part: Part) -> bool:
+        """Report a path that leaves its folder."""
+        segments = path.split("/")
+        odd = next((each for each in segments if each in ("", ".", "..")), None)
+        if odd is None:
+            return False
+        what = f'the segment "{odd}"' if odd else "an empty segment"
+        sentence = f'"{_shown(part, path)}" has {what}'
+        hint = "no value of a template may be empty, absolute or hold .."
+        self.findings.report(part, "unsafe-path", sentence, hint)
+        return True
+
+    def _moves(self, found: FilledTemplate, part: Part) -> bool:
+        if found.moves:
+            sentence = f'"{part.value}" asks for the day: the table would move every day'
+            hint = "take ${today} out; bronze may have it"
+            self.findings.report(part, "volatile-target", sentence, hint)
+        return found.moves
+
+    def _filled(self, part: Part) -> FilledTemplate | None:
+        return filled(part, str(part.value), self.names, self.findings)
+
+
+def _shown(part: Part, said: str) -> str:
+    """Show what a template gives; of one that asks for a secret the template itself."""
+    written = part.value
+    return written if isinstance(written, str) and is_secret_key(written) else said
+
+
+def filled(
+    part: Part, written: str, names: Mapping[str, str], findings: Findings
+) -> FilledTemplate | None:
+    """Fill in a template as far as loading can; None beside a finding."""
+    values = {name: TypedValue("STRING", value) for name, value in names.items()}
+    try:
+        template: EntityTemplate = parse_template(written)
+        template.check(path_scope(dict.fromkeys(names, "STRING")))
+        sample = template.render({**values, _DAY: _SOME_DAY})
+    except BadExpressionError as error:
+        findings.report(part, "bad-expression", error.sentence, error.hint)
+        return None
+    moves = _DAY in template.names()
+    return FilledTemplate(RunText("", written) if moves else RunText(sample), sample)

@@ -1,0 +1,111 @@
+"""Choosing entities: by id, name, group and connection, in whatever letters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from penstock.core.entity import Entity
+from penstock.core.errors import (
+    ConnectionNotFoundError,
+    EntityNotFoundError,
+    SelectorError,
+    UsageError,
+)
+from penstock.project.files.values import did_you_mean, some_of
+from penstock.project.selectors import SelectorTerm, parse_terms
+
+Entities = Mapping[str, Entity]
+_WORDS: Mapping[str, Callable[[Entity], Iterable[str]]] = {
+    "entity": lambda each: (each.name, "" if each.id is None else str(each.id)),
+    "group": lambda each: (each.group,),
+    "connection": lambda each: (each.connection,),
+    "connectiongroup": lambda each: (each.connection_group,),
+    "kind": lambda _: ("entity",),
+    "tag": lambda each: each.tags,
+    "strategy": lambda each: (each.process,),
+    "": lambda each: (each.model, str(each.table), each.name),
+}
+"""What an entity says to each method of a selector."""
+_EXACT = ("", "entity")
+
+
+def select_entities(entities: Entities, include: Sequence[str]) -> tuple[Entity, ...]:
+    """Give the selected entities in their order; all that are enabled if nothing is asked for.
+
+    Several values intersect. Raises `SelectorError` for what matches nothing, `entity-disabled` for
+    one that is named exactly and disabled.
+    """
+    chosen = {name for name, each in entities.items() if each.enabled}
+    for value in include:
+        chosen &= _united(entities, value)
+    if include and not chosen:
+        sentence = "no entity is in all of the given --select"
+        raise SelectorError("empty-selection", sentence, hint="penstock entities list")
+    return tuple(each for name, each in entities.items() if name in chosen)
+
+
+def _united(entities: Entities, value: str) -> set[str]:
+    found: set[str] = set()
+    for terms in parse_terms(value):
+        found |= set.intersection(*(_named(entities, term) for term in terms))
+    return found
+
+
+def _named(entities: Entities, term: SelectorTerm) -> set[str]:
+    words = _WORDS.get(term.method)
+    if words is None:
+        known = [word for word in _WORDS if word]
+        hint = did_you_mean(term.method, known) or f"methods: {some_of(known)}"
+        sentence = f"{term.method!r} is no selector method of entities"
+        raise SelectorError("bad-selector", sentence, hint=hint)
+    said = {name: [word.lower() for word in words(e) if word] for name, e in entities.items()}
+    wanted = term.value.lower()
+    found = {name for name, own in said.items() if any(fnmatchcase(w, wanted) for w in own)}
+    if not found:
+        existing = {word for own in said.values() for word in own}
+        hint = did_you_mean(wanted, existing) or f"there are: {some_of(existing)}"
+        raise SelectorError("no-match", f"{term.text!r} matches no entity", hint=hint)
+    enabled = {name for name in found if entities[name].enabled}
+    if not enabled and term.method in _EXACT:
+        raise disabled(entities[min(found)])
+    return enabled
+
+
+def disabled(entity: Entity) -> UsageError:
+    """Say that an entity was asked for that takes part in nothing."""
+    sentence = f"{entity.model} is disabled"
+    hint = f"set enabled of it and of its connection to true ({entity.where})"
+    return UsageError("entity-disabled", sentence, hint=hint)
+
+
+def entity_by_id(entities: Entities, number: int) -> Entity:
+    """Give the entity of an id; raise `EntityNotFoundError`."""
+    found = next((each for each in entities.values() if each.id == number), None)
+    if found is None:
+        known = some_of(str(each.id) for each in entities.values() if each.id is not None)
+        sentence = f"no entity has the id {number}"
+        raise EntityNotFoundError("entity-not-found", sentence, hint=f"there are: {known}")
+    return found
+
+
+def entities_by_id(entities: Entities, numbers: Iterable[int]) -> tuple[Entity, ...]:
+    """Give the entities of some ids in the order of these; unknown ones are left out."""
+    known = {each.id: each for each in entities.values() if each.id is not None}
+    return tuple(known[number] for number in numbers if number in known)
+
+
+def entities_of_group(entities: Entities, group: str) -> tuple[Entity, ...]:
+    """Give the entities of a group, in whatever letters; none where there are none."""
+    return tuple(each for each in entities.values() if each.group == group.lower())
+
+
+def entities_of_connection(entities: Entities, name: str) -> tuple[Entity, ...]:
+    """Give the entities of a connection; raise `ConnectionNotFoundError`."""
+    found = tuple(each for each in entities.values() if each.connection == name)
+    if not found:
+        known = {each.connection for each in entities.values() if each.connection}
+        hint = did_you_mean(name, known) or f"there are: {some_of(known)}"
+        sentence = f"no entity has the connection {name!r}"
+        raise ConnectionNotFoundError("connection-not-found", sentence, hint=hint)
+    return found

@@ -1,0 +1,185 @@
+"""Settings of connections and entities: merged, typed, and what has no effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from penstock.core.entity import EntitySettings, HashKind, LastSeen, ProcessType
+from penstock.core.history import Retention
+from penstock.core.strategy import OnSchemaChange
+from penstock.project.entities.parts import Findings, Part, PartReader, open_part, word_of
+from penstock.project.files.values import Plain, mapping_of, number_of, pairs_of, text_of
+
+OUTPUTS = ("paths", "catalog")
+LAYERS = ("bronze", "silver")
+FLAGS = ("delete_missing", "allow_empty", "allow_empty_delete")
+TEXTS = ("bronze_table", "silver_table", "bronze_path", "silver_path", "slice_pattern")
+WORDS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("output_method", "bronze_output", "silver_output"), OUTPUTS),
+    "bronze_read": ("slices", "whole"),
+    "hash": tuple(HashKind),
+    "last_seen": tuple(LastSeen),
+    "on_schema_change": tuple(OnSchemaChange),
+    "layout": ("current", "plain"),
+}
+RETENTION = ("keep_last", "keep_days")
+PLACES = (*TEXTS, "output_method", "bronze_output", "silver_output", "bronze_read")
+"""The settings that say where layers lie and how bronze is read."""
+KNOWN = (*FLAGS, *TEXTS, *WORDS, "table_properties", "retention")
+_NEAR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class MergedSettings:
+    """Settings of a connection under those of an entity, and which part says each.
+
+    `plain` holds no value that does not fit its key; `own` are the keys of the entity itself.
+    """
+
+    plain: Mapping[str, Plain] = field(default_factory=dict)
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    own: frozenset[str] = frozenset()
+
+    def text(self, key: str) -> str:
+        """Give a setting as text, "" where it is not set."""
+        return text_of(self.plain.get(key))
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Give what templates may ask for: every scalar."""
+        scalars = ((k, v) for k, v in self.plain.items() if isinstance(v, str | bool | int | float))
+        return {f"settings_{key}": text_of(value) for key, value in scalars}
+
+
+def merged(lower: Mapping[str, Plain], upper: Mapping[str, Plain]) -> dict[str, Plain]:
+    """Put settings over others: maps merge, all else is replaced, null removes a key.
+
+    >>> merged({"a": 1, "o": {"x": 1, "y": 2}}, {"o": {"y": 9}, "a": None})
+    {'o': {'x': 1, 'y': 9}}
+    """
+    result: dict[str, Plain] = {k: v for k, v in lower.items() if v is not None}
+    for key, value in upper.items():
+        if isinstance(value, Mapping):
+            result[key] = merged(mapping_of(result.get(key)), value)
+        elif value is None:
+            result.pop(key, None)
+        else:
+            result[key] = value
+    return result
+
+
+def checked(part: Part | None, findings: Findings) -> dict[str, Part]:
+    """Check the settings of one level; give those that fit."""
+    reader = open_part(part, findings) if part is not None and part.is_written else None
+    if reader is None:
+        return {}
+    before = len(findings.found)
+    fitting = dict(reader.members)
+    for key in reader.members:
+        _check(reader, key)
+        if any(finding.is_error for finding in findings.found[before:]):
+            fitting.pop(key)
+        before = len(findings.found)
+    for layer in LAYERS:
+        places = [fitting.get(f"{layer}_{what}") for what in ("table", "path")]
+        both = [each for each in places if each is not None and each.is_written]
+        if len(both) > 1:
+            sentence = f"{layer}_table and {layer}_path both say where {layer} is"
+            findings.report(both[1], "option-conflict", sentence, "keep one of them")
+            fitting.pop(f"{layer}_path")
+    return fitting
+
+
+def _check(reader: PartReader, key: str) -> None:
+    if key in FLAGS:
+        reader.flag(key)
+    elif key in TEXTS:
+        reader.text(key)
+    elif key in WORDS:
+        reader.word(key, WORDS[key])
+    elif key == "table_properties":
+        properties = reader.inside(key)
+        for part in properties.members.values() if properties else ():
+            if isinstance(part.value, Mapping | list):
+                reader.findings.bad(part, "write a text")
+    elif key == "retention":
+        retention = reader.inside(key)
+        if retention is not None:
+            retention.check_keys(RETENTION)
+            _ = [retention.number(each, 1) for each in RETENTION]
+    else:
+        _warn_of_near(reader.members[key], key, reader.findings)
+
+
+def _warn_of_near(part: Part, key: str, findings: Findings) -> None:
+    """Warn of a key that looks like a slip of a known one."""
+    near = next((known for known in sorted(KNOWN) if distance(key, known) <= _NEAR), "")
+    if near:
+        sentence = f"{key!r} is no setting that penstock knows"
+        findings.warn(part, "unknown-setting", sentence, f"did you mean {near!r}?")
+
+
+def settings_under(connection: Mapping[str, Part], entity: Mapping[str, Part]) -> MergedSettings:
+    """Merge two levels; where a layer lies is said as a whole by the entity, if it does."""
+    lower = dict(connection)
+    for layer in LAYERS:
+        keys = {f"{layer}_table", f"{layer}_path"}
+        if any(key in entity and entity[key].is_written for key in keys):
+            lower = {key: part for key, part in lower.items() if key not in keys}
+    plain = merged(_plain(lower), _plain(entity))
+    parts = {key: part for key, part in {**lower, **entity}.items() if key in plain}
+    return MergedSettings(plain, parts, frozenset(entity))
+
+
+def _plain(parts: Mapping[str, Part]) -> dict[str, Plain]:
+    return {key: part.value for key, part in parts.items()}
+
+
+def entity_settings(merged_settings: MergedSettings) -> EntitySettings:
+    """Give the settings that entities know."""
+    plain, text = merged_settings.plain, merged_settings.text
+    said = mapping_of(plain.get("retention"))
+    last, days = (number_of(said.get(key)) for key in RETENTION)
+    usual = EntitySettings()
+    return EntitySettings(
+        delete_missing=plain.get("delete_missing") is True,
+        allow_empty=plain.get("allow_empty") is True,
+        allow_empty_delete=plain.get("allow_empty_delete") is True,
+        hash=word_of(HashKind, text("hash").lower(), usual.hash),
+        last_seen=word_of(LastSeen, text("last_seen").lower(), usual.last_seen),
+        on_schema_change=word_of(
+            OnSchemaChange, text("on_schema_change").lower(), usual.on_schema_change
+        ),
+        table_properties=pairs_of(plain.get("table_properties")),
+        layout=text("layout").lower(),
+        retention=Retention(last, days) if said else None,
+    )
+
+
+def idle(process: ProcessType, own: Iterable[str]) -> Iterable[tuple[str, str]]:
+    """Give settings of the entity itself that its process has no use for, and why."""
+    rules = (
+        ("last_seen", process is not ProcessType.MERGE, "rows are seen again by merge alone"),
+        ("layout", process is not ProcessType.HISTORIC, "only history tables have one"),
+        ("retention", process is not ProcessType.HISTORIC, "only history tables have one"),
+        ("allow_empty", process is not ProcessType.FULL, "only full replaces a table"),
+        ("allow_empty_delete", process is ProcessType.FULL, "full never infers deletes"),
+    )
+    return ((key, why) for key, is_idle, why in rules if is_idle and key in own)
+
+
+def distance(one: str, other: str) -> int:
+    """Count the letters to put in, take out or change between two words.
+
+    >>> distance("delete_mising", "delete_missing"), distance("hash", "last")
+    (1, 2)
+    """
+    before: list[int] = [*range(len(other) + 1)]
+    for row, letter in enumerate(one, start=1):
+        current: list[int] = [row]
+        for column, second in enumerate(other, start=1):
+            change = before[column - 1] + (letter != second)
+            current.append(min(before[column] + 1, current[-1] + 1, change))
+        before = current
+    return before[-1]

@@ -1,0 +1,77 @@
+"""Entities as the files say them: `entities list`, `show`, `validate`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from penstock.app.flags import FlagSpec
+from penstock.app.request import CommandRequest
+from penstock.ui.cli.options import command, group
+from penstock.ui.cli.output import CommandOutput
+
+Which = Annotated[str, FlagSpec(names=("ENTITY",))]
+Strict = Annotated[bool, FlagSpec("Warnings fail, too.")]
+Chosen = Annotated[
+    Sequence[str],
+    FlagSpec(
+        "Entities: name, entity:2, group:G, connection:C, connectiongroup:G.",
+        ("--select", "-s"),
+        "SELECTOR",
+    ),
+]
+
+entities_command = group(
+    "penstock entities list",
+    """Look at entities.
+
+    An entity is a model whose body is a bronze folder or table, run through a fixed pipeline.
+    """,
+)
+
+
+@command(
+    "penstock entities list\npenstock entities list --select connection:sales", of=entities_command
+)
+def entities_list(output: CommandOutput, request: CommandRequest, select: Chosen = ()) -> None:
+    """List the entities.
+
+    One row per entity, in the order of the files; without a selection disabled ones, too.
+    """
+    from penstock.app.commands.entities import list_entities
+    from penstock.app.services.wire import place_of
+    from penstock.ui.render.entities import entities_document, entities_text
+
+    found = list_entities(place_of(request), tuple(select))
+    output.print(found, entities_text, entities_document)
+
+
+@command("penstock entities show transactions\npenstock entities show 2", of=entities_command)
+def entities_show(output: CommandOutput, request: CommandRequest, entity: Which) -> None:
+    """Show all that the files say of one entity.
+
+    It is named by its id, its name or its model: where its layers are, its columns with their final
+    names, its watermark and its settings, those of its connection merged.
+    """
+    from penstock.app.commands.entities import show_entity
+    from penstock.app.services.wire import place_of
+    from penstock.ui.render.entities import entity_document, entity_text
+
+    output.print(show_entity(place_of(request), entity), entity_text, entity_document)
+
+
+@command("penstock entities validate --strict", of=entities_command)
+def entities_validate(
+    output: CommandOutput, request: CommandRequest, *, strict: Strict = False
+) -> int:
+    """Report the findings of entities alone.
+
+    Loads the project, touches neither tables nor state, and exits 1 if there is an error.
+    """
+    from penstock.app.commands.entities import validate_entities
+    from penstock.app.services.wire import place_of
+    from penstock.ui.render.entities import report_document, report_text
+
+    report = validate_entities(place_of(request), strict=strict)
+    output.print(report, report_text, report_document)
+    return 0 if report.passed else 1

@@ -1,0 +1,171 @@
+"""What `entities list`, `show` and `validate` print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from penstock.app.commands.entities import EntitiesReport
+from penstock.app.documents import Json, document_of
+from penstock.core.entity import (
+    ColumnTransformation,
+    Entity,
+    EntityColumn,
+    Slices,
+    Transformation,
+    WholeFolder,
+    WholeTable,
+)
+from penstock.core.masking import mask, mask_value
+from penstock.ui.render.values import FINDINGS, entity_count, findings_text, table
+
+_ENTITY = (
+    "id name model table strategy=process connection destination group connection_group enabled "
+    "secure path timezone prefix business_keys partition_columns key_column description tags where"
+)
+_COLUMN = "name newname final_name type expression reads volatile"
+_WATERMARK = "column operation group expression"
+_SETTINGS = (
+    "delete_missing allow_empty allow_empty_delete hash last_seen on_schema_change "
+    "table_properties layout"
+)
+
+
+def entities_text(entities: Sequence[Entity]) -> str:
+    """Give one row per entity, in the order of the files."""
+    if not entities:
+        return "no entities"
+    rows = [
+        [
+            "-" if each.id is None else str(each.id),
+            each.name,
+            each.model,
+            str(each.process),
+            each.connection or "-",
+            each.group or "-",
+            "yes" if each.enabled else "no",
+            each.where.path,
+        ]
+        for each in entities
+    ]
+    header = ["id", "name", "model", "strategy", "connection", "group", "enabled", "file"]
+    return table(header, rows, right=["id"])
+
+
+def entity_text(entity: Entity) -> str:
+    """Give the places, columns, watermarks, transformations and settings of an entity."""
+    columns = [
+        [each.name or "-", each.final_name, each.type or "-", _roles(each), mask(each.expression)]
+        for each in entity.columns
+    ]
+    watermark = [
+        [each.column, each.operation, str(each.group), each.expression] for each in entity.watermark
+    ]
+    blocks = [
+        "\n".join(_head(entity)),
+        _table("Columns", ["name", "final name", "type", "roles", "expression"], columns),
+        _table("Watermark", ["column", "operation", "group", "expression"], watermark),
+        _section("Transformations", map(_transformation, entity.transformations)),
+        _section("Settings", _settings(entity)),
+    ]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _head(entity: Entity) -> Iterator[str]:
+    yield f"{entity.model}  {entity.process}"
+    if entity.description:
+        yield f"  {entity.description}"
+    rows = {
+        "id": "" if entity.id is None else str(entity.id),
+        "name": entity.name,
+        "file": str(entity.where),
+        "enabled": "" if entity.enabled else "no",
+        "connection": entity.connection,
+        "group": entity.group,
+        "bronze": mask(bronze_text(entity)),
+        "silver": mask(entity.path) or str(entity.table),
+        "scope": f"{entity.scope.column} = {entity.scope.literal}" if entity.scope else "",
+        "key": ", ".join(entity.business_keys),
+        "partitions": ", ".join(entity.partition_columns),
+        "prefix": entity.prefix,
+        "timezone": entity.timezone,
+        "tags": ", ".join(entity.tags),
+    }
+    for name, value in rows.items():
+        if value:
+            yield f"  {name:<10} {value}"
+
+
+def bronze_text(entity: Entity) -> str:
+    """Say what an entity reads, and how."""
+    match entity.bronze:
+        case Slices(path, pattern):
+            return f"{path}, slices {pattern}"
+        case WholeFolder(path):
+            return f"{path}, read whole"
+        case WholeTable(name):
+            return f"table {name}"
+
+
+def _roles(column: EntityColumn) -> str:
+    return ", ".join(sorted(column.roles)) or "-"
+
+
+def _transformation(each: Transformation) -> str:
+    if isinstance(each, ColumnTransformation):
+        return mask(f"{each.column} = {each.expression}")
+    return mask(f"select {', '.join(each.items)}")
+
+
+def _settings(entity: Entity) -> Iterator[str]:
+    own = document_of(entity.settings, _SETTINGS)
+    said = {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in own.items() if v}
+    said |= {key.removeprefix("settings_"): value for key, value in _given(entity)}
+    yield from (f"{key}: {mask_value(key, value)}" for key, value in sorted(said.items()))
+
+
+def _given(entity: Entity) -> Iterator[tuple[str, str]]:
+    return ((key, value) for key, value in entity.names.items() if key.startswith("settings_"))
+
+
+def _table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return _section(title, iter(table(header, rows).splitlines() if rows else []))
+
+
+def _section(title: str, lines: Iterator[str]) -> str:
+    found = [f"  {line}".rstrip() for line in lines]
+    return "\n".join([f"{title}:", *found]) if found else ""
+
+
+def entities_document(entities: Sequence[Entity]) -> Json:
+    """Give the entities in the order of the files."""
+    return {"entities": [entity_document(each) for each in entities]}
+
+
+def entity_document(entity: Entity) -> Json:
+    """Give all of one entity; settings of users stand under their keys."""
+    return {
+        **document_of(entity, _ENTITY),
+        "bronze": bronze_text(entity),
+        "scope": document_of(entity.scope, "column literal") if entity.scope else None,
+        "columns": [
+            {**document_of(each, _COLUMN), "roles": sorted(each.roles)} for each in entity.columns
+        ],
+        "watermark": [document_of(each, _WATERMARK) for each in entity.watermark],
+        "transformations": [_transformation(each) for each in entity.transformations],
+        "settings": {
+            **document_of(entity.settings, _SETTINGS),
+            **{key.removeprefix("settings_"): value for key, value in _given(entity)},
+        },
+    }
+
+
+def report_text(report: EntitiesReport) -> str:
+    """Give the findings with their count, or what was found to be right."""
+    if report.findings:
+        return findings_text(report.findings)
+    off = f", {report.disabled} disabled" if report.disabled else ""
+    return f"no findings: {entity_count(report.entities)}{off}"
+
+
+report_document = partial(document_of, names=f"passed entities disabled {FINDINGS}")

@@ -1,0 +1,139 @@
+"""`penstock entities`: what is read, shown and found wrong, without a JVM and without the state."""
+
+import json
+
+from fakes.entity_files import CONNECTION, KEY, entity, files
+
+SECRET = {"sql_password": "s3cret", "url": "jdbc:x://u:p4ss@h/d", "delete_missing": True}
+MADE = {"name": "region", "expression": "'EMEA'", "fieldroles": ["partition"]}
+
+
+def lake(**said):
+    return files(
+        entity(2, "orders", columns=[KEY, MADE], group="avw", settings=SECRET, **said),
+        entity(3, "people", process="full", enabled=False, transformations=["*"]),
+        connections=[CONNECTION],
+    )
+
+
+def test_entities_are_listed_disabled_ones_too(services, call):
+    services(**lake())
+
+    assert call("entities", "list").out == (
+        "ID  NAME    MODEL             STRATEGY  CONNECTION  GROUP  ENABLED  FILE\n"
+        " 2  orders  silver_aw.orders  merge     aw          avw    yes      entities/x.json\n"
+        " 3  people  silver_aw.people  full      aw          -      no       entities/x.json\n"
+    )
+    chosen = json.loads(call("entities", "list", "-s", "group:AVW", "--json").out)
+    assert [each["model"] for each in chosen["entities"]] == ["silver_aw.orders"]
+
+
+def test_EC8_a_disabled_entity_that_is_named_exactly_is_exit_2(services, call):
+    services(**lake())
+
+    answer = call("entities", "list", "--select", "entity:3")
+
+    assert answer.code == 2
+    assert answer.err == (
+        "error: entity-disabled: silver_aw.people is disabled\n"
+        "  hint: set enabled of it and of its connection to true (entities/x.json:52:12)\n"
+    )
+
+
+def test_an_entity_is_shown_with_what_it_means(services, call):
+    services(**lake())
+
+    assert (
+        call("entities", "show", "2").out
+        == """\
+silver_aw.orders  merge
+  id         2
+  name       orders
+  file       entities/x.json:18:12
+  connection aw
+  group      avw
+  bronze     /data/bronze/aw/orders, slices *.parquet
+  silver     /data/silver/aw/orders
+  key        ID
+  partitions region
+  prefix     p_
+  timezone   Europe/Amsterdam
+
+Columns:
+  NAME    FINAL NAME  TYPE  ROLES        EXPRESSION
+  ID      ID          -     businesskey
+  region  region      -     partition    'EMEA'
+
+Watermark:
+  COLUMN  OPERATION  GROUP  EXPRESSION
+  SeqNr   or         0      ${last_value}
+
+Settings:
+  delete_missing: true
+  hash: sha256
+  last_seen: every_run
+  on_schema_change: append
+  sql_password: ***
+  url: jdbc:x://u:***@h/d
+"""
+    )
+
+
+def test_EC15_no_secret_of_a_setting_is_shown(services, call):
+    services(**lake())
+
+    shown = [
+        call("entities", *words, *form)
+        for words in (["list"], ["show", "orders"], ["validate"])
+        for form in ([], ["--json"])
+    ]
+
+    printed = "".join(each.out + each.err for each in shown)
+    assert "s3cret" not in printed
+    assert "p4ss" not in printed
+
+
+def test_a_name_that_no_entity_has_is_told_its_nearest(services, call):
+    services(**lake())
+
+    answer = call("entities", "show", "order")
+
+    assert (answer.code, answer.err) == (
+        2,
+        "error: no-match: 'order' matches no entity\n  hint: did you mean 'orders'?\n",
+    )
+
+
+def test_validate_tells_of_entities_alone(services, call):
+    services(**lake(), **{"models/marts/daily.sql": "select * from {{ ref('nothing') }}"})
+
+    found = call("entities", "validate")
+
+    assert found.code == 0
+    assert found.out.splitlines()[0].startswith(
+        "entities/x.json:37:5: warning: last-value-without-lookback: "
+    )
+    assert found.out.splitlines()[2:] == ["0 errors, 1 warning"]
+    assert call("entities", "validate", "--strict").code == 1
+
+
+def test_EC1_findings_end_with_exit_1_and_no_state(services, call):
+    root = services(**lake(colour="red"))
+
+    found = call("entities", "validate", "--json")
+
+    assert found.code == 1
+    document = json.loads(found.out)
+    assert [each["code"] for each in document["findings"]] == [
+        "last-value-without-lookback",
+        "unknown-key",
+    ]
+    assert (document["passed"], document["entities"]) == (False, 0)
+    assert not list(root.glob(".penstock/state*"))
+
+
+def test_entities_that_are_right_are_counted(services, call):
+    services(**files(entity()))
+
+    assert call("entities", "validate").out == "no findings: 1 entity\n"
+    assert call("validate").out.endswith(" 0 seeds, 1 entity\n")
