@@ -58,7 +58,7 @@ def fit(rows: SliceRows, entity: Entity, table: Schema | None) -> SliceRows:
 
 def _fitted(column: StagedColumn, known: Column, entity: Entity) -> StagedColumn | Finding:
     """Give the column as the table holds it, under the table's spelling of its name."""
-    is_key = column.told is not None and FieldRole.BUSINESS_KEY in column.told.roles
+    is_key = column.declared is not None and FieldRole.BUSINESS_KEY in column.declared.roles
     both = merged(parse_type(known.type), parse_type(column.want))
     if is_key and column.want != known.type and not _is_same_number(column.want, known.type):
         return _refused(column, known, entity, "key-type-changed")
@@ -85,7 +85,7 @@ def _changes_type(entity: Entity) -> bool:
 
 def _refused(column: StagedColumn, known: Column, entity: Entity, code: str) -> Finding:
     kinds = f"{column.want.upper()} in the slice and {known.type.upper()} in the table"
-    where = column.told.where if column.told else entity.where
+    where = column.declared.where if column.declared else entity.where
     if code == "key-type-changed":
         sentence = f"business key {column.final!r} of {entity.model} is {kinds}"
         hint = "the same key would get another digest; cast it, or --full-refresh"

@@ -51,7 +51,7 @@ class StagedColumn:
     final: str
     want: str = ""
     type: str = ""
-    told: EntityColumn | None = None
+    declared: EntityColumn | None = None
     is_made: bool = False
     is_flag: bool = False
     by_partition: bool = False
@@ -140,5 +140,5 @@ class SliceRows:
         if not self.findings:
             return
         first, *others = self.findings
-        told = [first.sentence, *(f"{f.code}: {f.sentence} ({f.hint})" for f in others)]
-        raise SchemaError(first.code, "; ".join(told), where=first.where, hint=first.hint)
+        texts = [first.sentence, *(f"{f.code}: {f.sentence} ({f.hint})" for f in others)]
+        raise SchemaError(first.code, "; ".join(texts), where=first.where, hint=first.hint)

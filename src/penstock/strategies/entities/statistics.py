@@ -213,10 +213,10 @@ def _with_partitions(entity: Entity, rows: SliceRows, seen: Row, found: SliceCou
         each.final: (_literal(each, seen[f"from_{n}"]), _literal(each, seen[f"to_{n}"]))
         for n, each in enumerate(partitions)
     }
-    told = seen["tuples"]
-    if told is None:
+    held = seen["tuples"]
+    if held is None:
         return replace(found, tuples=None, ranges=ranges)
-    values = sorted(json.loads(str(told)), key=lambda texts: [(t is None, t or "") for t in texts])
+    values = sorted(json.loads(str(held)), key=lambda each: [(t is None, t or "") for t in each])
     tuples = (
         tuple(_literal(each, text) for each, text in zip(partitions, texts, strict=True))
         for texts in values

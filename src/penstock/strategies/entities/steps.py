@@ -35,10 +35,10 @@ StepOf = Callable[[SliceRows, Entity, SliceRead], SliceRows]
 def cast_columns(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     """Step 7: the types that the entity asks for; a column that is missing is NULL, or refused."""
     del read
-    told = {each.made_name.lower(): each for each in entity.columns}
+    declared = {each.made_name.lower(): each for each in entity.columns}
     findings, notes, columns = [*rows.findings], [*rows.notes], []
     for column in rows.schema.columns:
-        each = told.pop(column.name.lower(), None)
+        each = declared.pop(column.name.lower(), None)
         want = each.type if each and each.type else column.type
         if not castable(parse_type(column.type), parse_type(want)):
             findings.append(_no_cast(entity, column, want))
@@ -49,12 +49,12 @@ def cast_columns(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
                 final=column.name,
                 want=want,
                 type=want,
-                told=each,
+                declared=each,
                 is_made=column.name.lower() in rows.computed,
                 by_partition=each is not None and FieldRole.PARTITION in each.roles,
             )
         )
-    for each in told.values():
+    for each in declared.values():
         if each.roles & {FieldRole.BUSINESS_KEY, FieldRole.PARTITION}:
             findings.append(_missing(entity, each.name, each))
             continue
@@ -75,9 +75,9 @@ def _no_cast(entity: Entity, column: Column, want: str) -> Finding:
     )
 
 
-def _missing(entity: Entity, name: str, told: EntityColumn | None = None) -> Finding:
+def _missing(entity: Entity, name: str, declared: EntityColumn | None = None) -> Finding:
     return Finding(
-        told.where if told else entity.where,
+        declared.where if declared else entity.where,
         "missing-column",
         f"the slice of {entity.model} has no column {name!r}, which is a key, a partition or a "
         "watermark column",
@@ -89,7 +89,9 @@ def rename(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     """Step 8: `name` becomes `newname`."""
     del entity, read
     renamed = (
-        replace(each, final=each.told.newname) if each.told and each.told.newname else each
+        replace(each, final=each.declared.newname)
+        if each.declared and each.declared.newname
+        else each
         for each in rows.columns
     )
     return replace(rows, columns=tuple(renamed))
@@ -113,7 +115,7 @@ def _about_names(
     reserved, seen = {name.lower() for name in reserved_names(entity)}, dict[str, str]()
     for before, column in zip(kept, columns, strict=True):
         original, folded = before.name or before.final, column.final.lower()
-        where = column.told.where if column.told else entity.where
+        where = column.declared.where if column.declared else entity.where
         if folded in reserved or folded.startswith(ENGINE_PREFIX):
             sentence = f"column {original!r} of {entity.model} has the name of a column of penstock"
             yield Finding(where, "reserved-column", sentence, "rename it, or set a prefix")
@@ -238,7 +240,7 @@ def _is_key_type(kind: str) -> bool:
 
 def _key_type(entity: Entity, column: StagedColumn) -> Finding:
     return Finding(
-        column.told.where if column.told else entity.where,
+        column.declared.where if column.declared else entity.where,
         "key-type",
         f"business key {column.final!r} of {entity.model} is {column.type.upper()}, whose values "
         "are not surely equal or different",
@@ -246,7 +248,7 @@ def _key_type(entity: Entity, column: StagedColumn) -> Finding:
     )
 
 
-def mark_seen(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
+def note_seen(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     """Step 10: when penstock saw the row."""
     return _adding(rows, entity.system.last_seen, "timestamp", instant(read.moment))
 
@@ -259,7 +261,7 @@ BEFORE_TYPES: tuple[StepOf, ...] = (
     normalise_names,
     flag_deleted,
 )
-AFTER_TYPES: tuple[StepOf, ...] = (hash_source, add_interval, add_filename, add_key, mark_seen)
+AFTER_TYPES: tuple[StepOf, ...] = (hash_source, add_interval, add_filename, add_key, note_seen)
 
 
 def take(entity: Entity, read: SliceRead, table: Schema | None) -> SliceRows:
