@@ -339,3 +339,32 @@ def test_EW5_EP10_a_whole_source_is_read_above_its_bound_or_one_slice_of_it(spar
     with pytest.raises(SchemaError) as missing:
         table.run_sql(T2, "SELECT 1 AS ID, 1 AS SeqNr", only="s2")
     assert missing.value.code == "slice-column-missing"
+
+
+def test_letters_of_names_may_differ_between_slices_and_the_entity(spark, tmp_path):
+    region = EntityColumn("Region", roles=BOTH)
+    entity = an_entity(
+        delete_missing=True, columns=(KEY, region), watermark=(replace(SEQ, column="seqnr"),)
+    )
+    table = SilverTable(spark, tmp_path, entity)
+    table.run(T1, "(1, 100, 'EU'), (2, 100, 'EU')", "id, SEQNR, REGION")
+    before = table.rows("id, PK_x, p_SourceHash")
+
+    assert table.run(T2, "(1, 100, 'EU')", "ID, SeqNr, region") == "1/0/1/0 x1"
+
+    assert table.rows("id, PK_x, p_SourceHash") == before
+    assert table.rows("ID, p_deleted") == [(1, False), (2, True)]
+    assert str(table.watermarks["seqnr"]) == "INT 100"
+
+
+def test_a_merge_is_pruned_by_the_keys_of_its_slice(spark, tmp_path):
+    table = SilverTable(spark, tmp_path, replace(XM, watermark=()))
+    for number in range(3):
+        low = number * 100
+        table.run_sql(T1, f"SELECT CAST(id AS INT) AS ID, 'a' AS name FROM range({low}, {low + 9})")
+
+    assert table.run(T2, "(200, 'b'), (205, 'b')", "ID, name") == "2/0/2/0"
+
+    found = table.spark.sql(f"DESCRIBE HISTORY {table.target}").collect()[0].operationMetrics
+    assert found["numTargetFilesRemoved"] in {"0", "1"}
+    assert "t.`ID` BETWEEN CAST('200' AS INT) AND CAST('205' AS INT)" in table.committed.sql

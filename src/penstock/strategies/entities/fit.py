@@ -57,15 +57,15 @@ def fit(rows: SliceRows, entity: Entity, table: Schema | None) -> SliceRows:
 
 
 def _fitted(column: StagedColumn, known: Column, entity: Entity) -> StagedColumn | Finding:
-    """Give the column as the table holds it, under the table's spelling of its name."""
+    """Give the column with the type that the table holds or gets."""
     is_key = column.declared is not None and FieldRole.BUSINESS_KEY in column.declared.roles
     both = merged(parse_type(known.type), parse_type(column.want))
     if is_key and column.want != known.type and not _is_same_number(column.want, known.type):
         return _refused(column, known, entity, "key-type-changed")
     if both is not None:
-        return replace(column, final=known.name, type=str(both))
+        return replace(column, type=str(both))
     if _changes_type(entity):
-        return replace(column, final=known.name)
+        return column
     return _refused(column, known, entity, "incompatible-type")
 
 

@@ -25,10 +25,10 @@ _COPIES = "`__penstock_n`"
 class SliceCounts:
     """What a slice holds: rows, those that arrive deleted, and the ends of some columns.
 
-    `highs` are the greatest values of watermark columns, `nulls` how many rows have none.
-    `bounds` are the ends of key columns, where a type has such literals. `tuples` are the
-    partitions that the slice holds, as SQL; None where there are too many, then `ranges` has their
-    ends by column.
+    `highs` are the greatest values of watermark columns, as the entity spells them, `nulls` how
+    many rows have none. `bounds` are the ends of key columns, where a type has such literals.
+    `tuples` are the partitions that the slice holds, as SQL; None where there are too many, then
+    `ranges` has their ends, each column's.
     """
 
     rows: int
@@ -37,7 +37,7 @@ class SliceCounts:
     nulls: Mapping[str, int] = field(default_factory=dict)
     bounds: Mapping[str, tuple[TypedValue, TypedValue]] = field(default_factory=dict)
     tuples: tuple[tuple[str, ...], ...] | None = ()
-    ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    ranges: tuple[tuple[str, str], ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -186,10 +186,12 @@ def _about_casts(entity: Entity, rows: SliceRows) -> Iterator[Rule]:
 def read_counts(entity: Entity, rows: SliceRows, seen: Row) -> SliceCounts:
     """Read what the look has seen; raises `watermark-type`."""
     highs, nulls, bounds = {}, {}, {}
+    spelled = {each.column.lower(): each.column for each in reversed(entity.watermark)}
     for number, each in enumerate(_watermarks(entity, rows)):
-        nulls[each.final] = int(seen[f"empty_{number}"] or 0)
+        name = spelled[each.final.lower()]
+        nulls[name] = int(seen[f"empty_{number}"] or 0)
         if (top := seen[f"top_{number}"]) is not None:
-            highs[each.final] = TypedValue.parse(each.type, str(top))
+            highs[name] = TypedValue.parse(each.type, str(top))
     for number, each in enumerate(_keys(entity, rows)):
         ends = [_bound(each.type, seen.get(f"{end}_{number}")) for end in ("low", "high")]
         if ends[0] is not None and ends[1] is not None:
@@ -209,10 +211,10 @@ def _with_partitions(entity: Entity, rows: SliceRows, seen: Row, found: SliceCou
     partitions = _partitions(entity, rows)
     if not partitions or not found.rows:
         return found
-    ranges = {
-        each.final: (_literal(each, seen[f"from_{n}"]), _literal(each, seen[f"to_{n}"]))
+    ranges = tuple(
+        (_literal(each, seen[f"from_{n}"]), _literal(each, seen[f"to_{n}"]))
         for n, each in enumerate(partitions)
-    }
+    )
     held = seen["tuples"]
     if held is None:
         return replace(found, tuples=None, ranges=ranges)

@@ -94,7 +94,9 @@ class EntityStep:
             return []
         tuples = self.counts.tuples
         if tuples is None:
-            return [_between(name, ends) for name, ends in zip(names, self._ranges(), strict=True)]
+            return [
+                _between(name, ends) for name, ends in zip(names, self.counts.ranges, strict=True)
+            ]
         if len(names) == 1:
             return [_one_of(names[0], [texts[0] for texts in tuples])]
         each = (
@@ -102,9 +104,6 @@ class EntityStep:
             for texts in tuples
         )
         return ["(" + " OR ".join(f"({text})" for text in each) + ")"]
-
-    def _ranges(self) -> list[tuple[str, str]]:
-        return [self.counts.ranges[name] for name in self.entity.partition_columns]
 
     def inside(self, alias: str = "") -> str:
         """Give the condition of a stored row being gone if the slice lacks its key.

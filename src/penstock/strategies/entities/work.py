@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from penstock.core.columns.schema import Schema
 from penstock.core.entity import Entity, FieldRole, ProcessType
@@ -16,8 +16,8 @@ from penstock.core.history import (
     SystemColumns,
 )
 from penstock.core.names import quoted
-from penstock.core.statement import QUERY_VIEW, Commit, Work
-from penstock.strategies.build import create
+from penstock.core.statement import QUERY_VIEW, Commit, Row, Work
+from penstock.strategies.build import create, listed
 from penstock.strategies.entities.merging import merge
 from penstock.strategies.entities.moments import instant
 from penstock.strategies.entities.target import EntityStep
@@ -26,6 +26,8 @@ from penstock.strategies.history.terms import Terms
 
 PROPERTY = "penstock.entity"
 """The property of a silver table that says how its rows were made."""
+# The hash of many columns is a method that the JVM is too slow with, or does not compile at all.
+_INTERPRETED = {"spark.sql.codegen.hugeMethodLimit": "8000"}
 _DYNAMIC = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
 
 
@@ -58,15 +60,30 @@ def _interval(entity: Entity) -> tuple[str, ...]:
 
 
 def work_of(step: EntityStep) -> Work:
-    """Give the statements of a step; what they read is counted, so that they can be told now."""
+    """Give the statements of a step: what it reads was counted, so they are certain by now."""
     properties = {PROPERTY: property_of(step.entity)}
     match step.process:
         case ProcessType.FULL:
-            return full(step, properties)
+            work = full(step, properties)
         case ProcessType.MERGE:
-            return merge(step, properties)
+            work = merge(step, properties)
         case ProcessType.HISTORIC:
-            return historic(step, properties)
+            return _hashing(historic(step, properties))
+    names = listed(step.build.query.names)
+    rows = f"SELECT {names} FROM {quoted(QUERY_VIEW)}"
+    return replace(_hashing(work), rows=lambda _: rows, fed_by=QUERY_VIEW)
+
+
+def _hashing(work: Work) -> Work:
+    """Let statements that make hashes be compiled as far as that is quick."""
+
+    def decide(seen: Row) -> Commit | None:
+        found = work.decide(seen)
+        return found and replace(found, confs={**found.confs, **_INTERPRETED})
+
+    stages = tuple(replace(each, confs={**each.confs, **_INTERPRETED}) for each in work.stages)
+    again = _hashing(work.again) if work.again else None
+    return replace(work, stages=stages, decide=decide, again=again)
 
 
 def full(step: EntityStep, properties: Mapping[str, str]) -> Work:

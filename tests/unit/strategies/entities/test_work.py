@@ -96,7 +96,7 @@ def test_partitions_are_typed_literals_null_included():
     entity = replace(XM, columns=(KEY, part))
     values = (("'it\\'s \"x\"'",), ("CAST(NULL AS string)",))
     counts = replace(TWO, tuples=values)
-    many = replace(TWO, tuples=None, ranges={"region": ("'a'", "'z'")})
+    many = replace(TWO, tuples=None, ranges=(("'a'", "'z'"),))
     given = "ID int, SeqNr int, region string"
 
     assert a_step(entity, given, counts).in_partitions("t.") == [
