@@ -15,7 +15,7 @@ from penstock.core.names import InputKind, InputName, TableName
 from penstock.project.checks.check import read_check
 from penstock.project.checks.phases import column_tests, name_of
 from penstock.project.checks.scene import UNKNOWN, Scene
-from penstock.project.files.cache import ParseCache, form_of
+from penstock.project.files.cache import ParseCache, codec_of
 from penstock.project.files.nodes import node_of
 from penstock.project.sql.names import Named, NameResolver
 from penstock.strategies.merge import Merge
@@ -157,7 +157,7 @@ def test_short_keys_mean_what_long_ones_do(value):
 def test_a_check_survives_a_round_trip_through_json(value):
     check = read(value.as_mapping())
 
-    write, again = form_of(Check)
+    write, again = codec_of(Check)
     assert again(json.loads(json.dumps(write(check)))) == check
 
 

@@ -227,7 +227,7 @@ class KeptChecks(core.Checks):
     def _opened(self) -> core.Checks:
         read = self._read
         if read is None:
-            read = files.form_of(core.Checks).read(json.loads(files.unpacked(self._text)))
+            read = files.codec_of(core.Checks).read(json.loads(files.unpacked(self._text)))
             object.__setattr__(self, "_read", read)
         return read
 
@@ -262,7 +262,7 @@ def keep(cache: files.ParseCache, name: str, context: str, result: Result) -> No
         return
     versions = []
     for number, checks in result.checks.items():
-        written = files.form_of(core.Checks).write(checks)
+        written = files.codec_of(core.Checks).write(checks)
         text = files.packed(json.dumps(written, separators=(",", ":"), ensure_ascii=False))
         versions.append((number, checks.on_failure, text))
     edges, findings = tuple(result.edges), tuple(result.findings)

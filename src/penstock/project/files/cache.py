@@ -58,7 +58,7 @@ class ParseCache:
         if entry is None or entry.content != content:
             return None
         try:
-            value: T = form_of(kind).read(entry.result)  # type: ignore[arg-type]  # mypy: no hash
+            value: T = codec_of(kind).read(entry.result)  # type: ignore[arg-type]  # mypy: no hash
         except _DAMAGE:
             return None
         if not agrees(value):
@@ -68,7 +68,7 @@ class ParseCache:
 
     def keep(self, file: str, content: str, kind: type[T], value: T) -> None:
         """Remember a result for the next load."""
-        self.current[file] = CacheEntry(content, form_of(kind).write(value))  # type: ignore[arg-type]
+        self.current[file] = CacheEntry(content, codec_of(kind).write(value))  # type: ignore[arg-type]
 
     def save(self) -> None:
         """Write what this load kept, by rename; a folder that cannot be written is no error."""
@@ -132,7 +132,7 @@ def _version(package: str) -> str:
 
 
 # Any: results are the JSON of our own cache: what does not fit is thrown away as a whole.
-class Form(NamedTuple):
+class Codec(NamedTuple):
     """How a value becomes JSON and comes back; what does not fit raises one of `_DAMAGE`."""
 
     write: Callable[[Any], Any]
@@ -140,23 +140,23 @@ class Form(NamedTuple):
 
 
 @cache
-def form_of(kind: Any) -> Form:  # noqa: ANN401  a type expression
+def codec_of(kind: Any) -> Codec:  # noqa: ANN401  a type expression
     """Give the form of a type: a record is the list of its fields, one of several has a name.
 
-    >>> form_of(tuple[Location, ...]).write((Location("a.sql", 3),))
-    [['a.sql', 3, 0]]
+    >>> codec_of(tuple[timedelta | None, ...]).write((None, timedelta(seconds=1)))
+    [None, 1000000]
     """
     origin, inside = get_origin(kind), get_args(kind)
-    if kind in _FORMS:
-        form = _FORMS[kind]
+    if kind in _CODECS:
+        form = _CODECS[kind]
     elif origin is tuple and inside[-1] is ...:
-        write, read = form_of(inside[0])
-        form = Form(lambda value: [*map(write, value)], lambda kept: tuple(map(read, kept)))
+        write, read = codec_of(inside[0])
+        form = Codec(lambda value: [*map(write, value)], lambda kept: tuple(map(read, kept)))
     elif origin is tuple:
         form = _row(inside, tuple, lambda *parts: parts)
     elif origin is Mapping:
-        write, read = form_of(inside[1])
-        form = Form(
+        write, read = codec_of(inside[1])
+        form = Codec(
             lambda value: {key: write(each) for key, each in value.items()},
             lambda kept: {key: read(each) for key, each in kept.items()},
         )
@@ -166,40 +166,40 @@ def form_of(kind: Any) -> Form:  # noqa: ANN401  a type expression
     elif origin in (Union, UnionType):
         form = _one_of([each for each in inside if each is not NoneType])
     elif isinstance(kind, type) and issubclass(kind, Enum):
-        form = Form(str, kind)
+        form = Codec(str, kind)
     else:
-        form = Form(_same, _checked(kind) if kind in (str, int, bool) else _same)
+        form = Codec(_same, _checked(kind) if kind in (str, int, bool) else _same)
     return form
 
 
 def _row(
     kinds: Iterable[object], parts_of: Callable[[Any], Iterable[Any]], make: Callable[..., Any]
-) -> Form:
-    writes, reads = zip(*map(form_of, kinds), strict=True) if kinds else ((), ())
-    return Form(
+) -> Codec:
+    writes, reads = zip(*map(codec_of, kinds), strict=True) if kinds else ((), ())
+    return Codec(
         lambda value: [each(part) for each, part in zip(writes, parts_of(value), strict=True)],
         lambda kept: make(*[each(part) for each, part in zip(reads, kept, strict=True)]),
     )
 
 
-def _one_of(kinds: Sequence[Any]) -> Form:
+def _one_of(kinds: Sequence[Any]) -> Codec:
     """Give the form of what may be None as well; of plain values nothing is looked at."""
     if len(kinds) == 1:
-        write, read = form_of(kinds[0])
+        write, read = codec_of(kinds[0])
     elif all(map(is_dataclass, kinds)):
         named = {kind.__name__.lower(): kind for kind in kinds}
         # each is asked for when it is met: one may hold others
 
         def write(value: object) -> list[Any]:
             name = type(value).__name__.lower()
-            return [name, *form_of(named[name]).write(value)]
+            return [name, *codec_of(named[name]).write(value)]
 
         def read(kept: Sequence[Any]) -> object:
-            return form_of(named[kept[0]]).read(kept[1:])
+            return codec_of(named[kept[0]]).read(kept[1:])
 
     else:
-        return Form(_same, _same)
-    return Form(
+        return Codec(_same, _same)
+    return Codec(
         lambda value: None if value is None else write(value),
         lambda kept: None if kept is None else read(kept),
     )
@@ -230,10 +230,10 @@ def _read_spots(kept: Sequence[Sequence[Any]]) -> Spots:
 
 
 _MICRO = timedelta(microseconds=1)
-_FORMS: Mapping[object, Form] = {
-    Decimal: Form(str, Decimal),
-    Packed: Form(_same, sound),
-    Spots: Form(_write_spots, _read_spots),
-    timedelta: Form(lambda age: age // _MICRO, lambda kept: kept * _MICRO),
+_CODECS: Mapping[object, Codec] = {
+    Decimal: Codec(str, Decimal),
+    Packed: Codec(_same, sound),
+    Spots: Codec(_write_spots, _read_spots),
+    timedelta: Codec(lambda age: age // _MICRO, lambda kept: kept * _MICRO),
 }
 """The types that are written in a way of their own."""

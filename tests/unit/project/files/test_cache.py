@@ -29,7 +29,7 @@ from penstock.core.partitions.mapping import (
 )
 from penstock.project import load_project
 from penstock.project.files import cache
-from penstock.project.files.cache import form_of
+from penstock.project.files.cache import codec_of
 from penstock.project.files.parsed import SqlFile
 from penstock.project.sql.sql_file import parse_plain_sql
 
@@ -173,7 +173,7 @@ def test_a_warm_load_imports_no_parser(again, tmp_path):
 def test_the_cache_gives_bodies_back():
     file = parse_plain_sql("q.yaml", "select @run_date from t", 7)
 
-    write, read = form_of(SqlFile)
+    write, read = codec_of(SqlFile)
     assert read(json.loads(json.dumps(write(file)))) == file
 
 
@@ -194,7 +194,7 @@ def test_the_cache_gives_bodies_back():
     ],
 )
 def test_bounds_read_back_equal(bound):
-    write, read = form_of(Bound)
+    write, read = codec_of(Bound)
 
     assert read(json.loads(json.dumps(write(bound)))) == bound
 
@@ -212,7 +212,7 @@ def test_bounds_read_back_equal(bound):
     ],
 )
 def test_mappings_read_back_equal(mapping):
-    write, read = form_of(RangeMapping)
+    write, read = codec_of(RangeMapping)
 
     assert read(json.loads(json.dumps(write(mapping)))) == mapping
 
@@ -222,4 +222,4 @@ def test_mappings_read_back_equal(mapping):
 )
 def test_what_is_no_mapping_is_refused(document):
     with pytest.raises((ValueError, LookupError)):
-        form_of(RangeMapping).read(document)
+        codec_of(RangeMapping).read(document)
