@@ -86,11 +86,6 @@ class TypedValue:
         return Decimal(self.text) if _DECIMAL.fullmatch(self.type) else self.text.encode()
 
     @property
-    def is_temporal(self) -> bool:
-        """Whether durations can be subtracted."""
-        return self.type in _TEMPORAL
-
-    @property
     def sql(self) -> str:
         """A typed literal that means the same in every session zone.
 

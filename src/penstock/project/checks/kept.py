@@ -274,7 +274,7 @@ def recall(
     cache: files.ParseCache, name: str, context: str, now: Callable[[str], str]
 ) -> Result | None:
     """Give what an earlier load read of a model, if `now` gives the digests that it needed."""
-    entries: dict[str, files.CacheEntry] = {}
+    entries: dict[str, files.Entry] = {}
 
     def agrees(kept: _Kept) -> bool:
         if any(now(need) != digest for need, digest in kept.needs.items()):

@@ -30,12 +30,8 @@ _DAMAGE = (ValueError, TypeError, LookupError, AttributeError)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class CacheEntry:
-    """What is known of one file: its content hash, and the result as JSON."""
-
-    content: str
-    result: Any
+Entry = tuple[str, Any]
+"""What is known of one file: its content hash, and the result as JSON."""
 
 
 @dataclass(slots=True)
@@ -44,8 +40,8 @@ class ParseCache:
 
     path: Path | None
     key: str
-    known: Mapping[str, CacheEntry] = field(default_factory=dict)
-    current: dict[str, CacheEntry] = field(default_factory=dict)
+    known: Mapping[str, Entry] = field(default_factory=dict)
+    current: dict[str, Entry] = field(default_factory=dict)
 
     def recall(
         self, file: str, content: str, kind: type[T], agrees: Callable[[T], bool] = bool
@@ -55,10 +51,10 @@ class ParseCache:
         So it is where `agrees` says that what was found counts no more.
         """
         entry = self.current.get(file) or self.known.get(file)
-        if entry is None or entry.content != content:
+        if entry is None or entry[0] != content:
             return None
         try:
-            value: T = codec_of(kind).read(entry.result)  # type: ignore[arg-type]  # mypy: no hash
+            value: T = codec_of(kind).read(entry[1])  # type: ignore[arg-type]  # mypy: no hash
         except _DAMAGE:
             return None
         if not agrees(value):
@@ -68,14 +64,13 @@ class ParseCache:
 
     def keep(self, file: str, content: str, kind: type[T], value: T) -> None:
         """Remember a result for the next load."""
-        self.current[file] = CacheEntry(content, codec_of(kind).write(value))  # type: ignore[arg-type]
+        self.current[file] = (content, codec_of(kind).write(value))  # type: ignore[arg-type]
 
     def save(self) -> None:
         """Write what this load kept, by rename; a folder that cannot be written is no error."""
         if self.path is None or self.current == self.known:
             return
-        files = {name: [each.content, each.result] for name, each in self.current.items()}
-        text = json.dumps({"key": self.key, "files": files}, ensure_ascii=False)
+        text = json.dumps({"key": self.key, "files": self.current}, ensure_ascii=False)
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.path.parent, prefix="parse.", suffix=".tmp")
@@ -97,7 +92,7 @@ def open_cache(root: Path, *, use: bool = True) -> ParseCache:
     path = root / ".penstock" / "cache" / "parse.json"
     try:
         document = json.loads(path.read_bytes())
-        known = {name: CacheEntry(*kept) for name, kept in document["files"].items()}
+        known = {name: (content, kept) for name, (content, kept) in document["files"].items()}
         return ParseCache(path, key, known if document["key"] == key else {})
     except (OSError, RecursionError, *_DAMAGE):
         return ParseCache(path, key)
