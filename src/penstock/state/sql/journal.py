@@ -60,11 +60,12 @@ class Transactions:
 
 
 class Transaction:
-    """What one transaction reads and writes; all of it happens or nothing."""
+    """What one transaction reads and writes; all of it happens or nothing, and `now`."""
 
     def __init__(self, connection: Connection, context: StoreContext) -> None:
         self._connection = connection
         self._context = context
+        self.now = context.clock.now()
 
     def happen(self, model: str, event: Event) -> None:
         """Write what an event changes of a model's records."""
@@ -126,11 +127,6 @@ class Transaction:
         cells = {**cells_of(run, _RUN), **cells_of(run.holder, _HOLDER), "status": str(run.status)}
         self._connection.execute(insert(runs).values(cells))
         self._connection.execute(update(project).values(penstock=penstock))
-
-    @property
-    def now(self) -> dt.datetime:
-        """The time at which it happens."""
-        return self._context.clock.now()
 
     def end_run(self, run: str, status: Status) -> bool:
         """Write how a run ended, if it is on record; tell whether it had steps."""

@@ -31,7 +31,6 @@ from penstock.state.schema import (
     fingerprints,
     leases,
     models,
-    quarantines,
     step_inputs,
     steps,
     watermarks,
@@ -69,7 +68,7 @@ _RESULT_WORDS: Mapping[str, Callable[[str], Any]] = {
 }
 _STEP = ("started", "executed_by", "lease_token", "ended", "duration_ms", "recovered")
 _RECORD = ("run", "version", "started")
-_QUARANTINE = ("uri", "table", "rows", "expires")
+QUARANTINE = ("uri", "table", "rows", "expires")
 
 STATE_COLUMNS = (
     "status",
@@ -348,16 +347,10 @@ def read_sample(document: Mapping[str, Any]) -> Sample:
     return Sample(tuple(document["columns"]), tuple(tuple(row) for row in document["rows"]))
 
 
-def insert_quarantine(connection: Connection, model: int, step_seq: int, kept: Quarantine) -> None:
-    """Write where the rows are that a step did not publish."""
-    cells = {**cells_of(kept, _QUARANTINE), "failed": as_json(kept.failed)}
-    connection.execute(insert(quarantines).values(step_seq=step_seq, model_id=model, **cells))
-
-
 def quarantine_of(row: Found) -> Quarantine:
     """Read where rows are kept; `step` and `model` are named in the row."""
     cells = row._mapping  # noqa: SLF001  # public in spite of its name; `rows` and `table` are taken
-    given = {name: cells[name] for name in _QUARANTINE}
+    given = {name: cells[name] for name in QUARANTINE}
     return Quarantine(
         step=row.step, model=row.model, failed=read_ranges(json.loads(row.failed)), **given
     )
