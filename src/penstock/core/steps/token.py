@@ -44,7 +44,11 @@ def write_intent(intent: Intent) -> str:
         "partitions": ",".join(intent.partitions),
         "fingerprints": _write_fingerprint(intent.fingerprint),
         "inputs": [[p.input, *pin_parts(p.pin)] for p in intent.inputs],
-        "window": [_window(each) for each in intent.windows],
+        "window": [
+            [of.input, w.column, _bound(w.lower), _bound(w.upper), w.nulls]
+            for of in intent.windows
+            for w in [of.window]
+        ],
         "watermark": [[w.input, w.column, str(w.value)] for w in intent.watermarks],
         "lowers_watermarks": intent.lowers_watermarks,
         "base_version": intent.base_version,
@@ -234,11 +238,6 @@ def pin_of(kind: str, text: str, number: int) -> Pin:
             return ViewPin(number)
         case _:
             return NoPin()
-
-
-def _window(of: InputWindow) -> list[JsonValue]:
-    window = of.window
-    return [of.input, window.column, _bound(window.lower), _bound(window.upper), window.nulls]
 
 
 def _bound(bound: Bound | None) -> JsonValue:
