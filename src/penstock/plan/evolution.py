@@ -21,7 +21,7 @@ from penstock.core.columns.types import (
 )
 from penstock.core.errors import PythonModelError, SchemaChangeError, SchemaError
 from penstock.core.facts import TableFacts
-from penstock.core.findings import Finding
+from penstock.core.findings import Finding, some
 from penstock.core.history import (
     ENGINE_PREFIX,
     ColumnsDiffer,
@@ -75,9 +75,7 @@ def _near(name: str, query: Schema) -> str:
     near = difflib.get_close_matches(name.lower(), folded, n=1)
     if near:
         return f"did you mean {folded[near[0]]!r}?"
-    rest = len(query.names) - _SHOWN
-    more = f" and {rest} more" if rest > 0 else ""
-    return f"the query gives {', '.join(query.names[:_SHOWN])}{more}"
+    return f"the query gives {some(query.names, _SHOWN)}"
 
 
 def _reserved(history: HistorySettings, query: Schema) -> _Found:
