@@ -188,7 +188,7 @@ def evolve(
         return Evolution(query.names)
     system = {name.lower() for name in model.history.columns.names} if model.history else ()
     stored = Schema(tuple(c for c in table.columns if c.name.lower() not in system))
-    if model.function is not None and model.on_schema_change is OnSchemaChange.FAIL:
+    if model.on_schema_change is OnSchemaChange.EXACT:
         refuse(wrong, model)
         _refuse_change(model, query, stored)
     there = {column.name.lower(): column for column in stored.columns}
@@ -274,9 +274,8 @@ def check_query(
                 model.where,
                 "void-column",
                 f"column {column.name!r} of {model.name!r} is NULL without a type",
-                f"write CAST(NULL AS STRING) AS {column.name}, or its real type"
-                if model.function is None
-                else "cast it: F.lit(None).cast('string')",
+                f"write CAST(NULL AS STRING) AS {column.name}, or its real type; "
+                "in Python F.lit(None).cast('string')",
             )
         elif "void" in kinds:
             yield Finding(
