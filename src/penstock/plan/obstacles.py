@@ -198,7 +198,7 @@ def other_partitions(model: Model, seen: Observed) -> PartitionSchemaError | Non
         "partition-schema",
         f"{model.name!r} is partitioned by [{is_now}], the code says [{said}]",
         where=model.where,
-        hint="run with full_refresh=True to rewrite the table",
+        hint="run with full_refresh=True (--full-refresh) to rewrite the table",
     )
 
 

@@ -65,7 +65,7 @@ def test_P83_other_partitions_need_a_full_refresh(place):
     assert caught.value.sentence == (
         "'events' is partitioned by [date], the code says [user, date]"
     )
-    assert caught.value.hint == "run with full_refresh=True to rewrite the table"
+    assert caught.value.hint == "run with full_refresh=True (--full-refresh) to rewrite the table"
     assert (version, place.commits("events")) == (0, 2)
     assert [*events.partitions()[0]] == ["user", "date"]
     assert place.rows("events") == before

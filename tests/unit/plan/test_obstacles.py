@@ -41,7 +41,7 @@ def laid_out(*is_now, says=("date",), strategy=None, guarded=True):
 def test_P83_a_table_of_a_function_keeps_its_partitions_until_it_is_made_anew():
     assert laid_out("date", says=("user", "date")) == (
         "'events' is partitioned by [date], the code says [user, date]",
-        "run with full_refresh=True to rewrite the table",
+        "run with full_refresh=True (--full-refresh) to rewrite the table",
     )
     assert laid_out("date", "user", says=("user", "date")) is not None
     assert laid_out("Date") is None
