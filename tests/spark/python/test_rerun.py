@@ -45,6 +45,27 @@ def test_P84_a_range_of_an_append_table_is_replaced(events):
     assert again["events"].rows.inserted == 0
 
 
+@pytest.mark.parametrize("mode", ["flag", "block"])
+def test_the_checks_of_an_append_table_see_what_a_rerun_made(place, mode):
+    place.source(1, 2, 3, 4)
+    small = {"type": "value_range", "column": "amount", "max": 50}
+    rules = {"after": [{"type": "unique", "columns": ["id"]}, small]}
+
+    @place.app.incremental_table(time_column="ts", checks=rules, on_failure=mode)
+    def events(raw_logs):
+        return raw_logs.select("id", "ts", "amount")
+
+    place.app.run()
+    source_anew(place, *OTHER)
+    result = events.rerun("2025-01-15", "2025-01-15")
+    source_anew(place, OTHER[0].replace("15)", "99)"), *OTHER[1:])
+    code = refused(events.rerun, "2025-01-15", "2025-01-15") if mode == "block" else ""
+
+    assert [each.status for each in result.invariant_report.after] == ["passed", "passed"]
+    assert place.rows("events", "id, amount") == [(1, 15), (2, 25), (3, 30), (4, 40)]
+    assert code == ("after-check-failed" if mode == "block" else "")
+
+
 def test_P85_both_ends_are_replaced_and_a_date_is_its_whole_day(events):
     events.app.run()
     source_anew(events, *OTHER)

@@ -3,6 +3,7 @@
 import pytest
 from deltalake import DeltaTable
 
+import penstock
 from fakes import delta_tables
 from penstock.core.errors import IncrementalConfigError
 
@@ -83,6 +84,26 @@ def test_P24_late_rows_are_those_that_the_functions_between_let_through(place):
     report = place.app.run()
 
     assert (report["events"].rows.inserted, report["events"].rows.late) == (1, 1)
+
+
+def test_P31_the_zone_of_the_callers_session_moves_no_instant(place):
+    abroad = place.spark.newSession()
+    abroad.conf.set("spark.sql.session.timeZone", "Europe/Amsterdam")
+    place.app = penstock.conf(root=place.root, spark=abroad)
+    place.source()
+    table(place)
+    by_day(place, lookback=0)
+    place.append("(1, '2025-10-26T00:30:00Z', 'a', 10)")
+
+    first = place.app.run()
+    place.append("(2, '2025-10-26T01:30:00Z', 'a', 20)")  # half past two, an hour later
+    second = place.app.run()
+
+    names = ("events", "events_d")
+    assert [first[name].rows.inserted for name in names] == [1, 1]
+    assert [place.ids(name) for name in names] == [[1, 2], [1, 2]]
+    assert mark(second) == mark(second, "events_d") == "TIMESTAMP 2025-10-26T01:30:00.000000Z"
+    assert abroad.conf.get("spark.sql.session.timeZone") == "Europe/Amsterdam"
 
 
 def test_P27_more_rows_of_the_last_day_are_ties(place):

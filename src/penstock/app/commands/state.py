@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import json
 import socket
@@ -79,16 +78,25 @@ def _entry(record: ModelRecord, ran: dt.datetime) -> Entry:
     entry: Entry = {"last_run": ran.replace(tzinfo=None).isoformat(timespec="microseconds")}
     if not record.watermarks:
         return entry
-    with contextlib.suppress(TypeError):  # they do not compare
-        greatest = max(watermark.value for watermark in record.watermarks)
-        # A time as `2025-11-05 23:00:00`, with a fraction only if there is one.
-        is_time = isinstance(greatest.key, dt.datetime)
-        entry["last_max_value"] = str(greatest.key) if is_time else greatest.text
+    if (greatest := last_max_value(record)) is not None:
+        entry["last_max_value"] = greatest
     entry["watermarks"] = {
         watermark.key: {"type": watermark.value.type, "value": watermark.value.text}
         for watermark in record.watermarks
     }
     return entry
+
+
+def last_max_value(record: ModelRecord) -> str | None:
+    """Give the greatest watermark; None where there is none, or they do not compare.
+
+    A time is written as `2025-11-05 23:00:00`, with a fraction only if there is one.
+    """
+    try:
+        greatest = max(watermark.value for watermark in record.watermarks)
+    except (TypeError, ValueError):
+        return None
+    return str(greatest.key) if isinstance(greatest.key, dt.datetime) else greatest.text
 
 
 def lease_of(services: Services, target: str) -> Lease | None:

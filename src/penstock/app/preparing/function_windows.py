@@ -39,7 +39,7 @@ class StepWindows:
 
     `given` are the windows on its inputs, once they are known. `initial` steps read everything.
     `again` is the range of a rerun. `as_of` cuts what is read; a window without an input ends at
-    `run_timestamp`.
+    `run_timestamp`. `decided` is the kind of a step that decides it alone.
     """
 
     model: Model
@@ -49,6 +49,7 @@ class StepWindows:
     run_timestamp: dt.datetime
     as_of: dt.datetime | None = None
     again: tuple[TypedValue, TypedValue] | None = None
+    decided: str = ""
     given: tuple[InputWindow, ...] = ()
     own: list[Opened] = field(default_factory=list)
     names: set[tuple[str, str]] = field(default_factory=set)
@@ -59,7 +60,7 @@ class StepWindows:
         if self.again is not None:
             return "rerun"
         if self.initial:
-            return "initial"
+            return self.decided or "initial"
         if not self.given:
             return "external"
         return "lookback" if self.settings.reads_again else "forward"
@@ -195,6 +196,7 @@ def step_windows(
         context.run_timestamp,
         context.as_of,
         context.options.rerun,
+        step.kind,
     )
 
 

@@ -138,7 +138,7 @@ class FunctionWindows(Protocol):
 
     @property
     def kind(self) -> str:
-        """Why it reads what it reads: initial, forward, lookback or external."""
+        """Why it reads what it reads: initial, full, forward, lookback, rerun or external."""
         ...
 
 

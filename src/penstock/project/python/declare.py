@@ -136,7 +136,7 @@ class TableMeta:
     """What is known of a model without Spark; `columns` are none before the first build.
 
     `version` is that of the Delta table, `last_run` when its last step ended, `last_max_value` the
-    greatest watermark.
+    greatest watermark, a time as `2025-11-05 23:00:00`.
     """
 
     name: str
@@ -274,8 +274,13 @@ class PythonModel(Generic[P, R]):
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """One function that is reached twice, as a script and by discovery, is one model."""
-        return str(Path(self.place[0]).resolve()), self.function.__qualname__, self.name
+        """One function that is reached twice, as a script and by discovery, is one model.
+
+        So is one that is typed twice: the cells of a notebook are no files.
+        """
+        file = Path(self.place[0])
+        home = str(file.resolve()) if file.is_file() else ""
+        return home, self.function.__qualname__, self.name
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ import itertools
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from linecache import getlines
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,7 +31,7 @@ from penstock.project.python.config import (
 )
 from penstock.project.python.declare import FunctionKind, PythonModel
 from penstock.project.python.imports import Imported
-from penstock.project.python.source import normalised
+from penstock.project.python.source import compiled, normalised, typed_module
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.config import merged, shown_config
 from penstock.project.settings.project import Settings, YamlEntry, absolute, column_docs
@@ -91,10 +92,15 @@ def drafts_of(
     settings: Settings,
     root: Path,
 ) -> list[PythonDraft]:
-    """Give a draft of every function, each once, however often it was reached."""
+    """Give a draft of every function, each once, however often it was reached.
+
+    One that is defined again, in a notebook or further down, takes the place of the former.
+    """
     found: dict[tuple[str, str, str], PythonModel[..., Any]] = {}
     for each in imported.models:
-        found.setdefault(each.identity, each)
+        former = found.get(each.identity)
+        if former is None or former.place != each.place or not each.identity[0]:
+            found[each.identity] = each
     return [_draft(each, imported, entries, settings, root) for each in found.values()]
 
 
@@ -109,10 +115,10 @@ def _draft(
     path = Path(file).resolve()
     shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else file
     try:
-        module = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):  # typed into a notebook
-        module = ""
-    line, text = _definition(module, line) or (line, "")
+        cell = module = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        cell, module = "".join(getlines(file)), typed_module(declared.function)
+    line, text = _definition(cell, line) or (line, "")
     where, name = Location(shown, line), declared.name
     entry = entries(name)
     options = dict(declared.options)
@@ -188,8 +194,10 @@ def _code(module: str, declared: PythonModel[..., Any], imported: Imported) -> s
     name = declared.function.__qualname__
     try:
         return normalised(module, name.partition(".")[0], imported.modules)
-    except (SyntaxError, KeyError):
-        return module
+    except KeyError:
+        return module or compiled(declared.function)
+    except SyntaxError:  # the page of a book that runs, not a module
+        return compiled(declared.function)
 
 
 def _persist(kind: FunctionKind, option: object) -> bool | None:

@@ -7,12 +7,20 @@ the decorator that declares a model: its options are settings, which have finger
 from __future__ import annotations
 
 import ast
+import inspect
 import symtable
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from linecache import getlines
+from pathlib import Path
+from types import CodeType, FunctionType
+
+from penstock.project.python.declare import PythonModel
 
 DECLARING = frozenset({"source", "model", "table", "incremental_table"})
 _DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_CONSTANTS = (bool, int, float, str)
+_FUNCTIONS = (FunctionType, PythonModel)
 Place = tuple[str, str]
 """A module and a name that it binds."""
 
@@ -40,6 +48,60 @@ def normalised(source: str, name: str, modules: Mapping[str, str]) -> str:
             waiting += known.reached_from(place)
     first, *others = reached
     return "\n".join(text for place in (first, *sorted(others)) for text in known.texts(place))
+
+
+def typed_module(function: Callable[..., object]) -> str:
+    """Give the text of a notebook in which a function was typed; "" where nobody kept it.
+
+    It is the cells of all functions that are there now, as `linecache` has them, and constants:
+    what another cell defined may be called, too.
+    """
+    own = inspect.unwrap(function)
+    names = getattr(own, "__globals__", {})
+    functions = [inspect.unwrap(each) for each in names.values() if isinstance(each, _FUNCTIONS)]
+    codes = [getattr(each, "__code__", None) for each in (*functions, own)]
+    places = dict.fromkeys(code.co_filename for code in codes if code is not None)
+    cells = ["".join(getlines(place)) for place in places if not Path(place).is_file()]
+    kept = "\n".join(cell for cell in cells if _is_python(cell))
+    constants = (
+        f"{name} = {value!r}\n"
+        for name, value in sorted(names.items())
+        if isinstance(value, _CONSTANTS) and name.isidentifier() and not name.startswith("_")
+    )
+    return kept and "\n".join([kept, *constants])
+
+
+def compiled(function: Callable[..., object]) -> str:
+    r"""Give the bytecode of a function as text, without file, lines and docstring.
+
+    >>> compiled(eval("lambda n: n + 1")) == compiled(eval("(\n  lambda n: n + 1  # one\n)"))
+    True
+    >>> compiled(eval("lambda n: n + 1")) == compiled(eval("lambda n: n + 2"))
+    False
+    """
+    own = inspect.unwrap(function)
+    code = getattr(own, "__code__", None)
+    return "" if code is None else _bare_code(code, own.__doc__)
+
+
+def _bare_code(code: CodeType, doc: str | None = None) -> str:
+    consts = [
+        _bare_code(each)
+        if isinstance(each, CodeType)
+        else repr(sorted(map(repr, each)) if isinstance(each, frozenset) else each)
+        for number, each in enumerate(code.co_consts)
+        if not (number == 0 and each in (doc, None))
+    ]
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    taken = (code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount, code.co_flags)
+    return repr((code.co_name, code.co_code.hex(), consts, names, taken))
+
+
+def _is_python(text: str) -> bool:
+    try:
+        return bool(ast.parse(text).body)
+    except SyntaxError:
+        return False
 
 
 @dataclass(slots=True)
