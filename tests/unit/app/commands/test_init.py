@@ -35,12 +35,14 @@ def test_the_demo_shows_every_strategy(tmp_path):
 
     assert {name: models[name].strategy_name for name in models} == {
         "daily_flight_stats": "partition",
+        "delay_factors": "table",
         "delays_and_weather": "table",
         "delays_by_day": "table",
         "delays_by_month": "table",
         "flights": "append",
         "flights_clean": "view",
         "monthly_flight_stats": "partition",
+        "plane_days": "overwrite",
         "planes": "merge",
         "planes_clean": "view",
         "planes_history": "snapshot",
