@@ -52,6 +52,18 @@ def test_the_demo_shows_every_strategy(tmp_path):
     }
 
 
+def test_the_demo_has_functions_that_read_tables_of_sql(tmp_path):
+    init(tmp_path, "demo")
+
+    models = load_project(tmp_path, environ={}).models
+
+    fitted, days = models["delay_factors"], models["plane_days"]
+    assert [each.name for each in fitted.query.inputs] == ["delays_and_weather"]
+    assert [each.name for each in days.query.inputs] == ["flights"]
+    assert days.config["lookback"] == "0"
+    assert {each.name for each in days.columns} == {"day", "air_minutes", "minutes_made_up"}
+
+
 def test_the_demo_has_a_seed_that_statistics_read(tmp_path):
     init(tmp_path, "demo")
 

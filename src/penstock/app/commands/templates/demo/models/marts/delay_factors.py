@@ -14,7 +14,7 @@ SCHEMA = """
     carrier string, flights bigint, minutes_per_kmh double, minutes_per_km double,
     minutes_per_mm double, r2 double
 """
-FEW = 100    # a line through fewer departures says nothing
+FEW = 1000    # a line through fewer departures says nothing
 
 
 # The name of the parameter is the model that it reads; what it gives becomes marts.delay_factors.
