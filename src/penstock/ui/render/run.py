@@ -85,7 +85,8 @@ def _outcome(result: ModelResult) -> Iterator[str]:
     if result.status == "skipped":
         yield f"skipped: {result.reason}"
         return
-    yield mask(result.reason)
+    before = "the last try " if result.reason.startswith("failed") else ""  # this one did not
+    yield mask(f"{before}{result.reason}")
     if result.partitions != WHOLE:
         yield partitions_text(result.count)
     yield from map(window_text, result.windows)

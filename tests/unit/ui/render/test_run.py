@@ -46,6 +46,14 @@ def test_names_stand_below_each_other_when_there_are_ten_steps_and_more():
     assert [line[:10] for line in lines] == ["[ 9/10] a ", "[10/10] a "]
 
 
+def test_a_step_that_made_up_for_a_failure_does_not_read_as_one():
+    result = a_result("users", reason="failed: crashed", rows=RowCounts(inserted=1), duration=1.0)
+
+    assert result_line(1, result, Columns.of(a_plan(a_step("users")))) == (
+        "[1/1] users  the last try failed: crashed  1 row  1.0 s"
+    )
+
+
 def test_windows_and_the_version_stand_in_the_line_of_their_step():
     low = Bound(TypedValue.parse("TIMESTAMP", "2025-01-16T12:00:00Z"), inclusive=False)
     high = Bound(TypedValue.parse("TIMESTAMP", "2025-01-17T10:00:00.5Z"), inclusive=True)

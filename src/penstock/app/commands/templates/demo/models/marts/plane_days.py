@@ -10,7 +10,7 @@ from penstock import incremental_table
 @incremental_table(
     time_column="day",
     window_on={"flights": "time_hour"},  # the column of flights that says of which day they are
-    lookback=0,                          # hours to read again; "2 days" would wait for stragglers
+    lookback=0,                          # "2 days" would make two more days again, for late rows
     partition_by="day",
     tags=["daily"],
 )
