@@ -16,7 +16,7 @@ FOLDER_FILES = 16
 ALONE_LINES = 80
 # A ratchet: whoever deletes code lowers it. The aim was 52,000 lines (decision 22).
 SRC_LINES = 57_000
-SRC_FILES = 320
+SRC_FILES = 300
 # Each file is one of a kind: a command, a renderer, a strategy, a type of check.
 ONE_OF_A_KIND = ("app/commands", "ui/cli", "ui/render", "strategies", "strategies/checks/types")
 ENDINGS = ("ing", "ions", "ion", "ed", "er", "es", "s", "e")

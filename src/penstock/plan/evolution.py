@@ -21,7 +21,7 @@ from penstock.core.columns.types import (
 )
 from penstock.core.errors import PythonModelError, SchemaChangeError, SchemaError
 from penstock.core.facts import TableFacts
-from penstock.core.findings import Finding
+from penstock.core.findings import Finding, some
 from penstock.core.history import (
     ENGINE_PREFIX,
     ColumnsDiffer,
@@ -75,9 +75,7 @@ def _near(name: str, query: Schema) -> str:
     near = difflib.get_close_matches(name.lower(), folded, n=1)
     if near:
         return f"did you mean {folded[near[0]]!r}?"
-    rest = len(query.names) - _SHOWN
-    more = f" and {rest} more" if rest > 0 else ""
-    return f"the query gives {', '.join(query.names[:_SHOWN])}{more}"
+    return f"the query gives {some(query.names, _SHOWN)}"
 
 
 def _reserved(history: HistorySettings, query: Schema) -> _Found:
@@ -190,7 +188,7 @@ def evolve(
         return Evolution(query.names)
     system = {name.lower() for name in model.history.columns.names} if model.history else ()
     stored = Schema(tuple(c for c in table.columns if c.name.lower() not in system))
-    if model.function is not None and model.on_schema_change is OnSchemaChange.FAIL:
+    if model.on_schema_change is OnSchemaChange.EXACT:
         refuse(wrong, model)
         _refuse_change(model, query, stored)
     there = {column.name.lower(): column for column in stored.columns}
@@ -276,9 +274,8 @@ def check_query(
                 model.where,
                 "void-column",
                 f"column {column.name!r} of {model.name!r} is NULL without a type",
-                f"write CAST(NULL AS STRING) AS {column.name}, or its real type"
-                if model.function is None
-                else "cast it: F.lit(None).cast('string')",
+                f"write CAST(NULL AS STRING) AS {column.name}, or its real type; "
+                "in Python F.lit(None).cast('string')",
             )
         elif "void" in kinds:
             yield Finding(

@@ -110,7 +110,7 @@ def windowed_inputs(
         found.append(WindowedInput(name, known.name, known.type))
         _check_same(model, found[-1], old.get(name))
         check_type(model, settings, found[-1])
-    if not found and model.function is None:
+    if not found and not settings.guarded:
         raise no_windowed_input(model, settings, inputs)
     return tuple(found)
 
@@ -192,7 +192,7 @@ def aligned(
     It is a day where the table's time column is a DATE and an input's a timestamp, and for windows
     that read again where a DATE partitions the table (spec: Python models, §4.3).
     """
-    if settings.grain or table is None or model.function is None:
+    if settings.grain or table is None or not settings.guarded:
         return settings
     known = table.find(settings.time_column)
     is_date = known is not None and known.type == "date"

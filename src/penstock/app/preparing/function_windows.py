@@ -184,7 +184,7 @@ def step_windows(
     """
     model = context.project.models[step.model]
     settings = model.strategy.window
-    if model.function is None or settings is None:
+    if settings is None or not settings.guarded:
         return None
     inputs = [WindowedInput(w.input, w.column, w.value.type.lower()) for w in watermarks]
     return StepWindows(

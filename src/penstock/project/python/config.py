@@ -92,7 +92,7 @@ class PythonConfig(StrategyConfig):
         counts = self.options.get("late", "count") == "count"
         on = {self.named.get(name, name): column for name, column in found.on.items()}
         how = replace(found, on=on, grain=grain, overlaps=overlaps)
-        return replace(how, lookback=lookback, counts_late=counts)
+        return replace(how, lookback=lookback, counts_late=counts, guarded=True)
 
 
 def lookback_of(value: object) -> dt.timedelta | int | Decimal | None:

@@ -236,7 +236,7 @@ class _Linking:
             ),
             depends_on=tuple(sorted(n for n in built.parents if n in self.resolver.built)),
             layout=layout,
-            on_schema_change=OnSchemaChange.FAIL,
+            on_schema_change=OnSchemaChange.EXACT,
             columns=config.columns,
             description=description,
             tags=config.texts("tags"),
