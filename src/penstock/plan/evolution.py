@@ -245,7 +245,10 @@ def _refuse_change(model: Model, query: Schema, stored: Schema) -> None:
         return
     named = (("added", added), ("removed", removed), ("type_changes", types))
     words = ", ".join(f"{word}=[{', '.join(each)}]" for word, each in named if each)
-    hint = "run with safe=False to add columns, or full_refresh=True to replace the table"
+    hint = (
+        "run with safe=False (--allow-schema-change) to add columns, "
+        "or full_refresh=True (--full-refresh) to replace the table"
+    )
     changes = (tuple(added), tuple(removed), tuple(types))
     raise SchemaChangeError(f"{model.name}: {words}", changes, where=model.where, hint=hint)
 
