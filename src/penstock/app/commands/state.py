@@ -16,6 +16,7 @@ from penstock.core.errors import LeaseHeldError, StateError, UsageError
 from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.ports.ports import Records
+from penstock.core.project import Project
 from penstock.core.records import Lease, ModelRecord, WatermarkChange
 from penstock.core.steps.window import Watermark
 from penstock.project.files.values import did_you_mean, some_of
@@ -32,8 +33,7 @@ def export_state(services: Services, *, models: bool = False) -> str:
             hint="the first penstock run makes it",
         )
     if models:
-        tables = {each.name: _shown(each) for each in services.project.models.values()}
-        return export_models(services.reading.records, tables)
+        return export_models(services.reading.records, tables_shown(services.project))
     return services.reading.archive.export()
 
 
@@ -69,9 +69,13 @@ def export_models(records: Records, tables: Mapping[str, str]) -> str:
     return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def _shown(model: Model) -> str:
-    """Give the table of a model; "" for a frame of a function, which is never there by itself."""
-    return "" if model.is_view and not model.strategy.is_written else str(model.table)
+def tables_shown(project: Project) -> dict[str, str]:
+    """Give the tables of seeds and models; "" for a frame of a function, never there by itself."""
+    found = {each.name: str(each.table) for each in project.seeds.values()}
+    for each in project.models.values():
+        hidden = each.is_view and not each.strategy.is_written
+        found[each.name] = "" if hidden else str(each.table)
+    return found
 
 
 def _entry(record: ModelRecord, ran: dt.datetime) -> Entry:

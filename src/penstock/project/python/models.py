@@ -28,6 +28,7 @@ from penstock.project.python.config import (
     name_findings,
     paragraph_of,
     settings_of,
+    shown_options,
 )
 from penstock.project.python.declare import FunctionKind, PythonModel
 from penstock.project.python.imports import Imported
@@ -247,7 +248,7 @@ class _Linking:
             columns=config.columns,
             description=description,
             tags=config.texts("tags"),
-            config=shown_config(config.settings),
+            config=shown_config({**config.settings, **shown_options(config.options)}),
             function=PythonFunction(
                 draft.declared.function,
                 draft.text,
