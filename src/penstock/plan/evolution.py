@@ -19,7 +19,12 @@ from penstock.core.columns.types import (
     parse_type,
     scalars,
 )
-from penstock.core.errors import PythonModelError, SchemaChangeError, SchemaError
+from penstock.core.errors import (
+    ColumnChange,
+    PythonModelError,
+    SchemaChangeError,
+    SchemaError,
+)
 from penstock.core.facts import TableFacts
 from penstock.core.findings import Finding, some
 from penstock.core.history import (
@@ -233,24 +238,20 @@ def _allowed(model: Model, found: Evolution, stored: Schema) -> Evolution:
 
 def _refuse_change(model: Model, query: Schema, stored: Schema) -> None:
     """Raise `schema-changed` unless names, without case, and types are those of the table."""
-    added, types = [], []
+    changes = []
     for column in query.columns:
-        known = stored.find(column.name)
-        if known is None:
-            added.append(f"{column.name} {column.type.upper()}")
-        elif known.type != column.type:
-            types.append(f"{column.name}: {known.type.upper()} -> {column.type.upper()}")
-    removed = [name for name in stored.names if query.find(name) is None]
-    if not added and not types and not removed:
+        known, new = stored.find(column.name), column.type.upper()
+        if known is None or known.type != column.type:
+            changes.append(ColumnChange(column.name, known.type.upper() if known else None, new))
+    gone = (each for each in stored.columns if query.find(each.name) is None)
+    changes += [ColumnChange(each.name, each.type.upper(), None) for each in gone]
+    if not changes:
         return
-    named = (("added", added), ("removed", removed), ("type_changes", types))
-    words = ", ".join(f"{word}=[{', '.join(each)}]" for word, each in named if each)
     hint = (
         "run with safe=False (--allow-schema-change) to add columns, "
         "or full_refresh=True (--full-refresh) to replace the table"
     )
-    changes = (tuple(added), tuple(removed), tuple(types))
-    raise SchemaChangeError(f"{model.name}: {words}", changes, where=model.where, hint=hint)
+    raise SchemaChangeError(model.name, changes, where=model.where, hint=hint)
 
 
 def refuse(findings: Sequence[Finding], model: Model | None = None) -> None:

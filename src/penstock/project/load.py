@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.core.errors import ProjectError, UsageError
+from penstock.core.errors import UsageError, project_error
 from penstock.core.findings import Finding, Location
 from penstock.core.model import Model
 from penstock.core.names import TableName
@@ -91,7 +91,7 @@ def load_project(
     if document.tree is None:  # nobody knows which variables it has
         everything = tuple(each for each in everything if each.code != "missing-var")
     if any(finding.is_error for finding in everything):
-        raise ProjectError(everything)
+        raise project_error(everything)
     return replace(project, findings=everything)
 
 
