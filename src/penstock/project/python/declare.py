@@ -32,6 +32,7 @@ from typing import (
 from typing_extensions import TypedDict
 
 from penstock.core.errors import PythonModelError
+from penstock.project.python.captured import text_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -204,6 +205,8 @@ class PythonModel(Generic[P, R]):
         self.kind = kind
         self.options = options
         self.runner: RunnerOf | None = None
+        # read now: what a file says later is not what this process runs
+        self.text = text_of(self.place[0])
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the plain function."""
@@ -275,7 +278,11 @@ class PythonModel(Generic[P, R]):
     @property
     def identity(self) -> tuple[str, str, str]:
         """One function that is reached twice, as a script and by discovery, is one model."""
-        return str(Path(self.place[0]).resolve()), self.function.__qualname__, self.name
+        return (
+            str(Path(self.place[0]).resolve()),
+            str(getattr(self.function, "__qualname__", "")),
+            self.name,
+        )
 
 
 @dataclass(slots=True)

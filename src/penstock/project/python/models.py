@@ -8,6 +8,7 @@ import itertools
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +21,7 @@ from penstock.core.strategy import OnSchemaChange, strategies
 from penstock.project.files.parsed import SqlFile
 from penstock.project.files.values import Plain, did_you_mean, digest
 from penstock.project.models import Built, Draft, entry_settings
+from penstock.project.python.captured import ModuleTexts, captured
 from penstock.project.python.config import (
     PythonConfig,
     columns_of,
@@ -92,10 +94,27 @@ def drafts_of(
     root: Path,
 ) -> list[PythonDraft]:
     """Give a draft of every function, each once, however often it was reached."""
-    found: dict[tuple[str, str, str], PythonModel[..., Any]] = {}
+    found: dict[tuple[str, str, str], list[PythonModel[..., Any]]] = {}
     for each in imported.models:
-        found.setdefault(each.identity, each)
-    return [_draft(each, imported, entries, settings, root) for each in found.values()]
+        known = found.setdefault(each.identity, [])
+        place = next((n for n, other in enumerate(known) if _is_again(other, each)), len(known))
+        if place == len(known) or known[place].text != each.text:  # its module was read anew
+            known[place : place + 1] = [each]
+    functions = (each for known in found.values() for each in known)
+    return [_draft(each, imported, entries, settings, root) for each in functions]
+
+
+def _is_again(known: PythonModel[..., Any], now: PythonModel[..., Any]) -> bool:
+    """Whether a function was reached before, or its module read anew; no other of one name.
+
+    What one execution of a module defines twice is two functions.
+    """
+    if known.function is now.function:
+        return (known.kind, known.options) == (now.kind, now.options)
+    codes = [getattr(inspect.unwrap(m.function), "__code__", None) for m in (known, now)]
+    if codes[0] is codes[1]:
+        return False
+    return known.place == now.place or known.text != now.text
 
 
 def _draft(
@@ -108,10 +127,7 @@ def _draft(
     file, line = declared.place
     path = Path(file).resolve()
     shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else file
-    try:
-        module = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):  # typed into a notebook
-        module = ""
+    module = declared.text
     line, text = _definition(module, line) or (line, "")
     where, name = Location(shown, line), declared.name
     entry = entries(name)
@@ -185,11 +201,33 @@ def _definition(module: str, line: int) -> tuple[int, str] | None:
 
 def _code(module: str, declared: PythonModel[..., Any], imported: Imported) -> str:
     """Give what the function means: its code and the code of the project that it reaches."""
-    name = declared.function.__qualname__
+    plain = inspect.unwrap(declared.function)
+    name = str(getattr(plain, "__qualname__", "")).partition(".")[0]
+    values, places = captured(declared.function)
+    home, folders = _home(plain, imported.root)
+    texts = ModuleTexts(imported.modules, folders)
+    reach = partial(normalised, module, modules=texts, home=home, also=places)
     try:
-        return normalised(module, name.partition(".")[0], imported.modules)
-    except (SyntaxError, KeyError):
-        return module
+        code = reach(name)
+    except SyntaxError:
+        code = module
+    except KeyError:
+        code = "\n".join((module, reach("")))
+    return "\n".join((code, *values))
+
+
+def _home(function: Any, root: Path) -> tuple[str, list[Path]]:  # noqa: ANN401  a function
+    """Give the module of a function, and the folders below which modules of its project lie."""
+    spec = getattr(function, "__globals__", {}).get("__spec__")
+    name = str(getattr(function, "__module__", "") or "")
+    name = name if name != "__main__" else str(getattr(spec, "name", ""))
+    file = Path(getattr(getattr(function, "__code__", None), "co_filename", ""))
+    above = [*file.resolve().parents]
+    depth = name.count(".") + (1 if file.name == "__init__.py" else 0)
+    base = above[depth] if file.is_file() and depth < len(above) else root
+    if any(each.endswith("-packages") for each in base.parts):
+        return name, [root]  # a library beside all others
+    return name, [*dict.fromkeys([base, root])]
 
 
 def _persist(kind: FunctionKind, option: object) -> bool | None:
@@ -253,6 +291,9 @@ class _Linking:
     def _link(self, kind: FunctionKind) -> None:
         function = self.draft.declared.function
         odd = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+        if not inspect.isfunction(inspect.unwrap(function)):
+            self._report("not-a-function", "is no function", "write it with def")
+            return
         if any(is_so(function) for is_so in odd):
             self._report("not-a-function", "is a coroutine or a generator", "return a DataFrame")
             return
