@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -218,6 +218,9 @@ class _AppTables:
             record = services.reading.records.models().get(name)
             said = {column.name.lower(): column.description for column in model.columns}
             values = [each.value for each in record.watermarks] if record else []
+            top = None
+            with suppress(TypeError):  # they do not compare
+                top = max(values, default=None)
             return TableMeta(
                 name,
                 model.description,
@@ -228,7 +231,7 @@ class _AppTables:
                 model.layout.partition_by,
                 facts.version if facts else None,
                 record.executed_at if record else None,
-                max(values).text if values else None,
+                top.text if top else None,
             )
 
     def partitions(self, name: str) -> list[dict[str, str | None]]:

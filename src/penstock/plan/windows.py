@@ -249,7 +249,19 @@ def closed(column: str, ends: tuple[TypedValue, TypedValue], kind: str) -> Windo
 
 
 def as_one(windows: Sequence[InputWindow]) -> tuple[InputWindow, ...]:
-    """Give all inputs one window, from the lowest end to the highest."""
+    """Give all inputs one window, from the lowest end to the highest.
+
+    Raises `time-column-type` where their times do not compare.
+    """
+    ends = [e for each in windows for e in (each.window.lower, each.window.upper) if e]
+    if len({family(each.value.type) for each in ends}) > 1:
+        kinds = {each.value.type for each in ends}
+        names = ", ".join(f"{each.input}.{each.window.column}" for each in windows)
+        raise IncrementalConfigError(
+            "time-column-type",
+            f"one window spans {names}, which are of several types: {', '.join(sorted(kinds))}",
+            hint="cast them to one type in what is read",
+        )
     lows = [each.window.lower for each in windows]
     highs = [each.window.upper for each in windows if each.window.upper]
     low = None if None in lows else min((e for e in lows if e), key=lambda each: each.value)

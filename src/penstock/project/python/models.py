@@ -8,7 +8,7 @@ import itertools
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -186,17 +186,26 @@ def _folder(path: str, settings: Settings) -> str:
 
 def _definition(module: str, line: int) -> tuple[int, str] | None:
     """Give the line of the `def` that begins, with its decorators, on a line; and its text."""
+    found = _definitions(module).get(line)
+    if found is None:
+        return None
+    first, last = found
+    return first, textwrap.dedent("\n".join(module.splitlines()[line - 1 : last]))
+
+
+@lru_cache(maxsize=256)
+def _definitions(module: str) -> Mapping[int, tuple[int, int]]:
+    """Give the first and last lines of every `def` by the line of its first decorator."""
     try:
         tree = ast.parse(module)
     except SyntaxError:
-        return None
+        return {}
+    found: dict[int, tuple[int, int]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            if first == line:
-                lines = module.splitlines()[first - 1 : node.end_lineno]
-                return node.lineno, textwrap.dedent("\n".join(lines))
-    return None
+            found.setdefault(first, (node.lineno, node.end_lineno or node.lineno))
+    return found
 
 
 def _code(module: str, declared: PythonModel[..., Any], imported: Imported) -> str:

@@ -11,6 +11,7 @@ import copy
 import symtable
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from penstock.project.python.captured import ModuleTexts
 
@@ -94,6 +95,20 @@ class _Module:
             self.imports.setdefault(alias.asname or alias.name, []).append((origin, alias.name))
 
 
+@lru_cache(maxsize=256)
+def _parsed(text: str, package: str) -> _Module:
+    """Read a module; a file of many functions is read once."""
+    tree = _Bare().visit(ast.parse(text))
+    found = _Module()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.bind_import(node, package)
+    plain = [each for each in tree.body if not _is_main(each)]
+    for statement, names in _statements(plain):
+        found.bind(statement, names)
+    return found
+
+
 @dataclass(slots=True)
 class _Modules:
     texts_by_name: Mapping[str, str]
@@ -104,15 +119,8 @@ class _Modules:
     def module(self, name: str) -> _Module:
         if name not in self.read:
             text = self.source if name == self.home else self.texts_by_name[name]
-            tree = _Bare().visit(ast.parse(text))
-            self.read[name] = found = _Module()
             package = name if self._is_package(name) else name.rpartition(".")[0]
-            for node in ast.walk(tree):
-                if isinstance(node, ast.Import | ast.ImportFrom):
-                    found.bind_import(node, package)
-            plain = [each for each in tree.body if not _is_main(each)]
-            for statement, names in _statements(plain):
-                found.bind(statement, names)
+            self.read[name] = _parsed(text, package)
         return self.read[name]
 
     def _is_package(self, name: str) -> bool:

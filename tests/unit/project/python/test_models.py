@@ -1,5 +1,7 @@
 """Functions become models: parameters, options, findings (P2, P4, P8, P10 to P14)."""
 
+import ast
+
 from penstock.core.names import InputKind
 
 PLACE = "models/m/pipeline.py"
@@ -310,3 +312,17 @@ def test_yaml_may_add_what_it_says_of_any_model(files):
     model = files.load().models["events"]
 
     assert (model.description, model.tags) == ("All of them.", ("hourly",))
+
+
+def test_a_file_of_many_functions_is_read_once(files, monkeypatch):
+    parsed = []
+    monkeypatch.setattr(
+        ast, "parse", lambda text, *_, plain=ast.parse: parsed.append(text) or plain(text)
+    )
+    files.models(
+        "@source\ndef logs(spark): ...\n"
+        + "".join(f"@table\ndef t{n}(logs): return logs.limit({n})\n" for n in range(9))
+    )
+
+    assert len(files.load().models) == 10
+    assert len([text for text in parsed if "def t8" in text]) == 2
