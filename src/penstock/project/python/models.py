@@ -21,7 +21,7 @@ from penstock.core.strategy import OnSchemaChange, strategies
 from penstock.project.files.parsed import SqlFile
 from penstock.project.files.values import Plain, did_you_mean, digest
 from penstock.project.models import Built, Draft, entry_settings
-from penstock.project.python.captured import ModuleTexts, captured
+from penstock.project.python.captured import ModuleTexts
 from penstock.project.python.config import (
     PythonConfig,
     columns_of,
@@ -212,7 +212,7 @@ def _code(module: str, declared: PythonModel[..., Any], imported: Imported) -> s
     """Give what the function means: its code and the code of the project that it reaches."""
     plain = inspect.unwrap(declared.function)
     name = str(getattr(plain, "__qualname__", "")).partition(".")[0]
-    values, places = captured(declared.function)
+    values, places = declared.captured
     home, folders = _home(plain, imported.root)
     texts = ModuleTexts(imported.modules, folders)
     reach = partial(normalised, module, modules=texts, home=home, also=places)

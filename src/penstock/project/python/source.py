@@ -160,6 +160,11 @@ class _Modules:
         for statement in [*known.statements.get(name, []), *known.deeds.get(name, [])]:
             for dotted in _dotted_names(statement):
                 yield from self._found(module, dotted, set())
+            for node in ast.walk(statement):
+                for bound in _imported_by(node) if isinstance(node, ast.ImportFrom) else ():
+                    yield from self._found(module, (bound,), set())
+            for imported in _imported_by_name(statement):
+                yield from self.all_of(imported) if self._has(imported) else ()
 
     def _found(self, module: str, dotted: Sequence[str], seen: set[Place]) -> Iterator[Place]:
         """Give what a dotted name stands for in a module; a module by itself is all of it."""
@@ -309,6 +314,16 @@ def _imported_by(statement: ast.AST) -> Iterator[str]:
     if isinstance(statement, ast.Import | ast.ImportFrom):
         for alias in statement.names:
             yield alias.asname or alias.name.partition(".")[0]
+
+
+def _imported_by_name(statement: ast.AST) -> Iterator[str]:
+    for node in ast.walk(statement):
+        match node:
+            case ast.Call(
+                func=ast.Name("import_module" | "__import__") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(str(name)), *_],
+            ):
+                yield name
 
 
 def _changed(statement: ast.AST) -> Iterator[str]:

@@ -145,7 +145,9 @@ def test_whatever_a_module_does_to_a_name_counts(module, old, new):
             "def other():\n    from json import clean"
         ),
         "def t():\n    from shop.helpers import clean\n    return clean()",
+        "class C:\n    from shop.helpers import clean\ndef t(): return C.clean()",
         "import shop.helpers\nshop.helpers.X = 1\ndef t(): return shop.helpers.clean()",
+        ("import importlib\ndef t(): return importlib.import_module('shop.helpers').clean()"),
     ],
 )
 def test_a_helper_counts_however_it_is_imported(module):
