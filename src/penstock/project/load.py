@@ -188,7 +188,7 @@ def import_functions(
     from penstock.project.python.imports import Imported, import_files, is_model_file
 
     paths = [path for path in paths if is_model_file(path)]
-    found = import_files(root, paths) if paths else Imported()
+    found = import_files(root, paths) if paths else Imported(root)
     found.models[:0] = given
     return found
 

@@ -6,7 +6,8 @@ import threading
 import pytest
 
 import penstock
-from penstock.core.errors import PenstockError
+from fakes.python_app import PythonApp
+from penstock.core.errors import IncrementalConfigError, PenstockError
 from penstock.testing import window as given_window
 
 
@@ -270,3 +271,26 @@ def test_P50_each_input_has_its_own_watermark(place):
 
     assert [each.value.text for each in first["both"].watermarks] == ["10", "8"]
     assert place.rows("both") == [(1, 10), (2, 8), (3, 9)]
+
+
+def test_a_filter_that_became_a_window_of_the_input_adds_no_row_again(place, tmp_path):
+    place.source(1, 2, 3, 4)
+
+    @place.app.incremental_table(time_column="ts", window_on={"raw_logs": None})
+    def t(raw_logs):
+        return raw_logs.incremental_filter("ts")
+
+    place.app.run()
+    place.append(5)
+    now = PythonApp(tmp_path, place.spark)
+    now.app.source(path="landing/raw_logs", name="raw_logs")(lambda df: df)
+
+    @now.app.incremental_table(time_column="ts", name="t")
+    def t_now(raw_logs):
+        return raw_logs
+
+    with pytest.raises(IncrementalConfigError) as caught:
+        now.app.run()
+
+    assert caught.value.code == "new-windowed-input"
+    assert now.ids("t") == [1, 2, 3, 4]

@@ -27,6 +27,7 @@ from penstock.plan.windows import (
     check_new,
     check_type,
     closed,
+    family,
     low_bound,
     opened,
 )
@@ -116,7 +117,8 @@ class StepWindows:
         measured = Measured(each, high, int(seen["nulls"] or 0), limit, top)
         before = () if self.initial else (each.input,)
         model, settings, initial = self.model, self.settings, self.initial
-        return opened(model, settings, [measured], known, initial=initial, read_before=before)
+        found = opened(model, settings, [measured], known, initial=initial, read_before=before)
+        return reaching(settings, found, self.watermarks)
 
     def _known(self, name: str, column: str) -> tuple[Watermark, ...]:
         """Give the watermark of a window of its own; raises `new-windowed-input`.
@@ -127,7 +129,7 @@ class StepWindows:
             return ()
         found = tuple(w for w in self.watermarks if (w.input, w.column) == (name, column))
         if self.watermarks and not found:
-            check_new(self.model, name, column)
+            check_new(self.model, name, column, replaces=self.settings.overlaps)
         return found
 
     def span(self) -> Window:
@@ -174,6 +176,23 @@ class StepWindows:
     def joined(self, found: Opened) -> Opened:
         """Give the windows of the step with those that functions opened."""
         return found.beside(self.own)
+
+
+def reaching(settings: WindowSettings, found: Opened, watermarks: Sequence[Watermark]) -> Opened:
+    """Let windows whose range is replaced begin where any of the step begins.
+
+    Of an input that is read from later on, the rows before would be gone.
+    """
+    if not settings.overlaps:
+        return found
+    windows = []
+    for each in found.windows:
+        low = each.window.lower
+        lows = [low_bound(settings, w.value) for w in watermarks] if low else []
+        alike = (e for e in lows if e and low and family(e.value.type) == family(low.value.type))
+        lower = min([*alike, *([low] if low else [])], key=lambda e: e.value, default=None)
+        windows.append(replace(each, window=replace(each.window, lower=lower)))
+    return replace(found, windows=tuple(windows))
 
 
 def step_windows(

@@ -1,5 +1,6 @@
 """Functions become models: parameters, options, findings (P2, P4, P8, P10 to P14)."""
 
+import ast
 import linecache
 
 import pytest
@@ -376,18 +377,20 @@ def test_a_cell_is_found_with_its_text_and_what_it_reaches_in_others(files):
 
     assert (str(model.where), model.function.text) == ("<ipython-input-3>:3", CELL.strip())
     assert model.query.canonical == (
-        "def events():\n    return shown(LIMIT)\nLIMIT = 3\ndef shown(n):\n    return n"
+        "def events():\n    return shown(LIMIT)\nLIMIT = 3\nshown = def shown(n):\n    return n"
     )
     assert len({first, *others}) == 3
 
 
-def test_a_function_that_is_defined_again_further_down_is_the_last_one(files):
-    files.models("""
-        @table
-        def events(): ...
+def test_a_file_of_many_functions_is_read_once(files, monkeypatch):
+    parsed = []
+    monkeypatch.setattr(
+        ast, "parse", lambda text, *_, plain=ast.parse: parsed.append(text) or plain(text)
+    )
+    files.models(
+        "@source\ndef logs(spark): ...\n"
+        + "".join(f"@table\ndef t{n}(logs): return logs.limit({n})\n" for n in range(9))
+    )
 
-        @table(tags=["second"])
-        def events(): ...
-    """)
-
-    assert files.load().models["events"].tags == ("second",)
+    assert len(files.load().models) == 10
+    assert len([text for text in parsed if "def t8" in text]) == 2
