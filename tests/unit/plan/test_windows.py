@@ -283,7 +283,7 @@ def test_a_plan_knows_the_low_end_of_a_window_and_both_of_a_rerun() -> None:
 
 
 def test_days_made_of_instants_are_made_again_as_one_range() -> None:
-    settings, table = WindowSettings("date"), Schema((Column("date", "date"),))
+    settings, table = WindowSettings("date", guarded=True), Schema((Column("date", "date"),))
     function = PythonFunction(print, "", {}, frozenset())
     model = a_model("daily", strategy=Append(settings), function=function)
     instants, days = (WindowedInput("logs", "ts", kind) for kind in ("timestamp", "date"))
