@@ -28,6 +28,7 @@ def test_P18_a_table_that_was_never_built_has_no_frame(events):
     assert caught.value.code == "not-built-yet"
 
 
+@pytest.mark.matrix
 def test_build_gives_the_table_and_build_lazy_writes_nothing(events):
     @events.app.model
     def large(events):

@@ -86,6 +86,7 @@ def test_P60_a_lookback_takes_late_rows_of_its_days(place):
     assert dates(place) == {15: 1, 16: 2, 17: 1}
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("lookback", ["2 days", dt.timedelta(days=2), 2])
 def test_P61_a_lookback_is_written_in_three_ways(place, lookback):
     @place.app.source
@@ -121,6 +122,7 @@ def test_P62_a_lookback_into_a_day_takes_all_of_it(place):
     assert place.ids("events") == [1, 2, 3]
 
 
+@pytest.mark.matrix
 def test_P63_a_lookback_replaces_its_range(place):
     place.source(1, 2, 3, 4, 5, 6)
 
@@ -157,6 +159,7 @@ def test_P67_an_aggregate_by_day_is_made_again_from_the_day_on(place):
     assert (report["daily"].rows.deleted, report["daily"].rows.inserted) == (1, 2)
 
 
+@pytest.mark.matrix
 def test_P69_a_lookback_of_numbers_counts_units(place):
     place.source(columns="id BIGINT, ts BIGINT")
     place.append("(1, 8), (2, 9), (3, 10)")
@@ -173,6 +176,7 @@ def test_P69_a_lookback_of_numbers_counts_units(place):
     assert place.ids("events") == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("more", [{}, {"lookback": 0}], ids=["", "lookback"])
 def test_two_inputs_of_one_day_are_both_read_from_the_lowest_start(place, more):
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows

@@ -106,6 +106,7 @@ def test_P31_the_zone_of_the_callers_session_moves_no_instant(place):
     assert abroad.conf.get("spark.sql.session.timeZone") == "Europe/Amsterdam"
 
 
+@pytest.mark.matrix
 def test_P27_more_rows_of_the_last_day_are_ties(place):
     place.source(columns="id BIGINT, day DATE")
     place.append("(1, '2025-01-15')")
@@ -150,6 +151,7 @@ def test_P28_P29_rows_without_a_time(place):
     assert (None, None) in place.rows("events_d", "ts, date")
 
 
+@pytest.mark.matrix
 def test_P29_where_no_row_has_a_time(place):
     place.source()
     place.append("(7, NULL, 'd', 70)")
@@ -285,6 +287,7 @@ def test_P37_P74_cuts_in_time_give_the_rows_of_one_run(place):
     assert place.rows("once") == place.rows("cut")
 
 
+@pytest.mark.matrix
 def test_P38_another_time_column_asks_for_a_full_refresh(place):
     place.source()
     delta_tables.create(f"{place.root}/landing/times", "id INT, ts DATE, made DATE")
@@ -355,6 +358,7 @@ def test_P39_an_input_of_another_name_has_no_watermark(events):
     assert (events.ids("events"), events.ids("keyed")) == ([1, 2, 3, 4], [1, 2, 3, 4])
 
 
+@pytest.mark.matrix
 def test_P64_rows_of_days_that_are_there_and_of_new_ones_are_added(place):
     place.source(1, 2, 3)
     by_day(place)
@@ -368,6 +372,7 @@ def test_P64_rows_of_days_that_are_there_and_of_new_ones_are_added(place):
     assert found == [(15, 1), (15, 2), (16, 3), (16, 4), (17, 6)]
 
 
+@pytest.mark.matrix
 def test_P65_rows_of_another_hour_stand_beside_or_take_the_place(place):
     shown = [(1, 2)]
 
