@@ -158,6 +158,6 @@ def test_P130_changed_code_makes_new_rows_and_leaves_those_before(logs, call):
     call("run", "--full-refresh")
 
     assert "sql_changed" in status.out
-    assert "rows loaded before keep what the earlier SQL made" in run.out
+    assert "rows loaded before keep what the earlier code made" in run.out
     assert mixed == [(1, 10), (2, 20), (3, 30), (4, 40), (5, 100)]
     assert ids(logs) == [(1, 20), (2, 40), (3, 60), (4, 80), (5, 100)]

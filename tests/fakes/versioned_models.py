@@ -61,9 +61,9 @@ def span(first: str, last: str) -> Span:
     return DAY.lower(DAY.parse(first)), DAY.upper(DAY.parse(last))
 
 
-def reading(name: str, mapping: RangeMapping, column: str = "") -> InputMapping:
+def reading(name: str, mapping: RangeMapping) -> InputMapping:
     """Read a model, or with a dot in its name a source."""
-    return InputMapping(reads(name)[0], mapping, column=column)
+    return InputMapping(reads(name)[0], mapping)
 
 
 def reading_itself(name: str, mapping: RangeMapping) -> InputMapping:

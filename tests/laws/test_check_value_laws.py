@@ -9,14 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import checks
-from penstock.core.checks import TYPES, Phase
+from penstock.core.checks import TYPES, Check, Phase
 from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.project.checks.check import read_check
-from penstock.project.checks.kept import read_check_json, write_check
 from penstock.project.checks.phases import column_tests, name_of
 from penstock.project.checks.scene import UNKNOWN, Scene
-from penstock.project.files.cache import ParseCache
+from penstock.project.files.cache import ParseCache, codec_of
 from penstock.project.files.nodes import node_of
 from penstock.project.sql.names import Named, NameResolver
 from penstock.strategies.merge import Merge
@@ -158,7 +157,8 @@ def test_short_keys_mean_what_long_ones_do(value):
 def test_a_check_survives_a_round_trip_through_json(value):
     check = read(value.as_mapping())
 
-    assert read_check_json(json.loads(json.dumps(write_check(check)))) == check
+    write, again = codec_of(Check)
+    assert again(json.loads(json.dumps(write(check)))) == check
 
 
 @given(

@@ -211,13 +211,14 @@ class _AppTables:
 
     def meta(self, name: str) -> TableMeta:
         """See `ModelRunner.meta`."""
+        from penstock.app.commands.state import last_max_value
+
         with self._app.opened() as services:
             model = services.project.models[name]
             uri = services.project.uri_of(model.table)
             facts = None if model.is_view else services.log.facts(uri)
             record = services.reading.records.models().get(name)
             said = {column.name.lower(): column.description for column in model.columns}
-            values = [each.value for each in record.watermarks] if record else []
             return TableMeta(
                 name,
                 model.description,
@@ -228,7 +229,7 @@ class _AppTables:
                 model.layout.partition_by,
                 facts.version if facts else None,
                 record.executed_at if record else None,
-                max(values).text if values else None,
+                last_max_value(record) if record else None,
             )
 
     def partitions(self, name: str) -> list[dict[str, str | None]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.core.check_results import InvariantReport
 from penstock.core.errors import PenstockError, UsageError
+from penstock.core.masking import mask
 from penstock.core.model import Model
 from penstock.core.names import TableName
 from penstock.core.records import Execution
@@ -272,6 +273,17 @@ class ModelResult:
             return found
         kept = replace(found, partitions=step.keys, count=step.count, trigger=step.trigger)
         return replace(kept, kind=step.kind)
+
+    @property
+    def line(self) -> str:
+        """What became of it, in a line: `events  append  success  +2 rows  v1  0.8 s`."""
+        signs = (("+", self.rows.inserted), ("~", self.rows.updated), ("-", self.rows.deleted))
+        written = " ".join(f"{sign}{number:,}" for sign, number in signs if number)
+        cells = [self.name, self.strategy, self.status, f"{written} rows" if written else ""]
+        cells += ["" if self.version is None else f"v{self.version}"]
+        cells += [f"{self.duration:.1f} s" if self.duration else ""]
+        cells += [f"{self.error.code}: {self.error.sentence}" if self.error else ""]
+        return mask("  ".join(cell for cell in cells if cell))
 
     @property
     def model(self) -> str:

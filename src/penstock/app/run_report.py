@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -67,6 +68,13 @@ class RunReport(Mapping[str, ModelResult]):
     def to_json(self) -> str:
         """Give the document that `penstock run --json` prints, without secrets."""
         return printed(run_document(self))
+
+    def __str__(self) -> str:
+        """Give a line for each step, for scripts and notebooks that print a report."""
+        lines = [each.line for each in self.results]
+        counted = Counter(each.status for each in self.results)
+        total = ", ".join(f"{number} {status}" for status, number in counted.items())
+        return "\n".join([*lines, total or "nothing to do", *self.notes])
 
     def __getitem__(self, name: str) -> ModelResult:
         """Give the result of a model; `KeyError` if the run did not look at it."""

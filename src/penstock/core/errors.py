@@ -10,6 +10,10 @@
     │   ├── ConnectionNotFoundError  no entity has that connection
     │   └── RerunError               a range that cannot be run again
     ├── ProjectError                 the project has findings                   exit 1
+    │   ├── CircularDependencyError  its only one: models read each other
+    │   ├── DuplicateModelError      or two have one name
+    │   ├── UnknownReferenceError    or nothing is called so; an UnknownModelError
+    │   ├── FunctionFindingError     or is about a function; a PythonModelError
     │   └── ProjectPlaceError        no such folder, or target of it            exit 2
     ├── EnvironmentMissingError      Java, pyspark or a driver is absent        exit 2
     ├── SparkDiedError               Spark's JVM ended under the command        exit 1
@@ -35,9 +39,12 @@ Each carries a stable kebab-case `code`, a place, one sentence with the wrong va
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from penstock.core.findings import Finding, Location
     from penstock.core.records import Lease
 
@@ -97,13 +104,31 @@ class ProjectError(PenstockError):
     """The project has findings of severity error; all of them are attached."""
 
     def __init__(self, findings: tuple[Finding, ...]) -> None:
-        errors = sum(1 for finding in findings if finding.is_error)
-        super().__init__("project-findings", f"the project has {errors} errors")
+        errors = [finding for finding in findings if finding.is_error]
+        sentence = f"the project has {len(errors)} errors"
+        super().__init__("project-findings", sentence)
+        if type(self) is not ProjectError:  # a class of its own, for the only one
+            one = errors[0]
+            super().__init__(one.code, one.sentence, where=one.where, hint=one.hint)
         self.findings = findings
 
     def render(self) -> str:
         """Give every finding, in the order of files and lines."""
         return "\n".join(finding.render() for finding in self.findings)
+
+
+class CircularDependencyError(ProjectError):
+    """Models read each other in a circle; the only finding."""
+
+
+class DuplicateModelError(ProjectError):
+    """Two models have one name or one path; the only finding."""
+
+
+class UnknownReferenceError(ProjectError, UnknownModelError):
+    """A reference names nothing that there is, or several things; the only finding."""
+
+    exit_code = 1
 
 
 class ProjectPlaceError(ProjectError, UsageError):
@@ -162,22 +187,44 @@ class SchemaError(TableError):
     """The query's columns do not fit the table's."""
 
 
-class SchemaChangeError(SchemaError):
-    """A function gives other columns than its table has; each change is `name: old -> new`.
+@dataclass(frozen=True, slots=True)
+class ColumnChange:
+    """A column whose type was `old`, None for one that is new, and is `new`, None for one gone.
 
-    `added` and `removed` are columns with their types, `type_changes` those of both.
+    >>> print(ColumnChange("a", "BIGINT", "STRING"), ColumnChange("c", None, "INT"), sep=", ")
+    a: BIGINT -> STRING, c INT
     """
+
+    name: str
+    old: str | None
+    new: str | None
+
+    def __str__(self) -> str:
+        """Give it as messages do."""
+        if self.old and self.new:
+            return f"{self.name}: {self.old} -> {self.new}"
+        return f"{self.name} {self.new}" if self.new else self.name
+
+
+class SchemaChangeError(SchemaError):
+    """A function gives other columns than its table has: `added`, `removed`, `type_changes`."""
 
     def __init__(
         self,
-        sentence: str,
-        changes: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
+        model: str,
+        changes: Sequence[ColumnChange],
         *,
         where: Location | None,
         hint: str,
     ) -> None:
-        super().__init__("schema-changed", sentence, where=where, hint=hint)
-        self.added, self.removed, self.type_changes = changes
+        self.added = tuple(each for each in changes if each.old is None)
+        self.removed = tuple(each for each in changes if each.new is None)
+        self.type_changes = tuple(each for each in changes if each.old and each.new)
+        found = {"added": self.added, "removed": self.removed, "type_changes": self.type_changes}
+        words = ", ".join(
+            f"{word}=[{', '.join(map(str, each))}]" for word, each in found.items() if each
+        )
+        super().__init__("schema-changed", f"{model}: {words}", where=where, hint=hint)
 
 
 class PartitionSchemaError(SchemaError):
@@ -210,6 +257,29 @@ class RerunError(UsageError):
 
 class PythonModelError(PenstockError):
     """A function of the project does not do what its decorator asks for."""
+
+
+class FunctionFindingError(ProjectError, PythonModelError):
+    """A function is declared as none can be; the only finding."""
+
+
+_OF_ONE: dict[str, type[ProjectError]] = {
+    "dependency-cycle": CircularDependencyError,
+    "duplicate-model": DuplicateModelError,
+    "duplicate-path": DuplicateModelError,
+    "unknown-reference": UnknownReferenceError,
+    "ambiguous-reference": UnknownReferenceError,
+}
+
+
+def project_error(findings: tuple[Finding, ...]) -> ProjectError:
+    """Give the error of a project: with one error the class that says which, else them all."""
+    errors = [finding for finding in findings if finding.is_error]
+    kind = ProjectError
+    if len(errors) == 1:
+        of_function = errors[0].where.path.endswith(".py")
+        kind = _OF_ONE.get(errors[0].code, FunctionFindingError if of_function else ProjectError)
+    return kind(findings)
 
 
 class ModelFailedError(PythonModelError):

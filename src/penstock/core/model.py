@@ -11,7 +11,7 @@ from penstock.core.columns.schema import Schema
 from penstock.core.findings import Location
 from penstock.core.history import HistorySettings
 from penstock.core.names import InputKind, InputName, TableName
-from penstock.core.partitions.mapping import RangeMapping
+from penstock.core.partitions.mapping import Computed, RangeMapping
 from penstock.core.partitions.partition import Grid
 from penstock.core.query import Query
 from penstock.core.strategy import Layout, OnSchemaChange, PartitionSettings, Strategy, Writing
@@ -57,16 +57,16 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class InputMapping:
-    """Which range of an input one partition reads; `declared` if depends_on says so.
-
-    `column` is the column of an input without partitions that the range is about, "" where none
-    is known: then any change of it counts.
-    """
+    """Which range of an input one partition reads; `declared` if depends_on says so."""
 
     input: InputName
     mapping: RangeMapping
     declared: bool = False
-    column: str = ""
+
+    @property
+    def column(self) -> str:
+        """The column that the range is about, "" where none is known: then any change counts."""
+        return self.mapping.column if isinstance(self.mapping, Computed) else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,8 @@ class WindowSettings:
     that it does not name are windowed when they carry `time_column`. `grain` is the unit on which
     windows begin: hour, day, week, month or year. With `overlaps` all inputs have one window, which
     begins at the watermark and takes its ties in. `counts_late` asks for the rows that came below
-    a window.
+    a window. Rows behind `guarded` windows are held against them as they are written; functions
+    have such ones, may open some by themselves, and begin them on the units of their table.
     """
 
     time_column: str
@@ -47,6 +48,7 @@ class WindowSettings:
     grain: str = ""
     overlaps: bool = False
     counts_late: bool = True
+    guarded: bool = False
 
     @property
     def reads_again(self) -> bool:
@@ -100,8 +102,13 @@ class Writing(StrEnum):
 
 
 class OnSchemaChange(StrEnum):
-    """What happens when a query's columns differ from its table's (spec/project.md §3)."""
+    """What happens when a query's columns differ from its table's (spec/project.md §3).
 
+    EXACT is that of functions (spec/python.md §7), which no file may ask for: any difference of
+    names and types is an error.
+    """
+
+    EXACT = "exact"
     APPEND = "append"
     FAIL = "fail"
     IGNORE = "ignore"

@@ -27,8 +27,8 @@ class FunctionWindow:
     """What a step has to read, as a function that takes `window` sees it; open ends are None.
 
     `low` and `high` are values of the column's `type`: datetime (UTC for TIMESTAMP), date, int,
-    Decimal or str. `kind` is initial, forward, lookback or external, "" for a table that is made
-    whole.
+    Decimal or str. `kind` is initial, full, forward, lookback, rerun or external, "" for a table
+    that is made whole.
     """
 
     column: str = ""

@@ -78,7 +78,7 @@ class Changes:
 
         Without a pin it changed everywhere: the step did not know the input.
         """
-        name, column = mapping.input.name, column_of(mapping)
+        name, column = mapping.input.name, mapping.column
         key = name, pin, column
         if key not in self._known:
             self._known[key] = self._since(name, pin, column)
@@ -114,13 +114,6 @@ class Changes:
                 return EVERYTHING if old != new else touched_since(table.commits, read, column)
             case _:
                 return EVERYTHING
-
-
-def column_of(mapping: InputMapping) -> str:
-    """Give the column of an input that its mapping is about, "" where none is known."""
-    if mapping.column:
-        return mapping.column
-    return mapping.mapping.column if isinstance(mapping.mapping, Computed) else ""
 
 
 def _of_partitions(upstream: PartitionsNow, pin: Pin | None) -> tuple[Span, ...]:

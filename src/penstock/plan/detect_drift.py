@@ -209,7 +209,8 @@ def _reason(project: Project, model: Model, records: Mapping[str, ModelRecord], 
     """
     record = records.get(model.name)
     found = list(_differences(project, model, records, now))
-    if model.strategy.window is None:
+    is_windowed = model.strategy.window is not None
+    if not is_windowed and not model.query.deltas:
         return first_of(found)
     passed, lasting = record.passed_by if record is not None else (), []
     if model.name in passed:
@@ -219,7 +220,7 @@ def _reason(project: Project, model: Model, records: Mapping[str, ModelRecord], 
     only_new = bool(found) and found[0].state in _INPUTS  # the next window takes what is new
     if lasting and (only_new or not found):
         return replace(first_of([*lasting, *found]), stale=True, passed=not found)
-    return replace(first_of(found), stale=bool(lasting), drift=not only_new)
+    return replace(first_of(found), stale=bool(lasting), drift=not (only_new and is_windowed))
 
 
 def _differences(

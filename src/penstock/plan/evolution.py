@@ -19,9 +19,14 @@ from penstock.core.columns.types import (
     parse_type,
     scalars,
 )
-from penstock.core.errors import PythonModelError, SchemaChangeError, SchemaError
+from penstock.core.errors import (
+    ColumnChange,
+    PythonModelError,
+    SchemaChangeError,
+    SchemaError,
+)
 from penstock.core.facts import TableFacts
-from penstock.core.findings import Finding
+from penstock.core.findings import Finding, some
 from penstock.core.history import (
     ENGINE_PREFIX,
     ColumnsDiffer,
@@ -75,9 +80,7 @@ def _near(name: str, query: Schema) -> str:
     near = difflib.get_close_matches(name.lower(), folded, n=1)
     if near:
         return f"did you mean {folded[near[0]]!r}?"
-    rest = len(query.names) - _SHOWN
-    more = f" and {rest} more" if rest > 0 else ""
-    return f"the query gives {', '.join(query.names[:_SHOWN])}{more}"
+    return f"the query gives {some(query.names, _SHOWN)}"
 
 
 def _reserved(history: HistorySettings, query: Schema) -> _Found:
@@ -190,7 +193,7 @@ def evolve(
         return Evolution(query.names)
     system = {name.lower() for name in model.history.columns.names} if model.history else ()
     stored = Schema(tuple(c for c in table.columns if c.name.lower() not in system))
-    if model.function is not None and model.on_schema_change is OnSchemaChange.FAIL:
+    if model.on_schema_change is OnSchemaChange.EXACT:
         refuse(wrong, model)
         _refuse_change(model, query, stored)
     there = {column.name.lower(): column for column in stored.columns}
@@ -235,21 +238,20 @@ def _allowed(model: Model, found: Evolution, stored: Schema) -> Evolution:
 
 def _refuse_change(model: Model, query: Schema, stored: Schema) -> None:
     """Raise `schema-changed` unless names, without case, and types are those of the table."""
-    added, types = [], []
+    changes = []
     for column in query.columns:
-        known = stored.find(column.name)
-        if known is None:
-            added.append(f"{column.name} {column.type.upper()}")
-        elif known.type != column.type:
-            types.append(f"{column.name}: {known.type.upper()} -> {column.type.upper()}")
-    removed = [name for name in stored.names if query.find(name) is None]
-    if not added and not types and not removed:
+        known, new = stored.find(column.name), column.type.upper()
+        if known is None or known.type != column.type:
+            changes.append(ColumnChange(column.name, known.type.upper() if known else None, new))
+    gone = (each for each in stored.columns if query.find(each.name) is None)
+    changes += [ColumnChange(each.name, each.type.upper(), None) for each in gone]
+    if not changes:
         return
-    named = (("added", added), ("removed", removed), ("type_changes", types))
-    words = ", ".join(f"{word}=[{', '.join(each)}]" for word, each in named if each)
-    hint = "run with safe=False to add columns, or full_refresh=True to replace the table"
-    changes = (tuple(added), tuple(removed), tuple(types))
-    raise SchemaChangeError(f"{model.name}: {words}", changes, where=model.where, hint=hint)
+    hint = (
+        "run with safe=False (--allow-schema-change) to add columns, "
+        "or full_refresh=True (--full-refresh) to replace the table"
+    )
+    raise SchemaChangeError(model.name, changes, where=model.where, hint=hint)
 
 
 def refuse(findings: Sequence[Finding], model: Model | None = None) -> None:
@@ -276,9 +278,8 @@ def check_query(
                 model.where,
                 "void-column",
                 f"column {column.name!r} of {model.name!r} is NULL without a type",
-                f"write CAST(NULL AS STRING) AS {column.name}, or its real type"
-                if model.function is None
-                else "cast it: F.lit(None).cast('string')",
+                f"write CAST(NULL AS STRING) AS {column.name}, or its real type; "
+                "in Python F.lit(None).cast('string')",
             )
         elif "void" in kinds:
             yield Finding(

@@ -184,12 +184,12 @@ def _table_refusal(question: Question, model: Model, reason: Reason) -> Penstock
 
 
 def other_partitions(model: Model, seen: Observed) -> PartitionSchemaError | None:
-    """Refuse to keep the table of a function that is partitioned by other columns, or in order.
+    """Refuse to go on with a guarded table that is partitioned by other columns, or in order.
 
     SQL says the same in a note: there partitions are layout alone, and steps go on as it is.
     """
-    facts, wanted = seen.facts, model.layout.partition_by
-    if facts is None or model.function is None or not model.strategy.keeps_rows:
+    facts, wanted, window = seen.facts, model.layout.partition_by, model.strategy.window
+    if facts is None or window is None or not window.guarded:
         return None
     if [name.lower() for name in facts.partition_by] == [name.lower() for name in wanted]:
         return None
@@ -198,7 +198,7 @@ def other_partitions(model: Model, seen: Observed) -> PartitionSchemaError | Non
         "partition-schema",
         f"{model.name!r} is partitioned by [{is_now}], the code says [{said}]",
         where=model.where,
-        hint="run with full_refresh=True to rewrite the table",
+        hint="run with full_refresh=True (--full-refresh) to rewrite the table",
     )
 
 

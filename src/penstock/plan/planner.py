@@ -141,7 +141,8 @@ def decide_table(question: Question, earlier: Earlier, model: Model) -> Decided:
         if error is not None:
             return Decided(error=error)
     if due is not None:
-        anew = scope.syncs and model.strategy.keeps_rows and _has_wrong_rows(question, model, due)
+        keeps = model.strategy.keeps_rows or bool(model.query.deltas)
+        anew = scope.syncs and keeps and _has_wrong_rows(question, model, due)
         step = table_step(question, model, due, waits, anew=anew)
         if step.initial and question.options.rerun is not None:
             # the range alone would be all that the table holds

@@ -183,7 +183,7 @@ def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
 
 _KEPT = {
     False: (
-        "rows loaded before keep what the earlier SQL made; --full-refresh re-makes them",
+        "rows loaded before keep what the earlier code made; --full-refresh re-makes them",
         "rows that others changed stay as they are; --full-refresh re-makes them",
     ),
     True: (
@@ -191,7 +191,7 @@ _KEPT = {
         "versions that others changed stay as they are; --full-refresh would drop them all",
     ),
 }
-"""What is said of rows by earlier SQL and by others, of tables (False) and of histories (True)."""
+"""What is said of rows by earlier code and by others, of tables (False) and of histories (True)."""
 
 
 def partition_steps(

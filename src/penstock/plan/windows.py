@@ -110,7 +110,7 @@ def windowed_inputs(
         found.append(WindowedInput(name, known.name, known.type))
         _check_same(model, found[-1], old.get(name))
         check_type(model, settings, found[-1])
-    if not found and model.function is None:
+    if not found and not settings.guarded:
         raise no_windowed_input(model, settings, inputs)
     return tuple(found)
 
@@ -192,14 +192,17 @@ def aligned(
     It is a day where the table's time column is a DATE and an input's a timestamp, and for windows
     that read again where a DATE partitions the table (spec: Python models, §4.3).
     """
-    if settings.grain or table is None or model.function is None:
+    if settings.grain or table is None or not settings.guarded:
         return settings
     known = table.find(settings.time_column)
     is_date = known is not None and known.type == "date"
     times = any(each.type.startswith("timestamp") for each in inputs)
     dates = (table.find(name) for name in model.layout.partition_by)
     by_date = settings.reads_again and any(each and each.type == "date" for each in dates)
-    return replace(settings, grain="day") if times and (is_date or by_date) else settings
+    if not (times and (is_date or by_date)):
+        return settings
+    # rows that would only be added come with the day again: its range is replaced
+    return replace(settings, grain="day", overlaps=settings.overlaps or model.strategy.adds_again)
 
 
 def kind_of(window: Window, step: str) -> str:
@@ -249,7 +252,19 @@ def closed(column: str, ends: tuple[TypedValue, TypedValue], kind: str) -> Windo
 
 
 def as_one(windows: Sequence[InputWindow]) -> tuple[InputWindow, ...]:
-    """Give all inputs one window, from the lowest end to the highest."""
+    """Give all inputs one window, from the lowest end to the highest.
+
+    Raises `time-column-type` where their times do not compare.
+    """
+    ends = [e for each in windows for e in (each.window.lower, each.window.upper) if e]
+    if len({family(each.value.type) for each in ends}) > 1:
+        kinds = {each.value.type for each in ends}
+        names = ", ".join(f"{each.input}.{each.window.column}" for each in windows)
+        raise IncrementalConfigError(
+            "time-column-type",
+            f"one window spans {names}, which are of several types: {', '.join(sorted(kinds))}",
+            hint="cast them to one type in what is read",
+        )
     lows = [each.window.lower for each in windows]
     highs = [each.window.upper for each in windows if each.window.upper]
     low = None if None in lows else min((e for e in lows if e), key=lambda each: each.value)
@@ -337,9 +352,9 @@ def check_watermarks(
         _check_same(model, each, old)
 
 
-def check_new(model: Model, name: str, column: str) -> None:
+def check_new(model: Model, name: str, column: str, *, replaces: bool = False) -> None:
     """Raise `new-windowed-input` where an input would be appended that others stand beside."""
-    if model.strategy.adds_again:
+    if model.strategy.adds_again or replaces:
         raise IncrementalConfigError(
             "new-windowed-input",
             f"{name} has no watermark while other inputs of {model.name!r} have one; "

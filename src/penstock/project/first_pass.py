@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
@@ -16,30 +16,19 @@ from penstock.core.model import Model, Seed
 from penstock.core.names import TableName
 from penstock.core.project import Project
 from penstock.core.query import Query
-from penstock.project.files.cache import (
-    CacheEntry,
-    ParseCache,
-    read_sql,
-    read_yaml,
-    unpacked,
-    write_sql,
-    write_yaml,
-)
+from penstock.project.files.cache import ParseCache, unpacked
 from penstock.project.files.parsed import (
-    Dependency,
     RefKind,
     RenderContext,
     SqlFile,
     YamlFile,
     fill_environment,
-    path_of,
     place_key,
 )
 from penstock.project.files.references import Content, decode, read_content
 from penstock.project.files.values import Plain, digest
 from penstock.project.sql.names import NameResolver, QueryOwner, link
 
-T = TypeVar("T")
 F = TypeVar("F", SqlFile, YamlFile)
 _FROM_OUTSIDE = re.compile(r"\{\{\s*env_var\(\s*['\"][^'\"]+['\"]\s*\)\s*\}\}")
 
@@ -89,12 +78,12 @@ class FirstPass:
         """Read SQL that is no template and begins on a line of a file."""
         fingerprint = digest(text)
         key = place_key((path, "sql", line))
-        file = self._recalled(key, fingerprint, read_sql)
+        file = self._recalled(key, fingerprint, SqlFile)
         if file is None:
             from penstock.project.sql import sql_file  # costs 0.2 s that a warm load saves
 
             file = sql_file.parse_plain_sql(path, text, line)
-            self._keep(key, fingerprint, file, write_sql)
+            self._keep(key, fingerprint, file)
         self.findings += file.findings
         return file
 
@@ -110,7 +99,7 @@ class FirstPass:
         for content in contents:
             path = content.path
             fingerprints[path] = digest(f"{content.digest} {macro_digest}")
-            cached = self._recalled(path, fingerprints[path], read_sql, render_context)
+            cached = self._recalled(path, fingerprints[path], SqlFile, render_context)
             if cached is not None:
                 known[path] = cached
                 continue
@@ -126,7 +115,7 @@ class FirstPass:
 
             parsed = sql_file.parse_sql_files(texts, macro_texts, render_context)
             for path, file in parsed.items():
-                self._keep(path, fingerprints[path], file, write_sql)
+                self._keep(path, fingerprints[path], file)
             known |= parsed
         self.findings += (f for file in known.values() for f in file.findings)
         return {c.path: known[c.path] for c in contents if c.path in known}
@@ -135,22 +124,19 @@ class FirstPass:
         self,
         key: str,
         fingerprint: str,
-        read: Callable[[str, Sequence[Dependency], Sequence[Any]], T],
+        kind: type[F],
         render_context: RenderContext | None = None,
-    ) -> T | None:
-        def current(entry: CacheEntry) -> T | None:
-            agrees = (render_context or RenderContext(self.environ)).agrees(entry.reads)
-            return read(path_of(key), entry.reads, entry.result) if agrees else None
+    ) -> F | None:
+        context = render_context or RenderContext(self.environ)
+        return self.cache.recall(key, fingerprint, kind, lambda file: context.agrees(file.reads))
 
-        return self.cache.recall(key, fingerprint, current)
-
-    def _keep(self, key: str, fingerprint: str, file: F, write: Callable[[F], list[Any]]) -> None:
+    def _keep(self, key: str, fingerprint: str, file: F) -> None:
         if not any(finding.is_error for finding in file.findings):
-            self.cache.keep(key, CacheEntry(fingerprint, file.reads, write(file)))
+            self.cache.keep(key, fingerprint, type(file), file)
 
     def _read_yaml(self, path: str) -> YamlFile:
         content = self.content(path)
-        kept = self._recalled(path, content.digest, read_yaml) if content else None
+        kept = self._recalled(path, content.digest, YamlFile) if content else None
         if kept is not None:
             return kept
         text = decode(content, self.findings) if content else None
@@ -161,7 +147,7 @@ class FirstPass:
         file = yaml_file.parse_yaml_file(path, text, self.environ)
         checks = (json.loads(unpacked(each)) for each in file.checks.values())
         if not any(map(holds_secret, (file.tree, *checks))):
-            self._keep(path, content.digest, file, write_yaml)
+            self._keep(path, content.digest, file)
         return file
 
     def content(self, path: str) -> Content | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.core.entity import EntityEnvironment
-from penstock.core.errors import ProjectError, UsageError
+from penstock.core.errors import UsageError, project_error
 from penstock.core.findings import Finding, Location
 from penstock.core.model import Model
 from penstock.core.names import TableName
@@ -94,7 +94,7 @@ def load_project(
     if document.tree is None:  # nobody knows which variables it has
         everything = tuple(each for each in everything if each.code != "missing-var")
     if any(finding.is_error for finding in everything):
-        raise ProjectError(everything)
+        raise project_error(everything)
     return replace(project, findings=everything)
 
 
@@ -197,7 +197,7 @@ def import_functions(
     from penstock.project.python.imports import Imported, import_files, is_model_file
 
     paths = [path for path in paths if is_model_file(path)]
-    found = import_files(root, paths) if paths else Imported()
+    found = import_files(root, paths) if paths else Imported(root)
     found.models[:0] = given
     return found
 

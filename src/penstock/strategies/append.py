@@ -52,5 +52,8 @@ class Append(port.Strategy):
         return {"window": self.window and self.window.fingerprint}
 
     def work(self, build: port.Build) -> Work:
-        """Add the window's rows in one commit that Delta takes once per step (spec/state.md §2)."""
-        return replace_range(build) if build.reruns else insert(build)
+        """Add the window's rows in one commit that Delta takes once per step (spec/state.md §2).
+
+        Those of a unit that is read again take the place of what was made of it.
+        """
+        return replace_range(build) if build.replaced else insert(build)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from penstock.core.columns.schema import Schema
@@ -71,23 +71,28 @@ def replaced(model: Model, table: Schema | None, windows: Sequence[InputWindow])
 
 def _inside(column: str, kind: str, windows: Sequence[InputWindow]) -> str:
     """Give the condition of a value being in the range of some windows, in the column's type."""
-    lows = [each.window.lower for each in windows]
-    highs = [each.window.upper for each in windows if each.window.upper]
+    lows = [_of_type(each.window.lower, kind, upper=False) for each in windows]
+    highs = [_of_type(each.window.upper, kind, upper=True) for each in windows]
     terms = []
     if lows and None not in lows:
         low = min((each for each in lows if each), key=lambda each: each.value)
-        terms.append(f"{column} {'>=' if low.inclusive else '>'} {_literal(low, kind)}")
-    if highs:
-        high = max(highs, key=lambda each: each.value)
-        terms.append(f"{column} {'<=' if high.inclusive else '<'} {_literal(high, kind)}")
+        terms.append(f"{column} {'>=' if low.inclusive else '>'} {low.value.sql}")
+    if high := max((each for each in highs if each), key=lambda each: each.value, default=None):
+        terms.append(f"{column} {'<=' if high.inclusive else '<'} {high.value.sql}")
     return " AND ".join(terms) or "true"
 
 
-def _literal(bound: Bound, kind: str) -> str:
-    value = bound.value
-    if kind == "date" and value.is_temporal:
-        value = TypedValue.parse("DATE", value.text)
-    return value.sql
+def _of_type(bound: Bound | None, kind: str, *, upper: bool) -> Bound | None:
+    """Give an end of a window in the type of a column: a day as the instants that it holds."""
+    value = bound.value if bound else None
+    if bound is None or value is None or not value.is_temporal or value.type == kind.upper():
+        return bound
+    if kind == "date":
+        return replace(bound, value=TypedValue.parse("DATE", value.text))
+    if value.type != "DATE":
+        return replace(bound, value=TypedValue.parse(kind, str(value.key)))
+    day = value.minus(-1) if bound.inclusive == upper else value
+    return Bound(TypedValue.parse(kind, day.text), inclusive=not upper)
 
 
 def rows_inside(model: Model, query: Schema, windows: Sequence[InputWindow]) -> str:

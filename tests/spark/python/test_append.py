@@ -1,5 +1,7 @@
 """Appends of Python models, their windows and watermarks (P20 to P25, P40, P41)."""
 
+import pytest
+
 from penstock.core.columns.typed import TypedValue
 
 
@@ -69,6 +71,7 @@ def test_P23_a_free_form_source_is_always_read_and_nothing_doubles(place):
     assert "input-unpinned: raw_logs" in reports[1]["events"].reason
 
 
+@pytest.mark.matrix
 def test_P30_nanoseconds_are_exact_to_the_last_digit(place):
     place.source(columns="id BIGINT, ts BIGINT")
     place.append("(1, 1762383600123456789)")
@@ -106,6 +109,7 @@ def test_P40_a_window_cannot_be_lost_by_what_a_function_does(place):
     assert place.ids("events") == [1, 2, 3, 4]
 
 
+@pytest.mark.matrix
 def test_P41_a_time_column_may_be_renamed_and_back(place):
     place.source(1, 2, 3, 4)
 

@@ -55,6 +55,7 @@ def test_P111_an_incremental_table_gains_a_column(place):
     assert place.rows("events", "id, c") == [(1, None), (2, None), (3, 30)]
 
 
+@pytest.mark.matrix
 def test_P112_what_may_not_change(place):
     place.source(1, 2)
     texts = [["id", "ts", "amount"], ["id", "ts"], ["id", "ts", "string(amount) as amount"]]
@@ -78,6 +79,7 @@ def test_P112_what_may_not_change(place):
     assert caught.value.type_changes == ("amount: BIGINT -> STRING",)
 
 
+@pytest.mark.matrix
 def test_P115_columns_that_change_places_stay_what_they_are(place):
     app = changed(
         place, "table", ["id", "amount as a", "id as b"], ["id", "id as b", "amount as a"]

@@ -28,6 +28,7 @@ def test_P18_a_table_that_was_never_built_has_no_frame(events):
     assert caught.value.code == "not-built-yet"
 
 
+@pytest.mark.matrix
 def test_build_gives_the_table_and_build_lazy_writes_nothing(events):
     @events.app.model
     def large(events):
@@ -93,5 +94,5 @@ def test_P123_descriptions_are_there_before_the_table(place):
         ("id", "bigint", ""),
         ("ts", "timestamp", "when"),
     ]
-    assert after.last_max_value == "2025-01-16T12:00:00.000000Z"
+    assert after.last_max_value == "2025-01-16 12:00:00"
     assert after.last_run is not None

@@ -33,6 +33,30 @@ def test_P102_a_table_of_what_is_new_holds_that_alone(events):
     assert events.ids("newest") == [1, 2, 3, 4, 5, 6]
 
 
+def test_rows_of_others_in_a_table_of_what_is_new_are_told_until_it_is_made_anew(place):
+    place.source(1, 2, 3, 4)
+    (place.root / "models").mkdir()
+    (place.root / PROJECT_FILE).write_text("name: main\n")
+    (place.root / "models" / "pipeline.py").write_text(textwrap.dedent(PIPELINE))
+    penstock.run(place.root, spark=place.spark)
+    stranger = place.spark.newSession()
+    row = "9, TIMESTAMP'2025-01-15T10:00:00Z', CAST(9 AS BIGINT)"
+    stranger.sql(f"INSERT INTO {place.table('newest')} SELECT {row}")
+
+    seen = []
+    for _ in range(2):
+        penstock.run(place.root, spark=place.spark)
+        [newest] = (m for m in penstock.status(place.root).models if m.model == "newest")
+        seen.append([str(each.state) for each in newest.states])
+    kept = place.ids("newest")
+    penstock.sync(place.root, spark=place.spark)
+
+    assert seen == [["tampered"], ["tampered"]]
+    assert kept == [1, 2, 3, 4, 9]
+    assert place.ids("newest") == [1, 2, 3, 4]
+    assert penstock.status(place.root).drifted == 0
+
+
 PIPELINE = """
 from penstock import incremental_table, source, table
 

@@ -26,6 +26,7 @@ def test_P80_a_full_refresh_replaces_and_doubles_nothing(events):
     assert events.ids("events") == [1, 2, 3, 4]
 
 
+@pytest.mark.matrix
 def test_P81_a_full_refresh_may_lower_the_watermark(events):
     before = events.app.run()["events"]
     events.spark.sql(f"DELETE FROM delta.`{events.path}` WHERE id > 2")
@@ -37,6 +38,7 @@ def test_P81_a_full_refresh_may_lower_the_watermark(events):
     assert [each.value.text for each in result.watermarks] == ["2025-01-15T18:00:00.000000Z"]
 
 
+@pytest.mark.matrix
 def test_P82_a_partition_that_is_gone_is_gone_after_a_full_refresh(place):
     place.source(1, 2, 3, 4)
     events = by_date(place, partition_by="date", partition_mode="overwrite")
@@ -65,7 +67,7 @@ def test_P83_other_partitions_need_a_full_refresh(place):
     assert caught.value.sentence == (
         "'events' is partitioned by [date], the code says [user, date]"
     )
-    assert caught.value.hint == "run with full_refresh=True to rewrite the table"
+    assert caught.value.hint == "run with full_refresh=True (--full-refresh) to rewrite the table"
     assert (version, place.commits("events")) == (0, 2)
     assert [*events.partitions()[0]] == ["user", "date"]
     assert place.rows("events") == before

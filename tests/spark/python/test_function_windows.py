@@ -6,7 +6,8 @@ import threading
 import pytest
 
 import penstock
-from penstock.core.errors import PenstockError
+from fakes.python_app import PythonApp
+from penstock.core.errors import IncrementalConfigError, PenstockError
 from penstock.testing import window as given_window
 
 
@@ -20,6 +21,7 @@ def code_of(app):
     return caught.value.code, caught.value.hint
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("way", ["method", "transform"])
 def test_P42_a_function_may_filter_by_itself(place, way):
     place.source(1, 2, 3, 4)
@@ -127,6 +129,7 @@ def test_P45_a_table_that_would_read_all_of_its_inputs_each_time_is_refused(plac
     assert "window_on" in hint
 
 
+@pytest.mark.matrix
 def test_P46_the_same_instants_may_have_another_name(place):
     place.source(1, 2, 3, 4)
 
@@ -142,6 +145,7 @@ def test_P46_the_same_instants_may_have_another_name(place):
     assert place.ids("events") == [1, 2, 3, 4, 5, 6]
 
 
+@pytest.mark.matrix
 def test_P47_a_function_that_reads_by_itself_is_told_from_when_to_when(place):
     seen = []
 
@@ -207,6 +211,7 @@ def test_P49_a_filter_in_a_thread_of_its_own_has_no_context(place):
     assert caught == [("filter-without-context", True)]
 
 
+@pytest.mark.matrix
 def test_P49_two_filters_of_one_function_need_names(place):
     place.source(1, 2)
 
@@ -220,6 +225,7 @@ def test_P49_two_filters_of_one_function_need_names(place):
     assert "name=" in hint
 
 
+@pytest.mark.matrix
 def test_P49_a_second_filter_with_a_name_is_fine(place):
     place.source(1, 2)
 
@@ -232,6 +238,7 @@ def test_P49_a_second_filter_with_a_name_is_fine(place):
     assert [each.key for each in report["events"].watermarks] == ["events.ts", "events.x"]
 
 
+@pytest.mark.matrix
 def test_P49_a_filter_on_no_column_names_those_there_are(place):
     place.source(1)
 
@@ -270,3 +277,26 @@ def test_P50_each_input_has_its_own_watermark(place):
 
     assert [each.value.text for each in first["both"].watermarks] == ["10", "8"]
     assert place.rows("both") == [(1, 10), (2, 8), (3, 9)]
+
+
+def test_a_filter_that_became_a_window_of_the_input_adds_no_row_again(place, tmp_path):
+    place.source(1, 2, 3, 4)
+
+    @place.app.incremental_table(time_column="ts", window_on={"raw_logs": None})
+    def t(raw_logs):
+        return raw_logs.incremental_filter("ts")
+
+    place.app.run()
+    place.append(5)
+    now = PythonApp(tmp_path, place.spark)
+    now.app.source(path="landing/raw_logs", name="raw_logs")(lambda df: df)
+
+    @now.app.incremental_table(time_column="ts", name="t")
+    def t_now(raw_logs):
+        return raw_logs
+
+    with pytest.raises(IncrementalConfigError) as caught:
+        now.app.run()
+
+    assert caught.value.code == "new-windowed-input"
+    assert now.ids("t") == [1, 2, 3, 4]

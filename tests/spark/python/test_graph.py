@@ -114,6 +114,7 @@ def test_P104_a_frame_of_windowed_tables_is_kept_from_the_lowest_bound_on(place,
     assert place.spark._jsparkSession.sharedState().cacheManager().isEmpty()
 
 
+@pytest.mark.matrix
 def test_P104_chained_tables_over_a_free_form_source_call_it_once_a_run(place):
     calls = []
 
@@ -169,6 +170,7 @@ def test_P107_a_function_that_raises_stops_what_reads_it_and_nothing_else(place)
     assert "--select" in report.resume
 
 
+@pytest.mark.matrix
 def test_P108_two_tables_filter_one_free_form_source(place):
     @place.app.source
     def src():

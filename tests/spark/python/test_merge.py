@@ -25,6 +25,7 @@ def test_P70_the_newest_row_of_each_key_stays(place):
     assert (report["users"].rows.updated, report["users"].rows.inserted) == (2, 0)
 
 
+@pytest.mark.matrix
 def test_P71_an_older_row_changes_nothing(place):
     place.source(1, 2, 3, 4)
     users(place, lookback="2 days")
@@ -55,6 +56,7 @@ def test_P72_rows_that_tie_must_be_equal(place):
     assert place.rows("users", "user, amount") == equal
 
 
+@pytest.mark.matrix
 def test_P73_duplicates_and_null_keys_may_be_errors(place):
     place.source(1, 3)
     users(place, on_duplicate="error")
@@ -65,6 +67,7 @@ def test_P73_duplicates_and_null_keys_may_be_errors(place):
     assert caught.value.code == "duplicate-keys"
 
 
+@pytest.mark.matrix
 def test_P73_a_null_key_is_an_error_unless_it_may_match(place):
     place.source(1)
     place.append("(8, '2025-01-15T11:00:00Z', NULL, 1)", "(9, '2025-01-15T12:00:00Z', NULL, 2)")

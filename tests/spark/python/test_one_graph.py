@@ -141,6 +141,7 @@ def test_other_code_of_a_function_reaches_all_that_reads_it(shop):
     assert shop.rows("by_day") == [(FIRST, 1), (SECOND, 2)]
 
 
+@pytest.mark.matrix
 def test_a_check_in_block_keeps_rows_of_a_function_out(shop):
     shop.write(
         "models/m/pipeline.py", PIPELINE.replace('"amount")', 'F.expr("amount + 1 as amount"))')

@@ -4,6 +4,7 @@ import datetime as dt
 
 import pytest
 
+from fakes.python_app import PythonApp
 from penstock.core.errors import DataError
 
 
@@ -85,6 +86,7 @@ def test_P60_a_lookback_takes_late_rows_of_its_days(place):
     assert dates(place) == {15: 1, 16: 2, 17: 1}
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("lookback", ["2 days", dt.timedelta(days=2), 2])
 def test_P61_a_lookback_is_written_in_three_ways(place, lookback):
     @place.app.source
@@ -120,6 +122,7 @@ def test_P62_a_lookback_into_a_day_takes_all_of_it(place):
     assert place.ids("events") == [1, 2, 3]
 
 
+@pytest.mark.matrix
 def test_P63_a_lookback_replaces_its_range(place):
     place.source(1, 2, 3, 4, 5, 6)
 
@@ -141,7 +144,7 @@ def test_P67_an_aggregate_by_day_is_made_again_from_the_day_on(place):
 
     place.source(1, 2, 3, 4)
 
-    @place.app.incremental_table(time_column="date", window_on={"raw_logs": "ts"}, lookback=0)
+    @place.app.incremental_table(time_column="date", window_on={"raw_logs": "ts"})
     def daily(raw_logs):
         return raw_logs.groupBy(F.to_date("ts").alias("date")).agg(F.sum("amount").alias("n"))
 
@@ -156,6 +159,7 @@ def test_P67_an_aggregate_by_day_is_made_again_from_the_day_on(place):
     assert (report["daily"].rows.deleted, report["daily"].rows.inserted) == (1, 2)
 
 
+@pytest.mark.matrix
 def test_P69_a_lookback_of_numbers_counts_units(place):
     place.source(columns="id BIGINT, ts BIGINT")
     place.append("(1, 8), (2, 9), (3, 10)")
@@ -170,3 +174,37 @@ def test_P69_a_lookback_of_numbers_counts_units(place):
 
     assert window(report) == "[7, 11]"
     assert place.ids("events") == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("more", [{}, {"lookback": 0}], ids=["", "lookback"])
+def test_two_inputs_of_one_day_are_both_read_from_the_lowest_start(place, more):
+    from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
+
+    place.source(1, 2, 3)
+    late = PythonApp(place.root / "other", place.spark)
+    late.source(1)
+    place.app.source(path="other/landing/raw_logs", name="others")(lambda df: df)
+    filtered = {"window_on": {"raw_logs": None, "others": None}}
+
+    @place.app.incremental_table(
+        time_column="date", window_on={"raw_logs": "ts", "others": "ts"}, **more
+    )
+    def daily(raw_logs, others):
+        both = raw_logs.unionByName(others)
+        return both.groupBy(F.to_date("ts").alias("date")).agg(F.count("*").alias("n"))
+
+    @place.app.incremental_table(time_column="date", **filtered, **more)
+    def own(raw_logs, others):
+        one = raw_logs.select("*").incremental_filter("ts", name="one")
+        both = one.unionByName(others.select("*").incremental_filter("ts", name="two"))
+        return both.groupBy(F.to_date("ts").alias("date")).agg(F.count("*").alias("n"))
+
+    place.app.run()
+    late.append(2)
+    place.append(4, 6)
+    place.app.run()
+
+    right = [(15, 4), (16, 2), (17, 1)]
+    assert place.rows("daily", "day(date), n") == right
+    assert place.rows("own", "day(date), n") == right

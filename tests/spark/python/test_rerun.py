@@ -45,6 +45,29 @@ def test_P84_a_range_of_an_append_table_is_replaced(events):
     assert again["events"].rows.inserted == 0
 
 
+@pytest.mark.matrix
+@pytest.mark.parametrize("mode", ["flag", "block"])
+def test_the_checks_of_an_append_table_see_what_a_rerun_made(place, mode):
+    place.source(1, 2, 3, 4)
+    small = {"type": "value_range", "column": "amount", "max": 50}
+    rules = {"after": [{"type": "unique", "columns": ["id"]}, small]}
+
+    @place.app.incremental_table(time_column="ts", checks=rules, on_failure=mode)
+    def events(raw_logs):
+        return raw_logs.select("id", "ts", "amount")
+
+    place.app.run()
+    source_anew(place, *OTHER)
+    result = events.rerun("2025-01-15", "2025-01-15")
+    source_anew(place, OTHER[0].replace("15)", "99)"), *OTHER[1:])
+    code = refused(events.rerun, "2025-01-15", "2025-01-15") if mode == "block" else ""
+
+    assert [each.status for each in result.invariant_report.after] == ["passed", "passed"]
+    assert place.rows("events", "id, amount") == [(1, 15), (2, 25), (3, 30), (4, 40)]
+    assert code == ("after-check-failed" if mode == "block" else "")
+
+
+@pytest.mark.matrix
 def test_P85_both_ends_are_replaced_and_a_date_is_its_whole_day(events):
     events.app.run()
     source_anew(events, *OTHER)
@@ -111,6 +134,7 @@ def test_P90_what_cannot_be_run_again(events):
     assert refused(events.events.rerun, 1, 2) == "rerun-bounds-type"
 
 
+@pytest.mark.matrix
 def test_P93_a_function_that_filters_is_given_the_range(place):
     place.source(1, 2, 3, 4)
 
@@ -145,6 +169,7 @@ def test_P94_a_range_without_rows_is_cleared_and_a_plan_clears_nothing(events):
     assert [each.value.text for each in result.watermarks] == ["2025-01-16T12:00:00.000000Z"]
 
 
+@pytest.mark.matrix
 def test_P86_part_of_a_day_of_an_overwrite_table_leaves_the_rest(place):
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 
@@ -194,6 +219,7 @@ def test_a_rerun_that_may_change_columns_is_asked_to(place):
     assert place.rows("events", "id, user") == [(1, "a"), (2, "b"), (3, None), (4, None)]
 
 
+@pytest.mark.matrix
 def test_P95_a_table_that_was_deleted_is_made_anew(events):
     import shutil
 

@@ -37,6 +37,7 @@ def test_P114_a_field_and_a_precision_that_change_are_named(place):
     )
 
 
+@pytest.mark.matrix
 def test_P116_rows_come_back_as_they_went(place):
     first = [
         (1, "a", 1.5, True, dt.date(2025, 1, 15)),
@@ -127,6 +128,7 @@ def test_P118_what_partitions_a_table_stays_what_it_is(place):
     assert place.rows("t", "id, p") == kept
 
 
+@pytest.mark.matrix
 def test_P119_a_table_may_lie_elsewhere_and_is_found_by_its_name(place):
     def app():
         found = penstock.conf(root=place.root, spark=place.spark)

@@ -3,6 +3,7 @@
 import pytest
 from deltalake import DeltaTable
 
+import penstock
 from fakes import delta_tables
 from penstock.core.errors import IncrementalConfigError
 
@@ -85,6 +86,27 @@ def test_P24_late_rows_are_those_that_the_functions_between_let_through(place):
     assert (report["events"].rows.inserted, report["events"].rows.late) == (1, 1)
 
 
+def test_P31_the_zone_of_the_callers_session_moves_no_instant(place):
+    abroad = place.spark.newSession()
+    abroad.conf.set("spark.sql.session.timeZone", "Europe/Amsterdam")
+    place.app = penstock.conf(root=place.root, spark=abroad)
+    place.source()
+    table(place)
+    by_day(place, lookback=0)
+    place.append("(1, '2025-10-26T00:30:00Z', 'a', 10)")
+
+    first = place.app.run()
+    place.append("(2, '2025-10-26T01:30:00Z', 'a', 20)")  # half past two, an hour later
+    second = place.app.run()
+
+    names = ("events", "events_d")
+    assert [first[name].rows.inserted for name in names] == [1, 1]
+    assert [place.ids(name) for name in names] == [[1, 2], [1, 2]]
+    assert mark(second) == mark(second, "events_d") == "TIMESTAMP 2025-10-26T01:30:00.000000Z"
+    assert abroad.conf.get("spark.sql.session.timeZone") == "Europe/Amsterdam"
+
+
+@pytest.mark.matrix
 def test_P27_more_rows_of_the_last_day_are_ties(place):
     place.source(columns="id BIGINT, day DATE")
     place.append("(1, '2025-01-15')")
@@ -129,6 +151,7 @@ def test_P28_P29_rows_without_a_time(place):
     assert (None, None) in place.rows("events_d", "ts, date")
 
 
+@pytest.mark.matrix
 def test_P29_where_no_row_has_a_time(place):
     place.source()
     place.append("(7, NULL, 'd', 70)")
@@ -264,6 +287,7 @@ def test_P37_P74_cuts_in_time_give_the_rows_of_one_run(place):
     assert place.rows("once") == place.rows("cut")
 
 
+@pytest.mark.matrix
 def test_P38_another_time_column_asks_for_a_full_refresh(place):
     place.source()
     delta_tables.create(f"{place.root}/landing/times", "id INT, ts DATE, made DATE")
@@ -334,6 +358,7 @@ def test_P39_an_input_of_another_name_has_no_watermark(events):
     assert (events.ids("events"), events.ids("keyed")) == ([1, 2, 3, 4], [1, 2, 3, 4])
 
 
+@pytest.mark.matrix
 def test_P64_rows_of_days_that_are_there_and_of_new_ones_are_added(place):
     place.source(1, 2, 3)
     by_day(place)
@@ -347,6 +372,7 @@ def test_P64_rows_of_days_that_are_there_and_of_new_ones_are_added(place):
     assert found == [(15, 1), (15, 2), (16, 3), (16, 4), (17, 6)]
 
 
+@pytest.mark.matrix
 def test_P65_rows_of_another_hour_stand_beside_or_take_the_place(place):
     shown = [(1, 2)]
 

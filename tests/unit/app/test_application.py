@@ -9,7 +9,9 @@ import pytest
 import penstock
 from fakes.python_files import PythonFiles
 from fakes.reports import a_plan, a_report, a_result
+from fakes.services import built
 from penstock.app.application import raise_first
+from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import (
     ModelFailedError,
     ProjectError,
@@ -18,6 +20,7 @@ from penstock.core.errors import (
     UnknownModelError,
     UsageError,
 )
+from penstock.core.steps.window import Watermark
 
 
 @pytest.fixture
@@ -163,3 +166,17 @@ def test_the_first_failure_is_raised_with_the_report_and_notes_of_the_others():
 
 def test_a_report_without_a_failure_raises_nothing():
     raise_first(a_report(a_plan(), a_result("a")))
+
+
+def test_watermarks_that_do_not_compare_have_no_greatest(files):
+    app = app_of(files.root)
+    with app.opened() as services:
+        marks = [
+            Watermark(name, "ts", TypedValue(kind, "2025-01-15"))
+            for name, kind in (("raw_logs", "DATE"), ("more", "STRING"))
+        ]
+        built(services, services.project.models["events"], *marks)
+
+    meta = app._functions.models[-1].get_meta()
+
+    assert (meta.last_max_value, meta.last_run is None) == (None, False)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 import pytest
 
 from fakes.reports import a_plan, a_report, a_result
-from penstock.core.errors import UsageError
+from penstock.core.errors import TableError, UsageError
+from penstock.core.steps.step import RowCounts
 
 
 def test_a_report_is_a_mapping_in_plan_order():
@@ -31,3 +32,20 @@ def test_a_frame_is_made_by_the_run_that_gave_the_result():
     assert a_result("b", frame=lambda: "rows").df == "rows"
     with pytest.raises(UsageError):
         _ = a_result("b").df
+
+
+def test_a_report_that_is_printed_has_a_line_for_each_step():
+    report = a_report(
+        a_plan(),
+        a_result("events", rows=RowCounts(inserted=1200, deleted=2), version=3),
+        a_result("totals", "failed", error=TableError("table-gone", "no table")),
+        a_result("other", "unchanged", version=1),
+    )
+
+    first, second, third, total = str(report).splitlines()
+
+    assert first.startswith("events  ")
+    assert first.split("  ")[2:5] == ["success", "+1,200 -2 rows", "v3"]
+    assert second.endswith("failed  table-gone: no table")
+    assert third.split("  ")[2:4] == ["unchanged", "v1"]
+    assert total == "1 success, 1 failed, 1 unchanged"

@@ -20,7 +20,6 @@ from penstock.plan.changes import (
     Changes,
     PartitionsNow,
     TableNow,
-    column_of,
     spans_of,
 )
 
@@ -130,9 +129,9 @@ def test_an_input_that_is_gone_changed_nothing():
 
 
 def test_a_declared_column_goes_before_that_of_the_sql():
-    declared = reading("raw.events", SOURCE.mapping, column="other")
+    declared = reading("raw.events", Computed("other", SOURCE.mapping.ranges))
 
-    assert [column_of(each) for each in (declared, SOURCE, UPSTREAM)] == ["other", "day", ""]
+    assert [each.column for each in (declared, SOURCE, UPSTREAM)] == ["other", "day", ""]
 
 
 def test_the_grid_of_an_input_without_partitions_is_one_partition():

@@ -82,7 +82,9 @@ def test_a_null_without_a_type_asks_for_a_cast():
         evolve(MODEL, columns("id int, note void"), None)
 
     assert caught.value.code == "void-column"
-    assert caught.value.hint == "write CAST(NULL AS STRING) AS note, or its real type"
+    assert caught.value.hint == (
+        "write CAST(NULL AS STRING) AS note, or its real type; in Python F.lit(None).cast('string')"
+    )
 
 
 def evolved(query: str, table: str, model=MODEL, **properties: str) -> Evolution:
@@ -161,7 +163,7 @@ STORED = (
 )
 
 
-@pytest.mark.parametrize("mode", OnSchemaChange)
+@pytest.mark.parametrize("mode", [each for each in OnSchemaChange if each != "exact"])
 def test_system_columns_are_not_compared_and_not_gone(mode):
     model = replace(HISTORY, on_schema_change=mode)
 

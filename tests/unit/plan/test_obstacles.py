@@ -7,10 +7,10 @@ from penstock.core.columns.schema import Schema
 from penstock.core.errors import TableError
 from penstock.core.facts import TableFacts
 from penstock.core.findings import Location
-from penstock.core.model import PythonFunction, Seed
+from penstock.core.model import Seed
 from penstock.core.names import TableName
 from penstock.core.partitions.ranges import WHOLE
-from penstock.core.strategy import Layout
+from penstock.core.strategy import Layout, WindowSettings
 from penstock.plan.obstacles import obstacle, other_partitions
 from penstock.plan.steps import Decided, Question
 from penstock.plan.values import Now, Observed, Options
@@ -28,12 +28,11 @@ def found(*selected, model=MART, earlier=None, records=None):
     return None if error is None else (error.code, error.hint)
 
 
-def laid_out(*is_now, says=("date",), strategy=None, function=True):
+def laid_out(*is_now, says=("date",), strategy=None, guarded=True):
     model = a_model(
         "events",
-        strategy=strategy or Append(None),
+        strategy=strategy or Append(WindowSettings("ts", guarded=guarded)),
         layout=Layout(says),
-        function=PythonFunction(print, "", {}) if function else None,
     )
     error = other_partitions(model, Observed(facts=TableFacts("id", 3, Schema(), is_now)))
     return None if error is None else (error.sentence, error.hint)
@@ -42,7 +41,7 @@ def laid_out(*is_now, says=("date",), strategy=None, function=True):
 def test_P83_a_table_of_a_function_keeps_its_partitions_until_it_is_made_anew():
     assert laid_out("date", says=("user", "date")) == (
         "'events' is partitioned by [date], the code says [user, date]",
-        "run with full_refresh=True to rewrite the table",
+        "run with full_refresh=True (--full-refresh) to rewrite the table",
     )
     assert laid_out("date", "user", says=("user", "date")) is not None
     assert laid_out("Date") is None
@@ -50,7 +49,7 @@ def test_P83_a_table_of_a_function_keeps_its_partitions_until_it_is_made_anew():
 
 def test_P83_a_table_that_each_step_replaces_takes_its_partitions_along():
     assert laid_out("user", strategy=Table()) is None
-    assert laid_out("user", function=False) is None
+    assert laid_out("user", guarded=False) is None
 
 
 def test_an_upstream_is_there_once_it_was_built_or_is_in_the_plan():

@@ -85,7 +85,7 @@ def test_the_last_success_is_the_estimate_of_the_next_step():
     assert step.estimate == Estimate(10, 2_000, 1.5)
 
 
-OLD_ROWS = "rows loaded before keep what the earlier SQL made; --full-refresh re-makes them"
+OLD_ROWS = "rows loaded before keep what the earlier code made; --full-refresh re-makes them"
 GONE_ROWS = "rows that the query no longer gives stay; --full-refresh drops them"
 
 

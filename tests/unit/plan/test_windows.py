@@ -9,12 +9,15 @@ from fakes.builders import a_model
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import IncrementalConfigError, PenstockError
-from penstock.core.steps.window import Bound, Watermark, Window
+from penstock.core.model import PythonFunction
+from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import NullWatermark, WindowSettings
 from penstock.plan.windows import (
     Measured,
     WindowedInput,
     ahead,
+    aligned,
+    as_one,
     check_watermarks,
     expected,
     kind_of,
@@ -277,6 +280,31 @@ def test_a_plan_knows_the_low_end_of_a_window_and_both_of_a_rerun() -> None:
     assert foreseen(FORWARD, *marks) == ["(7, ∞)", "(5, ∞)"]
     assert foreseen(WindowSettings("n", overlaps=True), *marks) == ["[5, ∞)", "[5, ∞)"]
     assert foreseen(FORWARD, mark(7), rerun=(integer(1), integer(3))) == ["[1, 3]"]
+
+
+def test_days_made_of_instants_are_made_again_as_one_range() -> None:
+    settings, table = WindowSettings("date", guarded=True), Schema((Column("date", "date"),))
+    function = PythonFunction(print, "", {}, frozenset())
+    model = a_model("daily", strategy=Append(settings), function=function)
+    instants, days = (WindowedInput("logs", "ts", kind) for kind in ("timestamp", "date"))
+
+    found = aligned(settings, model, [instants], table)
+
+    assert (found.grain, found.overlaps) == ("day", True)
+    assert aligned(settings, model, [days], table) == settings
+
+
+def test_one_window_spans_no_times_that_do_not_compare() -> None:
+    at, day = TypedValue.parse("TIMESTAMP", "2025-01-15"), TypedValue.parse("DATE", "2025-01-15")
+    windows = [
+        InputWindow("logs", Window("ts", Bound(at, inclusive=True))),
+        InputWindow("days", Window("d", Bound(day, inclusive=True))),
+    ]
+
+    with pytest.raises(IncrementalConfigError, match=r"logs.ts, days.d.*DATE, TIMESTAMP") as caught:
+        as_one(windows)
+
+    assert caught.value.code == "time-column-type"
 
 
 @pytest.mark.parametrize(

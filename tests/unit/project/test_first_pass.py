@@ -151,6 +151,8 @@ def test_editors_get_a_schema_of_each_file():
     schemas = {name: json.loads(text) for name, text in json_schemas().items()}
 
     assert sorted(schemas) == [
+        "entities.schema.json",
+        "entity.schema.json",
         "models.schema.json",
         "penstock.schema.json",
         "unit_tests.schema.json",

@@ -27,7 +27,6 @@ from penstock.core.steps.inputs import CatalogRead, DeltaRead, Read, Relation
 from penstock.core.steps.window import InputWindow
 from penstock.core.strategy import Writing
 from penstock.plan.cascade import grid_of
-from penstock.plan.changes import column_of
 from penstock.strategies.checks.queries import KEY, ranged
 from penstock.strategies.relations import bind_query, bind_tables, leaves_of
 
@@ -226,7 +225,7 @@ class CheckTarget:
         )
         model = self.services.project.models.get(name.name)
         settings = model.partition if model and name == model.input_name else None
-        column = columns.find((settings and settings.field) or column_of(mapping))
+        column = columns.find((settings and settings.field) or mapping.column)
         read = reading(mapping.mapping, grid_of(self.services.project, name.name))
         spans: Mapping[str, tuple[Span, ...]] = {
             self.model.grid.key(number): read(self.model.grid.span(number))

@@ -321,7 +321,7 @@ def watched(
     build = build_of(target.services, target.context, model, step_inputs)
     creates = step_inputs.facts is None and not model.is_view
     mode, looks = target.checks.mode_where(creates=creates), target.checks.looks_after
-    takes_feed = model.strategy.takes_feed
+    takes_feed = model.strategy.takes_feed and not build.reruns  # that replaces rows
     if looks and takes_feed:
         build = fed(build)
     build = replace(build, staged=mode is OnFailure.BLOCK and looks)
@@ -334,7 +334,7 @@ def watched(
         feed_of(build) if takes_feed else None,
         facts.version if facts else None,
         f"SELECT * FROM {quoted(TARGET_VIEW)}" if build.table is not None else "",
-        inserts=build.table is not None and model.writing is Writing.ADDED,
+        inserts=build.table is not None and model.writing is Writing.ADDED and not build.reruns,
         work_on=lambda table: model.strategy.work(replace(build, target=table)),
     )
     return watch, model.strategy.work(build)

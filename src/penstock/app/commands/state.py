@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import json
 import socket
@@ -17,6 +16,7 @@ from penstock.core.errors import LeaseHeldError, StateError, UsageError
 from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.ports.ports import Records
+from penstock.core.project import Project
 from penstock.core.records import Lease, ModelRecord, WatermarkChange
 from penstock.core.steps.window import Watermark
 from penstock.project.files.values import did_you_mean, some_of
@@ -33,8 +33,7 @@ def export_state(services: Services, *, models: bool = False) -> str:
             hint="the first penstock run makes it",
         )
     if models:
-        tables = {each.name: _shown(each) for each in services.project.models.values()}
-        return export_models(services.reading.records, tables)
+        return export_models(services.reading.records, tables_shown(services.project))
     return services.reading.archive.export()
 
 
@@ -70,25 +69,38 @@ def export_models(records: Records, tables: Mapping[str, str]) -> str:
     return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def _shown(model: Model) -> str:
-    """Give the table of a model; "" for a frame of a function, which is never there by itself."""
-    return "" if model.is_view and not model.strategy.is_written else str(model.table)
+def tables_shown(project: Project) -> dict[str, str]:
+    """Give the tables of seeds and models; "" for a frame of a function, never there by itself."""
+    found = {each.name: str(each.table) for each in project.seeds.values()}
+    for each in project.models.values():
+        hidden = each.is_view and not each.strategy.is_written
+        found[each.name] = "" if hidden else str(each.table)
+    return found
 
 
 def _entry(record: ModelRecord, ran: dt.datetime) -> Entry:
     entry: Entry = {"last_run": ran.replace(tzinfo=None).isoformat(timespec="microseconds")}
     if not record.watermarks:
         return entry
-    with contextlib.suppress(TypeError):  # they do not compare
-        greatest = max(watermark.value for watermark in record.watermarks)
-        # A time as `2025-11-05 23:00:00`, with a fraction only if there is one.
-        is_time = isinstance(greatest.key, dt.datetime)
-        entry["last_max_value"] = str(greatest.key) if is_time else greatest.text
+    if (greatest := last_max_value(record)) is not None:
+        entry["last_max_value"] = greatest
     entry["watermarks"] = {
         watermark.key: {"type": watermark.value.type, "value": watermark.value.text}
         for watermark in record.watermarks
     }
     return entry
+
+
+def last_max_value(record: ModelRecord) -> str | None:
+    """Give the greatest watermark; None where there is none, or they do not compare.
+
+    A time is written as `2025-11-05 23:00:00`, with a fraction only if there is one.
+    """
+    try:
+        greatest = max(watermark.value for watermark in record.watermarks)
+    except (TypeError, ValueError):
+        return None
+    return str(greatest.key) if isinstance(greatest.key, dt.datetime) else greatest.text
 
 
 def lease_of(services: Services, target: str) -> Lease | None:

@@ -37,7 +37,7 @@ from penstock.core.steps.inputs import DeltaPin, DeltaRead, Read
 from penstock.core.steps.step import Intent, Outcome
 from penstock.core.strategy import Writing
 from penstock.plan.cascade import mapped_to
-from penstock.plan.changes import column_of, touched_since
+from penstock.plan.changes import touched_since
 from penstock.plan.resolve import Segment, body_of
 from penstock.plan.values import Step
 from penstock.strategies.relations import leaves
@@ -84,7 +84,7 @@ def _moved(services: Services, context: Context, model: Model, here: tuple[Segme
     found = mapped_to(context.project, model, here, cut)
     for segment in here:
         for mapping in segment.body.inputs:
-            name, column = mapping.input.name, column_of(mapping)
+            name, column = mapping.input.name, mapping.column
             if name in bases:
                 uri = services.project.uri_of(services.project.table_of(mapping.input))
                 facts = services.log.facts(uri)

@@ -19,7 +19,6 @@ from penstock.core.project import Project
 from penstock.core.records import LeastPin, ModelRecord
 from penstock.core.steps.inputs import DeltaPin, Pin, ViewPin
 from penstock.core.steps.window import Bound
-from penstock.plan.changes import column_of
 from penstock.plan.windows import low_bound
 from penstock.strategies.relations import leaves_of
 
@@ -195,7 +194,7 @@ def _columns_in_use(project: Project) -> Iterator[tuple[str, str, Grain]]:
         if model.partition is not None:
             yield model.name, model.partition.field, model.grid.grain
         for mapping in (m for v in model.versions for body in v.bodies for m in body.inputs):
-            if column := column_of(mapping):
+            if column := mapping.column:
                 yield mapping.input.name, column, model.grid.grain
 
 

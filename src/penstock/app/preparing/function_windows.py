@@ -27,6 +27,7 @@ from penstock.plan.windows import (
     check_new,
     check_type,
     closed,
+    family,
     low_bound,
     opened,
 )
@@ -39,7 +40,7 @@ class StepWindows:
 
     `given` are the windows on its inputs, once they are known. `initial` steps read everything.
     `again` is the range of a rerun. `as_of` cuts what is read; a window without an input ends at
-    `run_timestamp`.
+    `run_timestamp`. `decided` is the kind of a step that decides it alone.
     """
 
     model: Model
@@ -49,6 +50,7 @@ class StepWindows:
     run_timestamp: dt.datetime
     as_of: dt.datetime | None = None
     again: tuple[TypedValue, TypedValue] | None = None
+    decided: str = ""
     given: tuple[InputWindow, ...] = ()
     own: list[Opened] = field(default_factory=list)
     names: set[tuple[str, str]] = field(default_factory=set)
@@ -59,7 +61,7 @@ class StepWindows:
         if self.again is not None:
             return "rerun"
         if self.initial:
-            return "initial"
+            return self.decided or "initial"
         if not self.given:
             return "external"
         return "lookback" if self.settings.reads_again else "forward"
@@ -115,7 +117,8 @@ class StepWindows:
         measured = Measured(each, high, int(seen["nulls"] or 0), limit, top)
         before = () if self.initial else (each.input,)
         model, settings, initial = self.model, self.settings, self.initial
-        return opened(model, settings, [measured], known, initial=initial, read_before=before)
+        found = opened(model, settings, [measured], known, initial=initial, read_before=before)
+        return reaching(settings, found, self.watermarks)
 
     def _known(self, name: str, column: str) -> tuple[Watermark, ...]:
         """Give the watermark of a window of its own; raises `new-windowed-input`.
@@ -126,7 +129,7 @@ class StepWindows:
             return ()
         found = tuple(w for w in self.watermarks if (w.input, w.column) == (name, column))
         if self.watermarks and not found:
-            check_new(self.model, name, column)
+            check_new(self.model, name, column, replaces=self.settings.overlaps)
         return found
 
     def span(self) -> Window:
@@ -175,6 +178,23 @@ class StepWindows:
         return found.beside(self.own)
 
 
+def reaching(settings: WindowSettings, found: Opened, watermarks: Sequence[Watermark]) -> Opened:
+    """Let windows whose range is replaced begin where any of the step begins.
+
+    Of an input that is read from later on, the rows before would be gone.
+    """
+    if not settings.overlaps:
+        return found
+    windows = []
+    for each in found.windows:
+        low = each.window.lower
+        lows = [low_bound(settings, w.value) for w in watermarks] if low else []
+        alike = (e for e in lows if e and low and family(e.value.type) == family(low.value.type))
+        lower = min([*alike, *([low] if low else [])], key=lambda e: e.value, default=None)
+        windows.append(replace(each, window=replace(each.window, lower=lower)))
+    return replace(found, windows=tuple(windows))
+
+
 def step_windows(
     context: Context, step: Step, watermarks: Sequence[Watermark], table: Schema | None
 ) -> StepWindows | None:
@@ -184,7 +204,7 @@ def step_windows(
     """
     model = context.project.models[step.model]
     settings = model.strategy.window
-    if model.function is None or settings is None:
+    if settings is None or not settings.guarded:
         return None
     inputs = [WindowedInput(w.input, w.column, w.value.type.lower()) for w in watermarks]
     return StepWindows(
@@ -195,6 +215,7 @@ def step_windows(
         context.run_timestamp,
         context.as_of,
         context.options.rerun,
+        step.kind,
     )
 
 

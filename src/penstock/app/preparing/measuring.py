@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from penstock.app.preparing.function_windows import reaching
 from penstock.app.services.services import Services
 from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import TableError, UsageError
@@ -92,6 +93,14 @@ class Measuring:
     project: Project
     reads: StepReads
 
+    @property
+    def was_filtered(self) -> bool:
+        """Whether other code opened windows of its own: what they read has no watermark here."""
+        made, names = self.record and self.record.fingerprint, self.model.query.inputs
+        changed = made is not None and made != self.model.fingerprint
+        own = {w.input for w in self.watermarks} - {each.name for each in names}
+        return changed and bool(own)
+
     def tables_of(self, name: str) -> tuple[InputName, ...]:
         """Give an input, or the tables that it reads if it is a view; none where nobody can say."""
         own = tuple(each for each in self.model.query.inputs if each.name == name)
@@ -109,7 +118,7 @@ def measure(session: StepSession, what: Measuring) -> Opened:
     Whole numbers and dates are told by the log; else one scan per input, and only of rows above
     the watermark: files below it are skipped by their statistics.
     """
-    before = frozenset(what.record.pins if what.record else ())
+    before = frozenset(() if what.was_filtered else what.record.pins if what.record else ())
     if not what.initial:  # before Spark compares a watermark with a column of another type
         check_watermarks(what.model, what.inputs, what.watermarks, before)
     messages = {each.input: _measured_by_log(each, what) for each in what.inputs}
@@ -125,7 +134,8 @@ def measure(session: StepSession, what: Measuring) -> Opened:
             messages[each.input] = Measured(each, high, nulls, limit, top)
     measured = [found for found in messages.values() if found is not None]
     model, settings, known = what.model, what.settings, what.watermarks
-    return opened(model, settings, measured, known, initial=what.initial, read_before=before)
+    found = opened(model, settings, measured, known, initial=what.initial, read_before=before)
+    return reaching(settings, found, known)
 
 
 def _measured_by_log(each: WindowedInput, what: Measuring) -> Measured | None:

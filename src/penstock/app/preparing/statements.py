@@ -20,6 +20,7 @@ from penstock.core.statement import Commit, Row, Scalar, Stage, Work
 from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.core.strategy import Build, HistoryRun, PartitionSettings, Writing
 from penstock.plan.history import PROPERTY, property_of, retention_of
+from penstock.plan.windows import WindowedInput, aligned
 from penstock.strategies.overwrite import replaced
 
 
@@ -100,13 +101,20 @@ def _replaced(context: Context, model: Model, found: StepInputs) -> str:
     settings = model.strategy.window
     if settings is None or found.opened is None:
         return ""
-    again = context.options.rerun
+    asked = context.options.rerun
     windows = found.opened.windows
-    if again is not None:
-        low, high = (Bound(each, inclusive=True) for each in again)
+    if asked is not None:
+        low, high = (Bound(each, inclusive=True) for each in asked)
         windows = (InputWindow("", Window(settings.time_column, low, high)),)
-    elif not settings.overlaps:
-        return ""
+    else:  # a window on the run's time ends below its end, and never reads twice
+        ends = ((each, each.window.upper) for each in windows)
+        inputs = [
+            WindowedInput(each.input, each.window.column, end.value.type.lower())
+            for each, end in ends
+            if end is not None and end.inclusive
+        ]
+        if not aligned(settings, model, inputs, found.table).overlaps:
+            return ""
     return replaced(model, found.table, windows)
 
 

@@ -89,6 +89,7 @@ class Looking:
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
         written = Schema(tuple(c for c in query.columns if c.name in evolution.written))
         added, opened = (f"added {name}" for name in evolution.added), found.opened
+        is_idle = opened is not None and opened.all_empty and not self.step.initial
         return StepInputs(
             query=written,
             evolution=evolution,
@@ -97,8 +98,8 @@ class Looking:
             opened=opened,
             late=found.late,
             schema_changes=(*added, *(f"widened {name}" for name in evolution.widened)),
-            passed_by=self._passed_by(),
-            is_idle=opened is not None and opened.all_empty and not self.step.initial,
+            passed_by=self._passed_by(is_idle=is_idle),
+            is_idle=is_idle,
             notes=(*found.notes, *(self._ahead(opened) if opened else ())),
         )
 
@@ -166,14 +167,15 @@ class Looking:
         low, high = (Bound(each, inclusive=True) for each in again)
         return (InputWindow("", Window(self.model.strategy.window.time_column, low, high)),)
 
-    def _passed_by(self) -> tuple[str, ...]:
+    def _passed_by(self, *, is_idle: bool) -> tuple[str, ...]:
         """Name what no window will read again; only a step that reads everything settles it.
 
-        The model itself is named if others changed rows of its table, which stay.
+        The model itself is named if others changed rows of its table, which stay: where steps
+        replace the table, as long as there is nothing to replace it with.
         """
         name, records = self.model.name, self.context.records
-        record = records.get(name)
-        if self.step.initial or record is None or self.model.strategy.window is None:
+        record, stays = records.get(name), is_idle or self.model.strategy.window is not None
+        if self.step.initial or record is None or not stays:
             return ()
         now = changed_below(open_log_reader(self.services), name, records)
         passed = {*record.passed_by, *now}

@@ -16,7 +16,7 @@ from penstock.app.unit_testing.tables import Typed, columns_of, placed, typed_ta
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.columns.types import ColumnType, ScalarType
-from penstock.core.errors import QueryError, UsageError
+from penstock.core.errors import ModelFailedError, PythonModelError, QueryError, UsageError
 from penstock.core.findings import Location
 from penstock.core.history import HardDeletes, HashDiffers
 from penstock.core.model import Body, Model, Seed
@@ -34,6 +34,7 @@ from penstock.plan.history import PROPERTY, property_of
 from penstock.plan.resolve import resolve
 from penstock.project.unit_tests.definition import Given, GivenTable, UnitRun
 from penstock.strategies.build import create
+from penstock.strategies.relations import StepReads, bind
 from penstock.strategies.reshape import physical
 from penstock.strategies.values import row_hash
 
@@ -52,7 +53,7 @@ def target_types(
     found = declared
     complete = bool(model.versions) and all(v.schema.columns for v in model.versions)
     if not complete or any(name.lower() not in folded for name in table.names):
-        with suppress(QueryError):
+        with suppress(QueryError, PythonModelError, ModelFailedError):  # the step will tell it
             described = columns_of(_describe(services, session, model, run))
             found = {name: folded.get(name.lower(), kind) for name, kind in described}
     if model.history is None:
@@ -76,13 +77,14 @@ def _describe(services: Services, session: StepSession, model: Model, run: UnitR
         body: Body | None = segments[0].body if segments else None
         query = body.query if body else model.query
         values = of_range(model.partition, run.as_of, first, last)
-    views = {}
-    for number, name in enumerate(query.inputs):
-        if name.kind is InputKind.THIS:
-            continue
-        views[name] = f"penstock_test_{number}"
-        read = DeltaRead(services.project.sources[name.name].path)
-        session.bind([Relation(name, views[name], read)])
+    given = [name for name in query.inputs if name.kind is not InputKind.THIS]
+    reads = {name: DeltaRead(services.project.sources[name.name].path) for name in given}
+    if model.function is not None:
+        called = bind(services.project, model, StepReads(reads, run.as_of), {}, incremental=False)
+        session.bind(called.relations)
+        return session.define(_VIEW, called.sql)
+    views = {name: f"penstock_test_{number}" for number, name in enumerate(given)}
+    session.bind([Relation(name, views[name], read) for name, read in reads.items()])
     return session.define(_VIEW, with_parameters(at(bound(query.text, views), run.as_of), values))
 
 

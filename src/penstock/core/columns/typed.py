@@ -16,7 +16,12 @@ _INTEGERS = {"TINYINT": 7, "SMALLINT": 15, "INT": 31, "BIGINT": 63}
 
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(-?\d+)\)")
 _EXACT = Context(prec=80)  # Spark's decimals have 38 digits, Python's arithmetic 28
-_TEMPORAL = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
+_EXAMPLES = {
+    "DATE": "2024-03-01",
+    "TIMESTAMP": "2024-03-01T12:00:00Z",
+    "TIMESTAMP_NTZ": "2024-03-01T12:00:00",
+}
+_TEMPORAL = tuple(_EXAMPLES)
 
 Sortable = int | bytes | Decimal | dt.date | dt.datetime
 
@@ -54,17 +59,12 @@ class TypedValue:
         try:
             return cls(family, _canonical(family, text))
         except (ValueError, InvalidOperation) as error:
-            raise UsageError(
-                "bad-value", f"{text!r} is not a {family}", hint=f"for example {_example(family)}"
-            ) from error
+            hint = f"for example {_EXAMPLES.get(family, '42')}"
+            raise UsageError("bad-value", f"{text!r} is not a {family}", hint=hint) from error
 
     @classmethod
     def least(cls, spark_type: str) -> TypedValue:
-        """Give the least value of a type, of times the first of the year 1.
-
-        >>> str(TypedValue.least("DECIMAL(4,2)")), str(TypedValue.least("TINYINT"))
-        ('DECIMAL(4,2) -99.99', 'TINYINT -128')
-        """
+        """Give the least value of a type, of times the first of the year 1."""
         family = spark_type.upper().replace(" ", "")
         if family in _INTEGERS:
             return cls(family, str(-(2 ** _INTEGERS[family])))
@@ -92,11 +92,7 @@ class TypedValue:
 
     @property
     def sql(self) -> str:
-        """A typed literal that means the same in every session zone.
-
-        >>> TypedValue.parse("DECIMAL(10,2)", "12.5").sql
-        "CAST('12.50' AS DECIMAL(10,2))"
-        """
+        """A typed literal that means the same in every session zone."""
         if self.type == "STRING":
             return literal(self.text)
         if self.type in _TEMPORAL:
@@ -156,13 +152,7 @@ class TypedValue:
                 raise TypeError(f"cannot subtract {amount!r} from a {self.type}")
 
     def next(self) -> TypedValue:
-        """Give the value right after it; the greatest of its type has none and gives itself.
-
-        >>> str(TypedValue.parse("DATE", "2024-12-31").next())
-        'DATE 2025-01-01'
-        >>> str(TypedValue.parse("DECIMAL(4,2)", "1.5").next())
-        'DECIMAL(4,2) 1.51'
-        """
+        """Give the value right after it; the greatest of its type has none and gives itself."""
         try:
             match self.key:
                 case dt.datetime():
@@ -242,8 +232,3 @@ def _instant(family: str, text: str) -> str:
         value = value.astimezone(dt.UTC).replace(tzinfo=None)
     zone = "Z" if family == "TIMESTAMP" else ""
     return value.isoformat(timespec="microseconds") + zone
-
-
-def _example(family: str) -> str:
-    examples = {"DATE": "2024-03-01", "TIMESTAMP": "2024-03-01T12:00:00Z"}
-    return examples.get(family, "2024-03-01T12:00:00" if family in _TEMPORAL else "42")

@@ -64,11 +64,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class StructType:
-    """Named fields in order.
-
-    >>> parse_type("struct<a:int,`b:c`:string>").fields[1].name
-    'b:c'
-    """
+    """Named fields in order."""
 
     fields: tuple[Field, ...] = ()
 
@@ -155,11 +151,7 @@ def _unreadable(text: str) -> ValueError:
 
 
 def sql_type(kind: ColumnType) -> str:
-    """Give a type as SQL reads it, with every field's name quoted.
-
-    >>> sql_type(parse_type("array<struct<odd name:int>>"))
-    'ARRAY<STRUCT<`odd name`: int>>'
-    """
+    """Give a type as SQL reads it, with every field's name quoted."""
     match kind:
         case ScalarType(name):
             return name
@@ -204,9 +196,6 @@ def merged(first: ColumnType, second: ColumnType, *, grow: bool = True) -> Colum
 
     Names and order are those of `first`; fields that only `second` has stand after them, or are
     left out without `grow`.
-
-    >>> str(merged(parse_type("struct<a:int>"), parse_type("struct<b:date,A:bigint>")))
-    'struct<a:bigint,b:date>'
     """
     match first, second:
         case ArrayType(one), ArrayType(other):
@@ -239,13 +228,7 @@ def _merged_struct(first: StructType, second: StructType, *, grow: bool) -> Stru
 
 
 def widens(narrow: str, wide: str) -> bool:
-    """Whether every value of one scalar type is a value of the other, wider one.
-
-    >>> widens("int", "bigint"), widens("int", "double"), widens("bigint", "double")
-    (True, True, False)
-    >>> widens("decimal(10,2)", "decimal(12,4)"), widens("decimal(10,2)", "decimal(10,4)")
-    (True, False)
-    """
+    """Whether every value of one scalar type is a value of the other, wider one."""
     if narrow == wide:
         return False
     if narrow in _INTEGERS and wide in _INTEGERS:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from functools import cache
-from itertools import starmap
-from types import NoneType
-from typing import Any, assert_never, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import assert_never
 
 from penstock.core.partitions.calendar import DAY, HOUR, SECOND, civil, day_number
 from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span
@@ -181,46 +178,6 @@ def _moved(inner: Evaluation, months: int, micros: int) -> Evaluation:
     if not months:
         return lambda low, high: inner(low, high) + micros
     return lambda low, high: moved(inner(low, high), months, micros)
-
-
-# Any: this is JSON of our own; what does not fit is refused by `read_bound`.
-def document_of(part: Any) -> Any:  # noqa: ANN401  as above
-    """Give the JSON form of a bound or mapping: its name, then its parts.
-
-    >>> document_of(Moved(Lower(), micros=-6))
-    ['moved', ['lower'], 0, -6]
-    """
-    if isinstance(part, tuple):
-        return [document_of(each) for each in part]
-    if not is_dataclass(part):
-        return part
-    parts = (getattr(part, each.name) for each in fields(part))
-    return [type(part).__name__.lower(), *map(document_of, parts)]
-
-
-@cache
-def _forms(wanted: object) -> Mapping[str, tuple[Callable[..., Any], tuple[object, ...]]]:
-    """Give what each name of a document stands for, and the types of its parts."""
-    hints = {kind: tuple(get_type_hints(kind).values()) for kind in get_args(wanted)}
-    return {kind.__name__.lower(): (kind, parts) for kind, parts in hints.items()}
-
-
-def read_document(wanted: object, document: Any) -> Any:  # noqa: ANN401  as above
-    """Read what `document_of` gave of a type; raises `ValueError` or `TypeError` for the rest."""
-    inside = get_args(wanted)
-    if get_origin(wanted) is tuple:
-        kinds = inside[:1] * len(document) if inside[-1] is ... else inside
-        return tuple(starmap(read_document, zip(kinds, document, strict=True)))
-    match document:
-        case None if NoneType in inside:
-            return None
-        case int() | str() if type(document) is wanted:
-            return document
-        case [str(name), *parts] if name in _forms(wanted):
-            kind, kinds = _forms(wanted)[name]
-            return kind(*starmap(read_document, zip(kinds, parts, strict=True)))
-        case _:
-            raise ValueError(f"this is no {wanted}")
 
 
 @dataclass(frozen=True, slots=True)

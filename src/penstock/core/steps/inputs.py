@@ -34,7 +34,7 @@ class FilesPin:
 
     def __str__(self) -> str:
         """Give the digest, cut, and the number of files."""
-        return f"{self.digest[:8]} ({self.files} files)"
+        return f"{self.digest[:8]} ({self.files} file{'' if self.files == 1 else 's'})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class FunctionWindows(Protocol):
 
     @property
     def kind(self) -> str:
-        """Why it reads what it reads: initial, forward, lookback or external."""
+        """Why it reads what it reads: initial, full, forward, lookback, rerun or external."""
         ...
 
 

@@ -129,8 +129,7 @@ class _CheckReading:
         result.edges = sorted(set(result.edges))
         result.texts = list(self.texts.current)
         if not self.is_open:  # values of the environment are in no file
-            for text, entry in self.texts.current.items():
-                self.of.cache.keep(text, entry)
+            self.of.cache.current |= self.texts.current
             keep(self.of.cache, name, context, result)
         return result
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from functools import partial
 from typing import Any, TypeVar
 
 from penstock.core import checks as core
-from penstock.core.findings import Finding, Location, Severity
-from penstock.core.names import InputKind, InputName
+from penstock.core.findings import Finding, Location
+from penstock.core.names import InputName
 from penstock.core.query import Query
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Understood
 from penstock.project.files import cache as files
@@ -36,25 +36,19 @@ _HINTS = {
 }
 
 
-# Any: results are the JSON of our own cache, as in `parsed.py`; what does not fit is thrown away.
 def _remembered(
-    cache: files.ParseCache | None,
-    key: Sequence[str],
-    read: Callable[[Sequence[Any]], T],
-    make: Callable[[], T],
-    write: Callable[[T], Sequence[Any]],
+    cache: files.ParseCache | None, key: Sequence[str], kind: type[T], make: Callable[[], T]
 ) -> T:
     """Give what this load or an earlier one kept of a text, which is a part of the key.
 
     Else make it, and keep it if no error is among its findings.
     """
     name = parsed.place_key(("", "check", *key))
-    found = cache.recall(name, "", lambda entry: read(entry.result)) if cache is not None else None
-    if found is not None:
-        return found
-    found = make()
-    if cache is not None and not _has_error(found.findings):
-        cache.keep(name, files.CacheEntry("", (), write(found)))
+    found = cache.recall(name, "", kind) if cache is not None else None
+    if found is None:
+        found = make()
+        if cache is not None and not _has_error(found.findings):
+            cache.keep(name, "", kind, found)
     return found
 
 
@@ -70,8 +64,7 @@ def query_of(
     `{destination}` and the own table of `reader.model` are the input of kind THIS. `allowed` names
     the parameters that have a value here.
     """
-    read, make = partial(files.read_sql, "", ()), partial(_parsed, text)
-    file = _remembered(cache, ("query", text), read, make, files.write_sql)
+    file = _remembered(cache, ("query", text), SqlFile, partial(_parsed, text))
     if not file.branches:
         return ReadText(None, file.findings)
     linked = link(file.branches, resolver, reader)
@@ -124,8 +117,7 @@ def condition_of(
 
         return expressions.understood(text, kind, column)
 
-    key = (kind, column, text)
-    found = _remembered(cache, key, _read_understood, make, _write_understood)
+    found = _remembered(cache, (kind, column, text), Understood, make)
     # Columns that there are not, each once.
     first = dict(reversed(found.columns))
     unknown = [
@@ -137,26 +129,7 @@ def condition_of(
     return ReadText(None if _has_error(problems) else found.condition, problems)
 
 
-def _write_understood(found: Understood) -> Sequence[Any]:
-    used = [[ref.names[0], ref.line] for ref in found.parameters]
-    said = files.write_findings(found.findings)
-    return [astuple(found.condition), used, said, found.columns]
-
-
-def _read_understood(entry: Sequence[Any]) -> Understood:
-    (text, aggregates, observable), used, problems, named = entry
-    condition = core.Condition(text, tuple(aggregates), observable)
-    refs = tuple(
-        parsed.TableRef(parsed.RefKind.PARAM, (name,), line, qualifies=True) for name, line in used
-    )
-    columns = tuple((name, line) for name, line in named)
-    return Understood(condition, refs, files.read_findings(problems), columns)
-
-
-_RULES = {word: rule for rule, word in core.TYPES.items()}
-_WORDS = {"phase": core.Phase, "severity": Severity, "scope": core.CheckScope, "empty": core.Empty}
-_TAGGED = {"i": InputName, "c": core.Condition, "q": Query, "l": Location}
-_TAGS = {kind: tag for tag, kind in _TAGGED.items()}
+_TAGS = {InputName: "i", core.Condition: "c", Query: "q"}
 _MICRO = dt.timedelta(microseconds=1)
 
 
@@ -180,58 +153,19 @@ def definition_of(check: core.Check) -> str:
     return digest(text)
 
 
-# Any: JSON of our own cache; whatever does not fit is thrown away as a whole.
-def write_check(check: core.Check) -> list[Any]:
-    """Give a JSON form that `read_check_json` reads back equal."""
-    rule = [check.type, *_write_fields(check.rule)]
-    values = zip(fields(check), _write_fields(check), strict=True)
-    return [rule if each.name == "rule" else value for each, value in values]
-
-
-def read_check_json(entry: Sequence[Any]) -> core.Check:
-    """Read what `write_check` gave; raises `ValueError`, `TypeError` or `KeyError` on damage."""
-    names = (each.name for each in fields(core.Check))
-    values = dict(zip(names, map(_read, entry), strict=True))
-    kind, *rule = values["rule"]
-    words = {name: word(values[name]) for name, word in _WORDS.items() if values[name] is not None}
-    return core.Check(**{**values, **words, "rule": _RULES[kind](*rule)})
-
-
-def _write(value: object) -> Any:  # noqa: ANN401  JSON
+def _write(value: object) -> object:
+    """Write a part as the digests on record were made of it."""
     match value:
         case Decimal():
             return {"d": str(value)}
         case dt.timedelta():
             return {"t": value // _MICRO}
-        case InputName() | core.Condition() | Query() | Location():
-            return {_TAGS[type(value)]: _write_fields(value)}
-        case Mapping():
-            return {"m": dict(value)}
+        case InputName() | core.Condition() | Query():
+            parts = [getattr(value, each.name) for each in fields(value)]
+            return {_TAGS[type(value)]: [_write(each) for each in parts]}
         case tuple():
             return [_write(each) for each in value]
     return value
-
-
-def _write_fields(value: Any) -> list[Any]:  # noqa: ANN401  any frozen value of ours
-    return [_write(getattr(value, each.name)) for each in fields(value)]
-
-
-def _read(value: Any) -> Any:  # noqa: ANN401  JSON
-    if isinstance(value, list):
-        return tuple(map(_read, value))
-    if not isinstance(value, Mapping):
-        return value
-    ((tag, inner),) = value.items()
-    match tag:
-        case "d":
-            return Decimal(inner)
-        case "t":
-            return dt.timedelta(microseconds=inner)
-        case "i":
-            return InputName(InputKind(inner[0]), inner[1])
-        case "m":
-            return dict(inner)
-    return _TAGGED[tag](*map(_read, inner))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -263,7 +197,7 @@ class KeptChecks(core.Checks):
     """Checks as text, which become values when they are first looked at."""
 
     __slots__ = ("_read", "_text")
-    _text: str
+    _text: parsed.Packed
     _read: core.Checks | None
 
     def __new__(cls, *args: Any, **fields: Any) -> core.Checks:  # type: ignore[misc]  # noqa: ANN401
@@ -271,7 +205,7 @@ class KeptChecks(core.Checks):
         return core.Checks(*args, **fields)
 
     @classmethod
-    def of(cls, text: str, on_failure: core.OnFailure | None) -> core.Checks:
+    def of(cls, text: parsed.Packed, on_failure: core.OnFailure | None) -> core.Checks:
         """Take the text of both lists, as `keep` packs it."""
         found = object.__new__(cls)
         object.__setattr__(found, "_text", text)
@@ -293,9 +227,7 @@ class KeptChecks(core.Checks):
     def _opened(self) -> core.Checks:
         read = self._read
         if read is None:
-            lists = json.loads(files.unpacked(self._text))
-            before, after = (tuple(map(read_check_json, each)) for each in lists)
-            read = core.Checks(before, after, self.on_failure)
+            read = files.codec_of(core.Checks).read(json.loads(files.unpacked(self._text)))
             object.__setattr__(self, "_read", read)
         return read
 
@@ -312,42 +244,48 @@ class KeptChecks(core.Checks):
         return (core.Checks, (self.before, self.after, self.on_failure))
 
 
-# Any: JSON of our own cache; whatever does not fit is thrown away as a whole.
+_Version = tuple[int, core.OnFailure | None, parsed.Packed]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    versions: tuple[_Version, ...]
+    edges: tuple[Edge, ...]
+    findings: tuple[Finding, ...]
+    needs: Mapping[str, str]
+    texts: tuple[str, ...]
+
+
 def keep(cache: files.ParseCache, name: str, context: str, result: Result) -> None:
     """Keep what was read of a model; of a result with errors nothing is kept."""
-    if any(finding.is_error for finding in result.findings):
+    if _has_error(result.findings):
         return
     versions = []
     for number, checks in result.checks.items():
-        lists = [[write_check(each) for each in listed] for listed in (checks.before, checks.after)]
-        text = files.packed(json.dumps(lists, separators=(",", ":"), ensure_ascii=False))
-        versions.append([number, checks.on_failure, text])
-    edges, found = [astuple(e) for e in result.edges], files.write_findings(result.findings)
-    kept = [versions, edges, found, result.needs, result.texts]
-    cache.keep(name, files.CacheEntry(context, (), kept))
+        written = files.codec_of(core.Checks).write(checks)
+        text = files.packed(json.dumps(written, separators=(",", ":"), ensure_ascii=False))
+        versions.append((number, checks.on_failure, text))
+    edges, findings = tuple(result.edges), tuple(result.findings)
+    kept = _Kept(tuple(versions), edges, findings, result.needs, tuple(result.texts))
+    cache.keep(name, context, _Kept, kept)
 
 
 def recall(
     cache: files.ParseCache, name: str, context: str, now: Callable[[str], str]
 ) -> Result | None:
     """Give what an earlier load read of a model, if `now` gives the digests that it needed."""
+    entries: dict[str, files.Entry] = {}
 
-    def read(entry: files.CacheEntry) -> Result | None:
-        versions, edges, findings, needs, texts = entry.result
-        if any(now(need) != digest for need, digest in needs.items()):
-            return None
-        entries = {text: cache.current.get(text) or cache.known.get(text) for text in texts}
-        result = Result(
-            {
-                n: KeptChecks.of(files.sound(text), core.OnFailure(w) if w else None)
-                for n, w, text in versions
-            },
-            [Edge(of, reads, check, Location(*where)) for of, reads, check, where in edges],
-            list(files.read_findings(findings)),
-        )
-        if None in entries.values():
-            return None
-        cache.current.update({text: each for text, each in entries.items() if each})
-        return result
+    def agrees(kept: _Kept) -> bool:
+        if any(now(need) != digest for need, digest in kept.needs.items()):
+            return False
+        known = ((text, cache.current.get(text) or cache.known.get(text)) for text in kept.texts)
+        entries.update((text, entry) for text, entry in known if entry)
+        return len(entries) == len(kept.texts)
 
-    return cache.recall(name, context, read)
+    kept = cache.recall(name, context, _Kept, agrees)
+    if kept is None:
+        return None
+    cache.current |= entries
+    checks = {number: KeptChecks.of(text, word) for number, word, text in kept.versions}
+    return Result(checks, list(kept.edges), list(kept.findings))

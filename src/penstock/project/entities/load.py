@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from penstock.core.entity import Entity, EntityEnvironment, EntityScope
 from penstock.core.findings import Finding
@@ -22,8 +22,7 @@ from penstock.project.entities.environment import (
     overrides,
     read_documents,
 )
-from penstock.project.entities.parts import ExpressionFacts, Findings, Part
-from penstock.project.files.cache import CacheEntry
+from penstock.project.entities.parts import Findings, Part
 from penstock.project.files.parsed import YamlFile, place_key
 from penstock.project.files.references import PROJECT_FILE
 from penstock.project.files.values import digest
@@ -57,14 +56,17 @@ def read_entities(
     said = read_documents(written, above, findings)
     environment = environment_of(said, project, first.root, findings)
     connections = connections_of(said, findings)
-    expressions = Expressions(_recalled(first))
+    kept = first.cache.recall(_CACHE, digest(_FORM), Expressions)
+    expressions = Expressions(kept.earlier if kept else {})
     scene = EntityScene(
         first.root, environment, connections, target.catalog, target.schema_prefix, expressions
     )
     read = [document_entity(part, scene, findings) for part in said.entities]
     whole = (Part(file, (), first.filled(file.path)) for file in natives)
     read += [native_entity(each, scene, findings) for each in whole]
-    _keep(first, expressions)
+    if expressions.current:
+        kept = Expressions(earlier=expressions.current)
+        first.cache.keep(_CACHE, digest(_FORM), Expressions, kept)
     found = _side_by_side([each for each in read if each is not None], findings)
     if len(written) < len(files):  # what is missing may stand in a file that cannot be read
         lost = (("unknown-connection", None), ("missing-key", environment.reader.whole.where))
@@ -147,19 +149,3 @@ def _renamed(each: ReadEntity, scope: EntityScope | None) -> ReadEntity:
     number = each.entity.id
     model = each.entity.model if number is None else f"{each.entity.model}@{number}"
     return replace(each, entity=replace(each.entity, model=model, scope=scope))
-
-
-def _recalled(first: FirstPass) -> Mapping[str, ExpressionFacts]:
-    def read(entry: CacheEntry) -> dict[str, ExpressionFacts]:
-        return {
-            key: ExpressionFacts(text, tuple(reads), tuple(volatile), literal, problem)
-            for key, (text, reads, volatile, literal, problem) in entry.result
-        }
-
-    return first.cache.recall(_CACHE, digest(_FORM), read) or {}
-
-
-def _keep(first: FirstPass, expressions: Expressions) -> None:
-    if expressions.current:
-        result = [[key, astuple(facts)] for key, facts in expressions.current.items()]
-        first.cache.keep(_CACHE, CacheEntry(digest(_FORM), (), result))

@@ -12,36 +12,26 @@ import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field, is_dataclass
+from datetime import timedelta
+from decimal import Decimal
+from enum import Enum
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, TypeVar
+from types import NoneType, UnionType
+from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from penstock.core.findings import Finding, Location, Severity
-from penstock.project.files.parsed import (
-    Branch,
-    Dependency,
-    OutputColumn,
-    Outputs,
-    RefKind,
-    SqlFile,
-    TableRef,
-    YamlFile,
-)
+from penstock.project.files.parsed import Packed, Spots
 
-FORMAT = 9
+FORMAT = 10
 _SUM = 8
-_DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
+_DAMAGE = (ValueError, TypeError, LookupError, AttributeError)
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class CacheEntry:
-    """What is known of one file: its content hash, what else it read, and the result as JSON."""
-
-    content: str
-    reads: tuple[Dependency, ...]
-    result: Sequence[Any]
+Entry = tuple[str, Any]
+"""What is known of one file: its content hash, and the result as JSON."""
 
 
 @dataclass(slots=True)
@@ -50,35 +40,37 @@ class ParseCache:
 
     path: Path | None
     key: str
-    known: Mapping[str, CacheEntry] = field(default_factory=dict)
-    current: dict[str, CacheEntry] = field(default_factory=dict)
+    known: Mapping[str, Entry] = field(default_factory=dict)
+    current: dict[str, Entry] = field(default_factory=dict)
 
-    def recall(self, file: str, content: str, read: Callable[[CacheEntry], T | None]) -> T | None:
-        """Give what an earlier load found in an unchanged file, and keep it; None on damage too."""
+    def recall(
+        self, file: str, content: str, kind: type[T], agrees: Callable[[T], bool] = bool
+    ) -> T | None:
+        """Give what an earlier load found in an unchanged file, and keep it; None on damage too.
+
+        So it is where `agrees` says that what was found counts no more.
+        """
         entry = self.current.get(file) or self.known.get(file)
-        if entry is None or entry.content != content:
+        if entry is None or entry[0] != content:
             return None
         try:
-            value = read(entry)
+            value: T = codec_of(kind).read(entry[1])  # type: ignore[arg-type]  # mypy: no hash
         except _DAMAGE:
             return None
-        if value is not None:
-            self.keep(file, entry)
+        if not agrees(value):
+            return None
+        self.current[file] = entry
         return value
 
-    def keep(self, file: str, entry: CacheEntry) -> None:
+    def keep(self, file: str, content: str, kind: type[T], value: T) -> None:
         """Remember a result for the next load."""
-        self.current[file] = entry
+        self.current[file] = (content, codec_of(kind).write(value))  # type: ignore[arg-type]
 
     def save(self) -> None:
         """Write what this load kept, by rename; a folder that cannot be written is no error."""
         if self.path is None or self.current == self.known:
             return
-        files = {
-            name: [each.content, [astuple(read) for read in each.reads], each.result]
-            for name, each in self.current.items()
-        }
-        text = json.dumps({"key": self.key, "files": files}, ensure_ascii=False)
+        text = json.dumps({"key": self.key, "files": self.current}, ensure_ascii=False)
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.path.parent, prefix="parse.", suffix=".tmp")
@@ -100,35 +92,32 @@ def open_cache(root: Path, *, use: bool = True) -> ParseCache:
     path = root / ".penstock" / "cache" / "parse.json"
     try:
         document = json.loads(path.read_bytes())
-        known = {
-            name: CacheEntry(content, tuple(Dependency(*read) for read in reads), result)
-            for name, (content, reads, result) in document["files"].items()
-        }
+        known = {name: (content, kept) for name, (content, kept) in document["files"].items()}
         return ParseCache(path, key, known if document["key"] == key else {})
     except (OSError, RecursionError, *_DAMAGE):
         return ParseCache(path, key)
 
 
-def packed(text: str) -> str:
+def packed(text: str) -> Packed:
     """Make a text short that few loads look into: reading the cache costs by its size.
 
     >>> unpacked(packed("a" * 1000)) == "a" * 1000, len(packed("a" * 1000)) < 50
     (True, True)
     """
     content = b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"))).decode("ascii")
-    return f"{zlib.crc32(content.encode('ascii')):08x}{content}"
+    return Packed(f"{zlib.crc32(content.encode('ascii')):08x}{content}")
 
 
-def unpacked(text: str) -> str:
+def unpacked(text: Packed) -> str:
     """Give the text that was packed."""
     return zlib.decompress(b64decode(text[_SUM:])).decode("utf-8", "surrogatepass")
 
 
-def sound(text: str) -> str:
+def sound(text: str) -> Packed:
     """Give a packed text as it is; raises `ValueError` on damage."""
     if f"{zlib.crc32(text[_SUM:].encode()):08x}" != text[:_SUM]:
         raise ValueError("a packed text is damaged")
-    return text
+    return Packed(text)
 
 
 def _version(package: str) -> str:
@@ -137,84 +126,109 @@ def _version(package: str) -> str:
     return "none"
 
 
-# Any: results are the JSON of our own cache, checked by the damage rule: whatever does not fit is
-# thrown away as a whole. What is read back raises `ValueError`, `TypeError` or `KeyError` then.
-def write_sql(file: SqlFile) -> list[Any]:
-    """Give a JSON form that `read_sql` reads back equal."""
-    branches = [astuple(branch) for branch in file.branches]
-    header = [file.config, file.config_line, dict(file.key_lines)]
-    return [*header, branches, write_findings(file.findings)]
+# Any: results are the JSON of our own cache: what does not fit is thrown away as a whole.
+class Codec(NamedTuple):
+    """How a value becomes JSON and comes back; what does not fit raises one of `_DAMAGE`."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
 
 
-def read_sql(path: str, reads: Sequence[Dependency], entry: Sequence[Any]) -> SqlFile:
-    """Read what `write_sql` gave."""
-    config, line, key_lines, branches, findings = entry
-    return SqlFile(
-        path,
-        dict(config),
-        int(line),
-        {key: int(number) for key, number in key_lines.items()},
-        tuple(_read_branch(*branch) for branch in branches),
-        read_findings(findings),
-        tuple(reads),
+@cache
+def codec_of(kind: Any) -> Codec:  # noqa: ANN401  a type expression
+    """Give the form of a type: a record is the list of its fields, one of several has a name.
+
+    >>> codec_of(tuple[timedelta | None, ...]).write((None, timedelta(seconds=1)))
+    [None, 1000000]
+    """
+    origin, inside = get_origin(kind), get_args(kind)
+    if kind in _CODECS:
+        form = _CODECS[kind]
+    elif origin is tuple and inside[-1] is ...:
+        write, read = codec_of(inside[0])
+        form = Codec(lambda value: [*map(write, value)], lambda kept: tuple(map(read, kept)))
+    elif origin is tuple:
+        form = _row(inside, tuple, lambda *parts: parts)
+    elif origin is Mapping:
+        write, read = codec_of(inside[1])
+        form = Codec(
+            lambda value: {key: write(each) for key, each in value.items()},
+            lambda kept: {key: read(each) for key, each in kept.items()},
+        )
+    elif isinstance(kind, type) and is_dataclass(kind):
+        hints = get_type_hints(kind)
+        form = _row(hints.values(), lambda value: [getattr(value, name) for name in hints], kind)
+    elif origin in (Union, UnionType):
+        form = _one_of([each for each in inside if each is not NoneType])
+    elif isinstance(kind, type) and issubclass(kind, Enum):
+        form = Codec(str, kind)
+    else:
+        form = Codec(_same, _checked(kind) if kind in (str, int, bool) else _same)
+    return form
+
+
+def _row(
+    kinds: Iterable[object], parts_of: Callable[[Any], Iterable[Any]], make: Callable[..., Any]
+) -> Codec:
+    writes, reads = zip(*map(codec_of, kinds), strict=True) if kinds else ((), ())
+    return Codec(
+        lambda value: [each(part) for each, part in zip(writes, parts_of(value), strict=True)],
+        lambda kept: make(*[each(part) for each, part in zip(reads, kept, strict=True)]),
     )
 
 
-def _read_branch(
-    text: str, canonical: str | None, refs: Sequence[Any], outputs: Sequence[Any]
-) -> Branch:
-    written, whole = outputs
-    columns = (OutputColumn(name, at, tuple(calls), unit) for name, at, calls, unit in written)
-    return Branch(
-        text,
-        canonical,
-        tuple(TableRef(RefKind(kind), tuple(names), *rest) for kind, names, *rest in refs),
-        Outputs(tuple(columns), whole),
+def _one_of(kinds: Sequence[Any]) -> Codec:
+    """Give the form of what may be None as well; of plain values nothing is looked at."""
+    if len(kinds) == 1:
+        write, read = codec_of(kinds[0])
+    elif all(map(is_dataclass, kinds)):
+        named = {kind.__name__.lower(): kind for kind in kinds}
+        # each is asked for when it is met: one may hold others
+
+        def write(value: object) -> list[Any]:
+            name = type(value).__name__.lower()
+            return [name, *codec_of(named[name]).write(value)]
+
+        def read(kept: Sequence[Any]) -> object:
+            return codec_of(named[kept[0]]).read(kept[1:])
+
+    else:
+        return Codec(_same, _same)
+    return Codec(
+        lambda value: None if value is None else write(value),
+        lambda kept: None if kept is None else read(kept),
     )
 
 
-def write_yaml(file: YamlFile) -> list[Any]:
-    """Give a JSON form that `read_yaml` reads back equal."""
-    places = [
-        [[*spots], *map(list, zip(*spots.values(), strict=True))]
-        for spots in (file.places, file.keys)
-    ]
-    found = [write_findings(file.findings), write_findings(file.misfits)]
-    return [file.tree, *places, *found, dict(file.checks), file.named]
+def _same(value: T) -> T:
+    return value
 
 
-def read_yaml(path: str, reads: Sequence[Dependency], entry: Sequence[Any]) -> YamlFile:
-    """Read what `write_yaml` gave."""
-    tree, places, keys, findings, misfits, checks, named = entry
-    return YamlFile(
-        path,
-        tree,
-        _read_places(*places),
-        _read_places(*keys),
-        read_findings(findings),
-        tuple(reads),
-        read_findings(misfits),
-        {place: sound(text) for place, text in checks.items()},
-        tuple(named),
-    )
+def _checked(kind: type[T]) -> Callable[[Any], T]:
+    def read(kept: object) -> T:
+        if not isinstance(kept, kind):
+            raise ValueError(f"{kept!r} is no {kind}")  # noqa: TRY004  damage is a ValueError
+        return kept
+
+    return read
 
 
-def _read_places(
-    names: Sequence[str], lines: Sequence[int] = (), columns: Sequence[int] = ()
-) -> dict[str, tuple[int, int]]:
+def _write_spots(spots: Spots) -> list[list[Any]]:
+    return [[*spots], *map(list, zip(*spots.values(), strict=True))]
+
+
+def _read_spots(kept: Sequence[Sequence[Any]]) -> Spots:
+    names, lines, columns = kept if len(kept) > 1 else (*kept, (), ())
     if not isinstance(sum(lines) + sum(columns), int):  # one look at all: there are many
         raise ValueError("a place is no number")  # noqa: TRY004  damage is a ValueError
     return dict(zip(names, zip(lines, columns, strict=True), strict=True))
 
 
-def write_findings(findings: Iterable[Finding]) -> list[tuple[Any, ...]]:
-    """Give a JSON form that `read_findings` reads back equal."""
-    return [astuple(finding) for finding in findings]
-
-
-def read_findings(entries: Sequence[Sequence[Any]]) -> tuple[Finding, ...]:
-    """Read what `write_findings` gave."""
-    return tuple(
-        Finding(Location(*where), code, sentence, hint, Severity(severity))
-        for where, code, sentence, hint, severity in entries
-    )
+_MICRO = timedelta(microseconds=1)
+_CODECS: Mapping[object, Codec] = {
+    Decimal: Codec(str, Decimal),
+    Packed: Codec(_same, sound),
+    Spots: Codec(_write_spots, _read_spots),
+    timedelta: Codec(lambda age: age // _MICRO, lambda kept: kept * _MICRO),
+}
+"""The types that are written in a way of their own."""

@@ -7,12 +7,16 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Generic, NewType, TypeAlias, TypeVar
 
 from penstock.core.findings import Finding, Location
 from penstock.project.files.values import Path, Plain, digest
 
 T = TypeVar("T")
+Packed = NewType("Packed", str)
+"""A text that few loads look into, made short."""
+Spots: TypeAlias = Mapping[str, tuple[int, int]]
+"""Lines and columns of nodes by their `place_key`."""
 _REF = re.compile("\0(\\d+)\0")
 _CALL = re.compile(
     r"\{\{\s*env_var\(\s*(['\"])(?P<name>[^'\"]+)\1\s*"
@@ -143,12 +147,12 @@ class YamlFile:
 
     path: str
     tree: Plain = None
-    places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    keys: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    places: Spots = field(default_factory=dict)
+    keys: Spots = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     reads: tuple[Dependency, ...] = ()
     misfits: tuple[Finding, ...] = ()
-    checks: Mapping[str, str] = field(default_factory=dict)
+    checks: Mapping[str, Packed] = field(default_factory=dict)
     named: tuple[str, ...] = ()
 
     @property

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from penstock.core.findings import Finding
 from penstock.core.model import Body, InputMapping, Model, Source
-from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.mapping import (
-    ByGrain,
-    Everything,
-    RangeMapping,
-    Same,
-    document_of,
-    read_document,
-)
+from penstock.core.names import InputName
+from penstock.core.partitions.mapping import ByGrain, Everything, RangeMapping, Same
 from penstock.core.partitions.partition import Grain
-from penstock.project.files.cache import CacheEntry, ParseCache, read_findings, write_findings
+from penstock.project.files.cache import ParseCache
 from penstock.project.files.values import digest
 from penstock.project.input_ranges.inputs import (
     Declared,
@@ -33,6 +26,12 @@ from penstock.project.input_ranges.inputs import (
     read_whole,
     self_reading,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Mapped:
+    inputs: tuple[InputMapping, ...]
+    findings: tuple[Finding, ...]
 
 
 def map_inputs(
@@ -109,17 +108,16 @@ class _Bodies:
         label = body.fingerprint.label
         key = digest(repr((known, self.model.input_name, label, body.query.inputs)))
         file = f"mapping\n{self.model.name}\n{label}"
-        kept = self.cache.recall(file, key, _kept)
+        kept = self.cache.recall(file, key, _Mapped)
         if kept is None:
             kept = self._map(body, texts, shapes)
-            written = [document_of(kept[0]), write_findings(kept[1])]
-            self.cache.keep(file, CacheEntry(key, (), written))
-        self.findings += kept[1]
-        return replace(body, inputs=kept[0])
+            self.cache.keep(file, key, _Mapped, kept)
+        self.findings += kept.findings
+        return replace(body, inputs=kept.inputs)
 
     def _map(
         self, body: Body, texts: tuple[str, ...], shapes: Mapping[InputName, InputShape]
-    ) -> tuple[tuple[InputMapping, ...], Sequence[Finding]]:
+    ) -> _Mapped:
         declared = self._declared(body)
         asked = {
             name: replace(shape, field=declared[name].column)
@@ -144,7 +142,7 @@ class _Bodies:
                 where = entry.where if entry else body.where
                 findings += self_reading(self.model, body, mapping, where)
             inputs.append(InputMapping(name, mapping, declared=is_chosen))
-        return tuple(inputs), findings
+        return _Mapped(tuple(inputs), tuple(findings))
 
     def _declared(self, body: Body) -> dict[InputName, Declared]:
         """Give the entries by input; that of a view is for its tables, where none is their own."""
@@ -188,14 +186,3 @@ class _Bodies:
         is_comparable = entry.column or grid.grain is not Grain.WHOLE
         found = narrower(name, entry, mapping, read.mapping, model, grid) if is_comparable else []
         return mapping, found
-
-
-def _kept(entry: CacheEntry) -> tuple[tuple[InputMapping, ...], Sequence[Finding]]:
-    written, findings = entry.result
-    inputs = tuple(
-        InputMapping(
-            InputName(InputKind(kind), name), read_document(RangeMapping, mapping), bool(declared)
-        )
-        for _, (_, kind, name), mapping, declared, _ in written
-    )
-    return inputs, read_findings(findings)

@@ -39,6 +39,13 @@ def settings_of(declared: PythonModel[..., Any], options: Mapping[str, Any]) -> 
     return found
 
 
+def shown_options(options: Mapping[str, Any]) -> dict[str, Plain]:
+    """Give, as they are written, the options that no setting of another front end stands for."""
+    own = ("lookback", "grain", "partition_mode", "late", "delta", "persist")
+    written = {key: options[key] for key in own if key in options}
+    return {k: v if isinstance(v, str | list | bool) else str(v) for k, v in written.items()}
+
+
 def paragraph_of(declared: PythonModel[..., Any]) -> dict[str, Plain]:
     """Give the first paragraph of the docstring as the description, where nobody gives another."""
     doc = inspect.cleandoc(declared.function.__doc__ or "").partition("\n\n")[0]
@@ -85,7 +92,7 @@ class PythonConfig(StrategyConfig):
         counts = self.options.get("late", "count") == "count"
         on = {self.named.get(name, name): column for name, column in found.on.items()}
         how = replace(found, on=on, grain=grain, overlaps=overlaps)
-        return replace(how, lookback=lookback, counts_late=counts)
+        return replace(how, lookback=lookback, counts_late=counts, guarded=True)
 
 
 def lookback_of(value: object) -> dt.timedelta | int | Decimal | None:

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -32,6 +32,7 @@ from typing import (
 from typing_extensions import TypedDict
 
 from penstock.core.errors import PythonModelError
+from penstock.project.python.captured import captured, text_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -136,7 +137,7 @@ class TableMeta:
     """What is known of a model without Spark; `columns` are none before the first build.
 
     `version` is that of the Delta table, `last_run` when its last step ended, `last_max_value` the
-    greatest watermark.
+    greatest watermark, a time as `2025-11-05 23:00:00`.
     """
 
     name: str
@@ -204,6 +205,8 @@ class PythonModel(Generic[P, R]):
         self.kind = kind
         self.options = options
         self.runner: RunnerOf | None = None
+        # read now: what a file says later is not what this process runs
+        self.text = text_of(self.place[0])
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the plain function."""
@@ -272,10 +275,20 @@ class PythonModel(Generic[P, R]):
             return "", 1
         return code.co_filename, code.co_firstlineno
 
+    @cached_property
+    def captured(self) -> tuple[list[str], list[tuple[str, str]]]:
+        """What the function captured when its project was first loaded; a run may change it."""
+        return captured(self.function)
+
     @property
     def identity(self) -> tuple[str, str, str]:
-        """One function that is reached twice, as a script and by discovery, is one model."""
-        return str(Path(self.place[0]).resolve()), self.function.__qualname__, self.name
+        """One function that is reached twice, as a script and by discovery, is one model.
+
+        So is one that is typed twice: the cells of a notebook are no files of Python.
+        """
+        file, name = Path(self.place[0]), str(getattr(self.function, "__qualname__", ""))
+        home = str(file.resolve()) if file.suffix == ".py" and file.is_file() else ""
+        return home, name, self.name
 
 
 @dataclass(slots=True)

@@ -36,6 +36,7 @@ def is_model_file(path: str) -> bool:
 class Imported:
     """What the files of a project declare, and the texts of every module of it by its name."""
 
+    root: Path
     models: list[PythonModel[..., object]] = field(default_factory=list)
     modules: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -47,7 +48,7 @@ def import_files(root: Path, paths: Sequence[str]) -> Imported:
     So two projects of one process never see each other's modules, and Spark sends functions to its
     workers by value, who have no such modules.
     """
-    found, registry = Imported(), Registry()
+    found, registry = Imported(root), Registry()
     discovery, loading = DISCOVERY.set(registry), LOADING.set(root)
     try:
         with project_modules(root) as modules:

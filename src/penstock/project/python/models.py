@@ -8,6 +8,7 @@ import itertools
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +21,7 @@ from penstock.core.strategy import OnSchemaChange, strategies
 from penstock.project.files.parsed import SqlFile
 from penstock.project.files.values import Plain, did_you_mean, digest
 from penstock.project.models import Built, Draft, entry_settings
+from penstock.project.python.captured import ModuleTexts, captured, source_of
 from penstock.project.python.config import (
     PythonConfig,
     columns_of,
@@ -27,6 +29,7 @@ from penstock.project.python.config import (
     name_findings,
     paragraph_of,
     settings_of,
+    shown_options,
 )
 from penstock.project.python.declare import FunctionKind, PythonModel
 from penstock.project.python.imports import Imported
@@ -91,11 +94,30 @@ def drafts_of(
     settings: Settings,
     root: Path,
 ) -> list[PythonDraft]:
-    """Give a draft of every function, each once, however often it was reached."""
-    found: dict[tuple[str, str, str], PythonModel[..., Any]] = {}
+    """Give a draft of every function, each once, however often it was reached.
+
+    One that is typed again, in a notebook, takes the place of the former.
+    """
+    found: dict[tuple[str, str, str], list[PythonModel[..., Any]]] = {}
     for each in imported.models:
-        found.setdefault(each.identity, each)
-    return [_draft(each, imported, entries, settings, root) for each in found.values()]
+        known = found.setdefault(each.identity, [])
+        place = next((n for n, other in enumerate(known) if _is_again(other, each)), len(known))
+        if place == len(known) or not each.identity[0] or known[place].text != each.text:
+            known[place : place + 1] = [each]
+    functions = (each for known in found.values() for each in known)
+    return [_draft(each, imported, entries, settings, root) for each in functions]
+
+
+def _is_again(known: PythonModel[..., Any], now: PythonModel[..., Any]) -> bool:
+    """Whether a function was reached before, typed again, or read anew; not defined twice."""
+    if not now.identity[0]:
+        return True
+    if known.function is now.function:
+        return (known.kind, known.options) == (now.kind, now.options)
+    codes = [getattr(inspect.unwrap(m.function), "__code__", None) for m in (known, now)]
+    if codes[0] is codes[1]:
+        return False
+    return known.place == now.place or known.text != now.text
 
 
 def _draft(
@@ -108,10 +130,7 @@ def _draft(
     file, line = declared.place
     path = Path(file).resolve()
     shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else file
-    try:
-        module = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):  # typed into a notebook
-        module = ""
+    module = declared.text
     line, text = _definition(module, line) or (line, "")
     where, name = Location(shown, line), declared.name
     entry = entries(name)
@@ -170,26 +189,57 @@ def _folder(path: str, settings: Settings) -> str:
 
 def _definition(module: str, line: int) -> tuple[int, str] | None:
     """Give the line of the `def` that begins, with its decorators, on a line; and its text."""
+    found = _definitions(module).get(line)
+    if found is None:
+        return None
+    first, last = found
+    return first, textwrap.dedent("\n".join(module.splitlines()[line - 1 : last]))
+
+
+@lru_cache(maxsize=256)
+def _definitions(module: str) -> Mapping[int, tuple[int, int]]:
+    """Give the first and last lines of every `def` by the line of its first decorator."""
     try:
         tree = ast.parse(module)
     except SyntaxError:
-        return None
+        return {}
+    found: dict[int, tuple[int, int]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            if first == line:
-                lines = module.splitlines()[first - 1 : node.end_lineno]
-                return node.lineno, textwrap.dedent("\n".join(lines))
-    return None
+            found.setdefault(first, (node.lineno, node.end_lineno or node.lineno))
+    return found
 
 
 def _code(module: str, declared: PythonModel[..., Any], imported: Imported) -> str:
     """Give what the function means: its code and the code of the project that it reaches."""
-    name = declared.function.__qualname__
+    plain = inspect.unwrap(declared.function)
+    name = str(getattr(plain, "__qualname__", "")).partition(".")[0]
+    values, places = declared.captured if declared.identity[0] else captured(plain)
+    home, folders = _home(plain, imported.root)
+    texts = ModuleTexts(imported.modules, folders)
+    reach = partial(normalised, module, modules=texts, home=home, also=places)
     try:
-        return normalised(module, name.partition(".")[0], imported.modules)
-    except (SyntaxError, KeyError):
-        return module
+        code = reach(name)
+    except SyntaxError:
+        code = module
+    except KeyError:
+        code = "\n".join((module or source_of(plain), reach("")))
+    return "\n".join((code, *values))
+
+
+def _home(function: Any, root: Path) -> tuple[str, list[Path]]:  # noqa: ANN401  a function
+    """Give the module of a function, and the folders below which modules of its project lie."""
+    spec = getattr(function, "__globals__", {}).get("__spec__")
+    name = str(getattr(function, "__module__", "") or "")
+    name = name if name != "__main__" else str(getattr(spec, "name", ""))
+    file = Path(getattr(getattr(function, "__code__", None), "co_filename", ""))
+    above = [*file.resolve().parents]
+    depth = name.count(".") + (1 if file.name == "__init__.py" else 0)
+    base = above[depth] if file.is_file() and depth < len(above) else root
+    if any(each.endswith("-packages") for each in base.parts):
+        return name, [root]  # a library beside all others
+    return name, [*dict.fromkeys([base, root])]
 
 
 def _persist(kind: FunctionKind, option: object) -> bool | None:
@@ -235,11 +285,11 @@ class _Linking:
             ),
             depends_on=tuple(sorted(n for n in built.parents if n in self.resolver.built)),
             layout=layout,
-            on_schema_change=OnSchemaChange.FAIL,
+            on_schema_change=OnSchemaChange.EXACT,
             columns=config.columns,
             description=description,
             tags=config.texts("tags"),
-            config=shown_config(config.settings),
+            config=shown_config({**config.settings, **shown_options(config.options)}),
             function=PythonFunction(
                 draft.declared.function,
                 draft.text,
@@ -253,6 +303,9 @@ class _Linking:
     def _link(self, kind: FunctionKind) -> None:
         function = self.draft.declared.function
         odd = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+        if not inspect.isfunction(inspect.unwrap(function)):
+            self._report("not-a-function", "is no function", "write it with def")
+            return
         if any(is_so(function) for is_so in odd):
             self._report("not-a-function", "is a coroutine or a generator", "return a DataFrame")
             return

@@ -7,54 +7,84 @@ the decorator that declares a model: its options are settings, which have finger
 from __future__ import annotations
 
 import ast
+import copy
 import symtable
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+
+from penstock.project.python.captured import ModuleTexts
 
 DECLARING = frozenset({"source", "model", "table", "incremental_table"})
+_PARTS = {"body", "orelse", "finalbody", "handlers", "cases"}
 _DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Place = tuple[str, str]
 """A module and a name that it binds."""
 
 
-def normalised(source: str, name: str, modules: Mapping[str, str]) -> str:
+def normalised(
+    source: str,
+    name: str,
+    modules: Mapping[str, str],
+    *,
+    home: str | None = None,
+    also: Sequence[Place] = (),
+) -> str:
     r'''Give the code of a function, and of what it reaches, one definition after another.
 
     `modules` are the texts of the project's modules by their dotted names; of a library only the
-    import counts. Raises `SyntaxError`, or `KeyError` if the module does not bind the name.
+    import counts. `home` is the module of the function, `also` are places that it reaches in
+    other ways; without a name it is all that the module holds.
+    Raises `SyntaxError`, or `KeyError` if the module does not bind the name.
 
     >>> print(normalised('def f(a: int): # one\n    """Say."""\n    return a', "f", {}))
     def f(a):
         return a
     '''
-    home = next((module for module, text in modules.items() if text == source), "")
-    known = _Modules({**modules, home: source})
-    if not known.module(home).statements.get(name):
+    if home is None:
+        home = next((module for module, text in modules.items() if text == source), "")
+    known = _Modules(modules, home, source)
+    if name and not known.module(home).statements.get(name):
         raise KeyError(name)
+    first = [(home, name)] if name else known.all_of(home)
     reached: dict[Place, None] = {}
-    waiting = [(home, name)]
+    waiting = [*first, *(each for each in also if known.holds(each))]
     while waiting:
         place = waiting.pop()
         if place not in reached:
             reached[place] = None
             waiting += known.reached_from(place)
-    first, *others = reached
-    return "\n".join(text for place in (first, *sorted(others)) for text in known.texts(place))
+    ordered = [*first, *sorted(reached.keys() - set(first))]
+    return "\n".join(text for place in ordered for text in known.texts(place))
 
 
 @dataclass(slots=True)
 class _Module:
-    """What a module binds: statements by name, and names that it imports."""
+    """What a module binds: statements by name, and names that it imports, wherever it does.
 
-    statements: dict[str, list[ast.stmt]] = field(default_factory=dict)
-    imports: dict[str, Place] = field(default_factory=dict)
+    `deeds` are statements that change what a name holds, or call it, without binding it.
+    """
+
+    statements: dict[str, list[ast.AST]] = field(default_factory=dict)
+    deeds: dict[str, list[ast.AST]] = field(default_factory=dict)
+    imports: dict[str, list[Place]] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
+
+    def bind(self, statement: ast.AST, names: Sequence[str]) -> None:
+        """Take a statement in; what it does to models is no part of what they mean."""
+        for name in dict.fromkeys(names):  # the head of a block decides on imports too
+            held = self.deeds if name in self.imports else self.statements
+            held.setdefault(name, []).append(statement)
+        for name in dict.fromkeys(_changed(statement)):
+            known = self.statements.get(name, [])
+            if name not in names and not any(_declared(each) for each in known):
+                self.deeds.setdefault(name, []).append(statement)
 
     def bind_import(self, node: ast.Import | ast.ImportFrom, package: str) -> None:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 whole = alias.name if alias.asname else alias.name.partition(".")[0]
-                self.imports[alias.asname or whole] = (whole, "")
+                self.imports.setdefault(alias.asname or whole, []).append((whole, ""))
             return
         origin = node.module or ""
         if node.level:
@@ -62,43 +92,79 @@ class _Module:
             origin = ".".join(filter(None, [*parts[: len(parts) - node.level + 1], origin]))
         for alias in node.names:
             self.stars += [origin] if alias.name == "*" else []
-            self.imports[alias.asname or alias.name] = (origin, alias.name)
+            self.imports.setdefault(alias.asname or alias.name, []).append((origin, alias.name))
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str, package: str) -> _Module:
+    """Read a module; a file of many functions is read once."""
+    tree = _Bare().visit(ast.parse(text))
+    found = _Module()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.bind_import(node, package)
+    plain = [each for each in tree.body if not _is_main(each)]
+    for statement, names in _statements(plain):
+        found.bind(statement, names)
+    return found
 
 
 @dataclass(slots=True)
 class _Modules:
     texts_by_name: Mapping[str, str]
+    home: str
+    source: str
     read: dict[str, _Module] = field(default_factory=dict)
 
     def module(self, name: str) -> _Module:
         if name not in self.read:
-            tree = _Bare().visit(ast.parse(self.texts_by_name[name]))
-            self.read[name] = found = _Module()
-            inside = any(other.startswith(f"{name}.") for other in self.texts_by_name)
-            package = name if inside else name.rpartition(".")[0]
-            for statement in _statements(tree.body):
-                for bound in _bound(statement):
-                    found.statements.setdefault(bound, []).append(statement)
-            for node in ast.walk(tree):
-                if isinstance(node, ast.Import | ast.ImportFrom):
-                    found.bind_import(node, package)
+            text = self.source if name == self.home else self.texts_by_name[name]
+            package = name if self._is_package(name) else name.rpartition(".")[0]
+            self.read[name] = _parsed(text, package)
         return self.read[name]
+
+    def _is_package(self, name: str) -> bool:
+        known = self.texts_by_name
+        if isinstance(known, ModuleTexts) and known.is_package(name):
+            return True
+        return any(other.startswith(f"{name}.") for other in known)
+
+    def _has(self, module: str) -> bool:
+        return module == self.home or module in self.texts_by_name
+
+    def holds(self, place: Place) -> bool:
+        """Whether a place is one of the project."""
+        return self._has(place[0]) and place[1] in self.module(place[0]).statements
+
+    def all_of(self, module: str) -> list[Place]:
+        """Give every place that a module binds or imports."""
+        known = self.module(module)
+        names = dict.fromkeys((*known.statements, *known.imports))
+        places = (place for name in names for place in self._found(module, (name,), set()))
+        return [*dict.fromkeys(places)]
 
     def texts(self, place: Place) -> list[str]:
         """Give the statements that bind a name, as text; of a library the import alone."""
         module, name = place
         known = self.module(module)
+        deeds = [ast.unparse(each) for each in known.deeds.get(name, [])]
         if name in known.statements:
-            return [ast.unparse(each) for each in known.statements[name]]
-        origin = ".".join(part for part in known.imports[name] if part)
-        return [f"import {origin} as {name}"]
+            return [*(ast.unparse(each) for each in known.statements[name]), *deeds]
+        origins = (".".join(part for part in each if part) for each in known.imports[name])
+        return [*(f"import {origin} as {name}" for origin in dict.fromkeys(origins)), *deeds]
 
     def reached_from(self, place: Place) -> Iterator[Place]:
         """Give every place that the statements of a place name."""
         module, name = place
-        for statement in self.module(module).statements.get(name, []):
+        known = self.module(module)
+        for statement in [*known.statements.get(name, []), *known.deeds.get(name, [])]:
             for dotted in _dotted_names(statement):
                 yield from self._found(module, dotted, set())
+            for node in ast.walk(statement):
+                for bound in _imported_by(node) if isinstance(node, ast.ImportFrom) else ():
+                    yield from self._found(module, (bound,), set())
+            for imported in _imported_by_name(statement):
+                yield from self.all_of(imported) if self._has(imported) else ()
 
     def _found(self, module: str, dotted: Sequence[str], seen: set[Place]) -> Iterator[Place]:
         """Give what a dotted name stands for in a module; a module by itself is all of it."""
@@ -110,11 +176,14 @@ class _Modules:
         if first in known.statements:
             yield module, first
         elif first in known.imports:
-            found = list(self._imported(*known.imports[first], rest, seen))
+            origins = known.imports[first]
+            found = [p for each in origins for p in self._imported(*each, rest, seen)]
             yield from found or [(module, first)]
+            if first in known.deeds:
+                yield module, first
         else:
             for star in known.stars:
-                if star in self.texts_by_name:
+                if self._has(star):
                     yield from self._found(star, dotted, seen)
 
     def _imported(
@@ -123,7 +192,7 @@ class _Modules:
         path = [*module.split("."), *([name] if name else []), *rest]
         for cut in range(len(path), 0, -1):
             inner = ".".join(path[:cut])
-            if inner not in self.texts_by_name:
+            if not self._has(inner):
                 continue
             if cut < len(path):
                 yield from self._found(inner, path[cut:], seen)
@@ -147,6 +216,7 @@ class _Bare(ast.NodeTransformer):
         node.returns = None
         if _declares(*node.decorator_list[:1]):
             del node.decorator_list[0]
+            node.is_declared = True  # type: ignore[union-attr]
         return self.generic_visit(node)
 
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815  the word of ast
@@ -169,6 +239,19 @@ class _Bare(ast.NodeTransformer):
         return ast.copy_location(made, node)
 
 
+def _declared(statement: ast.AST) -> bool:
+    return getattr(statement, "is_declared", False)
+
+
+def _is_main(statement: ast.AST) -> bool:
+    """Whether a statement is what a script does when it is called."""
+    match statement:
+        case ast.If(test=ast.Compare(left=ast.Name("__name__"))):
+            return True
+        case _:
+            return False
+
+
 def _declares(decorator: ast.expr | None = None) -> bool:
     """Whether a decorator, bare or called, is one of those that declare models."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
@@ -179,26 +262,91 @@ def _declares(decorator: ast.expr | None = None) -> bool:
             return False
 
 
-def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Give the statements of a module, those under `if`, `try` and `with` too."""
+def _statements(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, list[str]]]:
+    """Give the statements of a module and the names that each binds, those in blocks too.
+
+    The head of a block is one by itself, of all that the block binds: it says whether, and how
+    often, the block runs.
+    """
     for statement in body:
-        yield statement
-        for part in ("body", "orelse", "finalbody", "handlers"):
-            if not isinstance(statement, _DEFINITIONS):
-                yield from _statements(getattr(statement, part, []))
+        if isinstance(statement, _DEFINITIONS) or not (_PARTS & set(statement._fields)):
+            yield statement, list(_bound(statement))
+            continue
+        parts = (getattr(statement, part, []) for part in statement._fields if part in _PARTS)
+        inner = [each for part in parts for each in _statements(part)]
+        names = [name for each, bound in inner for name in (*bound, *_imported_by(each))]
+        head = _head(statement)
+        if head is not None:
+            yield head, [*_bound(head), *names]
+        yield from inner
 
 
-def _bound(statement: ast.stmt) -> Iterator[str]:
+def _head(block: ast.AST) -> ast.AST | None:
+    """Give a block without what stands in it; None where it decides nothing of its own."""
+    match block:
+        case ast.Match(value, cases):
+            empty = [ast.match_case(each.pattern, each.guard, [ast.Pass()]) for each in cases]
+            return ast.Match(value, empty)
+        case ast.If() | ast.For() | ast.While() | ast.With():
+            alone = copy.copy(block)
+            alone.body = [ast.Pass()]
+            if not isinstance(alone, ast.With):
+                alone.orelse = []
+            return alone
+        case _:
+            return None
+
+
+def _bound(statement: ast.AST) -> Iterator[str]:
     """Give the names that a statement binds, but for imports."""
     if isinstance(statement, _DEFINITIONS):
         yield statement.name
-    elif isinstance(statement, ast.Assign | ast.AugAssign):
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        names = (each for target in targets for each in ast.walk(target))
-        yield from (each.id for each in names if isinstance(each, ast.Name))
+        inner = (each for each in ast.walk(statement) if isinstance(each, ast.Global))
+        yield from (name for each in inner for name in each.names)
+        return
+    for node in ast.walk(statement):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.MatchAs(name=str(name)):
+                yield name
 
 
-def _dotted_names(statement: ast.stmt) -> Iterator[tuple[str, ...]]:
+def _imported_by(statement: ast.AST) -> Iterator[str]:
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        for alias in statement.names:
+            yield alias.asname or alias.name.partition(".")[0]
+
+
+def _imported_by_name(statement: ast.AST) -> Iterator[str]:
+    for node in ast.walk(statement):
+        match node:
+            case ast.Call(
+                func=ast.Name("import_module" | "__import__") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(str(name)), *_],
+            ):
+                yield name
+
+
+def _changed(statement: ast.AST) -> Iterator[str]:
+    """Give the names whose values a statement changes, or may: `RULES.append(rule)`."""
+    match statement:
+        case ast.Expr(ast.Call(func=called, args=given)):
+            yield from (each.id for each in given if isinstance(each, ast.Name))
+            targets: Sequence[ast.expr] = [called]
+        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
+            targets = [each for each in targets if not isinstance(each, ast.Name)]
+        case ast.AugAssign(target=ast.Subscript() | ast.Attribute() as target):
+            targets = [target]
+        case _:
+            return
+    for each in targets:
+        root: ast.AST = each
+        while isinstance(root, ast.Attribute | ast.Subscript | ast.Call):
+            root = root.func if isinstance(root, ast.Call) else root.value
+        if isinstance(root, ast.Name):
+            yield root.id
+
+
+def _dotted_names(statement: ast.AST) -> Iterator[tuple[str, ...]]:
     """Give every name of a module that is read, with the attributes that follow it."""
     inner: set[ast.AST] = set()
     outer = _outer_names(statement)
@@ -213,7 +361,7 @@ def _dotted_names(statement: ast.stmt) -> Iterator[tuple[str, ...]]:
             yield (at.id, *reversed(chain))
 
 
-def _outer_names(statement: ast.stmt) -> set[str]:
+def _outer_names(statement: ast.AST) -> set[str]:
     """Give the names that a statement does not bind for itself: a parameter is no model."""
     found: set[str] = set()
     tables = [symtable.symtable(ast.unparse(statement), "", "exec")]
@@ -221,5 +369,9 @@ def _outer_names(statement: ast.stmt) -> set[str]:
         table = tables.pop()
         tables += table.get_children()
         is_module = table.get_type() == "module"
-        found |= {each.get_name() for each in table.get_symbols() if is_module or each.is_global()}
+        found |= {
+            each.get_name()
+            for each in table.get_symbols()
+            if is_module or each.is_global() or each.is_imported()
+        }
     return found

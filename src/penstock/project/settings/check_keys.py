@@ -10,7 +10,7 @@ from penstock.core.checks import TYPES
 from penstock.core.findings import Location
 from penstock.project.files.cache import packed, unpacked
 from penstock.project.files.nodes import Keys, YamlNode, node_of
-from penstock.project.files.parsed import YamlFile, place_key
+from penstock.project.files.parsed import Packed, Spots, YamlFile, place_key
 from penstock.project.files.references import is_outside, is_path, path_from
 from penstock.project.files.values import Path, Plain, list_of, mapping_of
 
@@ -73,7 +73,7 @@ def checks_schema() -> dict[str, Plain]:
 
 def without_checks(file: YamlFile) -> YamlFile:
     """Take the checks of models, snapshots and source tables out of a tree: the file has them."""
-    texts: dict[str, str] = {}
+    texts: dict[str, Packed] = {}
     named: dict[str, None] = {}
 
     def take(holder: Mapping[str, Plain], key: str, above: Path = ()) -> dict[str, Plain]:
@@ -140,7 +140,7 @@ def _split(entry: Mapping[str, Plain]) -> tuple[dict[str, Plain], dict[str, Plai
     return rest, checks
 
 
-def _below(above: str, spots: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+def _below(above: str, spots: Spots) -> Spots:
     start = f"{above}\n"
     inside = ((key.removeprefix(start), at) for key, at in spots.items() if key.startswith(start))
     return {key: at for key, at in inside if key.partition("\n")[0] in _KEPT}

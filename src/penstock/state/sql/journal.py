@@ -60,11 +60,12 @@ class Transactions:
 
 
 class Transaction:
-    """What one transaction reads and writes; all of it happens or nothing."""
+    """What one transaction reads and writes; all of it happens or nothing, and `now`."""
 
     def __init__(self, connection: Connection, context: StoreContext) -> None:
         self._connection = connection
         self._context = context
+        self.now = context.clock.now()
 
     def happen(self, model: str, event: Event) -> None:
         """Write what an event changes of a model's records."""
@@ -127,9 +128,9 @@ class Transaction:
         self._connection.execute(insert(runs).values(cells))
         self._connection.execute(update(project).values(penstock=penstock))
 
-    def end_run(self, run: str, status: Status, at: dt.datetime) -> bool:
+    def end_run(self, run: str, status: Status) -> bool:
         """Write how a run ended, if it is on record; tell whether it had steps."""
-        values = {"ended": at, "status": str(status)}
+        values = {"ended": self.now, "status": str(status)}
         self._connection.execute(update(runs).where(runs.c.id == run).values(values))
         query = select(steps.c.id).where(steps.c.run == run).limit(1)
         return self._connection.scalar(query) is not None
@@ -166,9 +167,8 @@ class StoreJournal:
 
     def end_run(self, run: str, status: Status, *, holds: bool = False) -> None:
         """Write how the run ended and release whatever it still holds, unless it `holds` on."""
-        now = self._now()
         with self._transactions.write() as tables:
-            had_steps = tables.end_run(run, status, now)
+            had_steps = tables.end_run(run, status)
             for lease in () if holds else tables.leases():
                 if lease.run == run:
                     tables.put_lease(lease.target, None)
@@ -198,7 +198,7 @@ class StoreJournal:
             number, epoch = max(tables.last_number(), above) + 1, tables.epoch
             tables.keep_texts(contents)
             given = replace(intent, step_seq=number, epoch=epoch)
-            began = Began(given, self._now(), executed_by(holder), lease.token)
+            began = Began(given, tables.now, executed_by(holder), lease.token)
             tables.happen(given.model, began)
         return Begun(number, lease.token, epoch)
 
@@ -219,8 +219,7 @@ class StoreJournal:
                 )
             if not recovered:
                 _require_owned(tables, found)
-            event = Finished(found.seq, self._now(), outcome, recovered)
-            tables.happen(found.intent.model, event)
+            tables.happen(found.intent.model, Finished(found.seq, tables.now, outcome, recovered))
             _release_after(tables, found)
             self._context.fault("during-finish")
 
@@ -229,8 +228,7 @@ class StoreJournal:
         with self._transactions.write() as tables:
             found = tables.find_step(step)
             if found.status is Status.RUNNING:
-                event = Failed(found.seq, self._now(), failure, recovered)
-                tables.happen(found.intent.model, event)
+                tables.happen(found.intent.model, Failed(found.seq, tables.now, failure, recovered))
                 _release_after(tables, found)
 
     def reject(
@@ -238,7 +236,7 @@ class StoreJournal:
     ) -> None:
         """Write a step that failed before it began; with `checked`, because a gate failed."""
         with self._transactions.write() as tables:
-            now, number = self._now(), tables.last_number() + 1
+            now, number = tables.now, tables.last_number() + 1
             given = replace(intent, step_seq=number)
             tables.happen(intent.model, Began(given, now, executed_by(holder)))
             if checked is not None:
@@ -256,15 +254,13 @@ class StoreJournal:
         with self._transactions.write() as tables:
             found = tables.find_step(step)
             _require_owned(tables, found)
-            event = ChecksRecorded(found.seq, self._now(), checked)
-            tables.happen(found.intent.model, event)
+            tables.happen(found.intent.model, ChecksRecorded(found.seq, tables.now, checked))
 
     def settle_checks(self, step: str, checked: Checked) -> None:
         """Write the checks of a step that ended while they were pending."""
         with self._transactions.write() as tables:
             found = tables.find_step(step)
-            event = ChecksSettled(found.seq, self._now(), checked)
-            tables.happen(found.intent.model, event)
+            tables.happen(found.intent.model, ChecksSettled(found.seq, tables.now, checked))
 
     def note_checks(
         self,
@@ -276,24 +272,21 @@ class StoreJournal:
     ) -> None:
         """Write what `penstock check` found, of no step."""
         with self._transactions.write() as tables:
-            tables.happen(model, ChecksNoted(run, self._now(), report, partitions, version))
+            tables.happen(model, ChecksNoted(run, tables.now, report, partitions, version))
 
     def close_flags(self, flags: Sequence[Flag], why: str, who: str) -> None:
         """Close open flags; a partition that failed only by them is SUCCESS again."""
         with self._transactions.write() as tables:
             for model in dict.fromkeys(flag.model for flag in flags):
                 keys = tuple((flag.step_seq, flag.ord) for flag in flags if flag.model == model)
-                tables.happen(model, FlagsClosed(keys, self._now(), why, who))
+                tables.happen(model, FlagsClosed(keys, tables.now, why, who))
 
     def forget_quarantine(self, step: str) -> None:
         """Write that the rows that a step had kept are gone."""
         with self._transactions.write() as tables:
             found = tables.find(step)
             if found is not None:
-                tables.happen(found.intent.model, QuarantineDropped(found.seq, self._now()))
-
-    def _now(self) -> dt.datetime:
-        return self._context.clock.now()
+                tables.happen(found.intent.model, QuarantineDropped(found.seq, tables.now))
 
 
 class StoreLeases:
@@ -310,8 +303,8 @@ class StoreLeases:
 
     def renew(self, run: str) -> None:
         """Push out the expiry of every lease the run still owns."""
-        now = self._context.clock.now()
         with self._transactions.write() as tables:
+            now = tables.now
             for lease in tables.leases():
                 if lease.run == run:
                     expires = now + self._context.lease.length

@@ -31,7 +31,6 @@ from penstock.state.schema import (
     fingerprints,
     leases,
     models,
-    quarantines,
     step_inputs,
     steps,
     watermarks,
@@ -67,7 +66,9 @@ _RESULT_WORDS: Mapping[str, Callable[[str], Any]] = {
     "status": CheckStatus,
     "scope": CheckScope,
 }
-_QUARANTINE = ("uri", "table", "rows", "expires")
+_STEP = ("started", "executed_by", "lease_token", "ended", "duration_ms", "recovered")
+_RECORD = ("run", "version", "started")
+QUARANTINE = ("uri", "table", "rows", "expires")
 
 STATE_COLUMNS = (
     "status",
@@ -164,11 +165,8 @@ def insert_step(connection: Connection, step: StoredStep) -> None:
             grid=write_grid(intent.grid),
             partitions=",".join(intent.partitions),
             intent=write_intent(intent),
-            lease_token=step.lease_token,
             reason=intent.reason,
             run_date=intent.run_timestamp.date(),
-            executed_by=step.executed_by,
-            started=step.started,
             **step_cells(step),
         )
     )
@@ -183,14 +181,12 @@ def insert_step(connection: Connection, step: StoredStep) -> None:
 
 
 def step_cells(step: StoredStep) -> Cells:
-    """Give the cells of a step that may change: its name, how it ended, what was checked."""
+    """Give the cells of a step that are not its intent's, its name among them: it may change."""
     failure, outcome = step.failure, step.outcome
     cells: Cells = {
         "id": step.intent.step,
         "status": str(step.status),
-        "recovered": step.recovered,
-        "ended": step.ended,
-        "duration_ms": step.duration_ms,
+        **cells_of(step, _STEP),
         "undone_by": step.undone_by or None,
         "checked": as_json(asdict(step.verdict)) if step.verdict else None,
         "pending": as_json(step.pending) if step.pending else None,
@@ -217,13 +213,8 @@ def step_of(row: Found) -> StoredStep:
     """
     return StoredStep(
         intent=replace(read_intent(row.intent), step=row.id),
-        started=row.started,
-        executed_by=row.executed_by,
-        lease_token=row.lease_token,
+        **cells_of(row, _STEP),
         status=Status(row.status),
-        ended=row.ended,
-        duration_ms=row.duration_ms,
-        recovered=row.recovered,
         outcome=None if row.table_id is None else _outcome(row),
         failure=failure_of(row) if row.status in (Status.FAILED, Status.SKIPPED) else None,
         verdict=read_verdict(json.loads(row.checked)) if row.checked else None,
@@ -297,12 +288,10 @@ def insert_results(
         {
             "batch": batch,
             "number": number,
-            "run": record.run,
+            **cells_of(record, _RECORD),
             "step_seq": step_seq,
             "model_id": model,
             "partitions": ",".join(record.partitions),
-            "version": record.version,
-            "started": record.started,
             **_result_cells(record.result),
         }
         for number, record in enumerate(records, 1)
@@ -317,11 +306,9 @@ def check_record_of(row: Found) -> CheckRecord:
     return CheckRecord(
         model=row.model,
         step=row.step or "",
-        run=row.run,
         result=_result(row, partitions),
         partitions=partitions,
-        version=row.version,
-        started=row.started,
+        **cells_of(row, _RECORD),
     )
 
 
@@ -360,16 +347,10 @@ def read_sample(document: Mapping[str, Any]) -> Sample:
     return Sample(tuple(document["columns"]), tuple(tuple(row) for row in document["rows"]))
 
 
-def insert_quarantine(connection: Connection, model: int, step_seq: int, kept: Quarantine) -> None:
-    """Write where the rows are that a step did not publish."""
-    cells = {**cells_of(kept, _QUARANTINE), "failed": as_json(kept.failed)}
-    connection.execute(insert(quarantines).values(step_seq=step_seq, model_id=model, **cells))
-
-
 def quarantine_of(row: Found) -> Quarantine:
     """Read where rows are kept; `step` and `model` are named in the row."""
     cells = row._mapping  # noqa: SLF001  # public in spite of its name; `rows` and `table` are taken
-    given = {name: cells[name] for name in _QUARANTINE}
+    given = {name: cells[name] for name in QUARANTINE}
     return Quarantine(
         step=row.step, model=row.model, failed=read_ranges(json.loads(row.failed)), **given
     )

@@ -36,11 +36,12 @@ from penstock.state.schema import (
 )
 from penstock.state.sql.database import put
 from penstock.state.sql.rows import (
+    QUARANTINE,
     STATE_COLUMNS,
     Cells,
+    as_json,
     cells_of,
     fingerprint_id,
-    insert_quarantine,
     insert_results,
     insert_step,
     insert_watermark,
@@ -206,7 +207,9 @@ class RowChanges:
             insert_results(self._connection, self._model, step_seq, batch)
         for seq, each in self._after.quarantines.items():
             if seq not in self._before.quarantines:
-                insert_quarantine(self._connection, self._model, seq, each.kept)
+                cells = {**cells_of(each.kept, QUARANTINE), "failed": as_json(each.kept.failed)}
+                row_of = insert(quarantines).values(step_seq=seq, model_id=self._model, **cells)
+                self._connection.execute(row_of)
             elif self._before.quarantines[seq] != each:
                 row = quarantines.c.step_seq == seq
                 values = {"dropped": each.dropped}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from penstock.core.check_results import Checked, CheckRecord, InvariantReport, Quarantine
 from penstock.core.checks import OnFailure
@@ -138,15 +138,7 @@ class StoredStep:
     @property
     def record(self) -> StepRecord:
         """The step as records tell it."""
-        return StepRecord(
-            intent=self.intent,
-            status=self.status,
-            started=self.started,
-            lease_token=self.lease_token,
-            ended=self.ended,
-            outcome=self.outcome,
-            failure=self.failure,
-        )
+        return StepRecord(**{each.name: getattr(self, each.name) for each in fields(StepRecord)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,8 @@ class Columns:
 
 def result_line(number: int, result: ModelResult, columns: Columns) -> str:
     """Give the line of a step that ended, `[1/5] name  partitions  reason  rows  time`."""
-    head = [f"[{number}/{max(columns.steps, number)}] {result.name:<{columns.names}}"]
+    steps = str(max(columns.steps, number))
+    head = [f"[{number:>{len(steps)}}/{steps}] {result.name:<{columns.names}}"]
     head += [f"{ranges_text(result.partitions):<{columns.keys}}"] * bool(columns.keys)
     return "  ".join([*head, *_outcome(result)])
 
@@ -84,7 +85,8 @@ def _outcome(result: ModelResult) -> Iterator[str]:
     if result.status == "skipped":
         yield f"skipped: {result.reason}"
         return
-    yield mask(result.reason)
+    before = "the last try " if result.reason.startswith("failed") else ""  # this one did not
+    yield mask(f"{before}{result.reason}")
     if result.partitions != WHOLE:
         yield partitions_text(result.count)
     yield from map(window_text, result.windows)

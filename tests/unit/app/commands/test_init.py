@@ -35,12 +35,14 @@ def test_the_demo_shows_every_strategy(tmp_path):
 
     assert {name: models[name].strategy_name for name in models} == {
         "daily_flight_stats": "partition",
+        "delay_factors": "table",
         "delays_and_weather": "table",
         "delays_by_day": "table",
         "delays_by_month": "table",
         "flights": "append",
         "flights_clean": "view",
         "monthly_flight_stats": "partition",
+        "plane_days": "overwrite",
         "planes": "merge",
         "planes_clean": "view",
         "planes_history": "snapshot",
@@ -48,6 +50,18 @@ def test_the_demo_shows_every_strategy(tmp_path):
         "weather_clean": "view",
         "weekly_flight_stats": "partition",
     }
+
+
+def test_the_demo_has_functions_that_read_tables_of_sql(tmp_path):
+    init(tmp_path, "demo")
+
+    models = load_project(tmp_path, environ={}).models
+
+    fitted, days = models["delay_factors"], models["plane_days"]
+    assert [each.name for each in fitted.query.inputs] == ["delays_and_weather"]
+    assert [each.name for each in days.query.inputs] == ["flights"]
+    assert days.config["lookback"] == "0"
+    assert {each.name for each in days.columns} == {"day", "air_minutes", "minutes_made_up"}
 
 
 def test_the_demo_has_a_seed_that_statistics_read(tmp_path):

@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 from contracts.store_cases import BROKEN, HERE, LEASE, intent, succeed
-from penstock.app.commands.state import export_models
+from penstock.app.commands.init import init
+from penstock.app.commands.state import export_models, tables_shown
 from penstock.core.columns.typed import TypedValue
 from penstock.core.steps.window import Watermark
+from penstock.project.load import load_project
 from penstock.state.memory import MemoryStore
 
 
@@ -58,3 +60,12 @@ def test_watermarks_that_do_not_compare_have_no_greatest(clock):
     succeed(store, with_marks("1", "m", "INT 9", "DATE 2024-01-01"))
 
     assert "last_max_value" not in export_models(store.records, {})
+
+
+def test_seeds_stand_under_their_tables_as_models_do(tmp_path):
+    init(tmp_path, "demo")
+
+    tables = tables_shown(load_project(tmp_path, environ={}))
+
+    assert tables["home_airports"] == "stats.home_airports"
+    assert tables["plane_days"] == "marts.plane_days"

@@ -110,3 +110,16 @@ def test_P104_a_frame_is_read_from_the_low_end_of_its_window_on() -> None:
 )
 def test_P104_a_frame_of_which_any_row_may_be_read_is_not_cut(whole) -> None:
     assert whole.lowest("chance") is None
+
+
+@pytest.mark.parametrize(
+    ("more", "kind"),
+    [
+        ({}, "external"),
+        ({"initial": True}, "initial"),
+        ({"initial": True, "decided": "full"}, "full"),
+        ({"again": (TypedValue("INT", "1"), TypedValue("INT", "2")), "decided": "rerun"}, "rerun"),
+    ],
+)
+def test_a_window_says_why_it_reads_what_it_reads(more, kind) -> None:
+    assert sharing(**more).kind == kind

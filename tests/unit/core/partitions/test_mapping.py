@@ -24,12 +24,10 @@ from penstock.core.partitions.mapping import (
     Trailing,
     Upper,
     ceiled,
-    document_of,
     downstream,
     floored,
     last_day,
     moved,
-    read_document,
     spans,
 )
 from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span
@@ -134,35 +132,6 @@ def test_a_bound_is_evaluated_for_a_partition(bound: Bound, expected: str) -> No
     found = spans(Computed("d", ((bound, None),)), part(DAYS, "2024-01-31"), DAYS)
 
     assert found == ((at(expected), LAST),)
-
-
-@pytest.mark.parametrize("bound", [bound for bound, _ in BOUNDS])
-def test_bounds_read_back_equal(bound: Bound) -> None:
-    assert read_document(Bound, document_of(bound)) == bound
-
-
-@pytest.mark.parametrize(
-    "mapping",
-    [
-        Everything(),
-        Same(),
-        Calendar("week"),
-        Trailing(7),
-        ByGrain(),
-        Computed("date", ((Lower(), None), (None, Moved(Upper(), 1, -2)))),
-        Computed("date", ()),
-    ],
-)
-def test_mappings_read_back_equal(mapping: RangeMapping) -> None:
-    assert read_document(RangeMapping, document_of(mapping)) == mapping
-
-
-@pytest.mark.parametrize(
-    "document", [[], ["other"], ["trailing", "7"], ["computed", "d", [[["x"], None]]]]
-)
-def test_what_is_no_mapping_is_refused(document: list[object]) -> None:
-    with pytest.raises(ValueError, match="this is no"):
-        read_document(RangeMapping, document)
 
 
 def candidates(grid: Grid, first: str, last: str) -> Ranges:

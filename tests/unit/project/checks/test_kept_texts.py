@@ -11,7 +11,7 @@ from penstock.core.names import TableName
 from penstock.core.query import PARAMETERS
 from penstock.project.checks.kept import condition_of, query_of
 from penstock.project.checks.scene import ConditionKind
-from penstock.project.files.cache import CacheEntry, ParseCache
+from penstock.project.files.cache import ParseCache
 from penstock.project.sql.names import NameResolver, QueryOwner
 
 ALL = frozenset(PARAMETERS)
@@ -30,10 +30,8 @@ def ask(cache: ParseCache, allowed: frozenset[str] = ALL) -> Sequence[object]:
 
 def reread(cache: ParseCache) -> ParseCache:
     """Give the cache as the next load finds it."""
-    entries = {name: json.loads(json.dumps(e.result)) for name, e in cache.current.items()}
-    return ParseCache(
-        None, "", {name: CacheEntry("", (), result) for name, result in entries.items()}
-    )
+    entries = {name: json.loads(json.dumps(e[1])) for name, e in cache.current.items()}
+    return ParseCache(None, "", {name: ("", result) for name, result in entries.items()})
 
 
 @pytest.fixture
@@ -75,7 +73,7 @@ def test_what_has_a_value_is_decided_on_every_load(warm, no_parser):
 @pytest.mark.parametrize("result", [[], [1, 2], ["x", [], True, [["a"]], []], None, {"a": 1}])
 def test_damage_is_read_again(warm, result):
     cold, first = warm
-    damaged = ParseCache(None, "", dict.fromkeys(cold.current, CacheEntry("", (), result)))
+    damaged = ParseCache(None, "", dict.fromkeys(cold.current, ("", result)))
 
     assert ask(damaged) == first
 

@@ -8,8 +8,28 @@ from pathlib import Path
 import pytest
 
 from penstock.core.errors import ProjectError
+from penstock.core.partitions.mapping import (
+    At,
+    Bound,
+    ByGrain,
+    Calendar,
+    Ceiled,
+    Computed,
+    Everything,
+    Floored,
+    Greatest,
+    LastDay,
+    Least,
+    Lower,
+    Moved,
+    RangeMapping,
+    Same,
+    Trailing,
+    Upper,
+)
 from penstock.project.files import cache
-from penstock.project.files.cache import read_sql, write_sql
+from penstock.project.files.cache import codec_of
+from penstock.project.files.parsed import SqlFile
 from penstock.project.load import load_project
 from penstock.project.sql.sql_file import parse_plain_sql
 
@@ -71,7 +91,10 @@ def test_another_version_of_a_parser_parses_all_again(again, parsed, monkeypatch
         lambda text: text.replace('"materialized"', "4"),
         lambda text: _with_results(text, []),
         lambda text: _with_results(text, [1, 2, 3, 4]),
-        lambda text: _with_results(text, [{}, 1, [["x", None, [["odd", [], 1, True, True]]]], []]),
+        lambda text: _with_results(
+            text,
+            ["a", {}, 1, {}, [["x", None, [["odd", [], 1, True, True]], [[], True]]], [], []],
+        ),
     ],
 )
 def test_a_damaged_cache_is_thrown_away(again, tmp_path, damage):
@@ -84,7 +107,7 @@ def test_a_damaged_cache_is_thrown_away(again, tmp_path, damage):
 def _with_results(text, result):
     document = json.loads(text)
     for entry in document["files"].values():
-        entry[2] = result
+        entry[1] = result
     return json.dumps(document)
 
 
@@ -151,4 +174,53 @@ def test_a_warm_load_imports_no_parser(again, tmp_path):
 def test_the_cache_gives_bodies_back():
     file = parse_plain_sql("q.yaml", "select @run_date from t", 7)
 
-    assert read_sql("q.yaml", (), write_sql(file)) == file
+    write, read = codec_of(SqlFile)
+    assert read(json.loads(json.dumps(write(file)))) == file
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        Lower(),
+        Upper(),
+        At(0),
+        Moved(Lower(), months=1),
+        Moved(Lower(), months=-2, micros=86_400_000_000),
+        Floored(Lower(), "quarter"),
+        Floored(Lower(), "week"),
+        Ceiled(Lower(), "month"),
+        LastDay(Upper()),
+        Least((Lower(), Upper(), At(0))),
+        Greatest((Lower(), Upper())),
+    ],
+)
+def test_bounds_read_back_equal(bound):
+    write, read = codec_of(Bound)
+
+    assert read(json.loads(json.dumps(write(bound)))) == bound
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        Everything(),
+        Same(),
+        Calendar("week"),
+        Trailing(7),
+        ByGrain(),
+        Computed("date", ((Lower(), None), (None, Moved(Upper(), 1, -2)))),
+        Computed("date", ()),
+    ],
+)
+def test_mappings_read_back_equal(mapping):
+    write, read = codec_of(RangeMapping)
+
+    assert read(json.loads(json.dumps(write(mapping)))) == mapping
+
+
+@pytest.mark.parametrize(
+    "document", [[], ["other"], ["trailing", "7"], ["computed", "d", [[["x"], None]]]]
+)
+def test_what_is_no_mapping_is_refused(document):
+    with pytest.raises((ValueError, LookupError)):
+        codec_of(RangeMapping).read(document)

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+import penstock
 from penstock.core.errors import ProjectError
 from penstock.project.load import load_project
 from penstock.project.python.declare import Decorators, Registry
@@ -16,6 +17,39 @@ def test_P5_two_functions_of_one_name_are_told_with_both_places(files):
     ((code, where, _),) = files.findings()
 
     assert (code, where) == ("duplicate-model", "models/n/other.py:3")
+
+
+def test_P5_two_functions_of_one_name_in_one_file_are_two(files):
+    files.models(
+        "@source\ndef logs(spark): ...\n@table\ndef t(logs): ...\n@table\ndef t(logs): ...\n"
+    )
+
+    assert [code for code, _, _ in files.findings()] == ["duplicate-model"]
+
+
+def test_P5_a_function_that_is_decorated_in_a_loop_is_one_for_each_turn(files):
+    files.models(
+        "@source\ndef logs(spark): ...\n"
+        "for n in (1, 2):\n    @table\n    def t(logs): return logs.limit(n)\n"
+    )
+
+    assert [code for code, _, _ in files.findings()] == ["duplicate-model"]
+
+
+def test_a_module_that_is_read_anew_counts_as_it_is_now(files, monkeypatch):
+    text = "import penstock\n@app.table\ndef t(logs):\n    return logs\n"
+    app, names = penstock.conf(root=files.root), {}
+    app.source(lambda spark: spark).options["name"] = "logs"
+    place = files.write("job.py", text)
+    for line in ("", "# a line\n"):
+        place.write_text(line + text)
+        code = compile(line + text, str(place), "exec")
+        exec(code, {"app": app, "__name__": "job"}, names)  # noqa: S102  as a reload does
+
+    with app.opened() as services:
+        models = services.project.models
+
+    assert models["t"].function.call is names["t"].function
 
 
 def test_P5_two_tables_on_one_path_are_told_with_both_places(files):

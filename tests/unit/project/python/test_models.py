@@ -1,6 +1,13 @@
 """Functions become models: parameters, options, findings (P2, P4, P8, P10 to P14)."""
 
+import ast
+import linecache
+
+import pytest
+
 from penstock.core.names import InputKind
+from penstock.project.load import load_project
+from penstock.project.python.declare import Decorators, Registry
 
 PLACE = "models/m/pipeline.py"
 
@@ -310,3 +317,80 @@ def test_yaml_may_add_what_it_says_of_any_model(files):
     model = files.load().models["events"]
 
     assert (model.description, model.tags) == ("All of them.", ("hourly",))
+
+
+CELL = '@app.table\ndef events():\n    """Say."""\n    return shown(LIMIT)\n'
+
+
+class Notebook:
+    """Cells that are run one after another, as IPython runs them; `kept` as it keeps their text."""
+
+    def __init__(self, root, *, kept):
+        self.root, self.kept, self.count = root, kept, 0
+        self.registry = Registry()
+        self.names = {"__name__": "__main__", "app": Decorators(self.registry)}
+
+    def run(self, text):
+        self.count += 1
+        place = f"<ipython-input-{self.count}>" if self.kept else "<stdin>"
+        if self.kept:
+            linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
+        exec(compile(text, place, "exec"), self.names)  # noqa: S102  as IPython does
+        return self
+
+    def load(self):
+        return load_project(self.root, environ={}, functions=self.registry.models)
+
+    def meaning(self, name="events"):
+        return self.load().models[name].fingerprint.canonical
+
+
+@pytest.fixture(params=[True, False], ids=["text kept", "no text"])
+def notebook(request, files):
+    return Notebook(files.root, kept=request.param)
+
+
+def test_a_cell_that_is_run_again_takes_the_place_of_the_former(notebook):
+    notebook.run(CELL)
+    first = notebook.meaning()
+    notebook.run("# again\n" + CELL.replace("Say.", "Say more."))
+    same = notebook.meaning()
+    notebook.run(CELL.replace("shown(LIMIT)", "shown(LIMIT) + 1"))
+    notebook.run("@app.table\ndef top(events): ...")
+
+    project = notebook.load()
+
+    assert first == same != notebook.meaning()
+    assert [*project.models] == ["events", "top"]
+    assert project.models["top"].depends_on == ("events",)
+
+
+def test_a_cell_is_found_with_its_text_and_what_it_reaches_in_others(files):
+    notebook = Notebook(files.root, kept=True)
+    notebook.run("LIMIT = 3").run("def shown(n):\n    return n").run("\n" + CELL)
+
+    model = notebook.load().models["events"]
+    first = notebook.meaning()
+    others = [
+        notebook.run(text).meaning() for text in ("LIMIT = 4", "def shown(n):\n    return n + 1")
+    ]
+
+    assert (str(model.where), model.function.text) == ("<ipython-input-3>:3", CELL.strip())
+    assert model.query.canonical == (
+        "def events():\n    return shown(LIMIT)\nLIMIT = 3\nshown = def shown(n):\n    return n"
+    )
+    assert len({first, *others}) == 3
+
+
+def test_a_file_of_many_functions_is_read_once(files, monkeypatch):
+    parsed = []
+    monkeypatch.setattr(
+        ast, "parse", lambda text, *_, plain=ast.parse: parsed.append(text) or plain(text)
+    )
+    files.models(
+        "@source\ndef logs(spark): ...\n"
+        + "".join(f"@table\ndef t{n}(logs): return logs.limit({n})\n" for n in range(9))
+    )
+
+    assert len(files.load().models) == 10
+    assert len([text for text in parsed if "def t8" in text]) == 2

@@ -107,3 +107,58 @@ def test_functions_that_call_each_other_end():
 def test_a_name_that_the_module_does_not_bind_is_refused():
     with pytest.raises(KeyError):
         normalised("x = 1", "f", {})
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new"),
+    [
+        ("R = []\nR.append(3)\ndef t(): return R", "append(3)", "append(4)"),
+        ("R = {}\nR['a'] = 3\ndef t(): return R", "= 3", "= 4"),
+        ("R = {}\nfor k in (1, 2):\n    R[k] = k\ndef t(): return R", "1, 2", "1, 2, 3"),
+        ("for K in (3,):\n    pass\ndef t(): return K", "(3,)", "(4,)"),
+        ("D = 1\nif D:\n    K = 1\nelse:\n    K = 2\ndef t(): return K", "D = 1", "D = 0"),
+        ("with opened(3) as K:\n    pass\ndef t(): return K", "(3)", "(4)"),
+        ("(K := 3)\ndef t(): return K", "3", "4"),
+        ("match 3:\n    case K:\n        pass\ndef t(): return K", "match 3", "match 4"),
+        ("K = 1\ndef init():\n    global K\n    K = 3\ndef t(): return K", "= 3", "= 4"),
+        ("class C: pass\nC.a = 3\ndef t(): return C.a", "= 3", "= 4"),
+    ],
+)
+def test_whatever_a_module_does_to_a_name_counts(module, old, new):
+    assert old in module
+    assert normalised(module, "t", {}) != normalised(module.replace(old, new), "t", {})
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        (
+            "from shop.helpers import clean\nimport shop.helpers\nshop.helpers.X = 1\n"
+            "def t(): return clean()"
+        ),
+        (
+            "if A:\n    from shop.helpers import clean\nelse:\n    from json import clean\n"
+            "def t(): return clean()"
+        ),
+        (
+            "from shop.helpers import clean\ndef t(): return clean()\n"
+            "def other():\n    from json import clean"
+        ),
+        "def t():\n    from shop.helpers import clean\n    return clean()",
+        "class C:\n    from shop.helpers import clean\ndef t(): return C.clean()",
+        "import shop.helpers\nshop.helpers.X = 1\ndef t(): return shop.helpers.clean()",
+        ("import importlib\ndef t(): return importlib.import_module('shop.helpers').clean()"),
+    ],
+)
+def test_a_helper_counts_however_it_is_imported(module):
+    edited = HELPERS.replace("LIMIT = 3", "LIMIT = 4")
+
+    before = normalised(module, "t", {"shop.helpers": HELPERS})
+
+    assert before != normalised(module, "t", {"shop.helpers": edited})
+
+
+def test_what_a_script_does_when_it_is_called_counts_for_no_function():
+    module = "K = [1]\ndef t(): return K\nif __name__ == '__main__':\n    print(K)\n"
+
+    assert normalised(module, "t", {}) == normalised(module.replace("print(K)", "0"), "t", {})

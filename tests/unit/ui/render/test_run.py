@@ -15,6 +15,7 @@ from penstock.core.steps.step import RowCounts
 from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.plan.values import State
 from penstock.ui.render.run import Columns, TextLines, result_line, run_text, seed_text
+from penstock.ui.render.values import WHOLE
 
 NULL_KEY = DataError(
     "null-key", "3 rows have no id", where=Location("models/users.sql", 4), hint="fill them"
@@ -34,6 +35,22 @@ def test_a_merge_tells_what_became_of_its_rows():
     assert result_line(1, result, Columns.of(a_plan(a_step("users")))) == (
         "[1/1] users  source_changed: raw.users v1 -> v2  1 inserted, 2 updated, 4 late"
         "  + age INT  1 min 15 s"
+    )
+
+
+def test_names_stand_below_each_other_when_there_are_ten_steps_and_more():
+    columns = Columns.fitting([(name, WHOLE) for name in "abcdefghij"])
+
+    lines = [result_line(number, a_result("a"), columns) for number in (9, 10)]
+
+    assert [line[:10] for line in lines] == ["[ 9/10] a ", "[10/10] a "]
+
+
+def test_a_step_that_made_up_for_a_failure_does_not_read_as_one():
+    result = a_result("users", reason="failed: crashed", rows=RowCounts(inserted=1), duration=1.0)
+
+    assert result_line(1, result, Columns.of(a_plan(a_step("users")))) == (
+        "[1/1] users  the last try failed: crashed  1 row  1.0 s"
     )
 
 
