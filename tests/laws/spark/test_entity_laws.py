@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from fakes.silver_model import SilverModel
 from fakes.silver_table import T1, T2, T3, T4, SilverTable, an_entity
+from penstock.core.columns.schema import Column
 from penstock.core.entity import LastSeen
+from penstock.strategies.values import row_hash
 
 ROWS = st.tuples(
     st.sampled_from([None, 1, 2, 3, 4]),
@@ -41,5 +43,9 @@ def test_a_merged_table_is_what_its_slices_say(spark, slices, infers, on_change)
             assert found == model.run(number, rows)
             shown = table.rows("ID, SeqNr, name, p_deleted, p_lastSeen")
             assert sorted(shown, key=lambda row: row[0]) == model.shown()
+            hashed = row_hash(
+                [Column("ID", "int"), Column("SeqNr", "int"), Column("name", "string")]
+            )
+            assert table.rows("ID", where=f"p_SourceHash <> {hashed}") == []
             low = table.watermarks.get("SeqNr")
             assert (low and int(low.text)) == model.watermark
