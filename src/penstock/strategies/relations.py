@@ -114,7 +114,7 @@ def bind(
     """
     binder = _Binder(project, reads.by_name, reads.moment, step_windows=reads.windows)
     text = model.query.incremental if incremental else model.query.text
-    read = mentioned(text) if model.function is None else model.query.inputs
+    read = _read_by(model, incremental=incremental)
     names = {name: binder.windowed(name, windows.get(name.name)) for name in read}
     call = binder.called(model, names)
     if call is None:
@@ -123,12 +123,21 @@ def bind(
     return BoundQuery((*binder.relations, own), f"SELECT * FROM {quoted(OWN_VIEW)}")
 
 
-def bind_inputs(project: Project, model: Model, reads: StepReads) -> BoundQuery:
+def bind_inputs(
+    project: Project, model: Model, reads: StepReads, *, incremental: bool
+) -> BoundQuery:
     """Give the relations of what a step reads, without windows and without the query itself."""
     binder = _Binder(project, reads.by_name, reads.moment, step_windows=reads.windows)
-    for name in mentioned(model.query.incremental) or model.query.inputs:
+    for name in _read_by(model, incremental=incremental):
         binder.view_of(name)
     return BoundQuery(tuple(binder.relations), "")
+
+
+def _read_by(model: Model, *, incremental: bool) -> Iterable[InputName]:
+    """Give what a step reads: of SQL what this text mentions, of a function what it takes."""
+    if model.function is not None:
+        return model.query.inputs
+    return mentioned(model.query.incremental if incremental else model.query.text)
 
 
 def frame_readers(project: Project, models: Iterable[str]) -> dict[str, FrameReaders]:

@@ -47,8 +47,7 @@ class RerunRequest(BackfillRequest):
 
 def takes_range(model: Model) -> bool:
     """Whether a backfill of a model can only be a range of its time column."""
-    settings = model.strategy.window
-    return settings is not None and settings.guarded
+    return model.function is not None
 
 
 def rerun_of(services: Services, request: BackfillRequest, low: Given, high: Given) -> RerunRequest:

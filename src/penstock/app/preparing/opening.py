@@ -28,7 +28,7 @@ from penstock.plan.windows import (
     closed,
     windowed_inputs,
 )
-from penstock.strategies.relations import StepReads, bind_inputs
+from penstock.strategies.relations import BoundQuery, StepReads, bind_inputs
 
 
 @dataclass(slots=True)
@@ -97,7 +97,7 @@ class Opening:
     ) -> tuple[dict[str, str], tuple[WindowedInput, ...]]:
         """Give the views of all inputs, and those inputs that are read through a window."""
         query = self.model.query
-        whole = bind_inputs(self.services.project, self.model, self._reads(called))
+        whole = self._bound(called)
         schemas = self.session.bind(whole.relations)
         views = {relation.input.name: relation.view for relation in whole.relations}
         direct = {
@@ -133,7 +133,7 @@ class Opening:
         settings, project, found = self.model.strategy.window, self.services.project, []
         known = {each.input: each.value for each in self._watermarks()}
         nulls = settings is None or settings.null_watermark is NullWatermark.INCLUDE_FIRST
-        for relation in bind_inputs(project, self.model, self._reads(None)).relations:
+        for relation in self._bound(None).relations:
             name = relation.input.name
             if relation.input not in self.model.query.deltas:
                 continue
@@ -192,6 +192,10 @@ class Opening:
                 "--column INPUT.COLUMN --type TYPE",
             )
         return watermarks
+
+    def _bound(self, called: StepWindows | None) -> BoundQuery:
+        project, incremental = self.services.project, not self.step.initial
+        return bind_inputs(project, self.model, self._reads(called), incremental=incremental)
 
     def _reads(self, called: StepWindows | None) -> StepReads:
         return StepReads(self.inputs.reads, self.context.run_timestamp, called)

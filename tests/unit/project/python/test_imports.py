@@ -97,7 +97,8 @@ def test_P6_the_findings_of_all_files_come_together(files):
     assert not (files.root / ".penstock" / "state.db").exists()
 
 
-def test_P7_a_session_that_is_needed_at_import_is_told_with_its_line(files):
+def test_P7_a_session_that_is_needed_at_import_is_told_with_its_line(files, monkeypatch):
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)  # of other tests
     files.write("models/m/a.py", "from pyspark.sql import functions as F\n\nFIRST = F.col('x')\n")
 
     ((code, where, hint),) = files.findings()
