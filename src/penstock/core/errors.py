@@ -29,6 +29,7 @@
     ├── DataError                    rows that may not be written               exit 1
     │   ├── CheckFailedError         a gate failed                              exit 1
     │   └── IncrementalConfigError   options and rows do not fit; a TableError  exit 1
+    ├── SessionLimitsError           a package has no limits that can be        exit 1
     ├── QueryError                   Spark refused a model's SQL                exit 1
     ├── PythonModelError             a function gave what no table can hold     exit 1
     │   └── ModelFailedError         a function raised                          exit 1
@@ -177,6 +178,10 @@ class PlanOutdatedError(StateError):
 
 class LeaseLostError(PenstockError):
     """The lease lapsed and another run took it: this step must not commit or finish."""
+
+
+class SessionLimitsError(PenstockError):
+    """The options of a session package and what its models have processed do not fit."""
 
 
 class TableError(PenstockError):

@@ -1,0 +1,1 @@
+"""Session packages as values: what one file declares, and what runs leave on record."""

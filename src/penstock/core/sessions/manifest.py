@@ -1,0 +1,115 @@
+"""What runs of a package leave on record: the manifest, the limits of passes, what they counted."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import astuple, dataclass
+from enum import IntEnum, StrEnum
+
+INSTANT = dt.timedelta(microseconds=1)
+"""What Spark's timestamps count in."""
+
+
+def greatest(*values: dt.datetime | None) -> dt.datetime | None:
+    """Give the greatest of some times, None where there is none.
+
+    >>> greatest(None, dt.datetime(2021, 1, 2), dt.datetime(2021, 1, 1))
+    datetime.datetime(2021, 1, 2, 0, 0)
+    """
+    return max((each for each in values if each is not None), default=None)
+
+
+class RunState(IntEnum):
+    """Where the tracked models of a package stand before a run."""
+
+    FIRST_RUN = 1
+    NEW_MODEL = 2
+    OUT_OF_SYNC = 3
+    STANDARD = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestRow:
+    """What one tracked model has processed; all times are in `ts`, but for `updated_at`.
+
+    `last_success` is the greatest `ts` of events that it processed, `covered_to` the greatest upper
+    limit of a run in which it succeeded. `advanced_to` is the end of a window that was passed over
+    because nothing in it was new.
+    """
+
+    model: str
+    last_success: dt.datetime | None = None
+    covered_to: dt.datetime | None = None
+    advanced_to: dt.datetime | None = None
+    fingerprint: str = ""
+    run: str = ""
+    updated_at: dt.datetime | None = None
+
+    def position(self, *, strict: bool = False) -> dt.datetime | None:
+        """Give up to where it is done; `strict` knows the events that it processed alone."""
+        return self.last_success if strict else greatest(self.last_success, self.advanced_to)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Which events a pass may read; both ends belong to the window."""
+
+    state: RunState
+    lower_limit: dt.datetime
+    upper_limit: dt.datetime
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no event can lie between them."""
+        return self.lower_limit > self.upper_limit
+
+    @property
+    def end(self) -> dt.datetime:
+        """The end of the same window where the end does not belong to it."""
+        return self.upper_limit + INSTANT
+
+
+class PassKind(StrEnum):
+    """Which models a pass is for: all, those that are behind, those that are not."""
+
+    PACKAGE = "package"
+    BACKFILL = "backfill"
+    HEAD = "head"
+
+
+@dataclass(frozen=True, slots=True)
+class EventCounts:
+    """What became of the events of one scope, each in one class."""
+
+    read: int = 0
+    filtered: int = 0
+    null_device: int = 0
+    late: int = 0
+    null_session: int = 0
+    quarantined: int = 0
+    before_start: int = 0
+    beyond_cap: int = 0
+    duplicate: int = 0
+    kept: int = 0
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether every event was counted, and none twice."""
+        read, *classes = astuple(self)
+        return bool(read == sum(classes))
+
+
+@dataclass(frozen=True, slots=True)
+class PassEvents:
+    """What is known of a pass once its events are built.
+
+    `greatest` is the greatest `ts` of its events, None without any. `later_events` is whether some
+    event lies between its window and now; None where nobody asked. `behind` are rows that came too
+    late to be found as new.
+    """
+
+    greatest: dt.datetime | None = None
+    later_events: bool | None = None
+    window: EventCounts = EventCounts()
+    history: EventCounts = EventCounts()
+    behind: int = 0

@@ -1,0 +1,375 @@
+"""What one session file declares: its options, under the words of the file, and its tables.
+
+The words are those of docs/sessions.md: `ts` is the column that `timestamp` names; the cap of a
+session lies `max_session_days` after its start; a tracked model has a row in the manifest.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from penstock.core.findings import Location
+from penstock.core.names import InputKind, InputName, TableName
+
+SNOWPLOW = "snowplow"
+EVERY_COLUMN = ("*",)
+
+
+class SessionTable(StrEnum):
+    """The tables of a package, in the order of their steps; the word ends their names."""
+
+    LIMITS = "base_new_event_limits"
+    LIFECYCLE = "base_sessions_lifecycle_manifest"
+    QUARANTINE = "base_quarantined_sessions"
+    SESSIONS_THIS_RUN = "base_sessions_this_run"
+    EVENTS_THIS_RUN = "base_events_this_run"
+    USER_MAPPING = "user_mapping"
+    PAGE_VIEWS = "page_views"
+    SESSIONS = "sessions"
+    USERS = "users"
+
+
+MODULES = (
+    SessionTable.PAGE_VIEWS,
+    SessionTable.SESSIONS,
+    SessionTable.USERS,
+    SessionTable.USER_MAPPING,
+)
+"""The tables that are made of the events of a run, as files name them."""
+
+
+class SessionUser(StrEnum):
+    """Which event says whose a session is."""
+
+    EARLIEST_EVENT = "earliest_event"
+    LATEST_EVENT = "latest_event"
+    MAX = "max"
+    FIRST_RUN = "first_run"
+
+
+class BackfillOrder(StrEnum):
+    """Whether models that are behind hold the others up."""
+
+    PACKAGE = "package"
+    PER_MODEL = "per_model"
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedColumn:
+    """A column that a module takes over; `sql` is one of an event, of `agg` an aggregate."""
+
+    name: str
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passthrough:
+    """The columns that modules take over."""
+
+    page_views: tuple[CarriedColumn, ...] = ()
+    sessions_first: tuple[CarriedColumn, ...] = ()
+    sessions_last: tuple[CarriedColumn, ...] = ()
+    sessions_agg: tuple[CarriedColumn, ...] = ()
+    users_first: tuple[CarriedColumn, ...] = ()
+    users_last: tuple[CarriedColumn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """The keys of a session file that steer runs, each under its own name; null is None.
+
+    Columns are names, everything else that is text is SQL of one event, but for `bot_pattern`, the
+    lists of `event_name`s, and `app_ids`, where None stands for rows without one.
+    """
+
+    timestamp: str = "collector_tstamp"
+    derived_tstamp: str | None = "derived_tstamp"
+    event_id: str = "event_id"
+    session_id: tuple[str, ...] = ("domain_sessionid",)
+    user_id: tuple[str, ...] = ("domain_userid",)
+    created_tstamp: str | None = "dvce_created_tstamp"
+    sent_tstamp: str | None = "dvce_sent_tstamp"
+    start_date: dt.datetime = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+    backfill_limit_days: int = 30
+    max_session_days: int = 3
+    lookback_window_hours: int = 6
+    days_late_allowed: int = 3
+    session_lookback_days: int | None = 730
+    upsert_lookback_days: int = 30
+    app_ids: tuple[str | None, ...] = ()
+    app_id: str = "app_id"
+    allow_null_device_timestamps: bool = False
+    filters: tuple[str, ...] = ()
+    partition_column: str | None = None
+    partition_pad_days: int = 1
+    tie_break: tuple[str, ...] = ("etl_tstamp",)
+    event_columns: tuple[str, ...] = EVERY_COLUMN
+    quarantine: bool = True
+    modules: tuple[SessionTable, ...] = MODULES[:3]
+    session_stitching: bool = True
+    page_view_stitching: bool = False
+    user_stitching_id: str = "user_id"
+    event_name: str = "event_name"
+    page_view_id: str = "page_view_id"
+    page_url: str = "page_url"
+    view_events: tuple[str, ...] = ("page_view",)
+    ping_events: tuple[str, ...] = ("page_ping",)
+    heartbeat: int = 10
+    min_visit_length: int = 5
+    useragent: str = "useragent"
+    bot_pattern: str | None = None
+    engaged_when: str | None = None
+    passthrough: Passthrough = Passthrough()
+    user_of_session: SessionUser = SessionUser.EARLIEST_EVENT
+    backfill: BackfillOrder = BackfillOrder.PACKAGE
+    strict_seed_limits: bool = False
+    skip_unchanged: bool = True
+    compat: str | None = None
+    allow_refresh: bool = False
+
+    @property
+    def backfill_limit(self) -> dt.timedelta:
+        """How far behind a position one run may end."""
+        return dt.timedelta(days=self.backfill_limit_days)
+
+    @property
+    def lookback(self) -> dt.timedelta:
+        """How far before a position a run begins."""
+        return dt.timedelta(hours=self.lookback_window_hours)
+
+    @property
+    def is_snowplow(self) -> bool:
+        """Whether the rules are those of the packages that the seed describes."""
+        return self.compat == SNOWPLOW
+
+    @property
+    def tests_lateness(self) -> bool:
+        """Whether device clocks are compared."""
+        return self.created_tstamp is not None and self.sent_tstamp is not None
+
+    @property
+    def stitched(self) -> tuple[SessionTable, ...]:
+        """The modules whose rows take the current mapping of users."""
+        said = {
+            SessionTable.PAGE_VIEWS: self.page_view_stitching,
+            SessionTable.SESSIONS: self.session_stitching,
+        }
+        return tuple(each for each, is_on in said.items() if is_on and each in self.modules)
+
+    @property
+    def built_modules(self) -> tuple[SessionTable, ...]:
+        """The modules that are built, in the order of their steps."""
+        built = {*self.modules, *([SessionTable.USER_MAPPING] if self.stitched else [])}
+        return tuple(each for each in SessionTable if each in built)
+
+
+COST_KEYS = frozenset(
+    {
+        "backfill_limit_days",
+        "lookback_window_hours",
+        "session_lookback_days",
+        "partition_column",
+        "partition_pad_days",
+        "upsert_lookback_days",
+        "skip_unchanged",
+        "backfill",
+        "allow_refresh",
+    }
+)
+"""The keys that steer cost, or what may be asked for: a change of one changes no row."""
+BASE_KEYS = frozenset(
+    {
+        "timestamp",
+        "event_id",
+        "session_id",
+        "user_id",
+        "created_tstamp",
+        "sent_tstamp",
+        "max_session_days",
+        "days_late_allowed",
+        "app_ids",
+        "app_id",
+        "allow_null_device_timestamps",
+        "filters",
+        "tie_break",
+        "quarantine",
+        "user_of_session",
+        "compat",
+    }
+)
+"""The keys that the base tables are made with: after a change of one only a refresh is whole."""
+
+
+class SessionTableKind(StrEnum):
+    """What becomes of the rows of a table."""
+
+    VIEW = "view"
+    KEPT = "kept"
+    SCRATCH = "scratch"
+    MODULE = "module"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionModel:
+    """One table of a package as a model of the project.
+
+    `reads` are models of the package that it is made of, `after` those that only come before it in
+    a run. With `reads_events` it reads the events table itself.
+    """
+
+    name: str
+    table: TableName
+    part: SessionTable
+    kind: SessionTableKind
+    key: tuple[str, ...] = ()
+    partition_by: str = ""
+    reads: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    reads_events: bool = False
+    tags: tuple[str, ...] = ()
+
+    @property
+    def is_tracked(self) -> bool:
+        """Whether it has a row in the manifest."""
+        return self.kind is SessionTableKind.MODULE
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPackage:
+    """One session file with every setting resolved; `where` is the place of its name.
+
+    `events` is the model or source that holds the events. `models` are its tables in the order of
+    their steps. `places` tells where keys of the file stand.
+    """
+
+    name: str
+    events: InputName
+    options: SessionOptions
+    models: tuple[SessionModel, ...]
+    manifest_schema: str
+    where: Location = field(compare=False)
+    places: Mapping[str, Location] = field(default_factory=dict, compare=False)
+
+    @property
+    def tag(self) -> str:
+        """The tag of what is tracked."""
+        return tag_of(self.name)
+
+    @property
+    def manifest_table(self) -> TableName:
+        """The table that its manifest is exported to."""
+        return TableName(self.manifest_schema, f"{self.name}_incremental_manifest")
+
+    def model(self, part: SessionTable) -> SessionModel | None:
+        """Give one of its tables, None where it is not built."""
+        return next((each for each in self.models if each.part is part), None)
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The names of its modules, which are all tracked."""
+        return tuple(each.name for each in self.models if each.is_tracked)
+
+
+def tag_of(package: str) -> str:
+    """Give the tag of the models that a package tracks."""
+    return f"{package}_incremental"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSchemas:
+    """Where the tables of a package lie: derived ones, kept ones, those of a run."""
+
+    derived: str
+    manifest: str
+    scratch: str
+
+
+_KINDS: Mapping[SessionTable, SessionTableKind] = {
+    SessionTable.LIMITS: SessionTableKind.VIEW,
+    SessionTable.LIFECYCLE: SessionTableKind.KEPT,
+    SessionTable.QUARANTINE: SessionTableKind.KEPT,
+    SessionTable.SESSIONS_THIS_RUN: SessionTableKind.SCRATCH,
+    SessionTable.EVENTS_THIS_RUN: SessionTableKind.SCRATCH,
+}
+_SESSION = "session_identifier"
+_KEYS: Mapping[SessionTable, tuple[str, ...]] = {
+    SessionTable.LIFECYCLE: (_SESSION,),
+    SessionTable.QUARANTINE: (_SESSION,),
+    SessionTable.SESSIONS_THIS_RUN: (_SESSION,),
+    SessionTable.PAGE_VIEWS: (_SESSION, "page_view_id"),
+    SessionTable.SESSIONS: (_SESSION,),
+    SessionTable.USERS: ("user_identifier",),
+    SessionTable.USER_MAPPING: ("user_identifier",),
+}
+_PARTITIONS: Mapping[SessionTable, str] = {
+    SessionTable.LIFECYCLE: "start_date",
+    SessionTable.PAGE_VIEWS: "session_start_date",
+    SessionTable.SESSIONS: "session_start_date",
+}
+_TOUCHED = (SessionTable.SESSIONS_THIS_RUN, SessionTable.EVENTS_THIS_RUN)
+_READS: Mapping[SessionTable, tuple[SessionTable, ...]] = {
+    SessionTable.LIFECYCLE: (SessionTable.LIMITS,),
+    SessionTable.QUARANTINE: (SessionTable.LIMITS, SessionTable.LIFECYCLE),
+    SessionTable.SESSIONS_THIS_RUN: (SessionTable.LIMITS, SessionTable.LIFECYCLE),
+    SessionTable.EVENTS_THIS_RUN: (SessionTable.LIFECYCLE, SessionTable.SESSIONS_THIS_RUN),
+    SessionTable.USER_MAPPING: (SessionTable.EVENTS_THIS_RUN,),
+    SessionTable.PAGE_VIEWS: _TOUCHED,
+    SessionTable.SESSIONS: _TOUCHED,
+    SessionTable.USERS: (SessionTable.SESSIONS_THIS_RUN, SessionTable.SESSIONS),
+}
+_READ_EVENTS = (SessionTable.LIFECYCLE, SessionTable.QUARANTINE, SessionTable.EVENTS_THIS_RUN)
+
+
+def session_models(
+    name: str, schemas: SessionSchemas, options: SessionOptions
+) -> tuple[SessionModel, ...]:
+    """Give the tables that a package is expanded into, in the order of their steps."""
+    modules = options.built_modules
+    built = [
+        each
+        for each in SessionTable
+        if (each in modules or each in _KINDS)
+        and (each is not SessionTable.QUARANTINE or options.quarantine)
+    ]
+
+    def named(parts: tuple[SessionTable, ...]) -> tuple[str, ...]:
+        return tuple(f"{name}_{each}" for each in parts if each in built)
+
+    found = []
+    for part in built:
+        kind = _KINDS.get(part, SessionTableKind.MODULE)
+        schema = {
+            SessionTableKind.MODULE: schemas.derived,
+            SessionTableKind.KEPT: schemas.manifest,
+        }.get(kind, schemas.scratch)
+        key = _KEYS.get(part, ())
+        if part is SessionTable.PAGE_VIEWS and options.is_snowplow:
+            key = ("page_view_id",)
+        after: tuple[SessionTable, ...] = ()
+        if part is SessionTable.SESSIONS_THIS_RUN:
+            after = (SessionTable.QUARANTINE,)
+        elif part in options.stitched:
+            after = (SessionTable.USER_MAPPING,)
+        found.append(
+            SessionModel(
+                name=f"{name}_{part}",
+                table=TableName(schema, f"{name}_{part}"),
+                part=part,
+                kind=kind,
+                key=key,
+                partition_by=_PARTITIONS.get(part, ""),
+                reads=named(_READS.get(part, ())),
+                after=named(after),
+                reads_events=part in _READ_EVENTS,
+                tags=(tag_of(name),) if kind is SessionTableKind.MODULE else (),
+            )
+        )
+    return tuple(found)
+
+
+def unresolved(name: str = "") -> InputName:
+    """Give the name of an events table that nothing was found for."""
+    return InputName(InputKind.EXTERNAL, name)

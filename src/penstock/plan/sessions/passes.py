@@ -1,0 +1,160 @@
+"""The passes of one run over a package: their limits, who writes in them, when there is none."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from penstock.core.errors import SessionLimitsError
+from penstock.core.ports.sessions import SessionPass
+from penstock.core.records import Status
+from penstock.core.sessions.manifest import Limits, ManifestRow, PassKind, RunState, greatest
+from penstock.core.sessions.package import BackfillOrder, SessionOptions, SessionPackage
+from penstock.plan.sessions.limits import ManifestStatus, late_start, manifest_status, run_limits
+
+_BEHIND = (RunState.NEW_MODEL, RunState.OUT_OF_SYNC)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPass:
+    """One pass before anything is done: its limits, and who has something to gain.
+
+    `conditional` are models that take part only if the pass before brings them to the head.
+    `max_covered` is the greatest `covered_to` among the models at the head.
+    """
+
+    kind: PassKind
+    limits: Limits
+    status: ManifestStatus
+    models: tuple[str, ...]
+    conditional: tuple[str, ...] = ()
+    max_covered: dt.datetime | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PackageRecords:
+    """What is on record of a package: its manifest, its passes newest first, what is pending.
+
+    `pending` are sessions to be released, and tables to be overwritten.
+    """
+
+    rows: tuple[ManifestRow, ...] = ()
+    passes: tuple[SessionPass, ...] = ()
+    pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PackageInputs:
+    """What a package meets now: the fingerprints of its tracked models, and whether inputs changed.
+
+    `changed` says that some input has a commit of rows since the last run, or that nobody can tell.
+    """
+
+    fingerprints: Mapping[str, str]
+    changed: bool = True
+
+    @property
+    def tracked(self) -> Collection[str]:
+        """The tracked models."""
+        return self.fingerprints.keys()
+
+
+def plan_passes(
+    package: SessionPackage, records: PackageRecords, inputs: PackageInputs, now: dt.datetime
+) -> tuple[PlannedPass, ...]:
+    """Give the passes of a run; none where nobody has anything to gain.
+
+    Raises `SessionLimitsError` `start-date-after-progress`. `manifest_passes` says what the limits
+    would be, whether or not a run is worth it.
+    """
+    passes = manifest_passes(package, records.rows, inputs.tracked, now)
+    options, found = package.options, []
+    for each in passes:
+        at_head = inputs
+        if each.kind is PassKind.HEAD:  # models that are behind do not hold it up
+            own = {name: inputs.fingerprints[name] for name in each.models}
+            at_head = PackageInputs(own, inputs.changed)
+        may_rest = each.kind is not PassKind.BACKFILL
+        if each.models and not (may_rest and has_nothing_to_do(options, records, at_head)):
+            found.append(each)
+    return tuple(found)
+
+
+def manifest_passes(
+    package: SessionPackage, rows: Sequence[ManifestRow], tracked: Collection[str], now: dt.datetime
+) -> tuple[PlannedPass, ...]:
+    """Give the passes that the manifest asks for, those that nobody gains from too."""
+    options, strict = package.options, package.options.strict_seed_limits
+    status = manifest_status(rows, tracked, strict=strict)
+    late = late_start(status, options)
+    if late and not strict:
+        where = package.places.get("start_date", package.where)
+        hint = f"set it back, or 'penstock sessions forget {package.name} --all'"
+        raise SessionLimitsError("start-date-after-progress", late, where=where, hint=hint)
+    limits = run_limits(status, options, now)
+    known = {each.model: each for each in rows}
+    places = {name: _position(known.get(name), strict=strict) for name in tracked}
+    head = [name for name, place in places.items() if place == status.max_position]
+    covered = greatest(*(known[name].covered_to for name in head if name in known))
+
+    def planned(kind: PassKind, at: Limits, models: Collection[str]) -> PlannedPass:
+        return PlannedPass(kind, at, status, _gaining(places, models, at), max_covered=covered)
+
+    if options.backfill is BackfillOrder.PACKAGE or limits.state not in _BEHIND:
+        return (planned(PassKind.PACKAGE, limits, tracked),)
+    behind = [name for name in places if name not in head]
+    first = planned(PassKind.BACKFILL, limits, behind)
+    if status.max_position is None:
+        raise ValueError("a package without a position is in its first run")
+    at_head = ManifestStatus(
+        status.max_position, status.max_position, len(head), all_matched=True, seen=True
+    )
+    second = planned(PassKind.HEAD, run_limits(at_head, options, now), head)
+    reaches = limits.upper_limit == status.max_position
+    conditional = first.models if second.models and reaches else ()
+    return (
+        first,
+        PlannedPass(PassKind.HEAD, second.limits, at_head, second.models, conditional, covered),
+    )
+
+
+def _position(row: ManifestRow | None, *, strict: bool) -> dt.datetime | None:
+    return None if row is None else row.position(strict=strict)
+
+
+def _gaining(
+    places: Mapping[str, dt.datetime | None], models: Collection[str], limits: Limits
+) -> tuple[str, ...]:
+    """Give the models that a pass brings further; at its end already is far enough."""
+    named = ((name, places[name]) for name in places if name in models)
+    return tuple(name for name, at in named if at is None or at < limits.upper_limit)
+
+
+def has_nothing_to_do(
+    options: SessionOptions, records: PackageRecords, inputs: PackageInputs
+) -> bool:
+    """Whether a run would find what the last one left: no new commit, no code, nothing asked for.
+
+    Passes that filled models up since then do not count: their events were processed before.
+    """
+    ran = next((each for each in records.passes if each.kind is not PassKind.BACKFILL), None)
+    if not options.skip_unchanged or inputs.changed or records.pending or ran is None:
+        return False
+    since = [each for each in records.passes if each.seq >= ran.seq]
+    if any(each.status is not Status.SUCCESS for each in since):
+        return False
+    if not ran.caught_up or ran.future_events is not False:
+        return False
+    known = {each.model: each for each in records.rows}
+    rows = [known.get(name) for name in inputs.tracked]
+    if not all(row and row.fingerprint == inputs.fingerprints[row.model] for row in rows):
+        return False
+    strict = options.strict_seed_limits
+    return len({_position(row, strict=strict) for row in rows}) == 1
+
+
+def is_caught_up(limits: Limits, now: dt.datetime, later_events: bool | None) -> bool:  # noqa: FBT001
+    """Whether nothing that there is now is left for the next run."""
+    is_current = limits.state in (RunState.FIRST_RUN, RunState.STANDARD)
+    return is_current and (limits.upper_limit == now or later_events is False)
