@@ -11,6 +11,7 @@ from penstock.core.entity import Entity, EntityEnvironment
 from penstock.core.findings import Finding
 from penstock.core.model import Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, quoted, shown_name
+from penstock.core.sessions.package import SessionPackage
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ class Project:
     """The whole project for one target. `findings` holds warnings; errors are raised.
 
     `entities` are all of them by their models, disabled ones too, and `environment` what their
-    documents share. `max_partitions` is how many partitions one sync makes at most, None for all.
+    documents share. `packages` are session packages by name. `max_partitions` is how many
+    partitions one sync makes at most, None for all.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Project:
     folders: tuple[str, ...] = ("models",)
     entities: Mapping[str, Entity] = field(default_factory=dict)
     environment: EntityEnvironment = EntityEnvironment()
+    packages: Mapping[str, SessionPackage] = field(default_factory=dict)
 
     def table_of(self, name: InputName, this: Model | None = None) -> TableName:
         """Give the table behind an input name; seeds answer as models do."""

@@ -31,6 +31,7 @@ from penstock.project.versioned.model import VersionedModel
 if TYPE_CHECKING:
     from penstock.project.entities.load import ReadEntities
     from penstock.project.python.imports import Imported
+    from penstock.project.sessions.load import ReadSessions
 
 
 def order_edges(
@@ -80,13 +81,33 @@ class ProjectParts:
     python: Imported | None = None
     natives: Sequence[YamlFile] = ()
     entities: ReadEntities | None = None
+    sessions: ReadSessions | None = None
+
+
+def sessions_of(parts: ProjectParts, paths: Sequence[str]) -> ReadSessions | None:
+    """Read the session packages of a project, if there are any."""
+    if not paths:
+        return None
+    from penstock.project.sessions.load import read_sessions
+
+    return read_sessions(paths, parts.settings, parts.first)
+
+
+def check_packages(parts: ProjectParts, resolver: NameResolver) -> None:
+    """Look up the events of session packages, and hold what they ask for against them."""
+    if parts.sessions is not None:
+        from penstock.project.sessions.load import check_columns, link_events
+
+        link_events(parts.sessions, resolver)
+        check_columns(parts.sessions, ProjectColumns.of(parts).of_input, parts.first.cache)
+        parts.findings += parts.sessions.findings
 
 
 def with_checks(
     parts: ProjectParts, models: Mapping[str, Model], resolver: NameResolver
 ) -> dict[str, Model]:
     """Give every model with its checks and its order edges; all that is wrong is a finding."""
-    columns = _Columns(parts, {draft.name: draft for draft in parts.drafts})
+    columns = ProjectColumns.of(parts)
     tables = cache(columns.of_input)
     first, sample = parts.first, parts.settings.checks.sample
     attacher = Attacher(resolver, first, first.cache, tables, parts.source_checks, sample)
@@ -104,7 +125,7 @@ def with_checks(
     return {**models, **changed}
 
 
-def _checked_models(parts: ProjectParts, columns: _Columns) -> Iterable[scene.CheckedModel]:
+def _checked_models(parts: ProjectParts, columns: ProjectColumns) -> Iterable[scene.CheckedModel]:
     for draft in parts.drafts:
         if not draft.enabled:
             continue
@@ -130,7 +151,9 @@ def _checked_models(parts: ProjectParts, columns: _Columns) -> Iterable[scene.Ch
             yield scene.CheckedModel(Named(name, source.table), readers, [stand])
 
 
-def _stands(parts: ProjectParts, item: VersionedModel, columns: _Columns) -> Iterable[scene.Stand]:
+def _stands(
+    parts: ProjectParts, item: VersionedModel, columns: ProjectColumns
+) -> Iterable[scene.Stand]:
     model = parts.built[item.name].model
     versions = {each.number: each for each in model.versions} if model else {}
     for given in item.draft.versions:
@@ -142,13 +165,19 @@ def _stands(parts: ProjectParts, item: VersionedModel, columns: _Columns) -> Ite
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns:
+class ProjectColumns:
     """The columns of models, as far as files tell."""
 
     parts: ProjectParts
     drafts: Mapping[str, Draft]
 
+    @classmethod
+    def of(cls, parts: ProjectParts) -> ProjectColumns:
+        """Look at all models of a project."""
+        return cls(parts, {draft.name: draft for draft in parts.drafts})
+
     def of_input(self, asked: InputName) -> scene.KnownColumns:
+        """Give the columns of a model, a seed or a source."""
         name, parts = asked.name, self.parts
         if asked.kind is InputKind.SOURCE:
             source = next((each for each in parts.sources if each.input_name == asked), None)
@@ -168,6 +197,7 @@ class _Columns:
         return self.of_version(version, given) if version and given else scene.UNKNOWN
 
     def of_draft(self, draft: Draft) -> scene.KnownColumns:
+        """Give the columns of a model of its own file."""
         built = self.parts.built.get(draft.name)
         model = built.model if built else None
         if built and model and built.strategy.partitioning is not None:
@@ -178,6 +208,7 @@ class _Columns:
         return scene.selected(draft.file, docs, built.strategy if built else None)
 
     def of_version(self, version: Version, given: GivenVersion) -> scene.KnownColumns:
+        """Give the columns of a version."""
         return scene.columns_of_version(version, self.parts.gathered.sql[given.own.sql])
 
 

@@ -13,7 +13,7 @@ from penstock.core.findings import Finding, Location
 from penstock.core.model import Model
 from penstock.core.names import TableName
 from penstock.core.project import Project
-from penstock.project.checking import ProjectParts, with_checks
+from penstock.project.checking import ProjectParts, check_packages, sessions_of, with_checks
 from penstock.project.checks.scene import files_in_header, written_in_yaml
 from penstock.project.files.cache import open_cache
 from penstock.project.files.parsed import RenderContext, SqlFile, TargetView, YamlFile
@@ -81,10 +81,10 @@ def load_project(
         settings = settings_of(None, first.root, None, {})
     settings = replace(settings, vars={**settings.vars, **(vars or {})})
     document = first.yaml_file(PROJECT_FILE) if is_whole else YamlFile(PROJECT_FILE)
-    places = {f: document.place("models", i) for i, f in enumerate(settings.folders)}
-    found = discover(root, places) if is_whole else Discovery()
+    found = _discovered(root, document, settings) if is_whole else Discovery()
     parts = _read(settings, found, first)
     parts.entities = entities_of(parts, found.entities)
+    parts.sessions = sessions_of(parts, found.sessions)
     parts.python = import_functions(root, found.python, functions or ())
     project = _assembled(parts, found.seeds)
     first.cache.save()
@@ -96,6 +96,15 @@ def load_project(
     if any(finding.is_error for finding in everything):
         raise project_error(everything)
     return replace(project, findings=everything)
+
+
+def _discovered(root: Path, document: YamlFile, settings: Settings) -> Discovery:
+    named = {"models": settings.folders, "session_paths": settings.session_paths}
+    models, packages = (
+        {folder: document.place(key, number) for number, folder in enumerate(folders)}
+        for key, folders in named.items()
+    )
+    return discover(root, models, packages)
 
 
 def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectParts:
@@ -141,6 +150,7 @@ def _assembled(parts: ProjectParts, seed_files: Sequence[str]) -> Project:
     resolver = _name_resolver(parts)
     models = _linked_models(parts, resolver)
     sources = {str(source.table): source for source in parts.sources}
+    check_packages(parts, resolver)
     declared = {item.name: item.declared for item in parts.versioned}
     models, findings = map_inputs(models, sources, declared, first.cache)
     parts.findings += findings
@@ -159,6 +169,7 @@ def _assembled(parts: ProjectParts, seed_files: Sequence[str]) -> Project:
         checks=settings.checks,
         folders=settings.folders,
         entities=parts.entities.entities if parts.entities else {},
+        packages=parts.sessions.packages if parts.sessions else {},
         environment=parts.entities.environment if parts.entities else EntityEnvironment(),
     )
 

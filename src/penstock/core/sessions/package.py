@@ -7,7 +7,7 @@ session lies `max_session_days` after its start; a tracked model has a row in th
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -320,6 +320,9 @@ _READS: Mapping[SessionTable, tuple[SessionTable, ...]] = {
     SessionTable.SESSIONS: _TOUCHED,
     SessionTable.USERS: (SessionTable.SESSIONS_THIS_RUN, SessionTable.SESSIONS),
 }
+_AFTER: Mapping[SessionTable, tuple[SessionTable, ...]] = {
+    SessionTable.SESSIONS_THIS_RUN: (SessionTable.QUARANTINE,)
+}
 _READ_EVENTS = (SessionTable.LIFECYCLE, SessionTable.QUARANTINE, SessionTable.EVENTS_THIS_RUN)
 
 
@@ -335,39 +338,37 @@ def session_models(
         and (each is not SessionTable.QUARANTINE or options.quarantine)
     ]
 
-    def named(parts: tuple[SessionTable, ...]) -> tuple[str, ...]:
-        return tuple(f"{name}_{each}" for each in parts if each in built)
+    return tuple(_model(name, part, built, schemas, options) for part in built)
 
-    found = []
-    for part in built:
-        kind = _KINDS.get(part, SessionTableKind.MODULE)
-        schema = {
-            SessionTableKind.MODULE: schemas.derived,
-            SessionTableKind.KEPT: schemas.manifest,
-        }.get(kind, schemas.scratch)
-        key = _KEYS.get(part, ())
-        if part is SessionTable.PAGE_VIEWS and options.is_snowplow:
-            key = ("page_view_id",)
-        after: tuple[SessionTable, ...] = ()
-        if part is SessionTable.SESSIONS_THIS_RUN:
-            after = (SessionTable.QUARANTINE,)
-        elif part in options.stitched:
-            after = (SessionTable.USER_MAPPING,)
-        found.append(
-            SessionModel(
-                name=f"{name}_{part}",
-                table=TableName(schema, f"{name}_{part}"),
-                part=part,
-                kind=kind,
-                key=key,
-                partition_by=_PARTITIONS.get(part, ""),
-                reads=named(_READS.get(part, ())),
-                after=named(after),
-                reads_events=part in _READ_EVENTS,
-                tags=(tag_of(name),) if kind is SessionTableKind.MODULE else (),
-            )
-        )
-    return tuple(found)
+
+def _model(
+    package: str,
+    part: SessionTable,
+    built: Collection[SessionTable],
+    schemas: SessionSchemas,
+    options: SessionOptions,
+) -> SessionModel:
+    def named(parts: tuple[SessionTable, ...]) -> tuple[str, ...]:
+        return tuple(f"{package}_{each}" for each in parts if each in built)
+
+    kind = _KINDS.get(part, SessionTableKind.MODULE)
+    lies = {SessionTableKind.MODULE: schemas.derived, SessionTableKind.KEPT: schemas.manifest}
+    after = _AFTER.get(part, ())
+    if part in options.stitched:
+        after = (SessionTable.USER_MAPPING,)
+    is_keyed_alone = part is SessionTable.PAGE_VIEWS and options.is_snowplow
+    return SessionModel(
+        name=f"{package}_{part}",
+        table=TableName(lies.get(kind, schemas.scratch), f"{package}_{part}"),
+        part=part,
+        kind=kind,
+        key=("page_view_id",) if is_keyed_alone else _KEYS.get(part, ()),
+        partition_by=_PARTITIONS.get(part, ""),
+        reads=named(_READS.get(part, ())),
+        after=named(after),
+        reads_events=part in _READ_EVENTS,
+        tags=(tag_of(package),) if kind is SessionTableKind.MODULE else (),
+    )
 
 
 def unresolved(name: str = "") -> InputName:

@@ -48,14 +48,18 @@ def facts_of(text: str) -> ExpressionFacts:
     except SqlglotError as error:
         said = (said_by(error)[1] or str(error).partition(" into ")[0])[:_SAID]
         return ExpressionFacts(problem=f"it cannot be read as one expression: {said}")
-    problem = _problem(tree, text, tokens)
+    problem = _problem(tree, tokens)
     if problem:
         return ExpressionFacts(problem=problem)
+    aggregate = next((each.text for each in aggregates_of(text, tokens)), "")
     columns = (each for each in tree.find_all(exp.Column) if not _is_user(each))
     reads = dict.fromkeys(each.parts[0].name for each in columns)
     volatile = dict.fromkeys((*volatile_of(tokens), *_users_of(tree, tokens)))
     written = text[: tokens[-1].end + 1].strip()
-    return ExpressionFacts(written, tuple(reads), tuple(volatile), _literal(tree))
+    problem = f"{aggregate} looks at many rows" if aggregate else ""
+    return ExpressionFacts(
+        written, tuple(reads), tuple(volatile), _literal(tree), problem, aggregate
+    )
 
 
 def _parsed(tokens: Sequence[Token], text: str) -> exp.Expr:
@@ -69,16 +73,13 @@ def _parsed(tokens: Sequence[Token], text: str) -> exp.Expr:
     return trees[0]
 
 
-def _problem(tree: exp.Expr, text: str, tokens: Sequence[Token]) -> str:
+def _problem(tree: exp.Expr, tokens: Sequence[Token]) -> str:
     if isinstance(tree, exp.Star):
         return "it stands for several columns"
     if tree.find(exp.Query) is not None:
         return "it holds a subquery"
     if tree.find(exp.Window) is not None:
         return "it holds a window function"
-    aggregate = next(aggregates_of(text, tokens), None)
-    if aggregate is not None:
-        return f"{aggregate.text} looks at many rows"
     made = next((name for name in _calls(tokens) if name in GENERATORS), "")
     return f"{made} makes several rows of one" if made else ""
 

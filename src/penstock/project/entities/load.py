@@ -30,7 +30,7 @@ from penstock.project.first_pass import FirstPass
 from penstock.project.settings.project import Settings
 
 _CACHE = place_key(("entities", "expressions"))
-_FORM = "1"
+_FORM = "2"
 
 
 @dataclass(slots=True)

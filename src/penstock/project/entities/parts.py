@@ -252,7 +252,8 @@ class ExpressionFacts:
     """An expression without comments at its end; what it reads, and what makes it volatile.
 
     `reads` are the names that it mentions, `volatile` functions. `literal` is its value as text
-    where it is a literal. `problem` says why it makes no column of a row.
+    where it is a literal. `problem` says why it makes no column of a row; `aggregate` is the first
+    one in it, where that is all that keeps it from being one.
     """
 
     text: str = ""
@@ -260,3 +261,4 @@ class ExpressionFacts:
     volatile: tuple[str, ...] = ()
     literal: str = ""
     problem: str = ""
+    aggregate: str = ""

@@ -166,6 +166,12 @@ class YamlFile:
         return isinstance(self.tree, Mapping) and "entity" in self.tree and not self.is_versioned
 
     @property
+    def is_package(self) -> bool:
+        """Whether it is a session package."""
+        is_named = isinstance(self.tree, Mapping) and self.tree.get("strategy") == "sessions"
+        return is_named and not self.is_versioned
+
+    @property
     def is_of_entities(self) -> bool:
         """Whether entities are read from it, which say what is wrong with its keys."""
         return self.is_entity or self.path.startswith(f"{ENTITIES}/")

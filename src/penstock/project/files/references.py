@@ -241,6 +241,7 @@ LIMIT_BYTES = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _YAML = (".yml", ".yaml")
 _DOCUMENTS = (".json", *_YAML)
+_USUAL = ("models", "sessions")
 _PROSE = (".md", ".txt", ".rst", ".gitkeep")
 SEED_FORMATS = {".csv": "csv", ".parquet": "parquet"}
 QUERY_KEYS = ("relation", "sql")
@@ -257,6 +258,7 @@ class Discovery:
     macros: tuple[str, ...] = ()
     seeds: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 
 
@@ -269,20 +271,13 @@ class Content:
     digest: str
 
 
-def discover(root: FilePath, folders: Mapping[str, Location]) -> Discovery:
-    """Walk the model folders, each named at a place, macros/ and seeds/; nothing that is hidden."""
+def discover(
+    root: FilePath, folders: Mapping[str, Location], packages: Mapping[str, Location]
+) -> Discovery:
+    """Walk the folders of models and packages, each named at a place, and the others; no hidden."""
     findings: list[Finding] = []
-    inside, sql, python, yaml = [], [], [], []
-    for folder, where in folders.items():
-        pure = PurePosixPath(folder)
-        if pure.is_absolute() or ".." in pure.parts:
-            sentence = f"models: {folder!r} lies outside of the project"
-            findings.append(Finding(where, "path-outside-project", sentence))
-            continue
-        inside.append(folder)
-        if folder != "models" and not (root / folder).is_dir():
-            findings.append(Finding(where, "bad-value", f"models: there is no folder {folder!r}"))
-    for path in sorted({path for folder in inside for path in _walk(root, folder)}):
+    sql, python, yaml = [], [], []
+    for path in _inside(root, "models", folders, findings):
         name = PurePosixPath(path)
         if name.suffix in _YAML:
             yaml.append(path)
@@ -295,6 +290,7 @@ def discover(root: FilePath, folders: Mapping[str, Location]) -> Discovery:
             hint = "models are .sql and .py files, their descriptions .yml files"
             stray = Finding(Location(path), "stray-file", sentence, hint, Severity.WARNING)
             findings.append(stray)
+    held = _inside(root, "session_paths", packages, findings)
     seeds = sorted(_walk(root, "seeds"))
     yaml += [path for path in seeds if path.endswith(_YAML)]
     return Discovery(
@@ -304,8 +300,26 @@ def discover(root: FilePath, folders: Mapping[str, Location]) -> Discovery:
         macros=tuple(path for path in sorted(_walk(root, "macros")) if path.endswith(".sql")),
         seeds=tuple(path for path in seeds if PurePosixPath(path).suffix in SEED_FORMATS),
         entities=tuple(path for path in sorted(_walk(root, ENTITIES)) if path.endswith(_DOCUMENTS)),
+        sessions=tuple(path for path in held if path.endswith(_YAML)),
         findings=tuple(findings),
     )
+
+
+def _inside(
+    root: FilePath, key: str, folders: Mapping[str, Location], findings: list[Finding]
+) -> list[str]:
+    """Give the files in folders that a key of penstock.yml names; the usual one may be missing."""
+    inside = []
+    for folder, where in folders.items():
+        pure = PurePosixPath(folder)
+        if pure.is_absolute() or ".." in pure.parts:
+            sentence = f"{key}: {folder!r} lies outside of the project"
+            findings.append(Finding(where, "path-outside-project", sentence))
+            continue
+        inside.append(folder)
+        if folder not in _USUAL and not (root / folder).is_dir():
+            findings.append(Finding(where, "bad-value", f"{key}: there is no folder {folder!r}"))
+    return sorted({path for folder in inside for path in _walk(root, folder)})
 
 
 def read_content(root: FilePath, path: str, findings: list[Finding]) -> Content | None:

@@ -34,6 +34,7 @@ from penstock.project.files.values import (
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _SQLITE = "sqlite:///"
 DEFAULT_TARGET = "dev"
+SESSIONS = "sessions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Settings:
     target: Target
     targets: tuple[str, ...]
     folders: tuple[str, ...] = ("models",)
+    session_paths: tuple[str, ...] = (SESSIONS,)
     vars: Mapping[str, Plain] = field(default_factory=dict)
     defaults: Mapping[str, Plain] = field(default_factory=dict)
     system_columns: Mapping[str, Plain] = field(default_factory=dict)
@@ -78,6 +80,7 @@ def settings_of(
         target=_target(chosen, mapping_of(targets[chosen]), root, is_first=chosen == names[0]),
         targets=names,
         folders=tuple(text_of(f) for f in list_of(document.get("models"))) or ("models",),
+        session_paths=tuple(text_of(f) for f in list_of(document.get("session_paths", [SESSIONS]))),
         vars=mapping_of(document.get("vars")),
         defaults=mapping_of(document.get("defaults")),
         system_columns=mapping_of(document.get("system_columns")),

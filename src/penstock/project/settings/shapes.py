@@ -312,7 +312,7 @@ class ProjectShape(StrictShape):
     threads: Annotated[int, Field(ge=1)] = 4
     immutable: bool = False
     sync: SyncShape = SyncShape()
-    session_paths: list[str] = []
+    session_paths: list[str] = ["sessions"]
     entities: EntitiesShape = EntitiesShape()
     lease: LeaseShape = LeaseShape()
     targets: dict[str, TargetShape] = {}

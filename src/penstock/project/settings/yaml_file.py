@@ -32,7 +32,6 @@ from penstock.project.settings.validation import shape_findings
 _DEPTH = 5
 _TESTED = frozenset((*CHECK_KEYS, *TESTS))
 _DESCRIBED = frozenset({"models", "snapshots", "sources", "seeds", "unit_tests"})
-_LATER = {"sessions": "session packages"}
 
 
 def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFile:
@@ -42,7 +41,7 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
     filled = fill_environment(file.tree, environ, asked)
     named = file.tree if isinstance(file.tree, dict) and not file.is_versioned else {}
     is_described = path == PROJECT_FILE or not _DESCRIBED.isdisjoint(named)
-    if is_described or file.is_of_entities:
+    if is_described or file.is_of_entities or file.is_package:
         file = replace(file, tree=_without_references(file.tree))
     unset = []
     for at, name, is_given in asked:
@@ -51,6 +50,7 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
             hint = f"set it, or write {{{{ env_var('{name}', 'default') }}}}"
             unset.append(Finding(file.place(*at), "missing-env-var", sentence, hint))
     misfits: list[Finding] = []
+    is_apart = file.is_of_entities or file.is_package  # whoever reads it says what is wrong
     if file.tree is not None and not file.is_versioned and not file.is_of_entities:
         places = {finding.where for finding in unset}
         found = _check(file, _without_references(filled))
@@ -59,7 +59,7 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
     reads = tuple(RenderContext(environ).read("env", name) for name in names)
     findings = (*file.findings, *unset)
     file = replace(file, findings=findings, reads=reads, misfits=tuple(misfits))
-    if not is_described or file.is_of_entities:
+    if not is_described or is_apart:
         return file
     rest = file if path == PROJECT_FILE else without_checks(file)
     # checks know their own places; of keys those under the `config` of an entry are asked for
@@ -93,11 +93,11 @@ def _check(file: YamlFile, tree: Plain) -> list[Finding]:
             return _checked(file, ProjectShape, tree)
         rest = {key: value for key, value in tree.items() if key != "defaults"}
         return [*_checked(file, ProjectShape, rest), *_check_defaults(file, defaults)]
+    if file.is_package:
+        hint = "move it into sessions/, or into a folder of session_paths"
+        sentence = "a session package does not stand among models"
+        return [Finding(file.key_place("strategy"), "unknown-key", sentence, hint)]
     tree = {key: value for key, value in tree.items() if key != "unit_tests"}  # read elsewhere
-    for key in tree:
-        if key in _LATER:
-            sentence = f"{key!r}: {_LATER[key]} come with a later release"
-            return [Finding(file.key_place(key), "not-supported-yet", sentence)]
     if ENTITIES in tree:
         hint = f"move it into {ENTITIES}/; a file beside models is one entity, under entity:"
         sentence = f"{ENTITIES!r} is a key of documents of entities"

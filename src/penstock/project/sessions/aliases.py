@@ -1,0 +1,72 @@
+"""Variables of the packages that the seed describes, as other words for keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from penstock.core.findings import Finding, Severity
+from penstock.project.files.nodes import Member, YamlNode
+from penstock.project.files.values import did_you_mean
+
+PREFIX = "snowplow__"
+_SAME = (
+    "start_date",
+    "backfill_limit_days",
+    "lookback_window_hours",
+    "session_lookback_days",
+    "max_session_days",
+    "days_late_allowed",
+    "upsert_lookback_days",
+    "heartbeat",
+    "min_visit_length",
+    "session_stitching",
+    "page_view_stitching",
+    "user_stitching_id",
+    "allow_refresh",
+)
+_SQL = {"session_id": "session_sql", "user_id": "user_sql"}
+_IDENTIFIERS = {"session_id": "session_identifiers", "user_id": "user_identifiers"}
+ALIASES: Mapping[str, str] = {
+    **{name: name for name in _SAME},
+    "session_timestamp": "timestamp",
+    "app_id": "app_ids",
+    "allow_null_dvce_tstamps": "allow_null_device_timestamps",
+    **{name: key for key, name in _IDENTIFIERS.items()},
+    **{name: key for key, name in _SQL.items()},
+}
+"""Keys by the names of variables without their prefix; of two for a key the later one counts."""
+
+
+def aliased(members: Mapping[str, Member]) -> dict[str, tuple[str, Member]]:
+    """Give the members that variables stand for, by key, each with the name of its variable."""
+    found: dict[str, tuple[str, Member]] = {}
+    for name, key in ALIASES.items():
+        member = members.get(PREFIX + name)
+        if member is None or member.node.is_absent:
+            continue
+        node = member.node
+        if name in _IDENTIFIERS.values():
+            node = YamlNode(tuple(_identifiers(node)) or node.value, node.where)
+        found[key] = (PREFIX + name, Member(member.key, node))
+    return found
+
+
+def _identifiers(node: YamlNode) -> Iterator[YamlNode]:
+    """Give `{schema, field}` as SQL: a column of the events, or of the first of its contexts."""
+    for item in node.items:
+        parts = {key: member.node.value for key, member in item.members.items()}
+        schema, field = parts.get("schema"), parts.get("field")
+        if isinstance(schema, str) and isinstance(field, str):
+            yield YamlNode(field if schema == "atomic" else f"{schema}[0].{field}", item.where)
+        else:
+            yield item  # reported as what is no text
+
+
+def unknown_variables(members: Mapping[str, Member]) -> Iterator[Finding]:
+    """Warn of variables of those packages that nothing here answers to."""
+    known: Sequence[str] = [PREFIX + name for name in ALIASES]
+    for name, member in members.items():
+        if name.startswith(PREFIX) and name not in known:
+            sentence = f"{name} has no effect: no key of a session package answers to it"
+            hint, warning = did_you_mean(name, known), Severity.WARNING
+            yield Finding(member.key, "unknown-variable", sentence, hint, warning)

@@ -1,0 +1,204 @@
+"""What a package asks of its events table: columns and types, held against those that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.core.findings import Finding, Location
+from penstock.core.sessions.package import SessionOptions, SessionTable
+from penstock.project.checks.scene import KnownColumns
+from penstock.project.entities.parts import ExpressionFacts
+from penstock.project.files.values import did_you_mean
+from penstock.project.sessions.definition import SessionFile
+from penstock.project.sessions.keys import WrittenSql
+
+RESERVED = ("session_identifier", "user_identifier", "session_start_date")
+"""The columns that penstock adds to the events of a run."""
+_TIMES = ("timestamp", "timestamp_ntz")
+_OF_VIEWS = frozenset({SessionTable.PAGE_VIEWS, SessionTable.SESSIONS})
+_NAMES = """
+session_identifier user_identifier user_id first_event_id app_id platform start_tstamp end_tstamp
+page_views total_events engaged_time_in_s absolute_time_in_s is_engaged first_page_url last_page_url
+stitched_user_id session_start_date run_id
+"""
+_SESSION_COLUMNS = tuple(_NAMES.split())
+
+
+@dataclass(frozen=True, slots=True)
+class NeededColumn:
+    """A column of the events that a key asks for.
+
+    `types` are those that it may have, all of them if there are none. `of_modules` is whether only
+    modules read it, out of the events of a run.
+    """
+
+    key: str
+    column: str
+    where: Location
+    types: tuple[str, ...] = ()
+    hint: str = ""
+    of_modules: bool = False
+
+
+Facts = Callable[[str], ExpressionFacts]
+"""What an expression says of itself."""
+
+
+def sql_findings(file: SessionFile, facts: Facts) -> Iterator[Finding]:
+    """Report expressions that cannot be read, or that differ from run to run."""
+    for each in file.sql:
+        found = facts(each.text)
+        where, is_whole = each.node.where, each.is_aggregate
+        if found.problem and not (is_whole and found.aggregate):
+            sentence = f"{each.key} is {_cut(each.text)}: {found.problem}"
+            hint = "write an aggregate over the events of a session" if is_whole else ""
+            yield Finding(where, "bad-expression", sentence, hint or "write SQL of one event")
+        elif is_whole and not found.aggregate:
+            sentence = f"{each.key} is {_cut(each.text)}, which looks at one event"
+            yield Finding(where, "bad-expression", sentence, "write an aggregate, such as max(x)")
+        elif found.volatile:
+            calls = " and ".join(f"{word}()" for word in found.volatile)
+            sentence = f"{each.key} calls {calls}"
+            yield Finding(where, "volatile-expression", sentence, "use columns of the event")
+
+
+def _cut(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:60] + "…")  # noqa: PLR2004  bounded output
+
+
+def needed_columns(file: SessionFile, facts: Facts) -> Iterator[NeededColumn]:
+    """Give every column that the package reads of its events, as its keys say."""
+    yield from _of_base(file)
+    yield from _of_modules(file)
+    yield from _of_expressions(file, facts)
+
+
+def _asked(file: SessionFile, key: str, column: str | None, **more: Any) -> Iterator[NeededColumn]:  # noqa: ANN401  fields
+    if column is not None:
+        yield NeededColumn(key, column, file.package.places.get(key, file.events_at), **more)
+
+
+def _of_base(file: SessionFile) -> Iterator[NeededColumn]:
+    options, written = file.package.options, file.package.places
+    yield from _asked(file, "timestamp", options.timestamp, types=_TIMES)
+    if options.tests_lateness:
+        for key in ("created_tstamp", "sent_tstamp"):
+            hint = f"set {key}: null to switch the lateness test off"
+            yield from _asked(file, key, getattr(options, key), types=_TIMES, hint=hint)
+    if options.app_ids:
+        yield from _asked(file, "app_id", options.app_id)
+    hint = "name a DATE column that the events are partitioned by, or take the key out"
+    column = options.partition_column
+    yield from _asked(file, "partition_column", column, types=("date",), hint=hint)
+    for column in options.tie_break if "tie_break" in written else ():
+        yield from _asked(file, "tie_break", column)
+    for column in options.event_columns:
+        yield from _asked(file, "event_columns", None if column == "*" else column)
+
+
+def _of_modules(file: SessionFile) -> Iterator[NeededColumn]:
+    options = file.package.options
+    if options.built_modules:
+        hint = "set user_stitching_id to the column of users that are known"
+        column = options.user_stitching_id
+        yield from _asked(file, "user_stitching_id", column, hint=hint, of_modules=True)
+    if _has_views(options):
+        hint = f"set derived_tstamp: null to take {options.timestamp}"
+        clock = options.derived_tstamp
+        yield from _asked(file, "derived_tstamp", clock, types=_TIMES, hint=hint, of_modules=True)
+        if options.bot_pattern:
+            yield from _asked(file, "useragent", options.useragent, of_modules=True)
+
+
+def _has_views(options: SessionOptions) -> bool:
+    """Whether some table looks at views and pings."""
+    return not _OF_VIEWS.isdisjoint(options.modules)
+
+
+def _of_expressions(file: SessionFile, facts: Facts) -> Iterator[NeededColumn]:
+    options, written = file.package.options, {each.key for each in file.sql}
+    views = _has_views(options)
+    usual: Mapping[str, tuple[str, ...]] = {
+        "event_id": (options.event_id,),
+        "session_id": options.session_id,
+        "user_id": options.user_id,
+        **({"event_name": (options.event_name,)} if views else {}),
+        **({"page_view_id": (options.page_view_id,)} if views else {}),
+    }
+    said: list[tuple[str, str, Location]] = [
+        (each.key, each.text, each.node.where) for each in file.sql if _counts(each, options)
+    ]
+    for key, texts in usual.items():
+        said += [(key, text, file.events_at) for text in texts if key not in written]
+    base = ("event_id", "session_id", "user_id", "filters")
+    for key, text, where in said:
+        for column in facts(text).reads:
+            yield NeededColumn(key, column, where, of_modules=key not in base)
+
+
+def _counts(each: WrittenSql, options: SessionOptions) -> bool:
+    """Whether some table that is built reads an expression."""
+    of_views = ("event_name", "page_view_id", "page_url", "passthrough.page_views")
+    if each.key in of_views:
+        return _has_views(options)
+    of_sessions = ("engaged_when", "passthrough.first", "passthrough.last", "passthrough.agg")
+    return each.key not in of_sessions or SessionTable.SESSIONS in options.modules
+
+
+def column_findings(file: SessionFile, known: KnownColumns, facts: Facts) -> Iterator[Finding]:
+    """Hold what a package asks for against the columns of its events, as far as they are known."""
+    options, carried = file.package.options, _carried(file.package.options)
+    seen = set()
+    for each in needed_columns(file, facts):
+        if (each.key, each.column.lower()) in seen:
+            continue
+        seen.add((each.key, each.column.lower()))
+        if known.lacks(each.column):
+            near = did_you_mean(each.column, known.names or ())
+            sentence = f"{file.events} has no {each.column!r}"
+            hint = each.hint or near or known.without(each.column)[1]
+            yield Finding(each.where, "unknown-column", sentence, hint)
+            continue
+        kind = known.type_of(each.column)
+        if kind and each.types and kind not in each.types:
+            wanted = " or ".join(word.upper() for word in each.types)
+            sentence = f"{each.key} is {each.column}, which is {kind.upper()}; it must be {wanted}"
+            yield Finding(each.where, "wrong-column-type", sentence)
+        if carried is not None and each.of_modules and each.column.lower() not in carried:
+            where = file.package.places.get("event_columns", file.events_at)
+            sentence = f"event_columns leaves {each.column!r} out, which {each.key} needs"
+            yield Finding(where, "module-needs", sentence, f"add {each.column}, or '*'")
+    for name in RESERVED:
+        if known.names is not None and not known.lacks(name):
+            sentence = f"{file.events} has a column {name!r}, which penstock adds to its events"
+            hint = "rename it in a view, and let events name that"
+            yield Finding(file.events_at, "reserved-column", sentence, hint)
+    yield from _user_findings(file, options)
+
+
+def _carried(options: SessionOptions) -> frozenset[str] | None:
+    """Give the columns that modules find among the events of a run, None for all."""
+    if "*" in options.event_columns:
+        return None
+    return frozenset(name.lower() for name in options.event_columns)
+
+
+def _user_findings(file: SessionFile, options: SessionOptions) -> Iterator[Finding]:
+    """Report columns that users take over and sessions do not have."""
+    carried = options.passthrough
+    said = (*carried.sessions_first, *carried.sessions_agg)
+    known = [*_SESSION_COLUMNS, *(each.name for each in said)]
+    known += [last_name(each.name) for each in carried.sessions_last]
+    for each in (*carried.users_first, *carried.users_last):
+        if each.sql.lower() not in map(str.lower, known):
+            where = file.package.places.get("passthrough", file.events_at)
+            sentence = f"{file.package.name}_sessions has no {each.sql!r}"
+            hint = did_you_mean(each.sql, known) or "carry it over into sessions first"
+            yield Finding(where, "unknown-column", sentence, hint)
+
+
+def last_name(name: str) -> str:
+    """Give the name of a column that sessions take of their last event."""
+    return f"last_{name}"

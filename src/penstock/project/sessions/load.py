@@ -1,0 +1,136 @@
+"""The packages of a project: files read, held to each other, and to the events that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from penstock.core.findings import Finding
+from penstock.core.names import InputKind, InputName
+from penstock.core.sessions.package import SessionPackage
+from penstock.project.checks.scene import KnownColumns
+from penstock.project.entities.columns import Expressions
+from penstock.project.files.cache import ParseCache
+from penstock.project.files.nodes import Member, node_of
+from penstock.project.files.parsed import place_key
+from penstock.project.files.references import PROJECT_FILE
+from penstock.project.files.values import digest
+from penstock.project.first_pass import FirstPass
+from penstock.project.sessions.aliases import unknown_variables
+from penstock.project.sessions.columns import column_findings, sql_findings
+from penstock.project.sessions.definition import SessionFile, SessionScene, read_package
+from penstock.project.settings.project import Settings
+from penstock.project.sql.names import Named, NameResolver
+
+_CACHE = place_key(("sessions", "expressions"))
+_FORM = "1"
+_VARS = "vars"
+
+
+@dataclass(slots=True)
+class ReadSessions:
+    """The packages of a project in the order of the files; those of one name are left out."""
+
+    files: list[SessionFile] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    expressions: Expressions = field(default_factory=Expressions)
+
+    @property
+    def packages(self) -> dict[str, SessionPackage]:
+        """The packages by name."""
+        return {each.package.name: each.package for each in self.files}
+
+
+def read_sessions(paths: Sequence[str], settings: Settings, first: FirstPass) -> ReadSessions:
+    """Read the files of packages, each by itself."""
+    kept = first.cache.recall(_CACHE, digest(_FORM), Expressions)
+    found = ReadSessions(expressions=Expressions(kept.earlier if kept else {}))
+    variables = _variables(settings, first)
+    scene = SessionScene(settings.name, settings.target.schema_prefix, variables)
+    found.findings += unknown_variables(variables)
+    named: dict[str, SessionFile] = {}
+    for path in paths:
+        file = first.yaml_file(path)
+        if file.tree is None:  # reported, or empty
+            if not file.findings:
+                hint = "write a package, or delete the file"
+                empty = Finding(file.place(), "empty-file", "the file is empty", hint)
+                found.findings.append(empty)
+            continue
+        read = read_package(node_of(first.filled(path), file.spot), scene, found.findings)
+        if read is None:
+            continue
+        name, where = read.package.name, read.package.where
+        known = named.setdefault(name, read)
+        if known is read:
+            found.files.append(read)
+        else:
+            sentence = f"package {name!r} is defined here and at {known.package.where}"
+            hint = "its name begins those of its tables; rename one"
+            found.findings.append(Finding(where, "duplicate-model", sentence, hint))
+    for read in found.files:
+        found.findings += sql_findings(read, found.expressions.facts)
+    return found
+
+
+def _variables(settings: Settings, first: FirstPass) -> Mapping[str, Member]:
+    """Give the variables of the project with their places; those of a command have that of vars."""
+    if not first.has(PROJECT_FILE):
+        return {}
+    file = first.yaml_file(PROJECT_FILE)
+    return node_of(dict(settings.vars), file.spot, (_VARS,)).members
+
+
+def link_events(found: ReadSessions, resolver: NameResolver) -> None:
+    """Look up the events of every package; a name that means nothing is a finding."""
+    for number, file in enumerate(found.files):
+        named = _events(file, resolver, found.findings) if file.events else None
+        if named is not None:
+            package = replace(file.package, events=named)
+            found.files[number] = replace(file, package=package)
+
+
+def _events(file: SessionFile, resolver: NameResolver, findings: list[Finding]) -> InputName | None:
+    """Find the model or the source that a file means: `ref:` and `source:` say which."""
+    kind, colon, name = file.events.partition(":")
+    if not colon:
+        kind, name = "", file.events
+    schema, _, table = name.strip().rpartition(".")
+    model, source = resolver.ref(name.strip()), resolver.source(schema, table)
+    if model is None:
+        model = _model(resolver, name.strip())
+    where = file.events_at
+    if not kind and model and source and model.input != source.input:
+        sentence = f"{name!r} is a model and a source"
+        hint = f"write ref:{model.input.name} or source:{name}"
+        findings.append(Finding(where, "ambiguous-reference", sentence, hint))
+        return None
+    chosen = {"ref": model, "source": source, "": model or source}.get(kind)
+    if chosen is not None:
+        return chosen.input
+    hint = resolver.model_hint(table) or resolver.source_hint(name)
+    sentence = f"events names {file.events!r}, which is no model or source"
+    findings.append(Finding(where, "unknown-reference", sentence, hint))
+    return None
+
+
+def _model(resolver: NameResolver, name: str) -> Named | None:
+    """Find a model by its table."""
+    found = resolver.table(tuple(name.split(".")))
+    return found if found.input.kind is InputKind.MODEL else None
+
+
+def check_columns(
+    found: ReadSessions, columns: Callable[[InputName], KnownColumns], cache: ParseCache
+) -> None:
+    """Hold every package against the columns of its events, as far as files tell them.
+
+    Nothing more is said by expressions afterwards, so what they said is kept.
+    """
+    for file in found.files:
+        if file.package.events.kind is not InputKind.EXTERNAL:
+            known = columns(file.package.events)
+            found.findings += column_findings(file, known, found.expressions.facts)
+    if found.expressions.current:
+        kept = Expressions(earlier=found.expressions.current)
+        cache.keep(_CACHE, digest(_FORM), Expressions, kept)
