@@ -9,6 +9,7 @@ from typing import Any
 from penstock.core.errors import StateError
 from penstock.core.ports.checks import CheckRecords
 from penstock.core.ports.ports import Archive, Notes, Records, Store
+from penstock.core.ports.sessions import PackageRecords
 
 
 class FlakyStore:
@@ -32,6 +33,10 @@ class FlakyStore:
     @property
     def notes(self) -> Notes:
         return self._store.notes
+
+    @property
+    def sessions(self) -> PackageRecords:
+        return self._store.sessions
 
     @property
     def archive(self) -> Archive:

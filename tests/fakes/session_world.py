@@ -15,8 +15,8 @@ from penstock.core.sessions.package import (
     session_models,
 )
 from penstock.plan.sessions.passes import (
+    KnownPackage,
     PackageInputs,
-    PackageRecords,
     is_caught_up,
     plan_passes,
 )
@@ -78,7 +78,7 @@ class SessionWorld:
 
     @property
     def records(self):
-        return PackageRecords(tuple(self.rows.values()), tuple(self.passes))
+        return KnownPackage(tuple(self.rows.values()), tuple(self.passes))
 
     def plan(self, now):
         return plan_passes(self.package, self.records, self.inputs, now)

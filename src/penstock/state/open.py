@@ -28,6 +28,7 @@ from penstock.state.sql.archive import SqlArchive
 from penstock.state.sql.checks import SqlChecks
 from penstock.state.sql.database import Database, lacking
 from penstock.state.sql.journal import StoreJournal, StoreLeases, Transactions
+from penstock.state.sql.packages import SqlPackages
 from penstock.state.sql.records import SqlNotes, SqlRecords
 
 if TYPE_CHECKING:
@@ -291,6 +292,7 @@ class SqlStore:
         self.records = SqlRecords(database)
         self.checks = SqlChecks(database)
         self.notes = SqlNotes(database)
+        self.sessions = SqlPackages(database, transactions)
         self.archive = SqlArchive(database, transactions)
 
     def one_state(self) -> AbstractContextManager[None]:

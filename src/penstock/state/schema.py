@@ -6,72 +6,34 @@ exported document can be loaded anywhere. Times are UTC.
 
 from __future__ import annotations
 
-import datetime as dt
-import zlib
-from typing import TYPE_CHECKING
-
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
     Date,
-    DateTime,
     ForeignKey,
     Index,
     Integer,
-    LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
     String,
     Table,
     Text,
 )
-from sqlalchemy.types import TypeDecorator
 
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Dialect
+from penstock.state.columns import (
+    PackedText,
+    UtcTime,
+    counts,
+    grid,
+    key,
+    known_counts,
+    needed,
+    texts,
+)
 
 REVISION = "0005"  # the newest file under migrations/versions; a test compares
 FORMAT = 1
-
-
-class UtcTime(TypeDecorator[dt.datetime]):
-    """A time in UTC with microseconds; always aware, and its order in the database is time's."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(
-        self, value: dt.datetime | None, _dialect: Dialect
-    ) -> dt.datetime | None:
-        """Turn the time to UTC; a naive one raises `ValueError`."""
-        if value is not None and value.tzinfo is None:
-            raise ValueError(f"{value} has no time zone")
-        return value and value.astimezone(dt.UTC)
-
-    def process_result_value(
-        self, value: dt.datetime | None, _dialect: Dialect
-    ) -> dt.datetime | None:
-        """Say that the time is UTC where the database does not."""
-        if value is not None and value.tzinfo is None:
-            return value.replace(tzinfo=dt.UTC)
-        return value and value.astimezone(dt.UTC)
-
-
-class PackedText(TypeDecorator[str]):
-    """A text that is stored compressed."""
-
-    impl = LargeBinary
-    cache_ok = True
-
-    def process_bind_param(self, value: str | None, _dialect: Dialect) -> bytes | None:
-        """Compress the UTF-8 bytes."""
-        return None if value is None else zlib.compress(value.encode())
-
-    def process_result_value(self, value: bytes | None, _dialect: Dialect) -> str | None:
-        """Read what was compressed."""
-        return None if value is None else zlib.decompress(value).decode()
-
 
 metadata = MetaData(
     naming_convention={
@@ -83,39 +45,12 @@ metadata = MetaData(
 )
 
 
-def _needed(*names: str) -> list[Column[str]]:
-    return [Column(name, Text, nullable=False) for name in names]
-
-
-def _texts(*names: str) -> list[Column[str]]:
-    return [Column(name, Text, nullable=False, default="", server_default="") for name in names]
-
-
-def _counts(*names: str) -> list[Column[int]]:
-    return [
-        Column(name, BigInteger, nullable=False, default=0, server_default="0") for name in names
-    ]
-
-
-def _known_counts(*names: str) -> list[Column[int]]:
-    """Make counts that are NULL where nobody knows them."""
-    return [Column(name, BigInteger, default=0, server_default="0") for name in names]
-
-
-def _grid(name: str) -> Column[str]:
-    return Column(name, Text, nullable=False, default="*", server_default="*")
-
-
-def _key(name: str) -> Column[int]:
-    return Column(name, BigInteger, primary_key=True, autoincrement=False)
-
-
 project = Table(
     "project",
     metadata,
     Column("store_id", Text, primary_key=True),
     Column("format_version", Integer, nullable=False),
-    *_needed("name", "target", "penstock"),
+    *needed("name", "target", "penstock"),
     # Drawn anew whenever the store may have forgotten something, so it is never exported.
     Column("epoch", Text, nullable=False, server_default="", info={"drawn": True}),
 )
@@ -124,9 +59,9 @@ runs = Table(
     "runs",
     metadata,
     Column("id", Text, primary_key=True),
-    *_needed("command", "arguments", "target"),
+    *needed("command", "arguments", "target"),
     Column("run_timestamp", UtcTime, nullable=False),
-    *_needed("host", "user"),
+    *needed("host", "user"),
     Column("pid", BigInteger, nullable=False),
     Column("started", UtcTime, nullable=False),
     Column("ended", UtcTime),
@@ -136,24 +71,24 @@ runs = Table(
 models = Table(
     "models",
     metadata,
-    _key("id"),
+    key("id"),
     Column("name", Text, nullable=False, unique=True),
-    _grid("grid"),  # of the partitions on record
+    grid("grid"),  # of the partitions on record
 )
 
 steps = Table(
     "steps",
     metadata,
-    _key("step_seq"),
+    key("step_seq"),
     Column("id", Text, nullable=False, unique=True),
     Column("run", Text, nullable=False),  # no foreign key: a rebuilt step's run is only a name
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-    *_needed("target", "kind"),
-    _grid("grid"),
+    *needed("target", "kind"),
+    grid("grid"),
     Column("partitions", Text, nullable=False),
     Column("intent", Text, nullable=False, info={"json": True}),
     Column("lease_token", BigInteger, nullable=False),
-    *_needed("status", "reason"),
+    *needed("status", "reason"),
     Column("run_date", Date, nullable=False),
     Column("executed_by", Text, nullable=False),
     Column("recovered", Boolean, nullable=False),
@@ -165,11 +100,11 @@ steps = Table(
     Column("undone_by", BigInteger),  # the rollback after which it is as if it never ran
     Column("checked", Text, info={"json": True}),  # what its checks decided; NULL: none recorded
     Column("pending", Text, info={"json": True}),  # partitions whose checks are still to be made
-    *_counts("rows_written", "rows_inserted", "rows_updated", "rows_deleted"),
+    *counts("rows_written", "rows_inserted", "rows_updated", "rows_deleted"),
     Column("rows_late", BigInteger),
-    *_counts("rows_null_time", "bytes_written", "duration_ms"),
+    *counts("rows_null_time", "bytes_written", "duration_ms"),
     Column("metrics", Text, nullable=False, default="{}", info={"json": True}),
-    *_texts("error_code", "error_message", "error_where", "error_hint"),
+    *texts("error_code", "error_message", "error_where", "error_hint"),
     Index(None, "model_id", "step_seq"),
     Index(None, "run"),
     Index(None, "status"),
@@ -190,12 +125,12 @@ step_inputs = Table(
 fingerprints = Table(
     "fingerprints",
     metadata,
-    _key("id"),
+    key("id"),
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-    *_texts("version", "revision"),
+    *texts("version", "revision"),
     Column("effective_from", Date),
-    *_needed("sql_checksum", "canonical_checksum", "settings_checksum", "layout_checksum"),
-    *_texts("schema_checksum", "yaml_checksum", "schema_json", "parser_version"),
+    *needed("sql_checksum", "canonical_checksum", "settings_checksum", "layout_checksum"),
+    *texts("schema_checksum", "yaml_checksum", "schema_json", "parser_version"),
     Index(None, "model_id", "sql_checksum"),
 )
 
@@ -210,16 +145,16 @@ partition_state = Table(
     "partition_state",
     metadata,
     Column("model_id", BigInteger, ForeignKey("models.id"), primary_key=True),
-    _key("ord"),
-    *_needed("partition", "status"),
+    key("ord"),
+    *needed("partition", "status"),
     Column("fingerprint_id", BigInteger, ForeignKey("fingerprints.id")),
     Column("step_seq", BigInteger, ForeignKey("steps.step_seq")),
     Column("last_step_seq", BigInteger, ForeignKey("steps.step_seq"), nullable=False),
     Column("commit_version", BigInteger),
     Column("settled_version", BigInteger),
     Column("executed_at", UtcTime),
-    *_counts("execution_time_ms"),
-    *_known_counts("rows_written", "bytes_written"),
+    *counts("execution_time_ms"),
+    *known_counts("rows_written", "bytes_written"),
     Index(  # all that `partitions` asks for, so that a million rows are counted without them
         "ix_partition_state_groups",
         "model_id",
@@ -242,11 +177,11 @@ execution_history = Table(
     Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), nullable=False),
     Column("fingerprint_id", BigInteger, ForeignKey("fingerprints.id"), nullable=False),
     Column("executed_at", UtcTime, nullable=False),
-    *_counts("execution_time_ms"),
-    *_known_counts("rows_written", "bytes_written"),
+    *counts("execution_time_ms"),
+    *known_counts("rows_written", "bytes_written"),
     Column("status", Text, nullable=False),
-    *_texts("error_code", "error_message"),
-    *_needed("triggered_by", "executed_by"),
+    *texts("error_code", "error_message"),
+    *needed("triggered_by", "executed_by"),
     Index(None, "model_id", "step_seq"),
     Index(None, "model_id", "ord", "step_seq"),
 )
@@ -254,12 +189,12 @@ execution_history = Table(
 check_results = Table(
     "check_results",
     metadata,
-    _key("batch"),  # what was recorded together
-    _key("number"),
+    key("batch"),  # what was recorded together
+    key("number"),
     Column("run", Text, nullable=False),
     Column("step_seq", BigInteger, ForeignKey("steps.step_seq")),  # NULL: `penstock check`
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-    *_needed("phase", "name", "type", "severity", "status", "partitions", "message"),
+    *needed("phase", "name", "type", "severity", "status", "partitions", "message"),
     Column("details", Text),
     Column("values", Text, nullable=False, info={"json": True}),
     Column("failures", BigInteger),
@@ -269,7 +204,7 @@ check_results = Table(
     Column("version", BigInteger),
     Column("definition", Text, nullable=False),
     Column("started", UtcTime, nullable=False),
-    *_counts("duration_us"),
+    *counts("duration_us"),
     Column("where", Text, info={"json": True}),
     Index(None, "model_id", "batch", "number"),
     Index(None, "model_id", "name", "batch", "number"),
@@ -280,14 +215,14 @@ flags = Table(
     "flags",
     metadata,
     Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), primary_key=True),
-    _key("ord"),
+    key("ord"),
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
     Column("partition", Text, nullable=False),
     Column("checks", Text, nullable=False, info={"json": True}),
     Column("version", BigInteger),
     Column("opened", UtcTime, nullable=False),
     Column("closed", UtcTime),
-    *_texts("why", "who"),
+    *texts("why", "who"),
     Index(None, "closed", "model_id"),
 )
 
@@ -296,9 +231,9 @@ quarantines = Table(
     metadata,
     Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), primary_key=True),
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-    *_needed("uri", "table"),
+    *needed("uri", "table"),
     Column("failed", Text, nullable=False, info={"json": True}),
-    *_counts("rows"),
+    *counts("rows"),
     Column("expires", UtcTime, nullable=False),
     Column("dropped", UtcTime),
 )
@@ -309,7 +244,7 @@ target_state = Table(
     Column("target", Text, primary_key=True),
     Column("table_id", Text, nullable=False),
     Column("seen_version", BigInteger),
-    *_texts("partition_field", "partition_type"),
+    *texts("partition_field", "partition_type"),
     Column("high_time", UtcTime),  # the greatest run timestamp of the steps that wrote it
 )
 
@@ -325,11 +260,11 @@ table_commits = Table(
     "table_commits",
     metadata,
     Column("name", Text, ForeignKey("seen_tables.name"), primary_key=True),
-    _key("version"),
+    key("version"),
     Column("table_id", Text, nullable=False),
-    *_texts("step", "store"),
+    *texts("step", "store"),
     Column("operation", Text, nullable=False),
-    *_texts("user"),
+    *texts("user"),
     Column("time", UtcTime, nullable=False),
     Column("spans", Text, nullable=False, info={"json": True}),
 )
@@ -337,13 +272,62 @@ table_commits = Table(
 watermarks = Table(
     "watermarks",
     metadata,
-    _key("id"),  # the newest row of a model's input and column counts
+    key("id"),  # the newest row of a model's input and column counts
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-    *_needed("input", "column"),
+    *needed("input", "column"),
     Column("value", Text),  # NULL: reset
     Column("set_at", UtcTime, nullable=False),
-    *_texts("step", "who", "why"),
+    *texts("step", "who", "why"),
     Index(None, "model_id", "input", "column", "id"),
+)
+
+session_manifest = Table(
+    "session_manifest",
+    metadata,
+    Column("package", Text, primary_key=True),
+    Column("model", Text, primary_key=True),
+    Column("last_success", UtcTime),
+    Column("covered_to", UtcTime),
+    Column("advanced_to", UtcTime),
+    *texts("fingerprint", "run"),
+    Column("updated_at", UtcTime),
+)
+
+session_runs = Table(
+    "session_runs",
+    metadata,
+    Column("package", Text, primary_key=True),
+    key("seq"),
+    Column("kind", Text, primary_key=True),
+    *needed("run", "status"),
+    Column("state", Integer, nullable=False),
+    Column("lower_limit", UtcTime, nullable=False),
+    Column("upper_limit", UtcTime, nullable=False),
+    Column("now", UtcTime, nullable=False),
+    Column("pins", Text, nullable=False, info={"json": True}),
+    Column("events", Text, info={"json": True}),  # NULL: they were never built
+    Column("caught_up", Boolean, nullable=False),
+    Column("future_events", Boolean),
+    Column("started", UtcTime),
+    Column("ended", UtcTime),
+)
+
+session_releases = Table(
+    "session_releases",
+    metadata,
+    Column("package", Text, primary_key=True),
+    Column("session", Text, primary_key=True),
+    Column("asked_at", UtcTime, nullable=False),
+    *texts("who"),
+)
+
+session_tables = Table(
+    "session_tables",
+    metadata,
+    Column("package", Text, primary_key=True),
+    Column("model", Text, primary_key=True),
+    Column("overwrites", Boolean, nullable=False),  # its next commit replaces all rows
+    *counts("stitched_seq"),  # the run up to which its rows take the mapping of users
 )
 
 leases = Table(
@@ -357,7 +341,7 @@ leases = Table(
     Column("acquired", UtcTime),
     Column("heartbeat", UtcTime),
     Column("expires", UtcTime),
-    *_texts("process"),
+    *texts("process"),
     Index(None, "run"),
 )
 

@@ -16,6 +16,7 @@ from penstock.core.facts import AddedFile, Head, Listing, LogCommit, Seen, Table
 from penstock.core.model import Fingerprint, Source
 from penstock.core.partitions.partition import Span
 from penstock.core.ports.checks import CheckJournal, CheckRecords
+from penstock.core.ports.sessions import PackageRecords
 from penstock.core.records import (
     Begun,
     Execution,
@@ -325,6 +326,10 @@ class Store(Protocol):
     @property
     def notes(self) -> Notes:
         """What was read of tables' logs."""
+
+    @property
+    def sessions(self) -> PackageRecords:
+        """What is on record of session packages."""
 
     @property
     def archive(self) -> Archive:

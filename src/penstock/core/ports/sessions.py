@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from penstock.core.records import Status
-from penstock.core.sessions.manifest import Limits, PassEvents, PassKind
+from penstock.core.records import Holder, Status
+from penstock.core.sessions.manifest import Limits, ManifestRow, PassEvents, PassKind
 from penstock.core.steps.inputs import Pin
 
 
@@ -43,3 +44,55 @@ class Release:
     session: str
     asked_at: dt.datetime
     who: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PassEnd:
+    """How a pass ended."""
+
+    status: Status
+    caught_up: bool = False
+    future_events: bool | None = None
+
+
+class PackageRecords(Protocol):
+    """What is on record of session packages. Every method is one transaction."""
+
+    def manifest(self, package: str) -> tuple[ManifestRow, ...]:
+        """Give the rows of a manifest by model, those that nobody tracks any more too."""
+
+    def stitched(self, package: str) -> Mapping[str, int]:
+        """Give up to which run the rows of its models take the mapping of users."""
+
+    def passes(self, package: str, limit: int | None = None) -> tuple[SessionPass, ...]:
+        """Give the passes of its runs, newest first."""
+
+    def releases(self, package: str) -> tuple[Release, ...]:
+        """Give the releases that no run has done yet, by session."""
+
+    def overwrites(self, package: str) -> frozenset[str]:
+        """Give the models whose next commit takes the place of all rows of their table."""
+
+    def begin_pass(self, begun: SessionPass, holder: Holder) -> SessionPass:
+        """Take the lease of the package and write the pass as RUNNING; give it with its number.
+
+        Passes of one run share a number. A pass of another run that is still RUNNING is FAILED: its
+        run is gone. Raises `LeaseHeldError`.
+        """
+
+    def note_events(self, noted: SessionPass, events: PassEvents) -> None:
+        """Write what is known of a pass once its events are built."""
+
+    def end_pass(self, ended: SessionPass, end: PassEnd) -> None:
+        """Write how a pass ended."""
+
+    def release(self, package: str, sessions: Sequence[str], who: str) -> None:
+        """Ask that the next run lets sessions out of quarantine."""
+
+    def forget(
+        self, package: str, models: Collection[str], overwrites: Collection[str] = ()
+    ) -> None:
+        """Take rows out of the manifest; the next commits on `overwrites` replace their tables.
+
+        Raises `LeaseHeldError` while a run of the package goes on.
+        """

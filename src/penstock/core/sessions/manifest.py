@@ -113,3 +113,18 @@ class PassEvents:
     window: EventCounts = EventCounts()
     history: EventCounts = EventCounts()
     behind: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPromise:
+    """What a step of a package leaves in its records when it succeeds, written before it begins.
+
+    `row` is that of a tracked model, None where it gains nothing. `released` are the sessions that
+    it lets out of quarantine; `stitched` is the number of the run up to which its rows take the
+    mapping of users, 0 for a step that says nothing of it.
+    """
+
+    package: str
+    row: ManifestRow | None = None
+    released: tuple[str, ...] = ()
+    stitched: int = 0

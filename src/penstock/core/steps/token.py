@@ -16,12 +16,14 @@ from penstock.core.columns.typed import TypedValue, read_typed
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, read_grid, write_grid
+from penstock.core.sessions.manifest import ManifestRow, SessionPromise
 from penstock.core.steps.inputs import DeltaPin, FilesPin, InputPin, NoPin, Pin, ViewPin
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Writing
 
 LIMIT_BYTES = 4096
+_TIMES = ("last_success", "covered_to", "advanced_to")
 
 Json = Mapping[str, "JsonValue"]
 JsonValue = str | int | bool | None | list["JsonValue"] | Json
@@ -58,6 +60,7 @@ def write_intent(intent: Intent) -> str:
         "lane": intent.lane,
         "cut_at": intent.cut_at.isoformat() if intent.cut_at else "",
         "passed_by": list(intent.passed_by),
+        "session": _write_promise(intent.session) if intent.session else {},
     }
     document |= {name: value for name, value in of_few.items() if value}
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
@@ -107,6 +110,8 @@ def _shorter(intent: Intent) -> Iterator[Intent]:
     yield (intent := replace(intent, windows=()))
     yield (intent := replace(intent, fingerprint=replace(intent.fingerprint, yaml="")))
     yield (intent := replace(intent, inputs=()))
+    if intent.session is not None:  # who is released is asked for again
+        yield (intent := replace(intent, session=replace(intent.session, released=())))
     if intent.kind is StepKind.ROLLBACK:
         yield replace(intent, partitions=())
 
@@ -151,6 +156,7 @@ def read_intent(text: str) -> Intent:
         lane=document.get("lane", ""),
         cut_at=dt.datetime.fromisoformat(cut) if (cut := document.get("cut_at")) else None,
         passed_by=tuple(document.get("passed_by", ())),
+        session=_read_promise(said) if (said := document.get("session")) else None,
     )
 
 
@@ -208,6 +214,32 @@ def _read_fingerprint(document: Mapping[str, Any]) -> Fingerprint:
     since = document.get("effective_from")
     read = {"effective_from": dt.date.fromisoformat(since)} if since else {}
     return Fingerprint(**{"sql": "", "canonical": "", **document, **read})
+
+
+def _write_promise(promise: SessionPromise) -> Json:
+    """Leave out what says nothing; when the row was written is not known yet."""
+    row: dict[str, JsonValue] = {}
+    if promise.row is not None:
+        times = {name: getattr(promise.row, name) for name in _TIMES}
+        row = {name: at.isoformat() for name, at in times.items() if at is not None}
+        row |= {"model": promise.row.model, "fingerprint": promise.row.fingerprint}
+    said: dict[str, JsonValue] = {
+        "package": promise.package,
+        "row": row,
+        "released": [*promise.released],
+        "stitched": promise.stitched,
+    }
+    return {name: value for name, value in said.items() if value}
+
+
+def _read_promise(document: Mapping[str, Any]) -> SessionPromise:
+    said, row = document.get("row"), None
+    if said:
+        written = (said.get(name) for name in _TIMES)
+        times = [dt.datetime.fromisoformat(at) if at else None for at in written]
+        row = ManifestRow(said["model"], times[0], times[1], times[2], said["fingerprint"])
+    released = tuple(document.get("released", ()))
+    return SessionPromise(document["package"], row, released, document.get("stitched", 0))
 
 
 def pin_parts(pin: Pin) -> tuple[str, str, int]:

@@ -33,7 +33,7 @@ class PlannedPass:
 
 
 @dataclass(frozen=True, slots=True)
-class PackageRecords:
+class KnownPackage:
     """What is on record of a package: its manifest, its passes newest first, what is pending.
 
     `pending` are sessions to be released, and tables to be overwritten.
@@ -61,7 +61,7 @@ class PackageInputs:
 
 
 def plan_passes(
-    package: SessionPackage, records: PackageRecords, inputs: PackageInputs, now: dt.datetime
+    package: SessionPackage, records: KnownPackage, inputs: PackageInputs, now: dt.datetime
 ) -> tuple[PlannedPass, ...]:
     """Give the passes of a run; none where nobody has anything to gain.
 
@@ -132,7 +132,7 @@ def _gaining(
 
 
 def has_nothing_to_do(
-    options: SessionOptions, records: PackageRecords, inputs: PackageInputs
+    options: SessionOptions, records: KnownPackage, inputs: PackageInputs
 ) -> bool:
     """Whether a run would find what the last one left: no new commit, no code, nothing asked for.
 

@@ -12,8 +12,9 @@ from sqlalchemy.exc import IntegrityError, StatementError
 
 from penstock.core.errors import StateError
 from penstock.core.ports.ports import RebuiltStep
+from penstock.state.columns import UtcTime
 from penstock.state.lease import Identity
-from penstock.state.schema import REVISION, UtcTime, metadata, project
+from penstock.state.schema import REVISION, metadata, project
 from penstock.state.sql.database import Database, rows_of
 from penstock.state.sql.journal import Transactions, rebuild
 from penstock.state.sql.soundness import Cell, unsound
@@ -91,7 +92,9 @@ def _sound(tables: Tables, identity: Identity) -> Tables:
     found = [f"table {name!r} is missing" for name in names if name not in tables]
     found += [f"table {name!r} is none of a state's" for name in tables if name not in names]
     there = [table for table in metadata.sorted_tables if table.name in tables]
-    found += islice(unsound((table, tables[table.name]) for table in there), _MOST - len(found))
+    found += islice(
+        unsound((table, tables[table.name]) for table in there), max(0, _MOST - len(found))
+    )
     found += _of_others(tables.get("project", []), identity)
     if found:
         raise _invalid(found)

@@ -18,6 +18,7 @@ from penstock.state.lease import StoreContext, grant
 from penstock.state.schema import contents, leases, models, project, runs, steps
 from penstock.state.sql.database import Database, put
 from penstock.state.sql.load import load
+from penstock.state.sql.package_rows import change_package
 from penstock.state.sql.rows import FREE, LEASE, cells_of, lease_of, step_of
 from penstock.state.sql.save import RowChanges
 from penstock.state.transitions.model_state import (
@@ -33,6 +34,7 @@ from penstock.state.transitions.model_state import (
     QuarantineDropped,
     StoredStep,
 )
+from penstock.state.transitions.packages import PackageEvent, PackageState, PromiseKept
 from penstock.state.transitions.transition import apply
 
 _RUN = ("id", "command", "arguments", "target", "run_timestamp", "started", "ended")
@@ -72,6 +74,10 @@ class Transaction:
         before = load(self._connection, model, event)
         after, new_id = apply(before, event), self._context.clock.new_id
         RowChanges(self._connection, before, after, new_id).write()
+
+    def happen_in(self, package: str, event: PackageEvent) -> PackageState:
+        """Write what an event changes of a package's records; give them."""
+        return change_package(self._connection, package, event)
 
     def find_step(self, step: str) -> StoredStep:
         """Give a step by its id; `unknown-step` if it never began."""
@@ -220,6 +226,7 @@ class StoreJournal:
             if not recovered:
                 _require_owned(tables, found)
             tables.happen(found.intent.model, Finished(found.seq, tables.now, outcome, recovered))
+            _keep_promise(tables, found.intent, tables.now)
             _release_after(tables, found)
             self._context.fault("during-finish")
 
@@ -343,6 +350,13 @@ def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> No
         began = step.ended - dt.timedelta(milliseconds=step.outcome.duration_ms)
         tables.happen(model, Began(replace(step.intent, step_seq=number), began))
         tables.happen(model, Finished(number, step.ended, step.outcome, by_time=True))
+        _keep_promise(tables, step.intent, step.ended)
+
+
+def _keep_promise(tables: Transaction, intent: Intent, at: dt.datetime) -> None:
+    promise = intent.session
+    if promise is not None:
+        tables.happen_in(promise.package, PromiseKept(intent.model, promise, intent.run, at))
 
 
 def executed_by(holder: Holder) -> str:

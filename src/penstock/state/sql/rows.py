@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
@@ -23,6 +24,7 @@ from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Span, write_grid
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.records import Lease, Status, WatermarkChange
+from penstock.core.sessions.manifest import EventCounts, PassEvents
 from penstock.core.steps.step import Outcome, RowCounts, StepFailure
 from penstock.core.steps.token import pin_parts, read_intent, write_intent
 from penstock.state.schema import (
@@ -335,6 +337,24 @@ def _result(row: Found, partitions: tuple[str, ...]) -> CheckResult:
         duration=row.duration_us / 1_000_000,
         where=None if cells["where"] is None else Location(*json.loads(cells["where"])),
     )
+
+
+def read_events(document: Mapping[str, Any]) -> PassEvents:
+    """Read what is known of the events of a pass."""
+    newest = document["greatest"]
+    return PassEvents(
+        greatest=dt.datetime.fromisoformat(newest) if newest else None,
+        later_events=document["later_events"],
+        window=EventCounts(**document["window"]),
+        history=EventCounts(**document["history"]),
+        behind=document["behind"],
+    )
+
+
+def write_events(events: PassEvents) -> str:
+    """Write what `read_events` reads."""
+    newest = events.greatest.isoformat() if events.greatest else None
+    return as_json({**asdict(events), "greatest": newest})
 
 
 def read_values(documents: Sequence[Mapping[str, Any]]) -> tuple[GroupValue, ...]:

@@ -32,10 +32,12 @@ from penstock.core.findings import Location, Severity
 from penstock.core.partitions.partition import read_grid
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.records import Status
+from penstock.core.sessions.manifest import PassEvents, PassKind, RunState
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.steps.token import read_intent
-from penstock.state.schema import UtcTime
+from penstock.state.columns import UtcTime
 from penstock.state.sql.rows import (
+    read_events,
     read_ranges,
     read_sample,
     read_spans,
@@ -306,6 +308,11 @@ _READERS: Mapping[str, Callable[[Cell], Found]] = {
         lambda cell: tuple(read_spans(cell).values()), "list of spans", tuple[Ranges | None, ...]
     ),
     "watermarks.value": _read_by(read_typed, "value with its type"),
+    "session_runs.kind": _one_of(*PassKind),
+    "session_runs.status": _one_of(*Status),
+    "session_runs.state": _must(lambda cell: RunState(int(str(cell))), "a state from 1 to 4"),
+    "session_runs.pins": _is_object,
+    "session_runs.events": _read_by(read_events, "record of events", PassEvents),
 }
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from fakes.session_world import CORE, SessionWorld, at, package
 from penstock.core.sessions.package import BackfillOrder
-from penstock.plan.sessions.passes import PackageInputs, PackageRecords, plan_passes
+from penstock.plan.sessions.passes import KnownPackage, PackageInputs, plan_passes
 
 PER_MODEL = {"backfill": BackfillOrder.PER_MODEL}
 
@@ -292,8 +292,8 @@ def test_a_changed_fingerprint_a_release_or_a_failed_pass_is_something_to_do():
     assert not plans()
     assert plans(inputs=PackageInputs(other, changed=False))
     assert plans(inputs=replace(inputs, changed=True))
-    assert plans(PackageRecords(records.rows, records.passes, pending=True))
-    assert plans(PackageRecords(records.rows, ()))
+    assert plans(KnownPackage(records.rows, records.passes, pending=True))
+    assert plans(KnownPackage(records.rows, ()))
     assert plans(records=replace(records, passes=(replace(records.passes[0], status="FAILED"),)))
 
 

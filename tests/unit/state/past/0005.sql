@@ -417,4 +417,51 @@ CREATE INDEX ix_check_results_model_id_batch_number ON check_results (model_id, 
 CREATE INDEX ix_check_results_model_id_name_batch_number ON check_results (model_id, name, batch, number);
 CREATE INDEX ix_check_results_model_id_definition_status ON check_results (model_id, definition, status);
 CREATE INDEX ix_flags_closed_model_id ON flags (closed, model_id);
+CREATE TABLE session_manifest (
+	package TEXT NOT NULL, 
+	model TEXT NOT NULL, 
+	last_success DATETIME, 
+	covered_to DATETIME, 
+	advanced_to DATETIME, 
+	fingerprint TEXT DEFAULT '' NOT NULL, 
+	run TEXT DEFAULT '' NOT NULL, 
+	updated_at DATETIME, 
+	CONSTRAINT pk_session_manifest PRIMARY KEY (package, model)
+);
+INSERT INTO "session_manifest" VALUES('web','web_users','2021-01-02 01:00:00.000000','2021-01-03 00:00:00.000000',NULL,'f','run-1','2024-03-01 12:00:00.000000');
+CREATE TABLE session_releases (
+	package TEXT NOT NULL, 
+	session TEXT NOT NULL, 
+	asked_at DATETIME NOT NULL, 
+	who TEXT DEFAULT '' NOT NULL, 
+	CONSTRAINT pk_session_releases PRIMARY KEY (package, session)
+);
+INSERT INTO "session_releases" VALUES('web','s1','2024-03-01 12:00:00.000000','ann');
+CREATE TABLE session_runs (
+	package TEXT NOT NULL, 
+	seq BIGINT NOT NULL, 
+	kind TEXT NOT NULL, 
+	run TEXT NOT NULL, 
+	status TEXT NOT NULL, 
+	state INTEGER NOT NULL, 
+	lower_limit DATETIME NOT NULL, 
+	upper_limit DATETIME NOT NULL, 
+	now DATETIME NOT NULL, 
+	pins TEXT NOT NULL, 
+	events TEXT, 
+	caught_up BOOLEAN NOT NULL, 
+	future_events BOOLEAN, 
+	started DATETIME, 
+	ended DATETIME, 
+	CONSTRAINT pk_session_runs PRIMARY KEY (package, seq, kind)
+);
+INSERT INTO "session_runs" VALUES('web',1,'package','run-1','SUCCESS',4,'2021-01-01 14:00:00.000000','2021-01-03 00:00:00.000000','2021-01-03 00:00:00.000000','{"raw.events":["delta","table-raw",4],"raw.old":["files","digest",3]}','{"greatest":"2021-01-02T01:00:00.000001+00:00","later_events":false,"window":{"read":10,"filtered":0,"null_device":0,"late":7,"null_session":0,"quarantined":0,"before_start":0,"beyond_cap":0,"duplicate":0,"kept":3},"history":{"read":2,"filtered":0,"null_device":0,"late":0,"null_session":0,"quarantined":0,"before_start":0,"beyond_cap":0,"duplicate":0,"kept":2},"behind":1}',1,0,'2024-03-01 12:00:00.000000','2024-03-01 12:00:00.000000');
+CREATE TABLE session_tables (
+	package TEXT NOT NULL, 
+	model TEXT NOT NULL, 
+	overwrites BOOLEAN NOT NULL, 
+	stitched_seq BIGINT DEFAULT '0' NOT NULL, 
+	CONSTRAINT pk_session_tables PRIMARY KEY (package, model)
+);
+INSERT INTO "session_tables" VALUES('web','web_users',0,1);
 COMMIT;

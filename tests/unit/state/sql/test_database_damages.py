@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from contracts.store_cases import BROKEN, DAY, HERE, LEASE, OURS, failed_gate, run, wrote
+from contracts.test_store_sessions import BEGUN, EVENTS, ROW
 from fakes.builders import a_model, a_source
 from fakes.damages import DAMAGES, spoil_document
 from fakes.flaky import FlakyStore
@@ -38,6 +39,7 @@ from penstock.core.checks import OnFailure
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Seen, Touched
 from penstock.core.records import Status
+from penstock.core.sessions.manifest import SessionPromise
 from penstock.core.steps.step import Outcome, StepKind
 from penstock.core.strategy import WindowSettings
 from penstock.state.open import open_store
@@ -114,6 +116,12 @@ class Busy:
         journal.finish("flagged", wrote(workshop.commit(flagged)))
         due = workshop.begin(HERE, "log", "due", on_failure="flag")
         journal.finish("due", wrote(workshop.commit(due)), recovered=True)
+        sessions = workshop.store.sessions
+        sessions.note_events(sessions.begin_pass(BEGUN, HERE), EVENTS)
+        sessions.release("web", ["s1"], "ann")
+        promise = SessionPromise("web", ROW, stitched=1)
+        kept = workshop.begin(HERE, "top", "promised", session=promise)
+        journal.finish("promised", wrote(workshop.commit(kept)))
         failed = workshop.begin(HERE, "top", "failed")
         journal.fail(failed.step, BROKEN)
         touched = Touched(0, AT, "WRITE", spans={"n": ((0, 5),), "date": None})
@@ -159,6 +167,12 @@ def listed(workshop):
         check_history(workshop.services(), HistoryRequest(".", model))
 
 
+def packed(workshop):
+    sessions = workshop.store.sessions
+    for read in (sessions.manifest, sessions.passes, sessions.releases, sessions.stitched):
+        read("web")
+
+
 def compared(workshop):
     audit(workshop.services(), AuditRequest(diffs=True))
     diff(workshop.services(), DiffRequest())
@@ -185,7 +199,7 @@ def written(workshop):
     journal.end_run(HERE.run, Status.SUCCESS)
 
 
-READING = (told, planned, listed, compared, synced, exported)
+READING = (told, planned, listed, packed, compared, synced, exported)
 
 
 @pytest.fixture(scope="module")

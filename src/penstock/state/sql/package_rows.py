@@ -1,0 +1,150 @@
+"""The rows of a session package: read as its records, and written as an event leaves them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, Table, delete, func, or_, select
+
+from penstock.core.ports.sessions import Release, SessionPass
+from penstock.core.records import Status
+from penstock.core.sessions.manifest import Limits, ManifestRow, PassKind, RunState
+from penstock.core.steps.token import pin_of, pin_parts
+from penstock.state.schema import (
+    session_manifest,
+    session_releases,
+    session_runs,
+    session_tables,
+)
+from penstock.state.sql.database import put
+from penstock.state.sql.rows import Cells, Found, as_json, cells_of, read_events, write_events
+from penstock.state.transitions.packages import (
+    PackageEvent,
+    PackageState,
+    PackageTable,
+    apply_to_package,
+)
+
+RUNS = session_runs.c
+_ROW = ("model", "last_success", "covered_to", "advanced_to", "fingerprint", "run", "updated_at")
+_PASS = ("package", "seq", "run", "now", "caught_up", "future_events", "started", "ended")
+_RELEASE = ("package", "session", "asked_at", "who")
+
+
+def change_package(connection: Connection, package: str, event: PackageEvent) -> PackageState:
+    """Write what an event changes of the records of a package; give what is there then."""
+    before = _load(connection, package)
+    after = apply_to_package(before, event)
+    _write(connection, session_manifest, _rows(before), _rows(after))
+    _write(connection, session_runs, _passes(before), _passes(after))
+    _write(connection, session_releases, _releases(before), _releases(after))
+    _write(connection, session_tables, _tables(before), _tables(after))
+    return after
+
+
+def _load(connection: Connection, package: str) -> PackageState:
+    """Read all but passes of old: of those only the last run's and open ones can change."""
+    newest = select(func.max(RUNS.seq)).where(RUNS.package == package).scalar_subquery()
+    lasting = or_(RUNS.seq == newest, RUNS.status == str(Status.RUNNING))
+    passes = [pass_of(row) for row in connection.execute(passes_of(package).where(lasting))]
+    return PackageState(
+        package,
+        manifest={row.model: row for row in manifest_of(connection, package)},
+        passes={(each.seq, each.kind): each for each in passes},
+        releases={each.session: each for each in releases_of(connection, package)},
+        tables=tables_of(connection, package),
+    )
+
+
+def manifest_of(connection: Connection, package: str) -> tuple[ManifestRow, ...]:
+    """Read a manifest, by model."""
+    query = _of(session_manifest, package).order_by(session_manifest.c.model)
+    return tuple(ManifestRow(**cells_of(row, _ROW)) for row in connection.execute(query))
+
+
+def releases_of(connection: Connection, package: str) -> tuple[Release, ...]:
+    """Read the releases that are pending, by session."""
+    query = _of(session_releases, package).order_by(session_releases.c.session)
+    return tuple(Release(**cells_of(row, _RELEASE)) for row in connection.execute(query))
+
+
+def tables_of(connection: Connection, package: str) -> dict[str, PackageTable]:
+    """Read what is pending of tables, and how far they were stitched."""
+    rows = connection.execute(_of(session_tables, package))
+    return {row.model: PackageTable(row.overwrites, row.stitched_seq) for row in rows}
+
+
+def passes_of(package: str) -> Select[Any]:
+    """Ask for the passes of a package, newest first."""
+    is_first = RUNS.kind == str(PassKind.BACKFILL)  # of two in one run it is the earlier one
+    return _of(session_runs, package).order_by(RUNS.seq.desc(), is_first)
+
+
+def pass_of(row: Found) -> SessionPass:
+    """Read one pass."""
+    return SessionPass(
+        **cells_of(row, _PASS),
+        kind=PassKind(row.kind),
+        limits=Limits(RunState(row.state), row.lower_limit, row.upper_limit),
+        pins={name: pin_of(*parts) for name, parts in json.loads(row.pins).items()},
+        status=Status(row.status),
+        events=None if row.events is None else read_events(json.loads(row.events)),
+    )
+
+
+def _of(table: Table, package: str) -> Select[Any]:
+    return select(table).where(table.c.package == package)
+
+
+Keyed = Mapping[tuple[object, ...], Cells]
+"""Cells by the values of the primary key behind the package."""
+
+
+def _rows(records: PackageState) -> Keyed:
+    package = {"package": records.package}
+    return {(name,): {**package, **cells_of(r, _ROW)} for name, r in records.manifest.items()}
+
+
+def _passes(records: PackageState) -> Keyed:
+    return {
+        (each.seq, str(each.kind)): {
+            **cells_of(each, _PASS),
+            "kind": str(each.kind),
+            "status": str(each.status),
+            "state": int(each.limits.state),
+            "lower_limit": each.limits.lower_limit,
+            "upper_limit": each.limits.upper_limit,
+            "pins": as_json({name: pin_parts(pin) for name, pin in each.pins.items()}),
+            "events": None if each.events is None else write_events(each.events),
+        }
+        for each in records.passes.values()
+    }
+
+
+def _releases(records: PackageState) -> Keyed:
+    return {(name,): cells_of(each, _RELEASE) for name, each in records.releases.items()}
+
+
+def _tables(records: PackageState) -> Keyed:
+    return {
+        (name,): {
+            "package": records.package,
+            "model": name,
+            "overwrites": each.overwrites,
+            "stitched_seq": each.stitched,
+        }
+        for name, each in records.tables.items()
+    }
+
+
+def _write(connection: Connection, table: Table, before: Keyed, after: Keyed) -> None:
+    """Write the rows that are new or other than before, and delete those that are gone."""
+    keys = [column for column in table.primary_key.columns if column.name != "package"]
+    for key, cells in before.items():
+        if key not in after:
+            same: list[ColumnElement[bool]] = [table.c.package == cells["package"]]
+            same += [column == value for column, value in zip(keys, key, strict=True)]
+            connection.execute(delete(table).where(*same))
+    put(connection, table, [cells for key, cells in after.items() if before.get(key) != cells])

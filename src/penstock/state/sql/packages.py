@@ -1,0 +1,107 @@
+"""The records of session packages in a database, and the leases of their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from penstock.core.errors import LeaseHeldError
+from penstock.core.ports.sessions import PassEnd, Release, SessionPass
+from penstock.core.records import Holder
+from penstock.core.sessions.manifest import ManifestRow, PassEvents
+from penstock.state.lease import grant
+from penstock.state.sql.database import Database
+from penstock.state.sql.journal import Transaction, Transactions
+from penstock.state.sql.package_rows import (
+    manifest_of,
+    pass_of,
+    passes_of,
+    releases_of,
+    tables_of,
+)
+from penstock.state.transitions.packages import (
+    EventsBuilt,
+    PassBegan,
+    PassEnded,
+    ReleasesAsked,
+    RowsForgotten,
+)
+
+
+def lease_of_package(package: str) -> str:
+    """Give the name under which the runs of a package lease it."""
+    return f"sessions:{package}"
+
+
+class SqlPackages:
+    """Reads what is on record of packages, and writes what runs and people change of it."""
+
+    def __init__(self, database: Database, transactions: Transactions) -> None:
+        self._database = database
+        self._transactions = transactions
+        self._context = transactions.context
+
+    def manifest(self, package: str) -> tuple[ManifestRow, ...]:
+        """Give the rows of a manifest by model."""
+        with self._database.read() as connection:
+            return manifest_of(connection, package)
+
+    def stitched(self, package: str) -> Mapping[str, int]:
+        """Give up to which run the rows of its models take the mapping of users."""
+        with self._database.read() as connection:
+            found = tables_of(connection, package)
+        return {name: each.stitched for name, each in found.items()}
+
+    def passes(self, package: str, limit: int | None = None) -> tuple[SessionPass, ...]:
+        """Give the passes of its runs, newest first."""
+        with self._database.read() as connection:
+            return tuple(map(pass_of, connection.execute(passes_of(package).limit(limit))))
+
+    def releases(self, package: str) -> tuple[Release, ...]:
+        """Give the releases that no run has done yet, by session."""
+        with self._database.read() as connection:
+            return releases_of(connection, package)
+
+    def overwrites(self, package: str) -> frozenset[str]:
+        """Give the models whose next commit takes the place of all rows of their table."""
+        with self._database.read() as connection:
+            found = tables_of(connection, package)
+        return frozenset(name for name, each in found.items() if each.overwrites)
+
+    def begin_pass(self, begun: SessionPass, holder: Holder) -> SessionPass:
+        """Take the lease of the package and write the pass as RUNNING; give it with its number."""
+        with self._transactions.write() as tables:
+            target = lease_of_package(begun.package)
+            lease = grant(self._context, target, holder, *tables.lease(target))
+            tables.put_lease(target, lease)
+            found = tables.happen_in(begun.package, PassBegan(begun, tables.now))
+            return found.passes[found.number_of(begun.run), begun.kind]
+
+    def note_events(self, noted: SessionPass, events: PassEvents) -> None:
+        """Write what is known of a pass once its events are built."""
+        with self._transactions.write() as tables:
+            tables.happen_in(noted.package, EventsBuilt((noted.seq, noted.kind), events))
+
+    def end_pass(self, ended: SessionPass, end: PassEnd) -> None:
+        """Write how a pass ended; the lease is the run's until that ends."""
+        with self._transactions.write() as tables:
+            tables.happen_in(ended.package, PassEnded((ended.seq, ended.kind), end, tables.now))
+
+    def release(self, package: str, sessions: Sequence[str], who: str) -> None:
+        """Ask that the next run lets sessions out of quarantine."""
+        with self._transactions.write() as tables:
+            tables.happen_in(package, ReleasesAsked(tuple(sessions), who, tables.now))
+
+    def forget(
+        self, package: str, models: Collection[str], overwrites: Collection[str] = ()
+    ) -> None:
+        """Take rows out of the manifest; the next commits on `overwrites` replace their tables."""
+        with self._transactions.write() as tables:
+            self._require_free(tables, package)
+            tables.happen_in(package, RowsForgotten(tuple(models), tuple(overwrites)))
+
+    def _require_free(self, tables: Transaction, package: str) -> None:
+        """Refuse while a run goes on: it would write the rows anew when its steps finish."""
+        target = lease_of_package(package)
+        held, _ = tables.lease(target)
+        if held is not None and held.expires > tables.now and not self._context.is_gone(held):
+            raise LeaseHeldError(held, hint=f"wait until it has ended, or penstock unlock {target}")

@@ -1,0 +1,160 @@
+"""The records of a session package: what passes, steps and people change of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from penstock.core.ports.sessions import PassEnd, Release, SessionPass
+from penstock.core.records import Status
+from penstock.core.sessions.manifest import ManifestRow, PassEvents, PassKind, SessionPromise
+
+PassKey = tuple[int, PassKind]
+"""A pass: the number of its run, and its kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackageTable:
+    """What is pending of a table of a package, and how far it was stitched."""
+
+    overwrites: bool = False
+    stitched: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PackageState:
+    """The records of one package; a store may leave out passes that an event does not touch."""
+
+    package: str
+    manifest: Mapping[str, ManifestRow] = field(default_factory=dict)
+    passes: Mapping[PassKey, SessionPass] = field(default_factory=dict)
+    releases: Mapping[str, Release] = field(default_factory=dict)
+    tables: Mapping[str, PackageTable] = field(default_factory=dict)
+
+    def with_pass(self, changed: SessionPass) -> PackageState:
+        """Give the records with a pass as it is now."""
+        return replace(self, passes={**self.passes, (changed.seq, changed.kind): changed})
+
+    def table(self, model: str) -> PackageTable:
+        """Give what is known of a table."""
+        return self.tables.get(model, PackageTable())
+
+    def number_of(self, run: str) -> int:
+        """Give the number that a run has, or the next one."""
+        known = (each.seq for each in self.passes.values() if each.run == run)
+        return next(known, max((seq for seq, _ in self.passes), default=0) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class PassBegan:
+    """A run began a pass; its number is given now."""
+
+    begun: SessionPass
+    at: dt.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class EventsBuilt:
+    """The events of a pass are there."""
+
+    key: PassKey
+    events: PassEvents
+
+
+@dataclass(frozen=True, slots=True)
+class PassEnded:
+    """A pass ended."""
+
+    key: PassKey
+    end: PassEnd
+    at: dt.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PromiseKept:
+    """A step of the package succeeded: what it promised holds."""
+
+    model: str
+    promise: SessionPromise
+    run: str
+    at: dt.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasesAsked:
+    """Somebody asked to let sessions out of quarantine."""
+
+    sessions: tuple[str, ...]
+    who: str
+    at: dt.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RowsForgotten:
+    """Somebody asked that models forget what they processed; `overwrites` lose their rows, too."""
+
+    models: tuple[str, ...]
+    overwrites: tuple[str, ...] = ()
+
+
+PackageEvent = PassBegan | EventsBuilt | PassEnded | PromiseKept | ReleasesAsked | RowsForgotten
+
+
+def apply_to_package(records: PackageState, event: PackageEvent) -> PackageState:
+    """Give the records after an event; whether it may happen is the store's to ask."""
+    match event:
+        case PassBegan():
+            return _began(records, event)
+        case EventsBuilt():
+            return records.with_pass(replace(records.passes[event.key], events=event.events))
+        case PassEnded():
+            found, end = records.passes[event.key], event.end
+            ended = replace(
+                found,
+                status=end.status,
+                caught_up=end.caught_up,
+                future_events=end.future_events,
+                ended=event.at,
+            )
+            return records.with_pass(ended)
+        case PromiseKept():
+            return _kept(records, event)
+        case ReleasesAsked():
+            asked = {
+                each: Release(records.package, each, event.at, event.who)
+                for each in event.sessions
+                if each not in records.releases
+            }
+            return replace(records, releases={**records.releases, **asked})
+        case RowsForgotten():
+            left = {name: row for name, row in records.manifest.items() if name not in event.models}
+            new = {name: replace(records.table(name), overwrites=True) for name in event.overwrites}
+            return replace(records, manifest=left, tables={**records.tables, **new})
+        case _ as never:
+            assert_never(never)
+
+
+def _began(records: PackageState, event: PassBegan) -> PackageState:
+    """Write a pass; whoever left another one open is gone, for the package is leased."""
+    begun = event.begun
+    number = records.number_of(begun.run)
+    for each in records.passes.values():
+        if each.status is Status.RUNNING and each.run != begun.run:
+            records = records.with_pass(replace(each, status=Status.FAILED, ended=event.at))
+    running = replace(begun, seq=number, status=Status.RUNNING, started=event.at)
+    return records.with_pass(running)
+
+
+def _kept(records: PackageState, event: PromiseKept) -> PackageState:
+    promise, table = event.promise, records.table(event.model)
+    manifest, releases = records.manifest, records.releases
+    if promise.row is not None:
+        row = replace(promise.row, run=event.run, updated_at=event.at)
+        manifest = {**manifest, row.model: row}
+    if promise.released:
+        releases = {key: each for key, each in releases.items() if key not in promise.released}
+    new = PackageTable(stitched=max(table.stitched, promise.stitched))
+    tables = records.tables if new == table else {**records.tables, event.model: new}
+    return replace(records, manifest=manifest, releases=releases, tables=tables)
