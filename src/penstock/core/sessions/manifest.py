@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from enum import IntEnum, StrEnum
 
 INSTANT = dt.timedelta(microseconds=1)
@@ -75,6 +75,38 @@ class PassKind(StrEnum):
     PACKAGE = "package"
     BACKFILL = "backfill"
     HEAD = "head"
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestStatus:
+    """Where the tracked models stand together.
+
+    `matched` counts those with a position, `all_matched` is whether there is no other; `seen`
+    whether some model has processed an event. `least` names one at the least position.
+    """
+
+    min_position: dt.datetime | None = None
+    max_position: dt.datetime | None = None
+    matched: int = 0
+    all_matched: bool = False
+    seen: bool = False
+    least: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPass:
+    """One pass before anything is done: its limits, and who has something to gain.
+
+    `conditional` are models that take part only if the pass before brings them to the head.
+    `max_covered` is the greatest `covered_to` among the models at the head.
+    """
+
+    kind: PassKind
+    limits: Limits
+    status: ManifestStatus
+    models: tuple[str, ...]
+    conditional: tuple[str, ...] = ()
+    max_covered: dt.datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,7 +242,8 @@ class SessionPackage:
     """One session file with every setting resolved; `where` is the place of its name.
 
     `events` is the model or source that holds the events. `models` are its tables in the order of
-    their steps. `places` tells where keys of the file stand.
+    their steps. `fingerprint` is that of its options, as `package_fingerprint` writes it.
+    `places` tells where keys of the file stand.
     """
 
     name: str
@@ -251,6 +252,7 @@ class SessionPackage:
     models: tuple[SessionModel, ...]
     manifest_schema: str
     where: Location = field(compare=False)
+    fingerprint: str = ""
     places: Mapping[str, Location] = field(default_factory=dict, compare=False)
 
     @property
@@ -271,6 +273,20 @@ class SessionPackage:
     def modules(self) -> tuple[str, ...]:
         """The names of its modules, which are all tracked."""
         return tuple(each.name for each in self.models if each.is_tracked)
+
+
+def package_fingerprint(base: str, other: str) -> str:
+    """Put the digests of the options of base tables, and of all others, into one text."""
+    return f"{base[:16]}/{other[:16]}"
+
+
+def same_base(one: str, other: str) -> bool:
+    """Whether two fingerprints were made with the same options of base tables.
+
+    >>> same_base(package_fingerprint("a", "b"), package_fingerprint("a", "c"))
+    True
+    """
+    return one.partition("/")[0] == other.partition("/")[0]
 
 
 def tag_of(package: str) -> str:

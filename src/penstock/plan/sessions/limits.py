@@ -7,26 +7,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
 
-from penstock.core.sessions.manifest import Limits, ManifestRow, RunState
+from penstock.core.sessions.manifest import Limits, ManifestRow, ManifestStatus, RunState
 from penstock.core.sessions.package import SessionOptions
-
-
-@dataclass(frozen=True, slots=True)
-class ManifestStatus:
-    """Where the tracked models stand together.
-
-    `matched` counts those with a position, `all_matched` is whether there is no other; `seen`
-    whether some model has processed an event. `least` names one at the least position.
-    """
-
-    min_position: dt.datetime | None = None
-    max_position: dt.datetime | None = None
-    matched: int = 0
-    all_matched: bool = False
-    seen: bool = False
-    least: str = field(default="", compare=False)
 
 
 def manifest_status(

@@ -4,32 +4,24 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from penstock.core.errors import SessionLimitsError
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.records import Status
-from penstock.core.sessions.manifest import Limits, ManifestRow, PassKind, RunState, greatest
+from penstock.core.sessions.manifest import (
+    Limits,
+    ManifestRow,
+    ManifestStatus,
+    PassKind,
+    PlannedPass,
+    RunState,
+    greatest,
+)
 from penstock.core.sessions.package import BackfillOrder, SessionOptions, SessionPackage
-from penstock.plan.sessions.limits import ManifestStatus, late_start, manifest_status, run_limits
+from penstock.plan.sessions.limits import late_start, manifest_status, run_limits
 
 _BEHIND = (RunState.NEW_MODEL, RunState.OUT_OF_SYNC)
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedPass:
-    """One pass before anything is done: its limits, and who has something to gain.
-
-    `conditional` are models that take part only if the pass before brings them to the head.
-    `max_covered` is the greatest `covered_to` among the models at the head.
-    """
-
-    kind: PassKind
-    limits: Limits
-    status: ManifestStatus
-    models: tuple[str, ...]
-    conditional: tuple[str, ...] = ()
-    max_covered: dt.datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.core.errors import UnknownModelError
-from penstock.core.sessions.manifest import ManifestRow, RunState, greatest
+from penstock.core.sessions.manifest import ManifestRow, PlannedPass, RunState, greatest
 from penstock.core.sessions.package import SessionOptions
-from penstock.plan.sessions.passes import PlannedPass
 
 _ADVANCING = (RunState.NEW_MODEL, RunState.OUT_OF_SYNC)
 

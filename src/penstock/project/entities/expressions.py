@@ -15,6 +15,7 @@ from penstock.project.entities.parts import ExpressionFacts
 from penstock.project.sql.canonical import (
     PARSER_BUGS,
     NotAQueryError,
+    canonical_of,
     parse_query,
     said_by,
     tokens_of,
@@ -58,7 +59,13 @@ def facts_of(text: str) -> ExpressionFacts:
     written = text[: tokens[-1].end + 1].strip()
     problem = f"{aggregate} looks at many rows" if aggregate else ""
     return ExpressionFacts(
-        written, tuple(reads), tuple(volatile), _literal(tree), problem, aggregate
+        written,
+        tuple(reads),
+        tuple(volatile),
+        _literal(tree),
+        problem,
+        aggregate,
+        canonical_of(f"SELECT {written}"),
     )
 
 

@@ -253,7 +253,8 @@ class ExpressionFacts:
 
     `reads` are the names that it mentions, `volatile` functions. `literal` is its value as text
     where it is a literal. `problem` says why it makes no column of a row; `aggregate` is the first
-    one in it, where that is all that keeps it from being one.
+    one in it, where that is all that keeps it from being one. `canonical` is the expression as the
+    parser means it.
     """
 
     text: str = ""
@@ -262,3 +263,4 @@ class ExpressionFacts:
     literal: str = ""
     problem: str = ""
     aggregate: str = ""
+    canonical: str = ""

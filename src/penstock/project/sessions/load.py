@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from penstock.core.findings import Finding
-from penstock.core.names import InputKind, InputName
-from penstock.core.sessions.package import SessionPackage
+from penstock.core.names import InputKind, InputName, is_plain
+from penstock.core.sessions.package import (
+    BASE_KEYS,
+    COST_KEYS,
+    CarriedColumn,
+    Passthrough,
+    SessionPackage,
+    package_fingerprint,
+)
 from penstock.project.checks.scene import KnownColumns
 from penstock.project.entities.columns import Expressions
+from penstock.project.entities.parts import ExpressionFacts
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.nodes import Member, node_of
 from penstock.project.files.parsed import place_key
@@ -68,9 +77,36 @@ def read_sessions(paths: Sequence[str], settings: Settings, first: FirstPass) ->
             sentence = f"package {name!r} is defined here and at {known.package.where}"
             hint = "its name begins those of its tables; rename one"
             found.findings.append(Finding(where, "duplicate-model", sentence, hint))
-    for read in found.files:
+    for number, read in enumerate(found.files):
         found.findings += sql_findings(read, found.expressions.facts)
+        made = _fingerprint(read, found.expressions.facts)
+        found.files[number] = replace(read, package=replace(read.package, fingerprint=made))
     return found
+
+
+def _fingerprint(file: SessionFile, facts: Callable[[str], ExpressionFacts]) -> str:
+    """Give the digests of all options that decide rows, those of the base tables apart."""
+    means = {each.text: facts(each.text).canonical for each in file.sql if not is_plain(each.text)}
+
+    def said(value: object) -> object:
+        match value:
+            case str():
+                return means.get(value, value)
+            case tuple():
+                return [said(each) for each in value]
+            case CarriedColumn(name, sql):
+                return [name, said(sql)]
+            case Passthrough():
+                return {each.name: said(getattr(value, each.name)) for each in fields(value)}
+        return str(value)
+
+    options = file.package.options
+    names = [each.name for each in fields(options) if each.name not in COST_KEYS]
+    base, other = (
+        {name: said(getattr(options, name)) for name in names if (name in BASE_KEYS) is is_base}
+        for is_base in (True, False)
+    )
+    return package_fingerprint(digest(json.dumps(base)), digest(json.dumps(other)))
 
 
 def _variables(settings: Settings, first: FirstPass) -> Mapping[str, Member]:

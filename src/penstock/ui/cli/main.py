@@ -24,6 +24,9 @@ _BY_FILE = {
     "entities": {
         "entities": "Look at entities.",
     },
+    "sessions": {
+        "sessions": "Look at session packages.",
+    },
     "build": {
         "plan": "Show what a run would do, and why.",
         "run": "Bring tables and views up to date.",

@@ -6,9 +6,9 @@ import pytest
 
 from fakes.session_world import at, options, package, shown
 from penstock.core.errors import SessionLimitsError
-from penstock.core.sessions.manifest import ManifestRow
+from penstock.core.sessions.manifest import ManifestRow, ManifestStatus
 from penstock.plan.sessions import manifest_status, run_limits
-from penstock.plan.sessions.limits import ManifestStatus, late_start, shown_time
+from penstock.plan.sessions.limits import late_start, shown_time
 from penstock.plan.sessions.passes import manifest_passes
 
 NOW = at("06-01")

@@ -4,9 +4,14 @@ import pytest
 
 from fakes.session_world import at, options, shown
 from penstock.core.errors import UnknownModelError
-from penstock.core.sessions.manifest import Limits, ManifestRow, PassKind, RunState
-from penstock.plan.sessions.limits import ManifestStatus
-from penstock.plan.sessions.passes import PlannedPass
+from penstock.core.sessions.manifest import (
+    Limits,
+    ManifestRow,
+    ManifestStatus,
+    PassKind,
+    PlannedPass,
+    RunState,
+)
 from penstock.plan.sessions.progress import (
     ModelEnd,
     asks_for_later_events,

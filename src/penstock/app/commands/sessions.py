@@ -1,0 +1,109 @@
+"""The use cases of `sessions`: limits, manifest, runs, and what people ask; none starts Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.app.planning.packages import (
+    PackagePlan,
+    named_package,
+    plan_package,
+    tracked_models,
+)
+from penstock.app.services.services import Services, in_one_state, user_name
+from penstock.core.errors import UsageError
+from penstock.core.ports.sessions import SessionPass
+from penstock.core.sessions.manifest import ManifestRow
+from penstock.plan.sessions.progress import Forgotten, forget
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsReport:
+    """The limits of the next run of a package, as of `now`."""
+
+    plan: PackagePlan
+    now: dt.datetime
+
+    @property
+    def package(self) -> str:
+        """The name of the package."""
+        return self.plan.package.name
+
+    @property
+    def nothing_to_do(self) -> bool:
+        """Whether a run would find what the last one left."""
+        return bool(self.plan.idle)
+
+
+@in_one_state
+def sessions_limits(
+    services: Services, name: str, as_of: dt.datetime | None = None
+) -> LimitsReport:
+    """Say what the next run of a package would read."""
+    now = services.clock.now()
+    package = named_package(services.project, name)
+    return LimitsReport(plan_package(services, package, as_of or now), now)
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestReport:
+    """The rows of a manifest, and which of their models are tracked."""
+
+    package: str
+    rows: tuple[ManifestRow, ...]
+    tracked: tuple[str, ...]
+
+
+@in_one_state
+def sessions_manifest(services: Services, name: str) -> ManifestReport:
+    """Give the manifest of a package."""
+    package = named_package(services.project, name)
+    rows = services.reading.sessions.manifest(name)
+    return ManifestReport(name, rows, tuple(tracked_models(services.project, package)))
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRunsReport:
+    """The passes of a package's runs, newest first."""
+
+    package: str
+    passes: tuple[SessionPass, ...]
+
+
+@in_one_state
+def sessions_runs(services: Services, name: str, limit: int) -> SessionRunsReport:
+    """Give the last passes of a package."""
+    named_package(services.project, name)
+    return SessionRunsReport(name, services.reading.sessions.passes(name, limit))
+
+
+def sessions_forget(
+    services: Services,
+    name: str,
+    models: Sequence[str],
+    *,
+    every: bool = False,
+    truncate: bool = False,
+) -> Forgotten:
+    """Let models forget what they have processed; their tables stay, or are made anew.
+
+    Raises `unknown-model` where no name has a row, and then nothing is forgotten.
+    """
+    named_package(services.project, name)
+    if not models and not every:
+        sentence, hint = "no model is named", f"penstock sessions forget {name} --all"
+        raise UsageError("bad-usage", sentence, hint=hint)
+    chosen = forget(services.reading.sessions.manifest(name), name, models, every=every)
+    overwrites = chosen.models if truncate else ()
+    services.writing.sessions.forget(name, chosen.models, overwrites)
+    return chosen
+
+
+def sessions_release(services: Services, name: str, sessions: Sequence[str]) -> tuple[str, ...]:
+    """Let the next run take sessions out of quarantine."""
+    named_package(services.project, name)
+    asked = tuple(dict.fromkeys(sessions))
+    services.writing.sessions.release(name, asked, user_name())
+    return asked

@@ -1,0 +1,152 @@
+"""Session packages before a run: who is tracked, whether inputs changed, which passes there are."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.app.services.services import Services
+from penstock.core.errors import SelectorError, TableError
+from penstock.core.findings import Finding, Severity
+from penstock.core.names import InputKind, InputName
+from penstock.core.ports.sessions import SessionPass
+from penstock.core.project import Project
+from penstock.core.sessions.manifest import PassKind, PlannedPass
+from penstock.core.sessions.package import SessionPackage, same_base
+from penstock.core.steps.inputs import DeltaPin
+from penstock.plan.sessions.limits import late_start
+from penstock.plan.sessions.passes import (
+    KnownPackage,
+    PackageInputs,
+    has_nothing_to_do,
+    manifest_passes,
+    plan_passes,
+)
+from penstock.project.files.values import did_you_mean, some_of
+
+
+@dataclass(frozen=True, slots=True)
+class PackagePlan:
+    """What a run of a package would do now.
+
+    `limits` are the passes that the manifest asks for, `passes` those of them that are worth it.
+    `idle` says why there is nothing to do, "" where there is something.
+    """
+
+    package: SessionPackage
+    tracked: tuple[str, ...]
+    limits: tuple[PlannedPass, ...]
+    passes: tuple[PlannedPass, ...]
+    idle: str = ""
+    warnings: tuple[Finding, ...] = ()
+
+
+def named_package(project: Project, name: str) -> SessionPackage:
+    """Give the package of that name; raises `SelectorError` `no-match`."""
+    found = project.packages.get(name)
+    if found is not None:
+        return found
+    near = did_you_mean(name, project.packages)
+    known = f"there are: {some_of(project.packages)}" if project.packages else "there are none"
+    sentence = f"no session package is called {name!r}"
+    raise SelectorError("no-match", sentence, hint=near or known)
+
+
+def tracked_models(project: Project, package: SessionPackage) -> dict[str, str]:
+    """Give the fingerprints of all tracked models: modules, and models that carry the tag."""
+    own = package.fingerprint
+    tagged = {
+        name: f"{own.partition('/')[0]}/{model.fingerprint.canonical}"
+        for name, model in project.models.items()
+        if package.tag in model.tags
+    }
+    return {**dict.fromkeys(package.modules, own), **tagged}
+
+
+def plan_package(services: Services, package: SessionPackage, now: dt.datetime) -> PackagePlan:
+    """Plan a run from the records and the logs of the inputs; nothing is written."""
+    project, sessions = services.project, services.reading.sessions
+    fingerprints = tracked_models(project, package)
+    known = KnownPackage(
+        sessions.manifest(package.name),
+        sessions.passes(package.name),
+        bool(sessions.releases(package.name) or sessions.overwrites(package.name)),
+    )
+    limits = manifest_passes(package, known.rows, fingerprints, now)
+    last = next((each for each in known.passes if each.kind is not PassKind.BACKFILL), None)
+    unchanged = _unchanged(services, package, last)
+    inputs = PackageInputs(fingerprints, changed=not unchanged)
+    idle = unchanged if has_nothing_to_do(package.options, known, inputs) else ""
+    return PackagePlan(
+        package,
+        tuple(fingerprints),
+        limits,
+        plan_passes(package, known, inputs, now),
+        idle,
+        tuple(_warnings(package, known, fingerprints, limits[0])),
+    )
+
+
+def _unchanged(services: Services, package: SessionPackage, last: SessionPass | None) -> str:
+    """Say that no input has a new commit of rows; "" where one has, or nobody can tell."""
+    if last is None:
+        return ""
+    said = []
+    for name, uri in _inputs(services.project, package.events):
+        pin = last.pins.get(name)
+        if not isinstance(pin, DeltaPin) or not uri or _changed(services, uri, pin):
+            return ""
+        said.append(f"{name} has no new commit since version {pin.version}")
+    return "; ".join(said)
+
+
+def _changed(services: Services, uri: str, pin: DeltaPin) -> bool:
+    """Whether a table has rows of later commits; another table in its place may have."""
+    try:
+        facts = services.log.facts(uri)
+        if facts is None or facts.table_id != pin.table_id:
+            return True
+        commits = services.log.commits(uri, pin.version)
+    except (TableError, OSError):  # what the log has lost nobody can tell
+        return True
+    return any(commit.changes_data for commit in commits)
+
+
+def _inputs(project: Project, events: InputName) -> Iterator[tuple[str, str]]:
+    """Give the tables that the events come from, below views, with their folders.
+
+    The folder is "" where nobody counts versions.
+    """
+    if events.kind is InputKind.SOURCE:
+        source = project.sources[events.name]
+        yield events.name, source.path if source.is_delta else ""
+        return
+    model = project.models.get(events.name)
+    if model is not None and model.is_view:
+        for below in model.inputs:
+            yield from _inputs(project, below)
+    elif events.kind is InputKind.EXTERNAL:
+        yield events.name, ""
+    else:
+        yield events.name, project.uri_of(project.table_of(events))
+
+
+def _warnings(
+    package: SessionPackage, known: KnownPackage, fingerprints: dict[str, str], first: PlannedPass
+) -> Iterator[Finding]:
+    warning, options = Severity.WARNING, package.options
+    late = late_start(first.status, options)
+    if late:
+        where = package.places.get("start_date", package.where)
+        yield Finding(where, "start-date-after-progress", late, severity=warning)
+    rows = {row.model: row.fingerprint for row in known.rows}
+    other = [
+        name
+        for name, now in fingerprints.items()
+        if rows.get(name) and not same_base(rows[name], now)
+    ]
+    if other:
+        sentence = f"options of the base tables changed since {some_of(other)} was built"
+        hint = f"penstock run --select {package.name} --full-refresh makes all rows anew"
+        yield Finding(package.where, "options-changed", sentence, hint, warning)

@@ -1,0 +1,108 @@
+"""Session packages: what they have processed, what they would, and what people ask of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from penstock.app.flags import AsOf, FlagSpec, a_count
+from penstock.app.request import CommandRequest
+from penstock.ui.cli.options import ask, command, group
+from penstock.ui.cli.output import CommandOutput
+
+Package = Annotated[str, FlagSpec(names=("PACKAGE",))]
+Models = Annotated[Sequence[str], FlagSpec(names=("MODEL",))]
+Sessions = Annotated[Sequence[str], FlagSpec(names=("SESSION",))]
+Every = Annotated[bool, FlagSpec("All models that have a row.", ("--all",))]
+Truncate = Annotated[bool, FlagSpec("Their next commit takes the place of all their rows.")]
+Limit = Annotated[int, a_count("How many passes are shown.")]
+
+sessions_command = group(
+    "penstock sessions limits web",
+    """Look at session packages.
+
+    A package turns a table of events into tables of sessions, and keeps them up to date.
+    """,
+)
+
+
+@command("penstock sessions limits web", of=sessions_command)
+def sessions_limits(
+    output: CommandOutput, request: CommandRequest, package: Package, as_of: AsOf = None
+) -> None:
+    """Say which events the next run would read.
+
+    Reads the manifest and the logs of the inputs; nothing is run or written.
+    """
+    from penstock.app.commands.sessions import sessions_limits
+    from penstock.app.flags import read_time
+    from penstock.ui.render.sessions import limits_document, limits_text
+
+    report = ask(request, sessions_limits, package, read_time(as_of))
+    for warning in report.plan.warnings:
+        output.warn(warning.render())
+    output.print(report, limits_text, limits_document)
+
+
+@command("penstock sessions manifest web", of=sessions_command)
+def sessions_manifest(output: CommandOutput, request: CommandRequest, package: Package) -> None:
+    """Show what each model has processed.
+
+    One row per model that ever succeeded, those that are no longer tracked too; times are UTC.
+    """
+    from penstock.app.commands.sessions import sessions_manifest
+    from penstock.ui.render.sessions import manifest_document, manifest_text
+
+    report = ask(request, sessions_manifest, package)
+    output.print(report, manifest_text, manifest_document)
+
+
+@command("penstock sessions runs web --limit 1", of=sessions_command)
+def sessions_runs(
+    output: CommandOutput, request: CommandRequest, package: Package, limit: Limit = 20
+) -> None:
+    """Show the passes of runs, newest first.
+
+    Each with its limits, what became of the events in its window, and of those before it.
+    """
+    from penstock.app.commands.sessions import sessions_runs
+    from penstock.ui.render.sessions import runs_document, runs_text
+
+    output.print(ask(request, sessions_runs, package, limit), runs_text, runs_document)
+
+
+@command("penstock sessions forget web web_users --truncate", of=sessions_command)
+def sessions_forget(
+    output: CommandOutput,
+    request: CommandRequest,
+    package: Package,
+    model: Models = (),
+    *,
+    every: Every = False,
+    truncate: Truncate = False,
+) -> None:
+    """Let models forget what they have processed.
+
+    Their tables stay; the next runs replay them from the start date on.
+    """
+    from penstock.app.commands.sessions import sessions_forget
+
+    found = ask(request, sessions_forget, package, tuple(model), every=every, truncate=truncate)
+    if found.unknown:
+        output.warn(f"warning: the manifest has no row of {', '.join(found.unknown)}")
+    output.print_done(f"forgotten: {', '.join(found.models)}" if found.models else "no rows")
+
+
+@command("penstock sessions release web 6f2c-91", of=sessions_command)
+def sessions_release(
+    output: CommandOutput, request: CommandRequest, package: Package, session: Sessions
+) -> None:
+    """Let the next run take sessions out of quarantine.
+
+    It reads their events again, from their start. Worth it once `max_session_days` was raised or
+    events were repaired; else they are quarantined anew.
+    """
+    from penstock.app.commands.sessions import sessions_release
+
+    asked = ask(request, sessions_release, package, tuple(session))
+    output.print_done(f"the next run releases {', '.join(asked)}")

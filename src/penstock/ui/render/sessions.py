@@ -1,0 +1,130 @@
+"""What `sessions limits`, `manifest` and `runs` print."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+
+from penstock.app.commands.sessions import LimitsReport, ManifestReport, SessionRunsReport
+from penstock.app.documents import Json, document_of
+from penstock.core.ports.sessions import SessionPass
+from penstock.core.sessions.manifest import EventCounts, PassKind, PlannedPass, RunState
+from penstock.ui.render.values import aligned
+
+_FIRST_LINES = {
+    RunState.FIRST_RUN: "First run: no model has processed anything yet",
+    RunState.NEW_MODEL: "New model introduced: replaying from the start date",
+    RunState.OUT_OF_SYNC: "Models out of sync: syncing",
+    RunState.STANDARD: "Standard incremental run",
+}
+_LIMITS = "pass=kind state=limits.state lower_limit=limits.lower_limit"
+_PASS = (
+    f"{_LIMITS} upper_limit=limits.upper_limit matched=status.matched "
+    "min_position=status.min_position max_position=status.max_position"
+)
+_ROW = "model last_success covered_to advanced_to fingerprint run updated_at"
+_COUNTED = (
+    "read filtered null_device late null_session quarantined before_start beyond_cap duplicate kept"
+)
+_RUN = (
+    f"seq run {_LIMITS} upper_limit=limits.upper_limit now status caught_up future_events "
+    f"greatest=events.greatest later_events=events.later_events window=events.window[{_COUNTED}] "
+    f"history=events.history[{_COUNTED}] events_behind=events.behind started ended"
+)
+_PLACES = tuple(_COUNTED.split())
+
+
+def instant_text(at: dt.datetime | None) -> str:
+    """Give a time, UTC, with a fraction only where there is one; "" for none.
+
+    >>> instant_text(dt.datetime(2021, 1, 5, 17, 59, 32, 500_000, dt.UTC))
+    '2021-01-05 17:59:32.5'
+    """
+    if at is None:
+        return ""
+    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S.%f}".rstrip("0").rstrip(".")
+
+
+def limits_text(report: LimitsReport) -> str:
+    """Give two lines per pass, and one more where there is nothing to do."""
+    plan = report.plan
+    name = "Snowplow" if plan.package.options.is_snowplow else report.package
+    lines = [line for each in plan.limits for line in _limit_lines(name, each)]
+    if plan.idle:
+        lines.append(f"{name}: Nothing to do: {plan.idle}")
+    return "\n".join(f"{report.now:%H:%M:%S} + {line}" for line in lines)
+
+
+def _limit_lines(name: str, planned: PlannedPass) -> Iterator[str]:
+    limits, kind = planned.limits, planned.kind
+    head = name if kind is PassKind.PACKAGE else f"{name} ({kind})"
+    low, high = instant_text(limits.lower_limit), instant_text(limits.upper_limit)
+    yield f"{head}: {_FIRST_LINES[limits.state]}"
+    yield f"{head}: Processing data between {low} and {high}"
+
+
+def limits_document(report: LimitsReport) -> Json:
+    """Give every pass with its limits, and where the tracked models stand."""
+    tracked = len(report.plan.tracked)
+    passes = [dict(_planned(each, tracked)) for each in report.plan.limits]
+    return {"package": report.package, "passes": passes, "nothing_to_do": report.nothing_to_do}
+
+
+def _planned(planned: PlannedPass, tracked: int) -> Iterator[tuple[str, Json]]:
+    for key, value in document_of(planned, _PASS).items():
+        if key == "matched":
+            yield "tracked", tracked
+        yield key, int(planned.limits.state) if key == "state" else value
+
+
+def manifest_text(report: ManifestReport) -> str:
+    """Give one row per model."""
+    header = ["model", "last_success", "covered_to", "advanced_to"]
+    rows = [
+        [row.model, *map(instant_text, (row.last_success, row.covered_to, row.advanced_to))]
+        for row in report.rows
+    ]
+    return aligned([header, *rows], [False] * len(header)) if rows else "no model has a row yet"
+
+
+def manifest_document(report: ManifestReport) -> Json:
+    """Give the rows, and which models are tracked."""
+    rows = [document_of(row, _ROW) for row in report.rows]
+    return {"package": report.package, "tracked": list(report.tracked), "rows": rows}
+
+
+def runs_text(report: SessionRunsReport) -> str:
+    """Give the passes, newest first, with what became of their events."""
+    return "\n".join(map(_run_text, report.passes)) or "no run yet"
+
+
+def _run_text(one: SessionPass) -> str:
+    limits = one.limits
+    kind = "" if one.kind is PassKind.PACKAGE else f"  {one.kind}"
+    span = f"{instant_text(limits.lower_limit)} to {instant_text(limits.upper_limit)}"
+    line = f"seq {one.seq}{kind}  state {limits.state:d}  {span}"
+    if one.started and one.ended:
+        line += f"  {round((one.ended - one.started).total_seconds())}s"
+    line += f"  {'caught up' if one.caught_up else str(one.status).lower()}"
+    if one.events is None:
+        return line
+    scopes = (("window", one.events.window), ("history", one.events.history))
+    counted = [[f"  {name}", *_counts(found, every=name == "window")] for name, found in scopes]
+    return "\n".join([line, *("  ".join(each).rstrip() for each in counted)])
+
+
+def _counts(found: EventCounts, *, every: bool) -> Iterator[str]:
+    """Name what was read and kept, then the other classes; of history those that have any."""
+    rest = (name for name in _PLACES if name not in ("read", "kept"))
+    for name in ("read", "kept", *rest):
+        number = getattr(found, name)
+        if every or number or name in ("read", "kept"):
+            yield f"{name} {number:,}"
+
+
+def runs_document(report: SessionRunsReport) -> Json:
+    """Give one object per pass, newest first."""
+    passes = [
+        {**document_of(each, _RUN), "state": int(each.limits.state)} for each in report.passes
+    ]
+    return {"package": report.package, "passes": passes}
