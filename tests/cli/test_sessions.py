@@ -1,0 +1,217 @@
+"""Session packages at the command line: what they have processed, and what is asked of them."""
+
+import hashlib
+import json
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from contracts.store_cases import HERE, intent, wrote
+from contracts.test_store_sessions import BEGUN, EVENTS
+from fakes.session_world import CORE, at
+from penstock.app.services.wire import Where, open_services
+from penstock.core.ports.sessions import PassEnd
+from penstock.core.records import Status
+from penstock.core.sessions.manifest import ManifestRow, PassKind, SessionPromise
+
+SOURCE = "sources: [{name: raw, tables: [{name: events, path: ../landing/events}]}]\n"
+PACKAGE = """\
+strategy: sessions
+name: web
+events: raw.events
+start_date: 2021-01-01
+backfill_limit_days: 2
+"""
+STOOD = at("01-05 23:59:32")
+
+
+@pytest.fixture
+def web(services):
+    """Write a project with the package `web`, whose models stand where they are said to."""
+
+    def made(stood=None, package=PACKAGE):
+        files = {"sessions/web.yml": package, "models/raw.yml": SOURCE}
+        root = services(**files)
+        with closing(open_services(Where(root))) as opened:
+            store = opened.writing
+            for model, last in (stood or {}).items():
+                row = ManifestRow(model, last, last)
+                promised = replace(intent(model, model), session=SessionPromise("web", row))
+                store.journal.begin(promised, {}, HERE, None)
+                store.journal.finish(model, wrote(1))
+        return root
+
+    return made
+
+
+def digests(root):
+    """Give the digest of every file."""
+    files = sorted(path for path in root.rglob("*") if path.is_file())
+    return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def without_clock(text):
+    return [line[8:] for line in text.splitlines()]
+
+
+def test_S11_the_limits_of_the_next_run_are_told_and_nothing_changes(web, call):
+    root = web(dict.fromkeys(CORE, STOOD))
+    before = digests(root)
+
+    answer = call("sessions", "limits", "web", "--as-of", "2021-06-01")
+
+    assert (answer.code, answer.err) == (0, "")
+    assert without_clock(answer.out) == [
+        " + web: Standard incremental run",
+        " + web: Processing data between 2021-01-05 17:59:32 and 2021-01-07 23:59:32",
+    ]
+    assert digests(root) == before
+
+
+def test_S11_the_same_as_a_document(web, call):
+    web(dict.fromkeys(CORE, STOOD))
+
+    found = json.loads(call("sessions", "limits", "web", "--as-of", "2021-06-01", "--json").out)
+
+    assert found == {
+        "package": "web",
+        "passes": [
+            {
+                "pass": "package",
+                "state": 4,
+                "lower_limit": "2021-01-05T17:59:32Z",
+                "upper_limit": "2021-01-07T23:59:32Z",
+                "tracked": 4,
+                "matched": 4,
+                "min_position": "2021-01-05T23:59:32Z",
+                "max_position": "2021-01-05T23:59:32Z",
+            }
+        ],
+        "nothing_to_do": False,
+    }
+
+
+def test_two_passes_are_told_apart_and_the_seeds_packages_have_their_own_name(web, call):
+    stood = {"web_page_views": at("01-10"), "web_sessions": at("01-05")}
+    modules = "modules: [page_views, sessions]\nsession_stitching: false\n"
+    web(stood, f"{PACKAGE}{modules}backfill: per_model\ncompat: snowplow\n")
+
+    assert without_clock(call("sessions", "limits", "web", "--as-of", "2021-06-01").out) == [
+        " + Snowplow (backfill): Models out of sync: syncing",
+        (
+            " + Snowplow (backfill): Processing data between 2021-01-04 18:00:00 and "
+            "2021-01-07 00:00:00"
+        ),
+        " + Snowplow (head): Standard incremental run",
+        " + Snowplow (head): Processing data between 2021-01-09 18:00:00 and 2021-01-12 00:00:00",
+    ]
+
+
+def test_S10_a_start_after_what_was_processed_is_an_error_at_its_line(web, call):
+    web(dict.fromkeys(CORE, STOOD), PACKAGE.replace("2021-01-01", "2021-02-01"))
+
+    answer = call("sessions", "limits", "web")
+
+    assert answer.code == 1
+    assert answer.err == (
+        "sessions/web.yml:4:1: start-date-after-progress: start_date 2021-02-01 is after what "
+        "web_page_views has processed, 2021-01-05 23:59:32\n"
+        "  hint: set it back, or 'penstock sessions forget web --all'\n"
+    )
+
+
+def test_S10_with_seed_limits_it_is_a_warning(web, call):
+    said = PACKAGE.replace("2021-01-01", "2021-02-01") + "strict_seed_limits: true\n"
+    web(dict.fromkeys(CORE, STOOD), said)
+
+    answer = call("sessions", "limits", "web")
+
+    assert answer.code == 0
+    assert "warning: start-date-after-progress" in answer.err
+
+
+def test_the_manifest_is_a_table(web, call):
+    web({"web_page_views": at("06-03"), "web_sessions": at("06-02 10:00:00.5")})
+
+    assert call("sessions", "manifest", "web").out == (
+        "model           last_success           covered_to             advanced_to\n"
+        "web_page_views  2021-06-03 00:00:00    2021-06-03 00:00:00\n"
+        "web_sessions    2021-06-02 10:00:00.5  2021-06-02 10:00:00.5\n"
+    )
+
+
+def test_a_package_that_never_ran_has_no_rows_and_no_state_is_made(services, call):
+    root = services(**{"sessions/web.yml": PACKAGE, "models/raw.yml": SOURCE})
+
+    assert call("sessions", "manifest", "web").out == "no model has a row yet\n"
+    assert call("sessions", "runs", "web").out == "no run yet\n"
+    assert not (root / ".penstock" / "state.db").exists()
+
+
+def test_another_name_is_an_error_with_the_nearest(web, call):
+    web()
+
+    answer = call("sessions", "limits", "wab")
+
+    assert (answer.code, "did you mean 'web'?" in answer.err) == (2, True)
+
+
+def test_S17_unknown_rows_are_not_forgotten(web, call):
+    web(dict.fromkeys(CORE, STOOD))
+
+    answer = call("sessions", "forget", "web", "x", "y")
+
+    assert answer.code == 2
+    assert "unknown-model: the manifest of 'web' has no row of 'x', 'y'" in answer.err
+    assert call("sessions", "manifest", "web").out.count("web_") == 4
+
+
+def test_S18_S19_rows_are_forgotten_and_other_names_are_a_warning(web, call):
+    web(dict.fromkeys(CORE, STOOD))
+
+    answer = call("sessions", "forget", "web", "web_users", "web_sessions", "x")
+
+    assert (answer.code, answer.out) == (0, "forgotten: web_users, web_sessions\n")
+    assert answer.err == "warning: the manifest has no row of x\n"
+    assert call("sessions", "manifest", "web").out.count("web_") == 2
+    assert call("sessions", "forget", "web", "--all").code == 0
+    assert call("sessions", "manifest", "web").out == "no model has a row yet\n"
+
+
+def test_forgetting_nothing_is_a_mistake(web, call):
+    web()
+
+    assert call("sessions", "forget", "web").code == 2
+
+
+def test_runs_are_told_with_what_became_of_their_events(web, call):
+    root = web()
+    with closing(open_services(Where(root))) as opened:
+        sessions = opened.writing.sessions
+        begun = sessions.begin_pass(BEGUN, HERE)
+        sessions.note_events(begun, EVENTS)
+        sessions.end_pass(begun, PassEnd(Status.SUCCESS, caught_up=True, future_events=False))
+        sessions.begin_pass(replace(BEGUN, kind=PassKind.HEAD), HERE)
+
+    assert call("sessions", "runs", "web").out == (
+        "seq 1  state 4  2021-01-01 14:00:00 to 2021-01-03 00:00:00  0s  caught up\n"
+        "  window  read 10  kept 3  filtered 0  null_device 0  late 7  null_session 0  "
+        "quarantined 0  before_start 0  beyond_cap 0  duplicate 0\n"
+        "  history  read 2  kept 2\n"
+        "seq 1  head  state 4  2021-01-01 14:00:00 to 2021-01-03 00:00:00  running\n"
+    )
+    passes = json.loads(call("sessions", "runs", "web", "--limit", "1", "--json").out)["passes"]
+    assert [(each["pass"], each["state"], each["window"]["late"]) for each in passes] == [
+        ("package", 4, 7)
+    ]
+
+
+def test_releases_wait_for_the_next_run(web, call):
+    root = web()
+
+    assert call("sessions", "release", "web", "s1", "s2", "s1").out == (
+        "the next run releases s1, s2\n"
+    )
+    with closing(open_services(Where(root))) as opened:
+        assert [each.session for each in opened.reading.sessions.releases("web")] == ["s1", "s2"]
