@@ -1,0 +1,223 @@
+"""The other base tables: the quarantine, the sessions and the events of a run, and its counts."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+
+from penstock.core.columns.schema import Schema
+from penstock.core.names import literal, quoted
+from penstock.core.sessions.package import SessionTable
+from penstock.strategies.entities.moments import instant
+from penstock.strategies.sessions.events import (
+    CLASS,
+    EVENT,
+    PASS,
+    SESSION,
+    TS,
+    SessionRun,
+    ascending,
+    classified,
+    event_hash,
+    order_of,
+)
+from penstock.strategies.sessions.window import (
+    BEFORE,
+    WINDOW,
+    new_sessions,
+    previous,
+    quarantined,
+)
+
+_ID = "session_identifier"
+VERDICT, SCOPE = "_ps_verdict", "_ps_scope"
+VERDICTS = ("quarantined", "before_start", "beyond_cap", "duplicate", "kept")
+"""What becomes of an event that passes."""
+CANDIDATES = "penstock_event_candidates"
+"""The view of the events that were read for a run, each with what becomes of it."""
+
+QUARANTINE_COLUMNS: Mapping[str, str] = {
+    _ID: "string",
+    "since": "timestamp",
+    "reason": "string",
+    "run_id": "string",
+    "start_tstamp": "timestamp",
+    "events_dropped": "bigint",
+    "dropped_to": "timestamp",
+}
+
+
+def overlapping(run: SessionRun) -> str:
+    """Give the condition of a session having a part in the window; both ends belong to both."""
+    first, last = f"{run.low} - {run.length}", run.high
+    inside = (
+        f"start_tstamp BETWEEN {first} AND {last} AND end_tstamp >= {run.low} "
+        f"AND start_date BETWEEN DATE({first}) AND DATE({last})"
+    )
+    return f"({inside}) OR {_ID} IN {run.released_ids}" if run.released else inside
+
+
+def sessions_this_run(run: SessionRun) -> str:
+    """Give the sessions that are rebuilt, those in quarantine too whose cap is in the window."""
+    return (
+        f"SELECT {_ID}, user_identifier, start_tstamp, "
+        f"least(end_tstamp, {run.high}) AS end_tstamp, start_date AS session_start_date, "
+        f"past_user_identifiers, past_start_dates, {run.run_id} AS run_id "
+        f"FROM ({previous(run)}) WHERE {overlapping(run)}"
+    )
+
+
+def quarantine_changes(run: SessionRun) -> str:
+    """Give what changes of the quarantine; the lifecycle manifest is that of this run already.
+
+    A row is put in, or counts more events that were dropped, or goes (`gone`). An event that was
+    dropped counts once, however often it is read.
+    """
+    in_run = f"({overlapping(run)})"
+    at_cap = f"end_tstamp >= start_tstamp + {run.length}"
+    seen = f"OR {_ID} IN (SELECT {_ID} FROM ({new_sessions(run)}))"
+    if run.package.options.is_snowplow:
+        at_cap, seen = f"least(end_tstamp, {run.high}) = start_tstamp + {run.length}", ""
+    found = (
+        f"SELECT {_ID}, start_tstamp, {in_run} AS in_run FROM ({previous(run)}) "
+        f"WHERE {at_cap} AND ({in_run} {seen})"
+    )
+    known = f"SELECT *, {_ID} IN {run.released_ids} AS is_released FROM {BEFORE}"
+    both = (
+        f"SELECT coalesce(k.{_ID}, f.{_ID}) AS {_ID}, f.{_ID} IS NOT NULL AS is_found, "
+        f"k.{_ID} IS NOT NULL AND NOT k.is_released AS is_known, "
+        f"coalesce(k.is_released, false) AS is_released, f.in_run, k.since, k.reason, k.run_id, "
+        "coalesce(f.start_tstamp, k.start_tstamp) AS start_tstamp, "
+        "coalesce(k.events_dropped, 0) AS events_dropped, k.dropped_to "
+        f"FROM ({found}) f FULL OUTER JOIN ({known}) k ON k.{_ID} = f.{_ID}"
+    )
+    events = (
+        f"SELECT {SESSION} AS {_ID}, {TS} AS ts FROM ({classified(run, run.low, run.high)}) "
+        f"WHERE {CLASS} = '{PASS}'"
+    )
+    late = f"e.ts > greatest(b.start_tstamp + {run.length}, b.dropped_to)"
+    dropped = (
+        f"SELECT b.{_ID}, count(*) AS n, max(e.ts) AS last FROM ({both}) b JOIN ({events}) e "
+        f"ON e.{_ID} = b.{_ID} AND {late} GROUP BY b.{_ID}"
+    )
+    return (
+        f"SELECT b.{_ID}, coalesce(CASE WHEN b.is_known THEN b.since END, {instant(run.now)}) "
+        "AS since, CASE WHEN b.is_known THEN b.reason WHEN b.in_run THEN 'too_long' "
+        "ELSE 'id_reused' END AS reason, "
+        f"coalesce(CASE WHEN b.is_known THEN b.run_id END, {run.run_id}) AS run_id, "
+        "b.start_tstamp, b.events_dropped + coalesce(d.n, 0) AS events_dropped, "
+        "greatest(b.dropped_to, d.last) AS dropped_to, NOT b.is_found AND b.is_released AS gone "
+        f"FROM ({both}) b LEFT JOIN ({dropped}) d ON d.{_ID} = b.{_ID} "
+        "WHERE (b.is_found AND NOT b.is_known) OR d.n > 0 OR (b.is_released AND NOT b.is_found)"
+    )
+
+
+def quarantine_merge(target: str, changes: str) -> str:
+    """Give the one statement that inserts, counts and removes."""
+    own = [name for name in QUARANTINE_COLUMNS if name != _ID]
+    changed = ", ".join(f"t.{name} = s.{name}" for name in own)
+    columns = ", ".join(QUARANTINE_COLUMNS)
+    values = ", ".join(f"s.{name}" for name in QUARANTINE_COLUMNS)
+    return (
+        f"MERGE INTO {target} t USING {changes} s ON t.{_ID} = s.{_ID} "
+        "WHEN MATCHED AND s.gone THEN DELETE "
+        f"WHEN MATCHED THEN UPDATE SET {changed} "
+        f"WHEN NOT MATCHED AND NOT s.gone THEN INSERT ({columns}) VALUES ({values})"
+    )
+
+
+def event_candidates(run: SessionRun, first_start: dt.datetime | None) -> str:
+    """Give every event that scan B reads with its scope, and with what becomes of it.
+
+    `first_start` is the earliest start among the sessions of this run: nothing before it is read.
+    Of the window those events are there that pass, of the time before it all of sessions of this
+    run. Events of other sessions of the window are read to be counted alone.
+    """
+    starts = [run.limits.lower_limit, *([first_start] if first_start else [])]
+    begin = instant(min(starts))
+    in_window = f"{TS} >= {run.low}"
+    held = "false"
+    if run.package.options.quarantine:
+        held = f"{SESSION} IN (SELECT {_ID} FROM {quarantined(run)})"
+    this_run = f"penstock_{SessionTable.SESSIONS_THIS_RUN}"
+    rows = (
+        f"SELECT e.*, CASE WHEN {in_window} THEN 'window' ELSE 'history' END AS {SCOPE}, "
+        f"r.{_ID}, r.user_identifier, r.session_start_date, "
+        f"coalesce(r.start_tstamp, p.start_tstamp) AS _ps_start, {held} AS _ps_held "
+        f"FROM ({classified(run, begin, run.high)}) e "
+        f"LEFT JOIN {this_run} r ON r.{_ID} = e.{SESSION} "
+        f"LEFT JOIN ({previous(run)}) p ON p.{_ID} = e.{SESSION} "
+        f"WHERE ({in_window} AND {CLASS} = '{PASS}') OR (NOT {in_window} AND r.{_ID} IS NOT NULL)"
+    )
+    bounds = f"{TS} BETWEEN _ps_start AND _ps_start + {run.length}"
+    fits = f"{CLASS} = '{PASS}' AND {_ID} IS NOT NULL AND {bounds}"
+    key = EVENT if run.package.options.is_snowplow else f"{_ID}, {EVENT}"
+    alike = f"PARTITION BY {fits}, {key}"
+    tied = f"CASE WHEN count(*) OVER ({alike}) > 1 THEN {event_hash(run.schema.columns)} END"
+    hashed = f"SELECT *, {fits} AS _ps_fits, {tied} AS _ps_hash FROM ({rows})"
+    order = ascending([*order_of(run), "_ps_hash"])
+    rank = f"row_number() OVER (PARTITION BY _ps_fits, {key} ORDER BY {order})"
+    ranked = f"SELECT *, {rank} AS _ps_rank FROM ({hashed})"
+    return f"SELECT *, {_verdict(run)} AS {VERDICT} FROM ({ranked})"
+
+
+def _verdict(run: SessionRun) -> str:
+    cap = f"_ps_start + {run.length}"
+    alone = "" if run.package.options.is_snowplow else f"{EVENT} IS NULL OR "
+    cases = {
+        f"{CLASS} <> '{PASS}'": CLASS,
+        "_ps_start IS NULL": "'quarantined'",
+        f"_ps_held AND ({TS} < _ps_start OR {TS} > {cap})": "'quarantined'",
+        f"{TS} < _ps_start": "'before_start'",
+        f"{TS} > {cap}": "'beyond_cap'",
+        f"{alone}_ps_rank = 1": "'kept'",
+    }
+    whens = " ".join(f"WHEN {when} THEN {then}" for when, then in cases.items())
+    return f"CASE {whens} ELSE 'duplicate' END"
+
+
+def events_this_run(run: SessionRun) -> str:
+    """Give the events that are kept: ids first, then the columns that are carried."""
+    carried = [f"c.{quoted(name)}" for name in carried_columns(run).names]
+    ids = f"c.{_ID}, c.user_identifier, c.session_start_date"
+    return f"SELECT {', '.join([ids, *carried])} FROM {CANDIDATES} c WHERE {VERDICT} = 'kept'"
+
+
+def carried_columns(run: SessionRun) -> Schema:
+    """Give the columns that are carried, each once, in the order of the file and of the events."""
+    found = []
+    for each in run.package.options.event_columns:
+        column = run.schema.find(each)
+        found += list(run.schema.columns) if each == "*" else [column] if column else []
+    return Schema(tuple(dict.fromkeys(found)))
+
+
+def event_counts() -> dict[str, str]:
+    """Give what is counted of the candidates as they pass: classes by scope, and the newest `ts`.
+
+    Of the window, what does not pass was counted by `window_counts`.
+    """
+    counts = {
+        f"{scope}_{word}": f"count_if({SCOPE} = '{scope}' AND {VERDICT} = '{word}')"
+        for scope in ("window", "history")
+        for word in VERDICTS
+    }
+    for word in ("filtered", "null_device", "late", "null_session"):
+        counts[f"history_{word}"] = f"count_if({SCOPE} = 'history' AND {VERDICT} = '{word}')"
+    counts["history_read"] = f"count_if({SCOPE} = 'history')"
+    counts["greatest"] = f"max(CASE WHEN {VERDICT} = 'kept' THEN {TS} END)"
+    return counts
+
+
+def window_counts() -> str:
+    """Give one row: how many events the window holds, and how many of each class do not pass."""
+    words = ("read", "filtered", "null_device", "late", "null_session")
+    return f"SELECT {', '.join(f'coalesce(sum({w}), 0) AS {w}' for w in words)} FROM {WINDOW}"
+
+
+def limits_view(run: SessionRun) -> str:
+    """Give the one row of the view of limits."""
+    return (
+        f"SELECT {run.low} AS lower_limit, {run.high} AS upper_limit, "
+        f"{run.limits.state:d} AS state, {literal(run.run)} AS run_id"
+    )

@@ -1,0 +1,197 @@
+"""Events as SQL reads them: their clocks, their session and user, and the class of each."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.columns.types import ScalarType, parse_type
+from penstock.core.names import literal, quoted
+from penstock.core.sessions.manifest import Limits
+from penstock.core.sessions.package import SessionPackage, SessionTable
+from penstock.strategies.entities.moments import instant
+from penstock.strategies.values import hash_of_values
+
+EVENTS = "penstock_events"
+"""The view of the events at their pinned version."""
+PASS = "pass"  # noqa: S105  a class of events
+TS, SESSION, USER, EVENT = "_ps_ts", "_ps_session", "_ps_user", "_ps_event"
+CREATED, SENT, CLASS = "_ps_created", "_ps_sent", "_ps_class"
+CLASSES = ("filtered", "null_device", "late", "null_session", PASS)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedSession:
+    """A session that was let out of quarantine: its events are read from its start on."""
+
+    session: str
+    start: dt.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRun:
+    """All that the SQL of one pass depends on; `schema` is that of the events.
+
+    `seq` is the number of the run, `now` its timestamp. `tables` gives SQL for tables of the
+    package, or for views of them.
+    """
+
+    package: SessionPackage
+    schema: Schema
+    limits: Limits
+    run: str
+    seq: int
+    now: dt.datetime
+    released: tuple[ReleasedSession, ...] = ()
+
+    @property
+    def low(self) -> str:
+        """The lower limit as a literal."""
+        return instant(self.limits.lower_limit)
+
+    @property
+    def high(self) -> str:
+        """The upper limit as a literal."""
+        return instant(self.limits.upper_limit)
+
+    @property
+    def length(self) -> str:
+        """How long a session may be."""
+        return days(self.package.options.max_session_days)
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run as a literal."""
+        return literal(self.run)
+
+    def table(self, part: SessionTable) -> str:
+        """Give the view under which a table of the package is read."""
+        return f"penstock_{part}"
+
+    @property
+    def released_ids(self) -> str:
+        """The released sessions as a list of literals; one that holds nothing without any."""
+        return texts(each.session for each in self.released)
+
+
+def days(number: int) -> str:
+    """Give a number of days of 24 hours.
+
+    >>> days(3)
+    "INTERVAL '3' DAY"
+    """
+    return f"INTERVAL '{number}' DAY"
+
+
+def texts(values: Iterable[str]) -> str:
+    """Give a list of literals for IN; NULL alone matches nothing.
+
+    >>> texts(["a"]), texts([])
+    ("('a')", '(NULL)')
+    """
+    return f"({', '.join(map(literal, values)) or 'NULL'})"
+
+
+def as_time(run: SessionRun, column: str) -> str:
+    """Give a column of the events as an instant; one without a zone is in UTC."""
+    found = run.schema.find(column)
+    is_plain = found is not None and found.type == "timestamp_ntz"
+    return f"CAST({quoted(column)} AS TIMESTAMP)" if is_plain else quoted(column)
+
+
+def first_text(expressions: Iterable[str]) -> str:
+    """Give the first of some expressions that is not NULL, as text."""
+    cast = [f"CAST(({each}) AS STRING)" for each in expressions]
+    return cast[0] if len(cast) == 1 else f"coalesce({', '.join(cast)})"
+
+
+def event_hash(columns: Iterable[Column]) -> str:
+    """Give the hash of all columns of an event: rows that tie in it are equal."""
+    values = []
+    for column in columns:
+        name = quoted(column.name)
+        if parse_type(column.type) == ScalarType("variant"):
+            values.append((Column(column.name, "string"), f"to_json({name})"))
+        else:
+            values.append((column, name))
+    return hash_of_values(values)
+
+
+def classified(run: SessionRun, low: str, high: str, more: str = "") -> str:
+    """Give the events from `low` to `high` with their clocks, ids and classes.
+
+    `more` is a condition on other events that are read, too. NULL in `ts` is in no range.
+    """
+    options = run.package.options
+    ts = as_time(run, options.timestamp)
+    clocks = {CREATED: options.created_tstamp, SENT: options.sent_tstamp}
+    terms = {
+        TS: ts,
+        SESSION: first_text(options.session_id),
+        USER: first_text(options.user_id),
+        EVENT: first_text([options.event_id]),
+        **{name: _clock(run, column, ts) for name, column in clocks.items()},
+    }
+    named = ", ".join(f"{sql} AS {name}" for name, sql in terms.items())
+    kept = f"{ts} BETWEEN {low} AND {high}"
+    where = f"({kept} OR ({more}))" if more else kept
+    pruned = _pruned(run, low, high) if not more else ""
+    rows = f"SELECT *, {named} FROM {EVENTS} WHERE {where}{pruned}"
+    return f"SELECT *, {_class(run)} AS {CLASS} FROM ({rows})"
+
+
+def _clock(run: SessionRun, column: str | None, ts: str) -> str:
+    """Give a device clock; where it may be NULL the time of arrival stands for it."""
+    if column is None or run.schema.find(column) is None:
+        return "CAST(NULL AS TIMESTAMP)"
+    time = as_time(run, column)
+    return f"coalesce({time}, {ts})" if run.package.options.allow_null_device_timestamps else time
+
+
+def _pruned(run: SessionRun, low: str, high: str) -> str:
+    """Name the partitions in which events of a range lie; arrival and partition may differ."""
+    options = run.package.options
+    if options.partition_column is None:
+        return ""
+    pad = options.partition_pad_days
+    first, last = f"date_sub(DATE({low}), {pad})", f"date_add(DATE({high}), {pad})"
+    return f" AND {quoted(options.partition_column)} BETWEEN {first} AND {last}"
+
+
+def _class(run: SessionRun) -> str:
+    options = run.package.options
+    cases = []
+    refused = [f"NOT coalesce({each}, false)" for each in _filters(run)]
+    if refused:
+        cases.append((" OR ".join(refused), "filtered"))
+    if options.tests_lateness:
+        cases.append((f"{CREATED} IS NULL OR {SENT} IS NULL", "null_device"))
+        cases.append((f"NOT {SENT} <= {CREATED} + {days(options.days_late_allowed)}", "late"))
+    cases.append((f"{SESSION} IS NULL", "null_session"))
+    return (
+        f"CASE {' '.join(f'WHEN {when} THEN {literal(to)}' for when, to in cases)} ELSE 'pass' END"
+    )
+
+
+def _filters(run: SessionRun) -> list[str]:
+    options, found = run.package.options, [f"({each})" for each in run.package.options.filters]
+    if options.app_ids:
+        column = quoted(options.app_id)
+        named = texts(each for each in options.app_ids if each is not None)
+        missing = f" OR {column} IS NULL" if None in options.app_ids else ""
+        found.insert(0, f"({column} IN {named}{missing})")
+    return found
+
+
+def order_of(run: SessionRun) -> list[str]:
+    """Give the order in which the first of equal events is kept, but for the hash."""
+    options = run.package.options
+    known = [each for each in options.tie_break if run.schema.find(each) is not None]
+    return [TS, CREATED, *map(quoted, known), SENT]
+
+
+def ascending(terms: Iterable[str]) -> str:
+    """Give an order in which NULL comes last."""
+    return ", ".join(f"{each} ASC NULLS LAST" for each in terms)

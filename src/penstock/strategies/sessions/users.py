@@ -1,0 +1,182 @@
+"""The modules made of other modules, and how the rows of a module replace those it had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from penstock.core.names import quoted
+from penstock.core.sessions.package import CarriedColumn, SessionTable
+from penstock.strategies.sessions.events import SessionRun, as_time
+from penstock.strategies.sessions.modules import ModuleRows, module_events, page_views, sessions
+from penstock.strategies.sessions.window import in_dates
+
+GONE = "_ps_gone"
+"""The column of changes that says which rows are no longer there."""
+MAPPING_COLUMNS: Mapping[str, str] = {
+    "user_identifier": "string",
+    "user_id": "string",
+    "mapped_tstamp": "timestamp",
+    "mapped_event_id": "string",
+    "changed_seq": "bigint",
+    "run_id": "string",
+}
+_ID, _USER = "session_identifier", "user_identifier"
+
+
+def touched_users(run: SessionRun) -> str:
+    """Give the users of the sessions of this run, and those that these had before."""
+    this_run = run.table(SessionTable.SESSIONS_THIS_RUN)
+    every = f"array_union(past_user_identifiers, array({_USER}))"
+    rows = f"SELECT explode({every}) AS {_USER} FROM {this_run}"
+    return f"SELECT DISTINCT {_USER} FROM ({rows}) WHERE {_USER} IS NOT NULL"
+
+
+def users(run: SessionRun) -> ModuleRows:
+    """Give one row per touched user that has a session, of all its sessions."""
+    carried = run.package.options.passthrough
+    order = f"PARTITION BY s.{_USER} ORDER BY"
+    rows = (
+        f"SELECT s.*, row_number() OVER ({order} s.start_tstamp, s.{_ID} DESC) AS _ps_first, "
+        f"row_number() OVER ({order} s.end_tstamp DESC, s.{_ID} DESC) AS _ps_last "
+        f"FROM {run.table(SessionTable.SESSIONS)} s "
+        f"JOIN ({touched_users(run)}) u ON u.{_USER} = s.{_USER}"
+    )
+    whole = (
+        f"SELECT {_USER} AS id, min(start_tstamp) AS low, max(end_tstamp) AS high, "
+        "count(*) AS sessions, sum(page_views) AS pages, sum(engaged_time_in_s) AS engaged "
+        f"FROM ({rows}) GROUP BY {_USER}"
+    )
+    source = (
+        f"({whole}) w JOIN (SELECT * FROM ({rows}) WHERE _ps_first = 1) f ON f.{_USER} = w.id "
+        f"JOIN (SELECT * FROM ({rows}) WHERE _ps_last = 1) l ON l.{_USER} = w.id"
+    )
+    columns = {
+        _USER: "w.id",
+        "user_id": "f.user_id",
+        "start_tstamp": "w.low",
+        "end_tstamp": "w.high",
+        "sessions": "w.sessions",
+        "page_views": "w.pages",
+        "engaged_time_in_s": "w.engaged",
+        "first_session_identifier": f"f.{_ID}",
+        "last_session_identifier": f"l.{_ID}",
+        "first_page_url": "f.first_page_url",
+        "last_page_url": "l.last_page_url",
+        **_prefixed("first", "f", carried.users_first),
+        **_prefixed("last", "l", carried.users_last),
+        "run_id": run.run_id,
+    }
+    return ModuleRows(columns, source)
+
+
+def _prefixed(word: str, alias: str, carried: Sequence[CarriedColumn]) -> dict[str, str]:
+    """Name columns of sessions; one that begins so already keeps its name."""
+    start = f"{word}_"
+    names = {each.name: each.sql for each in carried}
+    return {
+        (name if name.startswith(start) else start + name): f"{alias}.{quoted(sql)}"
+        for name, sql in names.items()
+    }
+
+
+def user_mapping(run: SessionRun) -> ModuleRows:
+    """Give the known users of this run that are newer than those on record."""
+    options = run.package.options
+    ts, time = "_ps_t", as_time(run, options.timestamp)
+    rows = (
+        f"SELECT {_USER}, max(named_struct('ts', {ts}, 'event', coalesce(_ps_event, ''), "
+        f"'known', _ps_known)) AS best FROM (SELECT *, {time} AS {ts} "
+        f"FROM ({module_events(run)})) WHERE {_USER} IS NOT NULL AND _ps_known IS NOT NULL "
+        f"GROUP BY {_USER}"
+    )
+    stored = (
+        "named_struct('ts', t.mapped_tstamp, 'event', coalesce(t.mapped_event_id, ''), "
+        "'known', t.user_id)"
+    )
+    newer = "NOT best <=> " if options.is_snowplow else "best > "
+    is_other = "t.user_id IS NULL OR t.user_id <> best.known"
+    columns = {
+        _USER: f"b.{_USER}",
+        "user_id": "best.known",
+        "mapped_tstamp": "best.ts",
+        "mapped_event_id": "nullif(best.event, '')",
+        "changed_seq": f"CASE WHEN {is_other} THEN {run.seq}L ELSE t.changed_seq END",
+        "run_id": run.run_id,
+    }
+    mapping = run.table(SessionTable.USER_MAPPING)
+    source = (
+        f"({rows}) b LEFT JOIN {mapping} t ON t.{_USER} = b.{_USER} "
+        f"WHERE t.{_USER} IS NULL OR {newer}{stored}"
+    )
+    return ModuleRows(columns, source)
+
+
+def replacement(run: SessionRun, part: SessionTable, rows: ModuleRows, dates: Sequence[str]) -> str:
+    """Give the rows of a module, and those to be deleted: of touched sessions, or users, the rest.
+
+    `dates` are those of the touched sessions, before and now: the table is read there alone.
+    """
+    new = f"SELECT *, false AS {GONE} FROM ({rows.sql})"
+    model = run.package.model(part)
+    if model is None or run.package.options.is_snowplow or part is SessionTable.USER_MAPPING:
+        return new
+    touched, column = f"SELECT {_ID} FROM {run.table(SessionTable.SESSIONS_THIS_RUN)}", _ID
+    if part is SessionTable.USERS:
+        touched, column, where = touched_users(run), _USER, ""
+    else:
+        where = f"{in_dates('t.session_start_date', dates)} AND "
+    same = " AND ".join(f"n.{quoted(name)} <=> t.{quoted(name)}" for name in model.key)
+    left = (
+        f"SELECT t.* FROM {run.table(part)} t WHERE {where}t.{column} IN ({touched}) "
+        f"AND NOT EXISTS (SELECT 1 FROM ({rows.sql}) n WHERE {same})"
+    )
+    names = ", ".join(map(quoted, rows.columns))
+    return f"{new} UNION ALL SELECT {names}, true AS {GONE} FROM ({left})"
+
+
+def module_merge(
+    run: SessionRun, part: SessionTable, target: str, changes: str, dates: Sequence[str]
+) -> str:
+    """Give the statement that replaces the rows of what was touched by the view `changes`."""
+    model = run.package.model(part)
+    if model is None:
+        raise ValueError(f"{run.package.name} has no {part}")
+    on = [f"t.{quoted(name)} = s.{quoted(name)}" for name in model.key]
+    if model.partition_by and not run.package.options.is_snowplow:
+        on.append(in_dates(f"t.{quoted(model.partition_by)}", dates))
+    names = [quoted(name) for name in columns_of(run, part)]
+    changed = ", ".join(f"t.{name} = s.{name}" for name in names)
+    values = ", ".join(f"s.{name}" for name in names)
+    return (
+        f"MERGE INTO {target} t USING {changes} s ON {' AND '.join(on)} "
+        f"WHEN MATCHED AND s.{GONE} THEN DELETE "
+        f"WHEN MATCHED THEN UPDATE SET {changed} "
+        f"WHEN NOT MATCHED AND NOT s.{GONE} THEN INSERT ({', '.join(names)}) VALUES ({values})"
+    )
+
+
+def columns_of(run: SessionRun, part: SessionTable) -> tuple[str, ...]:
+    """Give the columns of a module."""
+    return tuple(rows_of(run, part).columns)
+
+
+def rows_of(run: SessionRun, part: SessionTable) -> ModuleRows:
+    """Give the rows that a module makes of a run."""
+    made = {
+        SessionTable.PAGE_VIEWS: page_views,
+        SessionTable.SESSIONS: sessions,
+        SessionTable.USERS: users,
+        SessionTable.USER_MAPPING: user_mapping,
+    }
+    return made[part](run)
+
+
+def stitch(run: SessionRun, target: str, stitched: int) -> str:
+    """Give the statement that takes the mappings over that changed after the run `stitched`."""
+    mapping = run.table(SessionTable.USER_MAPPING)
+    changed = f"SELECT {_USER}, user_id FROM {mapping} WHERE changed_seq > {stitched}"
+    return (
+        f"MERGE INTO {target} t USING ({changed}) s ON t.{_USER} = s.{_USER} "
+        "AND NOT t.stitched_user_id <=> s.user_id "
+        f"WHEN MATCHED THEN UPDATE SET t.stitched_user_id = s.user_id, t.run_id = {run.run_id}"
+    )

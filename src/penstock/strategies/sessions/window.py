@@ -1,0 +1,241 @@
+"""The window of a run: its events by session, and what they make of the lifecycle manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from penstock.core.names import literal, quoted
+from penstock.core.sessions.package import SessionTable, SessionUser
+from penstock.strategies.entities.moments import instant
+from penstock.strategies.sessions.events import (
+    CLASS,
+    CLASSES,
+    EVENT,
+    PASS,
+    SESSION,
+    TS,
+    USER,
+    SessionRun,
+    as_time,
+    classified,
+    days,
+    first_text,
+)
+
+WINDOW = "penstock_window"
+"""The view of the sessions that have an event in the window, held as long as the run."""
+CHANGES = "penstock_lifecycle_changes"
+"""The view of the rows that the lifecycle manifest takes in."""
+BEFORE = f"penstock_{SessionTable.QUARANTINE}_before"
+"""The view of the quarantine as the run found it."""
+MOST_DATES = 400
+_ID = "session_identifier"
+_NO_TEXTS = "CAST(array() AS ARRAY<STRING>)"
+_NO_DATES = "CAST(array() AS ARRAY<DATE>)"
+_OF_ROW = {  # the order in which the winner of two events is found, as a struct
+    SessionUser.EARLIEST_EVENT: ("ts", "event", "user"),
+    SessionUser.LATEST_EVENT: ("ts", "event", "user"),
+    SessionUser.MAX: ("user", "back", "event", "ts"),
+    SessionUser.FIRST_RUN: ("user", "ts", "event"),
+}
+
+
+def window_groups(run: SessionRun) -> str:
+    """Give the events of the window by session: how many of each class, their ends, their user.
+
+    Released sessions come with their passing events from their start on; what lies before the
+    window is in no count.
+    """
+    options = run.package.options
+    ts, session = as_time(run, options.timestamp), first_text(options.session_id)
+    again = " OR ".join(
+        f"{session} = {literal(each.session)} AND {ts} BETWEEN {instant(each.start)} AND {run.high}"
+        for each in run.released
+    )
+    events = classified(run, run.low, run.high, again)
+    if options.user_of_session in (SessionUser.LATEST_EVENT, SessionUser.MAX):
+        events = _with_cap(run, events)
+    inside = f"{TS} BETWEEN {run.low} AND {run.high}"
+    counts = [f"count_if({inside}) AS read"]
+    for each in CLASSES:
+        name = "passing" if each == PASS else each
+        counts.append(f"count_if({inside} AND {CLASS} = {literal(each)}) AS {name}")
+    passing = f"FILTER (WHERE {CLASS} = '{PASS}')"
+    ends = f"min({TS}) {passing} AS n_start, max({TS}) {passing} AS n_end"
+    return (
+        f"SELECT {SESSION} AS {_ID}, {', '.join(counts)}, {ends}, {_candidate(run)} AS candidate "
+        f"FROM ({events}) GROUP BY {SESSION}"
+    )
+
+
+def _with_cap(run: SessionRun, events: str) -> str:
+    """Give events beside the cap of their session: no later one may name its user."""
+    first = f"min(CASE WHEN {CLASS} = '{PASS}' THEN {TS} END) OVER (PARTITION BY {SESSION})"
+    return (
+        f"SELECT e.*, least({first}, p.start_tstamp) + {run.length} AS _ps_cap "
+        f"FROM ({events}) e LEFT JOIN ({previous(run)}) p ON p.{_ID} = e.{SESSION}"
+    )
+
+
+def _candidate(run: SessionRun) -> str:
+    """Give the event of the window that may name the user of its session, as a struct."""
+    rule = run.package.options.user_of_session
+    event = f"coalesce({EVENT}, '')"
+    terms = {
+        "ts": TS,
+        "event": event,
+        "user": USER,
+        "back": f"-unix_micros({TS})",  # of events of the greatest user the earliest one
+    }
+    if rule is SessionUser.FIRST_RUN:  # which event it was does not matter
+        terms |= {"ts": "CAST(NULL AS TIMESTAMP)", "event": "CAST(NULL AS STRING)"}
+    named = ", ".join(f"'{name}', {terms[name]}" for name in _OF_ROW[rule])
+    inside = f"{CLASS} = '{PASS}' AND {USER} IS NOT NULL"
+    if rule in (SessionUser.LATEST_EVENT, SessionUser.MAX):
+        inside += f" AND {TS} <= _ps_cap"
+    best = "min" if rule is SessionUser.EARLIEST_EVENT else "max"
+    return f"{best}(named_struct({named})) FILTER (WHERE {inside})"
+
+
+def horizon(run: SessionRun) -> str:
+    """Give the condition on rows of the manifest that are not beyond the horizon."""
+    back = run.package.options.session_lookback_days
+    last = f"{run.high} + {run.length}"
+    if back is None:
+        return f"start_tstamp <= {last} AND start_date <= DATE({last})"
+    first = f"{run.low} - {days(back)}"
+    return (
+        f"start_tstamp BETWEEN {first} AND {last} "
+        f"AND start_date BETWEEN DATE({first}) AND DATE({last})"
+    )
+
+
+def previous(run: SessionRun) -> str:
+    """Give the latest row of every session inside the horizon."""
+    newest = f"row_number() OVER (PARTITION BY {_ID} ORDER BY start_tstamp DESC)"
+    rows = f"SELECT *, {newest} AS _ps_n FROM {run.table(SessionTable.LIFECYCLE)}"
+    return f"SELECT * FROM ({rows} WHERE {horizon(run)}) WHERE _ps_n = 1"
+
+
+def new_sessions(run: SessionRun) -> str:
+    """Give the groups with a passing event, but for sessions that are in quarantine."""
+    passing = f"SELECT * FROM {WINDOW} WHERE n_start IS NOT NULL"
+    if not run.package.options.quarantine:
+        return passing
+    return f"{passing} AND {_ID} NOT IN (SELECT {_ID} FROM {quarantined(run)})"
+
+
+def quarantined(run: SessionRun) -> str:
+    """Give the quarantine as the run found it, without the sessions that were released."""
+    return (
+        f"(SELECT * FROM {BEFORE} WHERE {_ID} NOT IN {run.released_ids})"
+        if run.released
+        else BEFORE
+    )
+
+
+def lifecycle_changes(run: SessionRun) -> str:
+    """Give the rows that the manifest takes in, each with the date under which it lies there.
+
+    Sessions that have reached their cap take nothing in any more.
+    """
+    start = "least(n.n_start, p.start_tstamp)"
+    open_only = f"p.{_ID} IS NULL OR p.end_tstamp < p.start_tstamp + {run.length}"
+    if run.released:
+        open_only = f"{open_only} OR n.{_ID} IN {run.released_ids}"
+    joined = (
+        f"SELECT n.{_ID}, n.n_end, n.candidate, p.start_date AS old_start_date, p.end_tstamp, "
+        "p.user_identifier AS old_user, p.user_tstamp, p.user_event_id, "
+        f"coalesce(p.past_user_identifiers, {_NO_TEXTS}) AS past_users, "
+        f"coalesce(p.past_start_dates, {_NO_DATES}) AS past_dates, p.first_run_id, "
+        f"{start} AS start_tstamp, {start} + {run.length} AS cap FROM ({new_sessions(run)}) n "
+        f"LEFT JOIN ({previous(run)}) p ON p.{_ID} = n.{_ID} WHERE {open_only}"
+    )
+    chosen = f"SELECT *, {_winner(run)} AS winner FROM ({joined})"
+    moved = "old_start_date IS NOT NULL AND old_start_date <> DATE(start_tstamp)"
+    other = "old_user IS NOT NULL AND NOT old_user <=> winner.user"
+    return (
+        f"SELECT {_ID}, old_start_date, winner.user AS user_identifier, start_tstamp, "
+        "least(cap, greatest(n_end, end_tstamp)) AS end_tstamp, DATE(start_tstamp) AS start_date, "
+        "winner.ts AS user_tstamp, nullif(winner.event, '') AS user_event_id, "
+        f"CASE WHEN {other} THEN array_union(past_users, array(old_user)) ELSE past_users END "
+        "AS past_user_identifiers, "
+        f"CASE WHEN {moved} THEN array_union(past_dates, array(old_start_date)) ELSE past_dates "
+        f"END AS past_start_dates, coalesce(first_run_id, {run.run_id}) AS first_run_id, "
+        f"{run.run_id} AS last_run_id FROM ({chosen})"
+    )
+
+
+def _winner(run: SessionRun) -> str:
+    """Give the event that names the user, of the one so far and the one of the window."""
+    rule = run.package.options.user_of_session
+    old = {
+        "ts": "user_tstamp",
+        "event": "coalesce(user_event_id, '')",
+        "user": "old_user",
+        "back": "-unix_micros(user_tstamp)",
+    }
+    if rule is SessionUser.FIRST_RUN:
+        old |= {"event": "user_event_id"}
+    named = ", ".join(f"'{name}', {old[name]}" for name in _OF_ROW[rule])
+    known = f"named_struct({named})"
+    if rule is SessionUser.FIRST_RUN:
+        return f"CASE WHEN old_user IS NOT NULL THEN {known} ELSE candidate END"
+    # a start that moved back may have left the winner beyond the cap
+    so_far = f"CASE WHEN user_tstamp <= cap THEN {known} END"
+    found = "CASE WHEN candidate.ts <= cap THEN candidate END"
+    best = "least" if rule is SessionUser.EARLIEST_EVENT else "greatest"
+    return f"{best}({so_far}, {found})"
+
+
+LIFECYCLE_COLUMNS: Mapping[str, str] = {
+    _ID: "string",
+    "user_identifier": "string",
+    "start_tstamp": "timestamp",
+    "end_tstamp": "timestamp",
+    "start_date": "date",
+    "user_tstamp": "timestamp",
+    "user_event_id": "string",
+    "past_user_identifiers": "array<string>",
+    "past_start_dates": "array<date>",
+    "first_run_id": "string",
+    "last_run_id": "string",
+}
+
+
+def lifecycle_merge(target: str, dates: Sequence[str]) -> str:
+    """Give the statement that brings the changes into the manifest.
+
+    `dates` are the distinct dates under which the changed rows lie, as `2021-01-01`: the rows are
+    looked for there alone, and none is missed, because each says where it is.
+    """
+    pruned = in_dates("t.start_date", dates)
+    on = f"t.{_ID} = s.{_ID} AND t.start_date = s.old_start_date AND {pruned}"
+    own = [name for name in LIFECYCLE_COLUMNS if name not in (_ID, "first_run_id")]
+    changed = ", ".join(f"t.{name} = s.{name}" for name in own)
+    columns = ", ".join(LIFECYCLE_COLUMNS)
+    values = ", ".join(f"s.{name}" for name in LIFECYCLE_COLUMNS)
+    return (
+        f"MERGE INTO {target} t USING {CHANGES} s ON {on} "
+        f"WHEN MATCHED THEN UPDATE SET {changed} "
+        f"WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({values})"
+    )
+
+
+def in_dates(column: str, dates: Sequence[str]) -> str:
+    """Give the condition of a date being one of some; of very many only their range.
+
+    >>> in_dates("d", ["2021-01-02", "2021-01-01"]), in_dates("d", [])
+    ("d IN (DATE '2021-01-01', DATE '2021-01-02')", 'false')
+    """
+    found = sorted(set(dates))
+    if not found:
+        return "false"
+    if len(found) > MOST_DATES:
+        return f"{column} BETWEEN DATE '{found[0]}' AND DATE '{found[-1]}'"
+    return f"{column} IN ({', '.join(f'DATE {literal(each)}' for each in found)})"
+
+
+def table_columns(columns: Mapping[str, str]) -> str:
+    """Give the columns of a table for CREATE TABLE."""
+    return ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())

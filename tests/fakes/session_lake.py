@@ -1,0 +1,266 @@
+"""A package on real Delta without a project around it: the statements of its passes, in order."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fakes.session_world import at, package, shown
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.ports.sessions import SessionPass
+from penstock.core.records import Status
+from penstock.core.sessions.manifest import ManifestRow, PassEvents, PlannedPass
+from penstock.core.sessions.package import SessionTable
+from penstock.plan.sessions.passes import (
+    KnownPackage,
+    PackageInputs,
+    is_caught_up,
+    plan_passes,
+)
+from penstock.plan.sessions.progress import ModelEnd, asks_for_later_events, row_after
+from penstock.strategies.sessions import base, events, users, window
+from penstock.strategies.sessions.events import ReleasedSession, SessionRun
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SCHEMA = Schema(
+    tuple(
+        Column(name, kind)
+        for name, kind in {
+            "event_id": "string",
+            "domain_sessionid": "string",
+            "collector_tstamp": "timestamp",
+            "derived_tstamp": "timestamp",
+            "dvce_created_tstamp": "timestamp",
+            "dvce_sent_tstamp": "timestamp",
+            "etl_tstamp": "timestamp",
+            "domain_userid": "string",
+            "user_id": "string",
+            "app_id": "string",
+            "event_name": "string",
+            "page_view_id": "string",
+            "page_url": "string",
+            "useragent": "string",
+        }.items()
+    )
+)
+CLOCKS = ("derived_tstamp", "dvce_created_tstamp", "dvce_sent_tstamp")
+SCRATCH = (SessionTable.SESSIONS_THIS_RUN, SessionTable.EVENTS_THIS_RUN)
+
+
+def an_event(name: str, session: str | None, time: str, **other: Any) -> dict[str, Any]:
+    """Give an event of the notation of the cases: `e1 s1 01-01 10:00`."""
+    when = at(time)
+    row = {
+        **dict.fromkeys(SCHEMA.names),
+        "event_id": name,
+        "domain_sessionid": session,
+        "collector_tstamp": when,
+        **dict.fromkeys(CLOCKS, when),
+        "domain_userid": "u",
+        "app_id": "a",
+        "event_name": "page_view",
+        "page_view_id": f"p{name}",
+        **other,
+    }
+    return {
+        key: at(v) if key.endswith("tstamp") and isinstance(v, str) else v for key, v in row.items()
+    }
+
+
+@dataclass
+class SessionLake:
+    """Runs a package over events that are given; every pass leaves its tables in `folder`."""
+
+    spark: SparkSession
+    folder: Path
+    keys: dict[str, Any] = field(default_factory=dict)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    rows: dict[str, ManifestRow] = field(default_factory=dict)
+    passes: list[SessionPass] = field(default_factory=list)
+    stitched: dict[str, int] = field(default_factory=dict)
+    released: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.package = package(skip_unchanged=False, **self.keys)
+
+    def add(self, *events: dict[str, Any]) -> None:
+        self.events += events
+
+    def run(self, now: str, fails: tuple[str, ...] = ()) -> list[str]:
+        """Run once; give `state lower..upper` of each pass."""
+        time, seq = at(now), (self.passes[0].seq + 1 if self.passes else 1)
+        inputs = PackageInputs(dict.fromkeys(self.package.modules, "f"))
+        known = KnownPackage(tuple(self.rows.values()), tuple(self.passes))
+        found = []
+        for planned in plan_passes(self.package, known, inputs, time):
+            self._pass(planned, time, seq, fails)
+            limits = planned.limits
+            found.append(
+                f"{limits.state:d} {shown(limits.lower_limit)}..{shown(limits.upper_limit)}"
+            )
+        return found
+
+    def _pass(
+        self, planned: PlannedPass, now: dt.datetime, seq: int, fails: tuple[str, ...]
+    ) -> None:
+        limits, spark = planned.limits, self.spark
+        schema = ", ".join(f"{column.name} {column.type}" for column in SCHEMA.columns)
+        rows = [tuple(each.values()) for each in self.events]
+        spark.createDataFrame(rows, schema).createOrReplaceTempView(events.EVENTS)
+        self._kept_tables()
+        released = (
+            [
+                ReleasedSession(
+                    row["session_identifier"], row["start_tstamp"].replace(tzinfo=dt.UTC)
+                )
+                for row in self.table(SessionTable.QUARANTINE).collect()
+                if row["session_identifier"] in self.released
+            ]
+            if self.released
+            else []
+        )
+        run = SessionRun(self.package, SCHEMA, limits, f"run-{seq}", seq, now, tuple(released))
+        self._base(run)
+        newest = self.counts["greatest"]
+        later = None
+        if asks_for_later_events(planned, now, newest):
+            later = any(limits.upper_limit < e["collector_tstamp"] <= now for e in self.events)
+        end = ModelEnd(planned, now, newest, bool(later), "f", run.run)
+        self._modules(run, planned, end, fails)
+        ended = SessionPass(
+            "web",
+            seq,
+            planned.kind,
+            run.run,
+            limits,
+            now,
+            status=Status.FAILED if fails else Status.SUCCESS,
+            events=PassEvents(newest, later),
+            caught_up=is_caught_up(limits, now, later),
+        )
+        self.passes.insert(0, ended)
+
+    def _kept_tables(self) -> None:
+        columns = {
+            SessionTable.LIFECYCLE: window.LIFECYCLE_COLUMNS,
+            SessionTable.QUARANTINE: base.QUARANTINE_COLUMNS,
+            SessionTable.USER_MAPPING: users.MAPPING_COLUMNS,
+        }
+        for part, kinds in columns.items():
+            if not (self.folder / part).exists():
+                schema = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
+                self.write(part, self.spark.createDataFrame([], schema))
+            self.view(part)
+
+    def _base(self, run: SessionRun) -> None:
+        spark = self.spark
+        held = self.table(SessionTable.QUARANTINE)
+        self.hold(window.BEFORE, spark.createDataFrame(held.collect(), held.schema))
+        self.hold(window.WINDOW, spark.sql(window.window_groups(run)))
+        changes = self.hold(window.CHANGES, spark.sql(window.lifecycle_changes(run)))
+        dates = [str(r[0]) for r in changes.select("old_start_date").distinct().collect() if r[0]]
+        spark.sql(window.lifecycle_merge(self.sql(SessionTable.LIFECYCLE), dates))
+        if self.package.options.quarantine:
+            found = self.hold("penstock_q", spark.sql(base.quarantine_changes(run)))
+            if found.count():
+                target = self.sql(SessionTable.QUARANTINE)
+                spark.sql(base.quarantine_merge(target, "penstock_q"))
+        self.released.clear()
+        this_run = spark.sql(base.sessions_this_run(run))
+        self.write(SessionTable.SESSIONS_THIS_RUN, this_run)
+        self.view(SessionTable.SESSIONS_THIS_RUN)
+        first = self.table(SessionTable.SESSIONS_THIS_RUN).selectExpr("min(start_tstamp)")
+        start = first.collect()[0][0]
+        start = start.replace(tzinfo=dt.UTC) if start else None
+        found = self.hold(base.CANDIDATES, spark.sql(base.event_candidates(run, start)))
+        asked = [f"{sql} AS {name}" for name, sql in base.event_counts().items()]
+        self.counts = found.selectExpr(*asked).collect()[0].asDict()
+        self.counts |= {
+            f"window_{name}": number
+            for name, number in spark.sql(base.window_counts()).collect()[0].asDict().items()
+        }
+        newest = self.counts["greatest"]
+        self.counts["greatest"] = newest.replace(tzinfo=dt.UTC) if newest else None
+        self.write(SessionTable.EVENTS_THIS_RUN, spark.sql(base.events_this_run(run)))
+        self.view(SessionTable.EVENTS_THIS_RUN)
+
+    def _modules(
+        self, run: SessionRun, planned: PlannedPass, end: ModelEnd, fails: tuple[str, ...]
+    ) -> None:
+        this_run = self.table(SessionTable.SESSIONS_THIS_RUN)
+        dates = this_run.selectExpr(
+            "explode(array_union(past_start_dates, array(session_start_date)))"
+        ).distinct()
+        touched = [str(row[0]) for row in dates.collect()]
+        failed = set(fails)
+        for model in (each for each in self.package.models if each.is_tracked):
+            if model.name in failed or failed.intersection(model.reads):
+                failed.add(model.name)
+                continue
+            if model.name not in planned.models:
+                continue
+            rows = users.rows_of(run, model.part)
+            if not (self.folder / model.part).exists():
+                self.write(model.part, self.spark.sql(rows.sql).limit(0))
+            self.view(model.part)
+            changes = self.spark.sql(users.replacement(run, model.part, rows, touched))
+            self.hold("penstock_changes", changes)
+            merge = users.module_merge(
+                run, model.part, self.sql(model.part), "penstock_changes", touched
+            )
+            self.spark.sql(merge)
+            row = row_after(model.name, self.rows.get(model.name), end, self.package.options)
+            if row is not None:
+                self.rows[model.name] = row
+        for part in self.package.options.stitched:
+            self.spark.sql(users.stitch(run, self.sql(part), self.stitched.get(part, 0)))
+            self.stitched[part] = run.seq
+
+    def sql(self, part: SessionTable) -> str:
+        return f"delta.`{self.folder / part}`"
+
+    def table(self, part: SessionTable) -> DataFrame:
+        return self.spark.read.format("delta").load(str(self.folder / part))
+
+    def view(self, part: SessionTable) -> None:
+        self.spark.sql(
+            f"CREATE OR REPLACE TEMP VIEW penstock_{part} AS SELECT * FROM {self.sql(part)}"
+        )
+
+    def write(self, part: SessionTable, frame: DataFrame) -> None:
+        writer = frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+        writer.option("delta.enableDeletionVectors", "true").save(str(self.folder / part))
+
+    def hold(self, view: str, frame: DataFrame) -> DataFrame:
+        """Compute rows once, and keep them under a view."""
+        held = self.spark.createDataFrame(frame.collect(), frame.schema)
+        held.createOrReplaceTempView(view)
+        return held
+
+    def read(self, part: str, *names: str) -> list[Any]:
+        """Give columns of a table, sorted; times as `shown` writes them."""
+        found = self.table(SessionTable(part)).select(*names).collect()
+        rows = [tuple(_plain(value) for value in row) for row in found]
+        rows.sort(key=lambda row: tuple((value is not None, str(value)) for value in row))
+        return [row[0] if len(names) == 1 else row for row in rows]
+
+    def sums(self) -> bool:
+        """Whether both scopes add up, and the events of this run are those that were kept."""
+        words = (*base.VERDICTS, "filtered", "null_device", "late", "null_session")
+        for scope in ("window", "history"):
+            if self.counts[f"{scope}_read"] != sum(self.counts[f"{scope}_{w}"] for w in words):
+                return False
+        kept = self.counts["window_kept"] + self.counts["history_kept"]
+        return self.table(SessionTable.EVENTS_THIS_RUN).count() == kept
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dt.datetime):
+        return shown(value.replace(tzinfo=dt.UTC))
+    return str(value) if isinstance(value, dt.date) else value

@@ -1,0 +1,47 @@
+"""The quarantine, the sessions and the events of a run."""
+
+from fakes.session_sql import a_run, with_events
+from penstock.strategies.sessions.base import (
+    carried_columns,
+    event_candidates,
+    event_counts,
+    events_this_run,
+    limits_view,
+    sessions_this_run,
+)
+
+
+def test_the_view_of_limits_is_one_row():
+    assert limits_view(a_run()) == (
+        "SELECT TIMESTAMP '2021-01-01T14:00:00.000000Z' AS lower_limit, "
+        "TIMESTAMP '2021-01-03T00:00:00.000000Z' AS upper_limit, 4 AS state, 'run-7' AS run_id"
+    )
+
+
+def test_sessions_touch_the_window_with_both_ends():
+    assert (
+        "start_tstamp BETWEEN TIMESTAMP '2021-01-01T14:00:00.000000Z' - INTERVAL '3' DAY "
+        "AND TIMESTAMP '2021-01-03T00:00:00.000000Z' "
+        "AND end_tstamp >= TIMESTAMP '2021-01-01T14:00:00.000000Z'"
+    ) in sessions_this_run(a_run())
+
+
+def test_nothing_is_read_before_the_earliest_start():
+    assert "BETWEEN TIMESTAMP '2021-01-01T14:00:00.000000Z'" in event_candidates(a_run(), None)
+
+
+def test_carried_columns_come_once_behind_the_ids():
+    run = with_events(a_run(event_columns=("app_id", "*", "x", "APP_ID")), "x int")
+
+    assert carried_columns(run).names[0] == "app_id"
+    assert carried_columns(run).names.count("x") == 1
+    assert events_this_run(a_run(event_columns=("app_id",))) == (
+        "SELECT c.session_identifier, c.user_identifier, c.session_start_date, c.`app_id` "
+        "FROM penstock_event_candidates c WHERE _ps_verdict = 'kept'"
+    )
+
+
+def test_every_class_of_history_is_counted_as_the_rows_pass():
+    names = [name for name in event_counts() if name.startswith("history")]
+
+    assert len(names) == 10

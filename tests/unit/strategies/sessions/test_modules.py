@@ -1,0 +1,46 @@
+"""The columns of page views and sessions."""
+
+from fakes.session_sql import SCROLLED, a_run
+from penstock.core.columns.schema import Schema
+from penstock.core.sessions.package import CarriedColumn, Passthrough
+from penstock.strategies.sessions.modules import has_scroll, module_events, page_views, sessions
+
+
+def test_scroll_columns_are_there_where_all_that_they_need_is():
+    assert not has_scroll(a_run())
+    found = page_views(a_run(schema=SCROLLED)).columns
+
+    assert [name for name in found if name.endswith("_scrolled")] == [
+        "horizontal_pixels_scrolled",
+        "vertical_pixels_scrolled",
+        "horizontal_percentage_scrolled",
+        "vertical_percentage_scrolled",
+    ]
+    assert not has_scroll(a_run(schema=Schema(SCROLLED.columns[:-1])))
+
+
+def test_what_is_carried_over_stands_behind_the_formulas():
+    carried = Passthrough(
+        sessions_first=(CarriedColumn("x", "upper(app_id)"),),
+        sessions_last=(CarriedColumn("x", "app_id"),),
+        sessions_agg=(CarriedColumn("n", "count(*)"),),
+    )
+    found = list(sessions(a_run(passthrough=carried)).columns)
+
+    assert found[found.index("last_page_url") + 1 :] == [
+        "app_id",
+        "x",
+        "last_x",
+        "n",
+        "stitched_user_id",
+        "session_start_date",
+        "run_id",
+    ]
+
+
+def test_an_event_without_a_page_url_column_has_none():
+    run = a_run()
+    less = Schema(tuple(each for each in run.schema.columns if each.name != "page_url"))
+
+    assert "CAST(NULL AS STRING) AS _ps_url" in module_events(a_run(schema=less))
+    assert "CAST((page_url) AS STRING) AS _ps_url" in module_events(run)

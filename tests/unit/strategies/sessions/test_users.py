@@ -1,0 +1,51 @@
+"""Users, their mapping, and how the rows of a module take the place of those it had."""
+
+from fakes.session_sql import a_run
+from penstock.core.sessions.package import CarriedColumn, Passthrough, SessionTable
+from penstock.strategies.sessions.users import module_merge, replacement, rows_of, stitch, users
+
+DATES = ["2021-01-01"]
+
+
+def test_columns_of_users_say_of_which_session_they_are():
+    first = tuple(CarriedColumn(name, name) for name in ("mkt", "first_page_url"))
+    last = tuple(CarriedColumn(name, name) for name in ("geo", "last_x"))
+    found = list(users(a_run(passthrough=Passthrough(users_first=first, users_last=last))).columns)
+
+    assert [name for name in found if name.startswith(("first_", "last_"))] == [
+        "first_session_identifier",
+        "last_session_identifier",
+        "first_page_url",
+        "last_page_url",
+        "first_mkt",
+        "last_geo",
+        "last_x",
+    ]
+
+
+def test_rows_that_a_touched_session_no_longer_has_are_deleted():
+    run = a_run()
+    sql = replacement(run, SessionTable.SESSIONS, rows_of(run, SessionTable.SESSIONS), DATES)
+
+    assert "t.session_start_date IN (DATE '2021-01-01')" in sql
+    assert "true AS _ps_gone" in sql
+    merge = module_merge(run, SessionTable.SESSIONS, "t", "c", DATES)
+    assert "WHEN MATCHED AND s._ps_gone THEN DELETE" in merge
+    assert "`t`" not in merge
+
+
+def test_by_the_rules_of_the_seed_no_row_is_deleted_and_the_whole_table_is_matched():
+    run = a_run(compat="snowplow")
+    sql = replacement(run, SessionTable.SESSIONS, rows_of(run, SessionTable.SESSIONS), DATES)
+
+    assert "true AS _ps_gone" not in sql
+    assert "DATE '2021" not in module_merge(run, SessionTable.SESSIONS, "t", "c", DATES)
+
+
+def test_only_rows_that_differ_are_stitched():
+    assert stitch(a_run(), "t", 3) == (
+        "MERGE INTO t t USING (SELECT user_identifier, user_id FROM penstock_user_mapping "
+        "WHERE changed_seq > 3) s ON t.user_identifier = s.user_identifier "
+        "AND NOT t.stitched_user_id <=> s.user_id "
+        "WHEN MATCHED THEN UPDATE SET t.stitched_user_id = s.user_id, t.run_id = 'run-7'"
+    )

@@ -1,0 +1,36 @@
+"""The groups of a window, and the statement that takes them into the manifest."""
+
+from fakes.session_sql import RELEASED, a_run
+from penstock.strategies.sessions.window import (
+    MOST_DATES,
+    horizon,
+    in_dates,
+    lifecycle_changes,
+    lifecycle_merge,
+    window_groups,
+)
+
+
+def test_the_manifest_is_read_inside_the_horizon_alone():
+    low, high = "TIMESTAMP '2021-01-01T14:00:00.000000Z'", "TIMESTAMP '2021-01-03T00:00:00.000000Z'"
+
+    found = horizon(a_run(session_lookback_days=40))
+
+    assert f"start_tstamp BETWEEN {low} - INTERVAL '40' DAY AND {high} + INTERVAL '3' DAY" in found
+    assert "start_date" in found
+    assert f"{low} -" not in horizon(a_run(session_lookback_days=None))
+
+
+def test_released_sessions_are_read_from_their_start_and_counted_in_the_window_alone():
+    sql = window_groups(a_run(RELEASED))
+
+    assert "CAST((domain_sessionid) AS STRING) = 's1'" in sql
+    assert "count_if(_ps_ts BETWEEN TIMESTAMP '2021-01-01T14:00:00.000000Z'" in sql
+    assert "NOT IN ('s1')" in lifecycle_changes(a_run(RELEASED))
+
+
+def test_rows_are_looked_for_under_the_dates_where_they_lie():
+    assert "t.start_date IN (DATE '2021-01-01')" in lifecycle_merge("t", ["2021-01-01"])
+    assert "AND false WHEN MATCHED" in lifecycle_merge("t", [])
+    many = [f"2021-01-{n:04}" for n in range(MOST_DATES + 1)]
+    assert in_dates("d", many) == "d BETWEEN DATE '2021-01-0000' AND DATE '2021-01-0400'"
