@@ -215,3 +215,22 @@ def test_releases_wait_for_the_next_run(web, call):
     )
     with closing(open_services(Where(root))) as opened:
         assert [each.session for each in opened.reading.sessions.releases("web")] == ["s1", "s2"]
+
+
+def test_tables_of_packages_are_models_that_list_and_graph_know(web, call):
+    web()
+
+    listed = call("list", "--select", "strategy:sessions").out
+    assert [line.split()[0] for line in listed.splitlines()[1:10]][-1:] == ["web_users"]
+    assert "web_sessions" in call("graph").out
+    assert call("show", "web_sessions").code == 0
+    assert call("validate").code == 0
+
+
+def test_they_have_no_step_of_their_own(web, call):
+    web()
+
+    answer = call("plan", "--select", "web_sessions")
+
+    assert (answer.code, "web_sessions is made by a pass of its package" in answer.err) == (2, True)
+    assert call("status").code in (0, 1)

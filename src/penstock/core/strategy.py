@@ -17,6 +17,7 @@ from typing import ClassVar, Protocol, Self
 from penstock.core.columns.schema import Schema
 from penstock.core.history import HistorySettings, Retention
 from penstock.core.partitions.partition import Grid
+from penstock.core.sessions.package import SessionModel, SessionPackage
 from penstock.core.statement import QUERY_VIEW, Work
 
 
@@ -157,6 +158,10 @@ class GivenSettings(Protocol):
     def history(self) -> HistorySettings:
         """Read the settings of a history table."""
 
+    def session(self) -> tuple[SessionPackage, SessionModel]:
+        """Give the session package, and the table of it that is meant."""
+        ...
+
 
 class Buildable(Protocol):
     """What a statement needs to know of its model."""
@@ -234,7 +239,8 @@ class Strategy(ABC):
     query gives, each as it is, and takes them from `Build.source`. With `is_incremental` an
     ordinary step runs other SQL, or reads less, than one that makes the table. `adds_again` is
     whether input that is read twice is in the table twice. `rerun_is_safe` is whether a step of
-    which nobody can tell if it was committed may be done once more. `command` is what builds it,
+    which nobody can tell if it was committed may be done once more. With `by_passes` a pass of its
+    package makes it, and no step of its own. `command` is what builds it,
     `dbt` how dbt would call it: `materialized` and `incremental_strategy`. `window` is how it finds
     new rows; None reads its inputs whole.
     """
@@ -248,6 +254,7 @@ class Strategy(ABC):
     is_incremental: ClassVar[bool] = False
     adds_again: ClassVar[bool] = False
     rerun_is_safe: ClassVar[bool] = False
+    by_passes: ClassVar[bool] = False
     command: ClassVar[str] = "run"
     dbt: ClassVar[tuple[str, str]] = ("table", "")
     window: WindowSettings | None = None

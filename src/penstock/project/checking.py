@@ -90,17 +90,18 @@ def sessions_of(parts: ProjectParts, paths: Sequence[str]) -> ReadSessions | Non
         return None
     from penstock.project.sessions.load import read_sessions
 
-    return read_sessions(paths, parts.settings, parts.first)
+    found = read_sessions(paths, parts.settings, parts.first)
+    parts.drafts += found.drafts
+    return found
 
 
-def check_packages(parts: ProjectParts, resolver: NameResolver) -> None:
-    """Look up the events of session packages, and hold what they ask for against them."""
+def check_packages(parts: ProjectParts, models: Mapping[str, Model]) -> None:
+    """Hold what session packages ask for against their events, and the models that they track."""
     if parts.sessions is not None:
-        from penstock.project.sessions.load import check_columns, link_events
-
-        link_events(parts.sessions, resolver)
-        check_columns(parts.sessions, ProjectColumns.of(parts).of_input, parts.first.cache)
-        parts.findings += parts.sessions.findings
+        found, columns = parts.sessions, ProjectColumns.of(parts).of_input
+        found.check_columns(columns, parts.first.cache)
+        found.check_models(models)
+        parts.findings += found.findings
 
 
 def with_checks(

@@ -148,9 +148,11 @@ def _assembled(parts: ProjectParts, seed_files: Sequence[str]) -> Project:
     _check_documented(parts, documented)
     _check_tables(parts)
     resolver = _name_resolver(parts)
+    if parts.sessions:
+        parts.sessions.link(resolver)
     models = _linked_models(parts, resolver)
     sources = {str(source.table): source for source in parts.sources}
-    check_packages(parts, resolver)
+    check_packages(parts, models)
     declared = {item.name: item.declared for item in parts.versioned}
     models, findings = map_inputs(models, sources, declared, first.cache)
     parts.findings += findings

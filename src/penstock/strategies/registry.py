@@ -9,8 +9,9 @@ from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.merge import Merge
 from penstock.strategies.overwrite import OverwriteRange
 from penstock.strategies.partition import Partition
+from penstock.strategies.sessions.strategy import Sessions
 from penstock.strategies.table import Table
 from penstock.strategies.view import View
 
-for _each in (View, Table, Append, Merge, Partition, Snapshot, Frame, OverwriteRange):
+for _each in (View, Table, Append, Merge, Partition, Snapshot, Frame, OverwriteRange, Sessions):
     register(_each)

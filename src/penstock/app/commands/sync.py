@@ -27,7 +27,12 @@ from penstock.app.planning.make_plan import (
     run_timestamp_of,
     seed_notes,
 )
-from penstock.app.planning.selection import check_named, narrowed, selected_models
+from penstock.app.planning.selection import (
+    check_named,
+    narrowed,
+    selected_models,
+    steps_of_their_own,
+)
 from penstock.app.reports import Cascaded, Listener, Overwrite, SyncPreview, silent
 from penstock.app.request import AnySync, BackfillRequest
 from penstock.app.run_report import RunReport
@@ -189,7 +194,8 @@ def plan_sync(services: Services, request: AnySync) -> Planned:
 
 def _names(services: Services, request: AnySync, run_timestamp: dt.datetime) -> tuple[str, ...]:
     if not request.model:
-        return selected_models(services, request.select, request.exclude, run_timestamp)
+        names = selected_models(services, request.select, request.exclude, run_timestamp)
+        return steps_of_their_own(services.project, names)
     model = named_model(services, request.model)
     if model.strategy.window is not None or model.keeps_history:
         sentence = f"backfill re-makes partitions; {model.name} is built as {model.strategy_name}"

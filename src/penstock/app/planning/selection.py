@@ -52,7 +52,12 @@ def divided(
         and not _snapshots(project, project.models)
     ):
         return (), (), ""
-    names = selected_models(services, request.select, request.exclude, run_timestamp)
+    selected = selected_models(services, request.select, request.exclude, run_timestamp)
+    names = steps_of_their_own(project, selected)
+    if selected and not names:
+        sentence = f"{selected[0]} is made by a pass of its package"
+        hint = "penstock sessions limits PACKAGE says what that would read"
+        raise SelectorError("not-supported-yet", sentence, hint=hint)
     snapshots = _snapshots(project, names)
     others = tuple(name for name in names if name not in snapshots)
     known = {str(model.table).lower(): name for name, model in project.models.items()}
@@ -78,6 +83,11 @@ def divided(
 NEEDS_SNAPSHOT_RUN = (
     "Snapshot models cannot be executed via 'penstock run'. Use 'penstock snapshot run' instead."
 )
+
+
+def steps_of_their_own(project: Project, names: Iterable[str]) -> tuple[str, ...]:
+    """Leave out the tables of session packages, which passes make."""
+    return tuple(name for name in names if not project.models[name].strategy.by_passes)
 
 
 def _snapshots(project: Project, names: Iterable[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from penstock.core.findings import Finding
+from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName, is_plain
 from penstock.core.sessions.package import (
     BASE_KEYS,
@@ -28,6 +29,11 @@ from penstock.project.first_pass import FirstPass
 from penstock.project.sessions.aliases import unknown_variables
 from penstock.project.sessions.columns import column_findings, sql_findings
 from penstock.project.sessions.definition import SessionFile, SessionScene, read_package
+from penstock.project.sessions.models import (
+    SessionDraft,
+    drafts_of_package,
+    tracked_findings,
+)
 from penstock.project.settings.project import Settings
 from penstock.project.sql.names import Named, NameResolver
 
@@ -43,11 +49,41 @@ class ReadSessions:
     files: list[SessionFile] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     expressions: Expressions = field(default_factory=Expressions)
+    drafts: list[SessionDraft] = field(default_factory=list)
 
     @property
     def packages(self) -> dict[str, SessionPackage]:
         """The packages by name."""
         return {each.package.name: each.package for each in self.files}
+
+    def link(self, resolver: NameResolver) -> None:
+        """Look up the events of every package; a name that means nothing is a finding."""
+        for number, file in enumerate(self.files):
+            named = _events(file, resolver, self.findings) if file.events else None
+            if named is not None:
+                self.files[number] = replace(file, package=replace(file.package, events=named))
+        for draft in self.drafts:
+            draft.settings.package = self.packages[draft.settings.package.name]
+
+    def check_columns(
+        self, columns: Callable[[InputName], KnownColumns], cache: ParseCache
+    ) -> None:
+        """Hold every package against the columns of its events, as far as files tell them.
+
+        Nothing more is said by expressions afterwards, so what they said is kept.
+        """
+        for file in self.files:
+            if file.package.events.kind is not InputKind.EXTERNAL:
+                known = columns(file.package.events)
+                self.findings += column_findings(file, known, self.expressions.facts)
+        if self.expressions.current:
+            kept = Expressions(earlier=self.expressions.current)
+            cache.keep(_CACHE, digest(_FORM), Expressions, kept)
+
+    def check_models(self, models: Mapping[str, Model]) -> None:
+        """Hold the models that packages track against them."""
+        for file in self.files:
+            self.findings += tracked_findings(file.package, models)
 
 
 def read_sessions(paths: Sequence[str], settings: Settings, first: FirstPass) -> ReadSessions:
@@ -80,7 +116,10 @@ def read_sessions(paths: Sequence[str], settings: Settings, first: FirstPass) ->
     for number, read in enumerate(found.files):
         found.findings += sql_findings(read, found.expressions.facts)
         made = _fingerprint(read, found.expressions.facts)
-        found.files[number] = replace(read, package=replace(read.package, fingerprint=made))
+        named_so = replace(read, package=replace(read.package, fingerprint=made))
+        found.files[number] = named_so
+        prefix = settings.target.schema_prefix
+        found.drafts += drafts_of_package(named_so, prefix, found.findings)
     return found
 
 
@@ -117,15 +156,6 @@ def _variables(settings: Settings, first: FirstPass) -> Mapping[str, Member]:
     return node_of(dict(settings.vars), file.spot, (_VARS,)).members
 
 
-def link_events(found: ReadSessions, resolver: NameResolver) -> None:
-    """Look up the events of every package; a name that means nothing is a finding."""
-    for number, file in enumerate(found.files):
-        named = _events(file, resolver, found.findings) if file.events else None
-        if named is not None:
-            package = replace(file.package, events=named)
-            found.files[number] = replace(file, package=package)
-
-
 def _events(file: SessionFile, resolver: NameResolver, findings: list[Finding]) -> InputName | None:
     """Find the model or the source that a file means: `ref:` and `source:` say which."""
     kind, colon, name = file.events.partition(":")
@@ -154,19 +184,3 @@ def _model(resolver: NameResolver, name: str) -> Named | None:
     """Find a model by its table."""
     found = resolver.table(tuple(name.split(".")))
     return found if found.input.kind is InputKind.MODEL else None
-
-
-def check_columns(
-    found: ReadSessions, columns: Callable[[InputName], KnownColumns], cache: ParseCache
-) -> None:
-    """Hold every package against the columns of its events, as far as files tell them.
-
-    Nothing more is said by expressions afterwards, so what they said is kept.
-    """
-    for file in found.files:
-        if file.package.events.kind is not InputKind.EXTERNAL:
-            known = columns(file.package.events)
-            found.findings += column_findings(file, known, found.expressions.facts)
-    if found.expressions.current:
-        kept = Expressions(earlier=found.expressions.current)
-        cache.keep(_CACHE, digest(_FORM), Expressions, kept)

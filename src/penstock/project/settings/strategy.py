@@ -15,6 +15,7 @@ from penstock.core.findings import Location
 from penstock.core.history import HistorySettings
 from penstock.core.model import ColumnDoc
 from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.sessions.package import SessionModel, SessionPackage
 from penstock.core.strategy import (
     Layout,
     NullWatermark,
@@ -80,6 +81,10 @@ class StrategyConfig(Config):
             self.word("null_watermark", NullWatermark.ERROR),
             self.flag("string_watermark"),
         )
+
+    def session(self) -> tuple[SessionPackage, SessionModel]:
+        """Refuse: a model is no table of a session package."""
+        raise TypeError(f"{self.name} is of no package")
 
     def partitioning(self) -> PartitionSettings:
         """Read how the model is cut into partitions."""

@@ -113,7 +113,6 @@ def test_the_package_of_the_documentation(load):
         ("session_id: a", {"session_id": ("a",)}),
         ("app_ids: shop", {"app_ids": ("shop",)}),
         ("app_ids: [null]", {"app_ids": (None,)}),
-        ("modules: []", {"modules": ()}),
         (
             "modules: [sessions, page_views]",
             {"modules": (SessionTable.PAGE_VIEWS, SessionTable.SESSIONS)},

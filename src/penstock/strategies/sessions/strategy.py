@@ -1,0 +1,62 @@
+"""Session tables as strategies: what anybody but a pass may ask of how their rows are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn, Self
+
+from penstock.core import strategy as port
+from penstock.core.sessions.package import SessionModel, SessionPackage, SessionTableKind
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions(port.Strategy):
+    """One table of a session package; a pass of the package makes its rows, and nothing else."""
+
+    package: SessionPackage
+    model: SessionModel
+    name = "sessions"
+    is_written = False
+    is_incremental = True
+    rerun_is_safe = True
+    by_passes = True
+    keeps_rows = True
+    dbt = ("incremental", "merge")
+
+    @classmethod
+    def read(cls, given: port.GivenSettings) -> Self:
+        """Take the table that the package says; that of limits is a view."""
+        package, model = given.session()
+        made = LimitsView if model.kind is SessionTableKind.VIEW else cls
+        return made(package, model)  # type: ignore[return-value]  # a view is a table of one, too
+
+    def work(self, build: port.Build) -> NoReturn:
+        """Refuse: what a step of a package runs depends on the limits of its pass."""
+        raise TypeError(f"{build.model.name} is made by a pass of {self.package.name}")
+
+    @property
+    def writing(self) -> port.Writing:
+        """Scratch tables are made anew by each pass, all others take its rows in."""
+        is_scratch = self.model.kind is SessionTableKind.SCRATCH
+        return port.Writing.WHOLE if is_scratch else port.Writing.MERGED
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that tell its rows apart."""
+        return self.model.key
+
+    def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
+        """Give the options of the package that decide rows."""
+        del layout
+        return {"package": self.package.fingerprint, "table": str(self.model.part)}
+
+
+class LimitsView(Sessions):
+    """The view of the limits of a package's last pass."""
+
+    __slots__ = ()
+    is_view = True
+    is_incremental = False
+    keeps_rows = False
+    dbt = ("view", "")
