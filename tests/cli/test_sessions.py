@@ -5,7 +5,9 @@ import json
 from contextlib import closing
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from contracts.store_cases import HERE, intent, wrote
 from contracts.test_store_sessions import BEGUN, EVENTS
@@ -207,14 +209,48 @@ def test_runs_are_told_with_what_became_of_their_events(web, call):
     ]
 
 
-def test_releases_wait_for_the_next_run(web, call):
+@pytest.fixture
+def held(web):
+    """Write a project with two sessions in quarantine."""
     root = web()
+    times = pa.timestamp("us", "UTC")
+    kinds = {"since": times, "start_tstamp": times, "dropped_to": times, "events_dropped": "int64"}
+    names = ("session_identifier", "since", "reason", "run_id", "start_tstamp", "events_dropped")
+    schema = pa.schema([(n, kinds.get(n, "string")) for n in (*names, "dropped_to")])
+    rows = [
+        ("s1", at("01-05"), "too_long", "r1", at("01-01 10:00"), 2, at("01-06 10:00")),
+        ("s2", at("01-07"), "id_reused", "r2", at("01-02"), 0, None),
+    ]
+    made = pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
+    write_deltalake(root / "warehouse/shop/web_base_quarantined_sessions", made)
+    return root
 
+
+def test_sessions_in_quarantine_come_newest_first(held, call):
+    assert call("sessions", "quarantine", "web", "--limit", "1").out == (
+        "SESSION  SINCE                REASON     START                DROPPED  DROPPED TO\n"
+        "s2       2021-01-07 00:00:00  id_reused  2021-01-02 00:00:00        0\n\n"
+        "2 sessions\n"
+    )
+    found = json.loads(call("sessions", "quarantine", "web", "--json").out)
+    assert [each["session"] for each in found["sessions"]] == ["s2", "s1"]
+
+
+def test_releases_wait_for_the_next_run(held, call):
     assert call("sessions", "release", "web", "s1", "s2", "s1").out == (
         "the next run releases s1, s2\n"
     )
-    with closing(open_services(Where(root))) as opened:
+    with closing(open_services(Where(held))) as opened:
         assert [each.session for each in opened.reading.sessions.releases("web")] == ["s1", "s2"]
+
+
+def test_S47_a_session_that_is_in_no_quarantine_is_not_released(held, call):
+    answer = call("sessions", "release", "web", "s1", "nope")
+
+    assert answer.code == 2
+    assert "not-quarantined: no session 'nope' in web_base_quarantined_sessions" in answer.err
+    with closing(open_services(Where(held))) as opened:
+        assert opened.reading.sessions.releases("web") == ()
 
 
 def test_tables_of_packages_are_models_that_list_and_graph_know(web, call):

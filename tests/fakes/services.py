@@ -5,6 +5,7 @@ from __future__ import annotations
 from fakes.builders import NOON
 from fakes.clock import FixedClock
 from fakes.folders import FakeFolders
+from fakes.kept_rows import FakeRows
 from fakes.lake import FakeFences, FakeLake
 from fakes.log import FakeLog
 from fakes.places import FakePlaces
@@ -38,6 +39,7 @@ def a_shop(project: Project, log: FakeLog | None = None) -> Services:
         has_state=lambda: True,
         is_gone=lambda _: False,
         fences=FakeFences(FakeLake()),
+        kept_rows=FakeRows(),
         fence_token=lambda intent: write_fence(intent, "0.1.0", store.archive.store_id()),
     )
 

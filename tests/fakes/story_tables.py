@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fakes.clock import FixedClock
 from fakes.folders import FakeFolders
+from fakes.kept_rows import FakeRows
 from fakes.row_lake import RowLake, RowLog
 from fakes.story_project import EVENTS
 from fakes.story_rows import Row
@@ -50,6 +51,7 @@ class RowTables:
             has_state=lambda: True,
             is_gone=lambda _: False,
             fences=log,
+            kept_rows=FakeRows(),
             fence_token=lambda intent: write_fence(intent, *self._signature()),
         )
 

@@ -13,6 +13,7 @@ from fakes.builders import a_project
 from fakes.clock import FixedClock
 from fakes.flaky import FlakyStore
 from fakes.folders import FakeFolders
+from fakes.kept_rows import FakeRows
 from fakes.lake import FakeLake
 from fakes.places import FakePlaces
 from fakes.requests import a_run
@@ -68,6 +69,7 @@ class Workshop:
             has_state=lambda: True,
             is_gone=self.is_gone,
             fences=self.lake.fences,
+            kept_rows=FakeRows(),
             fence_token=lambda intent: write_fence(intent, *self.signature()),
         )
 

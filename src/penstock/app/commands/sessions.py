@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from penstock.app.planning.packages import (
     PackagePlan,
@@ -14,8 +15,10 @@ from penstock.app.planning.packages import (
 )
 from penstock.app.services.services import Services, in_one_state, user_name
 from penstock.core.errors import UsageError
+from penstock.core.findings import some
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.sessions.manifest import ManifestRow
+from penstock.core.sessions.package import SessionModel, SessionTable
 from penstock.plan.sessions.progress import Forgotten, forget
 
 
@@ -101,9 +104,70 @@ def sessions_forget(
     return chosen
 
 
+@dataclass(frozen=True, slots=True)
+class QuarantinedSession:
+    """A session that gets no more events; those that it lost are counted."""
+
+    session: str
+    since: dt.datetime
+    reason: str
+    run: str
+    start_tstamp: dt.datetime
+    events_dropped: int
+    dropped_to: dt.datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineReport:
+    """The newest sessions in quarantine, and how many there are."""
+
+    package: str
+    sessions: tuple[QuarantinedSession, ...]
+    total: int
+
+
+_COLUMNS = (
+    "session_identifier",
+    "since",
+    "reason",
+    "run_id",
+    "start_tstamp",
+    "events_dropped",
+    "dropped_to",
+)
+
+
+def _quarantine(services: Services, name: str) -> tuple[SessionModel | None, str]:
+    """Give the quarantine of a package, None where it has none, and its folder."""
+    model = named_package(services.project, name).model(SessionTable.QUARANTINE)
+    return model, services.project.uri_of(model.table) if model else ""
+
+
+def sessions_quarantine(services: Services, name: str, limit: int) -> QuarantineReport:
+    """Give the sessions in quarantine, newest first."""
+    model, uri = _quarantine(services, name)
+    if model is None:
+        return QuarantineReport(name, (), 0)
+    found = services.kept_rows.newest(uri, _COLUMNS, "since", limit)
+    rows: tuple[Any, ...] = found.rows
+    return QuarantineReport(name, tuple(QuarantinedSession(*row) for row in rows), found.total)
+
+
 def sessions_release(services: Services, name: str, sessions: Sequence[str]) -> tuple[str, ...]:
-    """Let the next run take sessions out of quarantine."""
-    named_package(services.project, name)
+    """Let the next run take sessions out of quarantine.
+
+    Raises `not-quarantined` for one that is in none, and then nothing is asked for.
+    """
+    model, uri = _quarantine(services, name)
     asked = tuple(dict.fromkeys(sessions))
+    there = services.kept_rows.present(uri, _COLUMNS[0], asked) if model else frozenset()
+    missing = [each for each in asked if each not in there]
+    if missing:
+        table = model.name if model else f"{name}: it quarantines none"
+        raise UsageError(
+            "not-quarantined",
+            f"no session {some([repr(each) for each in missing], 5)} in {table}",
+            hint=f"penstock sessions quarantine {name}",
+        )
     services.writing.sessions.release(name, asked, user_name())
     return asked

@@ -16,6 +16,7 @@ from penstock.core.errors import UnknownModelError
 from penstock.core.model import Model
 from penstock.core.ports.engine import Engine
 from penstock.core.ports.ports import Clock, Fault, Fences, Folders, Log, Places, Store
+from penstock.core.ports.sessions import KeptRows
 from penstock.core.project import Project
 from penstock.core.records import Holder, Lease, Run
 from penstock.core.steps.step import Intent
@@ -39,6 +40,7 @@ class Services:
     places: Places
     folders: Folders
     fences: Fences
+    kept_rows: KeptRows
     engine: Engine
     clock: Clock
     open_reading: OpenStore

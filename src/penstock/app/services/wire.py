@@ -27,6 +27,7 @@ from penstock.engine.launch import LaunchSettings
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.log.fences import DeltaFences
 from penstock.engine.log.places import DeltaPlaces
+from penstock.engine.log.rows import DeltaRows
 from penstock.engine.spark_engine import SparkEngine
 from penstock.engine.staged_files import DiskFolders
 from penstock.project.load import load_project
@@ -150,6 +151,7 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
         places=DeltaPlaces(),
         folders=DiskFolders(),
         fences=DeltaFences(),
+        kept_rows=DeltaRows(),
         engine=engine,
         clock=clock,
         fault=fault,

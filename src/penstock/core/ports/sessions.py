@@ -96,3 +96,23 @@ class PackageRecords(Protocol):
 
         Raises `LeaseHeldError` while a run of the package goes on.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class FewRows:
+    """Rows of a table, times in UTC, and how many rows it has."""
+
+    rows: tuple[tuple[object, ...], ...]
+    total: int
+
+
+class KeptRows(Protocol):
+    """A few rows of a table that penstock keeps, read without Spark."""
+
+    def newest(self, uri: str, columns: Sequence[str], by: str, limit: int) -> FewRows:
+        """Give the rows with the greatest `by`, greatest first; none of a table that is missing."""
+        ...
+
+    def present(self, uri: str, column: str, values: Sequence[str]) -> frozenset[str]:
+        """Give those of the values that some row has in a column of texts."""
+        ...

@@ -15,7 +15,7 @@ Models = Annotated[Sequence[str], FlagSpec(names=("MODEL",))]
 Sessions = Annotated[Sequence[str], FlagSpec(names=("SESSION",))]
 Every = Annotated[bool, FlagSpec("All models that have a row.", ("--all",))]
 Truncate = Annotated[bool, FlagSpec("Their next commit takes the place of all their rows.")]
-Limit = Annotated[int, a_count("How many passes are shown.")]
+Limit = Annotated[int, a_count("How many are shown.")]
 
 sessions_command = group(
     "penstock sessions limits web",
@@ -55,6 +55,18 @@ def sessions_manifest(output: CommandOutput, request: CommandRequest, package: P
 
     report = ask(request, sessions_manifest, package)
     output.print(report, manifest_text, manifest_document)
+
+
+@command("penstock sessions quarantine web", of=sessions_command)
+def sessions_quarantine(
+    output: CommandOutput, request: CommandRequest, package: Package, limit: Limit = 50
+) -> None:
+    """Show the sessions that get no more events, newest first."""
+    from penstock.app.commands.sessions import sessions_quarantine
+    from penstock.ui.render.sessions import quarantine_document, quarantine_text
+
+    report = ask(request, sessions_quarantine, package, limit)
+    output.print(report, quarantine_text, quarantine_document)
 
 
 @command("penstock sessions runs web --limit 1", of=sessions_command)

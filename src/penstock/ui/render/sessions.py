@@ -1,15 +1,21 @@
-"""What `sessions limits`, `manifest` and `runs` print."""
+"""What the commands of `sessions` print."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from functools import partial
 
-from penstock.app.commands.sessions import LimitsReport, ManifestReport, SessionRunsReport
+from penstock.app.commands.sessions import (
+    LimitsReport,
+    ManifestReport,
+    QuarantineReport,
+    SessionRunsReport,
+)
 from penstock.app.documents import Json, document_of
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.sessions.manifest import EventCounts, PassKind, PlannedPass, RunState
-from penstock.ui.render.values import aligned
+from penstock.ui.render.values import aligned, count, table
 
 _FIRST_LINES = {
     RunState.FIRST_RUN: "First run: no model has processed anything yet",
@@ -31,6 +37,7 @@ _RUN = (
     f"greatest=events.greatest later_events=events.later_events window=events.window[{_COUNTED}] "
     f"history=events.history[{_COUNTED}] events_behind=events.behind started ended"
 )
+_QUARANTINED = "session since reason run start_tstamp events_dropped dropped_to"
 _PLACES = tuple(_COUNTED.split())
 
 
@@ -91,6 +98,27 @@ def manifest_document(report: ManifestReport) -> Json:
     """Give the rows, and which models are tracked."""
     rows = [document_of(row, _ROW) for row in report.rows]
     return {"package": report.package, "tracked": list(report.tracked), "rows": rows}
+
+
+def quarantine_text(report: QuarantineReport) -> str:
+    """Give the newest sessions, then how many there are."""
+    header = ["session", "since", "reason", "start", "dropped", "dropped to"]
+    rows = [
+        [
+            each.session,
+            instant_text(each.since),
+            each.reason,
+            instant_text(each.start_tstamp),
+            f"{each.events_dropped:,}",
+            instant_text(each.dropped_to),
+        ]
+        for each in report.sessions
+    ]
+    counted = count(report.total, "session")
+    return f"{table(header, rows, right=['dropped'])}\n\n{counted}" if rows else counted
+
+
+quarantine_document = partial(document_of, names=f"package sessions[{_QUARANTINED}] total")
 
 
 def runs_text(report: SessionRunsReport) -> str:
