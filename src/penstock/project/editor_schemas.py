@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from penstock.core.checks import OnFailure
 from penstock.core.entity import FieldRole
+from penstock.core.sessions.package import MODULES, SNOWPLOW
 from penstock.project.entities import settings
 from penstock.project.entities.columns import COLUMN, TRANSFORMATION, WATERMARK
 from penstock.project.entities.definition import (
@@ -21,6 +22,7 @@ from penstock.project.entities.definition import (
 from penstock.project.entities.environment import CONNECTION, DOCUMENT, ENVIRONMENT
 from penstock.project.files.nodes import Keys
 from penstock.project.files.values import Plain
+from penstock.project.sessions import keys
 from penstock.project.settings.check_keys import checks_schema
 from penstock.project.settings.shapes import ModelsFileShape, ProjectShape
 from penstock.project.settings.strategy import LAYOUTS
@@ -196,6 +198,36 @@ def _entity_schemas() -> Mapping[str, Tree]:
     }
 
 
+def _session_schema() -> Tree:
+    """Give the schema of a session package."""
+    carried: Plain = {"anyOf": [_TEXT, {"type": "object", "additionalProperties": _TEXT}]}
+    lists: Tree = {
+        **dict.fromkeys(("page_views", "first", "last"), _array(carried)),
+        "agg": {"type": "object", "additionalProperties": _TEXT},
+    }
+    inner = {
+        **lists,
+        "sessions": _mapping(keys.OF_SESSIONS.known, lists, _TEXT),
+        "users": _mapping(keys.OF_USERS.known, lists, _TEXT),
+    }
+    known: Tree = {
+        **dict.fromkeys((*keys.COLUMN_LISTS, *keys.TEXT_LISTS, *keys.EXPRESSION_LISTS), _TEXTS),
+        **{key: {"type": "integer", "minimum": least} for key, least in keys.LEAST.items()},
+        **dict.fromkeys(keys.FLAGS, _FLAG),
+        **{key: {"enum": [str(word) for word in words]} for key, words in keys.WORDS.items()},
+        "strategy": {"enum": ["sessions"]},
+        "session_lookback_days": {"type": ["integer", "null"], "minimum": 1},
+        "app_ids": {"type": ["array", "string", "null"], "items": {"type": ["string", "null"]}},
+        "modules": {"type": "array", "items": {"enum": [str(each) for each in MODULES]}},
+        "passthrough": _mapping(keys.PASSTHROUGH.known, inner, _TEXT),
+        "compat": {"enum": [SNOWPLOW, None]},
+        **dict.fromkeys(("filters", "tags"), _TEXTS),
+        **dict.fromkeys(("vars", "checks", "meta"), _OBJECT),
+    }
+    known |= {key: {"type": ["string", "null"]} for key in keys.NULLABLE if key not in known}
+    return {"title": "sessions", **_mapping(keys.FILE.known, known, _TEXT, keys.REQUIRED)}
+
+
 def _array(items: Plain) -> Plain:
     return {"type": "array", "items": items}
 
@@ -214,6 +246,7 @@ def json_schemas() -> Mapping[str, str]:
         **_entity_schemas(),
         "models": models,
         "penstock": project,
+        "sessions": _session_schema(),
         "unit_tests": _unit_tests_schema(),
         "versioned": _versioned_schema(),
     }

@@ -157,7 +157,7 @@ def reused(lake, **keys):
 def test_S49_an_id_that_comes_back_after_its_cap_is_put_in_quarantine(lake):
     web = reused(lake)
 
-    assert web.read(LIFE, ID, "end_tstamp")[0] == ("s1", "01-01 10:00")
+    assert web.read(LIFE, ID, "end_tstamp")[0] == ("s1", "01-04 10:00")
     assert quarantine(web) == [("s1", "id_reused", "01-10", 1, "01-09 12:00")]
 
 

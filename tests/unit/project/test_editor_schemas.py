@@ -76,3 +76,17 @@ def test_editors_know_every_key_of_an_entity() -> None:
     }
     assert native["required"] == ["name", "schema", "strategy", "entity"]
     assert native["properties"]["entity"]["properties"]["columns"]["type"] == "array"
+
+
+def test_editors_know_every_key_of_a_session_package():
+    schema = json.loads(json_schemas()["sessions.schema.json"])
+
+    assert schema["required"] == ["strategy", "name", "events"]
+    assert schema["properties"]["heartbeat"] == {"type": "integer", "minimum": 1}
+    assert schema["properties"]["compat"]["enum"] == ["snowplow", None]
+    assert schema["properties"]["created_tstamp"] == {"type": ["string", "null"]}
+    assert sorted(schema["properties"]["passthrough"]["properties"]) == [
+        "page_views",
+        "sessions",
+        "users",
+    ]

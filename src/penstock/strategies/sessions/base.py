@@ -82,7 +82,7 @@ def quarantine_changes(run: SessionRun) -> str:
         f"SELECT {_ID}, start_tstamp, {in_run} AS in_run FROM ({previous(run)}) "
         f"WHERE {at_cap} AND ({in_run} {seen})"
     )
-    known = f"SELECT *, {_ID} IN {run.released_ids} AS is_released FROM {BEFORE}"
+    known = f"SELECT *, coalesce({_ID} IN {run.released_ids}, false) AS is_released FROM {BEFORE}"
     both = (
         f"SELECT coalesce(k.{_ID}, f.{_ID}) AS {_ID}, f.{_ID} IS NOT NULL AS is_found, "
         f"k.{_ID} IS NOT NULL AND NOT k.is_released AS is_known, "
