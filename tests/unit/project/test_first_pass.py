@@ -155,6 +155,7 @@ def test_editors_get_a_schema_of_each_file():
         "entity.schema.json",
         "models.schema.json",
         "penstock.schema.json",
+        "sessions.schema.json",
         "unit_tests.schema.json",
         "versioned.schema.json",
     ]
