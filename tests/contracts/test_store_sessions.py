@@ -21,6 +21,7 @@ from penstock.core.sessions.manifest import (
     SessionPromise,
 )
 from penstock.core.steps.inputs import DeltaPin, FilesPin
+from penstock.core.steps.step import StepKind
 
 LIMITS = Limits(RunState.STANDARD, at("01-01 14:00"), at("01-03"))
 BEGUN = SessionPass(
@@ -184,3 +185,16 @@ def test_a_rebuilt_step_keeps_its_promise(store, opened):
     store.archive.rebuild([RebuiltStep(step, wrote(1), NOON)])
 
     assert store.sessions.manifest("web") == (replace(ROW, run="run-1", updated_at=NOON),)
+
+
+def test_a_rollback_leaves_the_row_of_the_last_step_that_still_counts(store):
+    early, late = replace(ROW, last_success=at("01-01")), ROW
+    promised(store, SessionPromise("web", early), "step-1")
+    promised(store, SessionPromise("web", late), "step-2")
+    back = {"kind": StepKind.ROLLBACK, "triggered_by": "rollback", "inputs": ()}
+    for step, restores, expected in (("step-3", 2, [early.last_success]), ("step-4", 1, [])):
+        undo = replace(intent(step, "web_users"), restores=restores, **back)
+        store.journal.begin(undo, {}, HERE, None)
+        store.journal.finish(step, wrote(5))
+
+        assert [row.last_success for row in store.sessions.manifest("web")] == expected

@@ -13,12 +13,12 @@ from penstock.core.check_results import Checked, Flag, InvariantReport
 from penstock.core.errors import LeaseLostError, PlanOutdatedError, StateError
 from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
-from penstock.core.steps.step import Intent, Outcome, StepFailure
+from penstock.core.steps.step import Intent, Outcome, StepFailure, StepKind
 from penstock.state.lease import StoreContext, grant
 from penstock.state.schema import contents, leases, models, project, runs, steps
 from penstock.state.sql.database import Database, put
 from penstock.state.sql.load import load
-from penstock.state.sql.package_rows import change_package
+from penstock.state.sql.package_rows import after_rollback, change_package
 from penstock.state.sql.rows import FREE, LEASE, cells_of, lease_of, step_of
 from penstock.state.sql.save import RowChanges
 from penstock.state.transitions.model_state import (
@@ -78,6 +78,11 @@ class Transaction:
     def happen_in(self, package: str, event: PackageEvent) -> PackageState:
         """Write what an event changes of a package's records; give them."""
         return change_package(self._connection, package, event)
+
+    def take_back(self, intent: Intent) -> None:
+        """Leave of a model in its package what the last step that still counts had left."""
+        for package, event in after_rollback(self._connection, intent.model, self.now):
+            self.happen_in(package, event)
 
     def find_step(self, step: str) -> StoredStep:
         """Give a step by its id; `unknown-step` if it never began."""
@@ -355,7 +360,9 @@ def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> No
 
 def _keep_promise(tables: Transaction, intent: Intent, at: dt.datetime) -> None:
     promise = intent.session
-    if promise is not None:
+    if intent.kind is StepKind.ROLLBACK:
+        tables.take_back(intent)
+    elif promise is not None:
         tables.happen_in(promise.package, PromiseKept(intent.model, promise, intent.run, at))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, delete, func, or_, select
@@ -11,12 +12,14 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, delete, func, o
 from penstock.core.ports.sessions import Release, SessionPass
 from penstock.core.records import Status
 from penstock.core.sessions.manifest import Limits, ManifestRow, PassKind, RunState
-from penstock.core.steps.token import pin_of, pin_parts
+from penstock.core.steps.token import pin_of, pin_parts, read_intent
 from penstock.state.schema import (
+    models,
     session_manifest,
     session_releases,
     session_runs,
     session_tables,
+    steps,
 )
 from penstock.state.sql.database import put
 from penstock.state.sql.rows import Cells, Found, as_json, cells_of, read_events, write_events
@@ -24,6 +27,8 @@ from penstock.state.transitions.packages import (
     PackageEvent,
     PackageState,
     PackageTable,
+    PromiseKept,
+    RowsForgotten,
     apply_to_package,
 )
 
@@ -96,6 +101,28 @@ def pass_of(row: Found) -> SessionPass:
 
 def _of(table: Table, package: str) -> Select[Any]:
     return select(table).where(table.c.package == package)
+
+
+def after_rollback(
+    connection: Connection, model: str, at: dt.datetime
+) -> Iterator[tuple[str, PackageEvent]]:
+    """Give what a rollback of a model means for its package: the promise that still counts.
+
+    Without one its row goes: the model processes everything again.
+    """
+    query = (
+        select(steps.c.intent, steps.c.undone_by)
+        .join(models, models.c.id == steps.c.model_id)
+        .where(models.c.name == model, steps.c.status == str(Status.SUCCESS))
+        .where(steps.c.intent.contains('"session":'))
+        .order_by(steps.c.step_seq.desc())
+    )
+    found = [(read_intent(row.intent), row.undone_by) for row in connection.execute(query)]
+    left = next((intent for intent, undone_by in found if not undone_by), None)
+    if left is not None and left.session is not None:
+        yield left.session.package, PromiseKept(model, left.session, left.run, at)
+    elif found and found[0][0].session is not None:
+        yield found[0][0].session.package, RowsForgotten((model,))
 
 
 Keyed = Mapping[tuple[object, ...], Cells]
