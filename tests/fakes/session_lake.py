@@ -20,7 +20,7 @@ from penstock.plan.sessions.passes import (
     plan_passes,
 )
 from penstock.plan.sessions.progress import ModelEnd, asks_for_later_events, row_after
-from penstock.strategies.sessions import base, events, users, window
+from penstock.strategies.sessions import events, tables, this_run, users, window
 from penstock.strategies.sessions.events import ReleasedSession, SessionRun
 
 if TYPE_CHECKING:
@@ -148,9 +148,9 @@ class SessionLake:
 
     def _kept_tables(self) -> None:
         columns = {
-            SessionTable.LIFECYCLE: window.LIFECYCLE_COLUMNS,
-            SessionTable.QUARANTINE: base.QUARANTINE_COLUMNS,
-            SessionTable.USER_MAPPING: users.MAPPING_COLUMNS,
+            SessionTable.LIFECYCLE: tables.LIFECYCLE_COLUMNS,
+            SessionTable.QUARANTINE: tables.QUARANTINE_COLUMNS,
+            SessionTable.USER_MAPPING: tables.MAPPING_COLUMNS,
         }
         for part, kinds in columns.items():
             if not (self.folder / part).exists():
@@ -167,34 +167,34 @@ class SessionLake:
         dates = [str(r[0]) for r in changes.select("old_start_date").distinct().collect() if r[0]]
         spark.sql(window.lifecycle_merge(self.sql(SessionTable.LIFECYCLE), dates))
         if self.package.options.quarantine:
-            found = self.hold("penstock_q", spark.sql(base.quarantine_changes(run)))
+            found = self.hold("penstock_q", spark.sql(this_run.quarantine_changes(run)))
             if found.count():
                 target = self.sql(SessionTable.QUARANTINE)
-                spark.sql(base.quarantine_merge(target, "penstock_q"))
+                spark.sql(this_run.quarantine_merge(target, "penstock_q"))
         self.released.clear()
-        this_run = spark.sql(base.sessions_this_run(run))
-        self.write(SessionTable.SESSIONS_THIS_RUN, this_run)
+        touched = spark.sql(this_run.sessions_this_run(run))
+        self.write(SessionTable.SESSIONS_THIS_RUN, touched)
         self.view(SessionTable.SESSIONS_THIS_RUN)
         first = self.table(SessionTable.SESSIONS_THIS_RUN).selectExpr("min(start_tstamp)")
         start = first.collect()[0][0]
         start = start.replace(tzinfo=dt.UTC) if start else None
-        found = self.hold(base.CANDIDATES, spark.sql(base.event_candidates(run, start)))
-        asked = [f"{sql} AS {name}" for name, sql in base.event_counts().items()]
+        found = self.hold(this_run.CANDIDATES, spark.sql(this_run.event_candidates(run, start)))
+        asked = [f"{sql} AS {name}" for name, sql in this_run.event_counts().items()]
         self.counts = found.selectExpr(*asked).collect()[0].asDict()
         self.counts |= {
             f"window_{name}": number
-            for name, number in spark.sql(base.window_counts()).collect()[0].asDict().items()
+            for name, number in spark.sql(this_run.window_counts()).collect()[0].asDict().items()
         }
         newest = self.counts["greatest"]
         self.counts["greatest"] = newest.replace(tzinfo=dt.UTC) if newest else None
-        self.write(SessionTable.EVENTS_THIS_RUN, spark.sql(base.events_this_run(run)))
+        self.write(SessionTable.EVENTS_THIS_RUN, spark.sql(this_run.events_this_run(run)))
         self.view(SessionTable.EVENTS_THIS_RUN)
 
     def _modules(
         self, run: SessionRun, planned: PlannedPass, end: ModelEnd, fails: tuple[str, ...]
     ) -> None:
-        this_run = self.table(SessionTable.SESSIONS_THIS_RUN)
-        dates = this_run.selectExpr(
+        made = self.table(SessionTable.SESSIONS_THIS_RUN)
+        dates = made.selectExpr(
             "explode(array_union(past_start_dates, array(session_start_date)))"
         ).distinct()
         touched = [str(row[0]) for row in dates.collect()]
@@ -252,7 +252,7 @@ class SessionLake:
 
     def sums(self) -> bool:
         """Whether both scopes add up, and the events of this run are those that were kept."""
-        words = (*base.VERDICTS, "filtered", "null_device", "late", "null_session")
+        words = (*this_run.VERDICTS, "filtered", "null_device", "late", "null_session")
         for scope in ("window", "history"):
             if self.counts[f"{scope}_read"] != sum(self.counts[f"{scope}_{w}"] for w in words):
                 return False

@@ -7,7 +7,7 @@ from fakes.session_world import at, package
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.sessions.manifest import Limits, RunState
 from penstock.core.sessions.package import SessionTable
-from penstock.strategies.sessions import base, users, window
+from penstock.strategies.sessions import this_run, users, window
 from penstock.strategies.sessions.events import ReleasedSession, SessionRun
 
 LIMITS = Limits(RunState.STANDARD, at("01-01 14:00"), at("01-03"))
@@ -31,16 +31,16 @@ def statements(run):
     """Give all SQL of a pass by what it is."""
     dates = ["2021-01-01", "2021-01-02"]
     found = {
-        "limits": base.limits_view(run),
+        "limits": this_run.limits_view(run),
         "window": window.window_groups(run),
         "changes": window.lifecycle_changes(run),
         "lifecycle": window.lifecycle_merge("t", dates),
-        "quarantine": base.quarantine_changes(run),
-        "quarantined": base.quarantine_merge("t", "c"),
-        "sessions": base.sessions_this_run(run),
-        "candidates": base.event_candidates(run, at("01-01 10:00")),
-        "events": base.events_this_run(run),
-        "counts": base.window_counts(),
+        "quarantine": this_run.quarantine_changes(run),
+        "quarantined": this_run.quarantine_merge("t", "c"),
+        "sessions": this_run.sessions_this_run(run),
+        "candidates": this_run.event_candidates(run, at("01-01 10:00")),
+        "events": this_run.events_this_run(run),
+        "counts": this_run.window_counts(),
         "stitch": users.stitch(run, "t", 3),
     }
     for model in run.package.models:

@@ -9,7 +9,7 @@ from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.merge import Merge
 from penstock.strategies.overwrite import OverwriteRange
 from penstock.strategies.partition import Partition
-from penstock.strategies.sessions.strategy import Sessions
+from penstock.strategies.sessions.tables import Sessions
 from penstock.strategies.table import Table
 from penstock.strategies.view import View
 

@@ -26,6 +26,8 @@ REFERENCE = "\0ref"
 """The one key of a mapping that stands for `${{ … }}` in the tree of a YAML file."""
 MERGE = "\0<<"
 """The key under which a mapping holds the references that it merges."""
+PACKAGE = "sessions"
+"""What a session package says under `strategy`."""
 ENTITIES = "entities"
 """The folder of documents of entities."""
 VERSIONED = frozenset({"versions", "destination", MERGE})
@@ -168,7 +170,7 @@ class YamlFile:
     @property
     def is_package(self) -> bool:
         """Whether it is a session package."""
-        is_named = isinstance(self.tree, Mapping) and self.tree.get("strategy") == "sessions"
+        is_named = isinstance(self.tree, Mapping) and self.tree.get("strategy") == PACKAGE
         return is_named and not self.is_versioned
 
     @property

@@ -19,6 +19,7 @@ from penstock.core.sessions.package import (
     unresolved,
 )
 from penstock.project.files.nodes import Member, Section, YamlNode, open_section
+from penstock.project.files.parsed import PACKAGE
 from penstock.project.files.references import check_name
 from penstock.project.sessions.aliases import aliased, unknown_variables
 from penstock.project.sessions.keys import FILE, OPTIONS, OptionReader, WrittenSql
@@ -68,7 +69,7 @@ def read_package(
 ) -> SessionFile | None:
     """Read a file; None where it has no name. Its options are the usual ones where it is wrong."""
     section = open_section(node, FILE, "", findings)
-    section.word("strategy", ["sessions"])
+    section.word("strategy", [PACKAGE])
     name = section.text("name")
     if name and not _NAME.fullmatch(name):
         section.bad("name", "at most 40 of a-z, 0-9 and _, and begin with a letter")

@@ -229,7 +229,7 @@ class OptionReader:
             for word in keys.known:
                 items = _aggregates if word == "agg" else _carried
                 # users are made of rows of sessions: what they carry is no SQL of an event
-                said = sql if key == "sessions" else []
+                said = sql if keys is OF_SESSIONS else []
                 found[f"{key}_{word}"] = tuple(items(section, word, said))
         return Passthrough(**found)
 

@@ -19,7 +19,7 @@ from penstock.core.sessions.package import (
 )
 from penstock.core.strategy import Layout, strategies
 from penstock.project.files.nodes import Member, YamlNode
-from penstock.project.files.parsed import SqlFile, place_key
+from penstock.project.files.parsed import PACKAGE, SqlFile, place_key
 from penstock.project.files.values import Path, Plain, did_you_mean, digest
 from penstock.project.models import Built, Draft
 from penstock.project.sessions.definition import SessionFile
@@ -57,7 +57,7 @@ class SessionDraft(Draft):
         """Resolve what it reads; the events are those of the package."""
         del resolver
         package, session = self.settings.session()
-        strategy = strategies()["sessions"].read(self.config)
+        strategy = strategies()[self.config.text("materialized")].read(self.config)
         parts = (session.partition_by,) if session.partition_by else ()
         stored = session.kind is not SessionTableKind.VIEW
         layout = Layout(parts, properties=_DELETION_VECTORS if stored else {})
@@ -104,7 +104,7 @@ def drafts_of_package(
     found: list[SessionDraft] = []
     for each in package.models:
         tags = list(dict.fromkeys((*each.tags, *file.tags)))
-        settings: dict[str, Plain] = {"materialized": "sessions", "tags": cast("Plain", tags)}
+        settings: dict[str, Plain] = {"materialized": PACKAGE, "tags": cast("Plain", tags)}
         if file.description:
             settings["description"] = file.description
         config = SessionConfig(settings, {}, package.where, each.name, package=package, model=each)

@@ -13,12 +13,12 @@ from penstock.core.check_results import Checked, Flag, InvariantReport
 from penstock.core.errors import LeaseLostError, PlanOutdatedError, StateError
 from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
-from penstock.core.steps.step import Intent, Outcome, StepFailure, StepKind
+from penstock.core.steps.step import Intent, Outcome, StepFailure
 from penstock.state.lease import StoreContext, grant
 from penstock.state.schema import contents, leases, models, project, runs, steps
 from penstock.state.sql.database import Database, put
 from penstock.state.sql.load import load
-from penstock.state.sql.package_rows import after_rollback, change_package
+from penstock.state.sql.package_rows import change_package, keep_promise
 from penstock.state.sql.rows import FREE, LEASE, cells_of, lease_of, step_of
 from penstock.state.sql.save import RowChanges
 from penstock.state.transitions.model_state import (
@@ -34,7 +34,7 @@ from penstock.state.transitions.model_state import (
     QuarantineDropped,
     StoredStep,
 )
-from penstock.state.transitions.packages import PackageEvent, PackageState, PromiseKept
+from penstock.state.transitions.packages import PackageEvent, PackageState
 from penstock.state.transitions.transition import apply
 
 _RUN = ("id", "command", "arguments", "target", "run_timestamp", "started", "ended")
@@ -74,22 +74,12 @@ class Transaction:
         before = load(self._connection, model, event)
         after, new_id = apply(before, event), self._context.clock.new_id
         RowChanges(self._connection, before, after, new_id).write()
+        if isinstance(event, Finished):
+            keep_promise(self._connection, after.steps[event.step_seq], event.at)
 
     def happen_in(self, package: str, event: PackageEvent) -> PackageState:
         """Write what an event changes of a package's records; give them."""
         return change_package(self._connection, package, event)
-
-    def take_back(self, intent: Intent) -> None:
-        """Leave of a model in its package what the last step that still counts had left."""
-        for package, event in after_rollback(self._connection, intent.model, self.now):
-            self.happen_in(package, event)
-
-    def find_step(self, step: str) -> StoredStep:
-        """Give a step by its id; `unknown-step` if it never began."""
-        found = self.find(step)
-        if found is None:
-            raise StateError("unknown-step", f"no step has the id {step!r}")
-        return found
 
     def find(self, step: str | int) -> StoredStep | None:
         """Give a step by its id or number; None if it never began here."""
@@ -219,7 +209,7 @@ class StoreJournal:
         `recovered` does not ask for the lease, and raises `step-ended` for a step that failed.
         """
         with self._transactions.write() as tables:
-            found = tables.find_step(step)
+            found = find_step(tables, step)
             if found.outcome is not None:
                 return
             if recovered and found.status is not Status.RUNNING:
@@ -231,14 +221,13 @@ class StoreJournal:
             if not recovered:
                 _require_owned(tables, found)
             tables.happen(found.intent.model, Finished(found.seq, tables.now, outcome, recovered))
-            _keep_promise(tables, found.intent, tables.now)
             _release_after(tables, found)
             self._context.fault("during-finish")
 
     def fail(self, step: str, failure: StepFailure, *, recovered: bool = False) -> None:
         """Write failure; a step that ended already stays as it ended."""
         with self._transactions.write() as tables:
-            found = tables.find_step(step)
+            found = find_step(tables, step)
             if found.status is Status.RUNNING:
                 tables.happen(found.intent.model, Failed(found.seq, tables.now, failure, recovered))
                 _release_after(tables, found)
@@ -264,14 +253,14 @@ class StoreJournal:
     def record_checks(self, step: str, checked: Checked) -> None:
         """Write what the checks of a running step said; `finish` and `fail` go by it."""
         with self._transactions.write() as tables:
-            found = tables.find_step(step)
+            found = find_step(tables, step)
             _require_owned(tables, found)
             tables.happen(found.intent.model, ChecksRecorded(found.seq, tables.now, checked))
 
     def settle_checks(self, step: str, checked: Checked) -> None:
         """Write the checks of a step that ended while they were pending."""
         with self._transactions.write() as tables:
-            found = tables.find_step(step)
+            found = find_step(tables, step)
             tables.happen(found.intent.model, ChecksSettled(found.seq, tables.now, checked))
 
     def note_checks(
@@ -311,7 +300,7 @@ class StoreLeases:
     def holds(self, step: str) -> bool:
         """Whether the run owns the target; a lease that expired and nobody took still is its."""
         with self._transactions.read() as tables:
-            return _owns(tables, tables.find_step(step))
+            return _owns(tables, find_step(tables, step))
 
     def renew(self, run: str) -> None:
         """Push out the expiry of every lease the run still owns."""
@@ -355,15 +344,14 @@ def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> No
         began = step.ended - dt.timedelta(milliseconds=step.outcome.duration_ms)
         tables.happen(model, Began(replace(step.intent, step_seq=number), began))
         tables.happen(model, Finished(number, step.ended, step.outcome, by_time=True))
-        _keep_promise(tables, step.intent, step.ended)
 
 
-def _keep_promise(tables: Transaction, intent: Intent, at: dt.datetime) -> None:
-    promise = intent.session
-    if intent.kind is StepKind.ROLLBACK:
-        tables.take_back(intent)
-    elif promise is not None:
-        tables.happen_in(promise.package, PromiseKept(intent.model, promise, intent.run, at))
+def find_step(tables: Transaction, step: str) -> StoredStep:
+    """Give a step by its id; `unknown-step` if it never began."""
+    found = tables.find(step)
+    if found is None:
+        raise StateError("unknown-step", f"no step has the id {step!r}")
+    return found
 
 
 def executed_by(holder: Holder) -> str:

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, delete, func, o
 from penstock.core.ports.sessions import Release, SessionPass
 from penstock.core.records import Status
 from penstock.core.sessions.manifest import Limits, ManifestRow, PassKind, RunState
+from penstock.core.steps.step import StepKind
 from penstock.core.steps.token import pin_of, pin_parts, read_intent
 from penstock.state.schema import (
     models,
@@ -23,6 +24,7 @@ from penstock.state.schema import (
 )
 from penstock.state.sql.database import put
 from penstock.state.sql.rows import Cells, Found, as_json, cells_of, read_events, write_events
+from penstock.state.transitions.model_state import StoredStep
 from penstock.state.transitions.packages import (
     PackageEvent,
     PackageState,
@@ -103,18 +105,29 @@ def _of(table: Table, package: str) -> Select[Any]:
     return select(table).where(table.c.package == package)
 
 
-def after_rollback(
+def keep_promise(connection: Connection, step: StoredStep, at: dt.datetime) -> None:
+    """Write what a step that ended leaves of its package; where checks held it back, nothing.
+
+    After a rollback the promise of the last step counts that is not undone; without one the row of
+    the model goes, and it processes everything again.
+    """
+    intent = step.intent
+    if intent.kind is StepKind.ROLLBACK:
+        for package, event in _after_rollback(connection, intent.model, at):
+            change_package(connection, package, event)
+    elif intent.session is not None and not step.blocks:
+        kept = PromiseKept(intent.model, intent.session, intent.run, at)
+        change_package(connection, intent.session.package, kept)
+
+
+def _after_rollback(
     connection: Connection, model: str, at: dt.datetime
 ) -> Iterator[tuple[str, PackageEvent]]:
-    """Give what a rollback of a model means for its package: the promise that still counts.
-
-    Without one its row goes: the model processes everything again.
-    """
+    done = or_(steps.c.status == str(Status.SUCCESS), steps.c.commit_version.is_not(None))
     query = (
         select(steps.c.intent, steps.c.undone_by)
         .join(models, models.c.id == steps.c.model_id)
-        .where(models.c.name == model, steps.c.status == str(Status.SUCCESS))
-        .where(steps.c.intent.contains('"session":'))
+        .where(models.c.name == model, done, steps.c.intent.contains('"session":'))
         .order_by(steps.c.step_seq.desc())
     )
     found = [(read_intent(row.intent), row.undone_by) for row in connection.execute(query)]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from penstock.core.names import literal, quoted
 from penstock.core.sessions.package import CarriedColumn, SessionTable
-from penstock.strategies.sessions.base import carried_columns
 from penstock.strategies.sessions.events import (
     SessionRun,
     as_time,
@@ -16,6 +15,7 @@ from penstock.strategies.sessions.events import (
     first_text,
     texts,
 )
+from penstock.strategies.sessions.this_run import carried_columns
 
 _ID = "session_identifier"
 _SCROLL = {  # the size of the page, that of the screen, and how far it was scrolled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from penstock.core.names import quoted
 from penstock.core.sessions.package import CarriedColumn, SessionTable
@@ -12,14 +12,6 @@ from penstock.strategies.sessions.window import in_dates
 
 GONE = "_ps_gone"
 """The column of changes that says which rows are no longer there."""
-MAPPING_COLUMNS: Mapping[str, str] = {
-    "user_identifier": "string",
-    "user_id": "string",
-    "mapped_tstamp": "timestamp",
-    "mapped_event_id": "string",
-    "changed_seq": "bigint",
-    "run_id": "string",
-}
 _ID, _USER = "session_identifier", "user_identifier"
 
 

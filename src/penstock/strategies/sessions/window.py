@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from penstock.core.names import literal, quoted
+from penstock.core.names import literal
 from penstock.core.sessions.package import SessionTable, SessionUser
 from penstock.strategies.entities.moments import instant
 from penstock.strategies.sessions.events import (
@@ -21,6 +21,7 @@ from penstock.strategies.sessions.events import (
     days,
     first_text,
 )
+from penstock.strategies.sessions.tables import LIFECYCLE_COLUMNS
 
 WINDOW = "penstock_window"
 """The view of the sessions that have an event in the window, held as long as the run."""
@@ -188,21 +189,6 @@ def _winner(run: SessionRun) -> str:
     return f"{best}({so_far}, {found})"
 
 
-LIFECYCLE_COLUMNS: Mapping[str, str] = {
-    _ID: "string",
-    "user_identifier": "string",
-    "start_tstamp": "timestamp",
-    "end_tstamp": "timestamp",
-    "start_date": "date",
-    "user_tstamp": "timestamp",
-    "user_event_id": "string",
-    "past_user_identifiers": "array<string>",
-    "past_start_dates": "array<date>",
-    "first_run_id": "string",
-    "last_run_id": "string",
-}
-
-
 def lifecycle_merge(target: str, dates: Sequence[str]) -> str:
     """Give the statement that brings the changes into the manifest.
 
@@ -234,8 +220,3 @@ def in_dates(column: str, dates: Sequence[str]) -> str:
     if len(found) > MOST_DATES:
         return f"{column} BETWEEN DATE '{found[0]}' AND DATE '{found[-1]}'"
     return f"{column} IN ({', '.join(f'DATE {literal(each)}' for each in found)})"
-
-
-def table_columns(columns: Mapping[str, str]) -> str:
-    """Give the columns of a table for CREATE TABLE."""
-    return ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())

@@ -1,7 +1,7 @@
 """The quarantine, the sessions and the events of a run."""
 
 from fakes.session_sql import a_run, with_events
-from penstock.strategies.sessions.base import (
+from penstock.strategies.sessions.this_run import (
     carried_columns,
     event_candidates,
     event_counts,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
 
 from penstock.core.columns.schema import Schema
 from penstock.core.names import literal, quoted
@@ -21,6 +20,7 @@ from penstock.strategies.sessions.events import (
     event_hash,
     order_of,
 )
+from penstock.strategies.sessions.tables import QUARANTINE_COLUMNS
 from penstock.strategies.sessions.window import (
     BEFORE,
     WINDOW,
@@ -35,16 +35,6 @@ VERDICTS = ("quarantined", "before_start", "beyond_cap", "duplicate", "kept")
 """What becomes of an event that passes."""
 CANDIDATES = "penstock_event_candidates"
 """The view of the events that were read for a run, each with what becomes of it."""
-
-QUARANTINE_COLUMNS: Mapping[str, str] = {
-    _ID: "string",
-    "since": "timestamp",
-    "reason": "string",
-    "run_id": "string",
-    "start_tstamp": "timestamp",
-    "events_dropped": "bigint",
-    "dropped_to": "timestamp",
-}
 
 
 def overlapping(run: SessionRun) -> str:

@@ -1,4 +1,4 @@
-"""Session tables as strategies: what anybody but a pass may ask of how their rows are made."""
+"""The tables of packages: columns of those that are kept, and what anybody but a pass may ask."""
 
 from __future__ import annotations
 
@@ -8,6 +8,38 @@ from typing import NoReturn, Self
 
 from penstock.core import strategy as port
 from penstock.core.sessions.package import SessionModel, SessionPackage, SessionTableKind
+
+_ID = "session_identifier"
+LIFECYCLE_COLUMNS: Mapping[str, str] = {
+    _ID: "string",
+    "user_identifier": "string",
+    "start_tstamp": "timestamp",
+    "end_tstamp": "timestamp",
+    "start_date": "date",
+    "user_tstamp": "timestamp",
+    "user_event_id": "string",
+    "past_user_identifiers": "array<string>",
+    "past_start_dates": "array<date>",
+    "first_run_id": "string",
+    "last_run_id": "string",
+}
+QUARANTINE_COLUMNS: Mapping[str, str] = {
+    _ID: "string",
+    "since": "timestamp",
+    "reason": "string",
+    "run_id": "string",
+    "start_tstamp": "timestamp",
+    "events_dropped": "bigint",
+    "dropped_to": "timestamp",
+}
+MAPPING_COLUMNS: Mapping[str, str] = {
+    "user_identifier": "string",
+    "user_id": "string",
+    "mapped_tstamp": "timestamp",
+    "mapped_event_id": "string",
+    "changed_seq": "bigint",
+    "run_id": "string",
+}
 
 
 @dataclass(frozen=True, slots=True)
