@@ -1,0 +1,118 @@
+"""The steps of one pass: their order, and what a failure of one means for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from penstock.core.graph import ordered
+from penstock.core.records import Status
+from penstock.core.sessions.manifest import PlannedPass
+from penstock.core.sessions.package import SessionModel, SessionPackage, SessionTable
+
+
+class PassStepKind(StrEnum):
+    """What a step of a pass does: make a table of the package, a model of the user, or stitch."""
+
+    BASE = "base"
+    MODULE = "module"
+    MODEL = "model"
+    STITCH = "stitch"
+
+
+@dataclass(frozen=True, slots=True)
+class PassStep:
+    """One step of a pass, which makes at most one commit.
+
+    `model` is the one whose table it writes, `name` what the step is called. Of the steps that it
+    `needs` none may have failed, those that it comes `after` have only ended. With `conditional` it
+    is left out unless its model reached the head in the pass before.
+    """
+
+    kind: PassStepKind
+    name: str
+    model: str
+    needs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    conditional: bool = False
+
+
+def pass_steps(
+    package: SessionPackage,
+    planned: PlannedPass,
+    readers: Mapping[str, Sequence[str]],
+    selected: Collection[str] | None = None,
+) -> tuple[PassStep, ...]:
+    """Give the steps of a pass in an order in which they may run.
+
+    Base tables are made whoever is selected. `readers` are the tagged models of the project with
+    what each reads; None selects all.
+    """
+    gaining = (*planned.models, *planned.conditional)
+    wanted = {name for name in gaining if selected is None or name in selected}
+    if not wanted:
+        return ()
+    found = [_of_table(each, wanted, planned) for each in package.models]
+    steps = [each for each in found if each is not None]
+    base = tuple(each.name for each in steps if each.kind is PassStepKind.BASE)
+    inside = {name: [each for each in read if each in readers] for name, read in readers.items()}
+    steps += [
+        PassStep(
+            PassStepKind.MODEL,
+            name,
+            name,
+            tuple(dict.fromkeys((*base, *(each for each in readers[name] if each in wanted)))),
+            conditional=name in planned.conditional,
+        )
+        for name in ordered(inside)
+        if name in wanted
+    ]
+    return (*steps, *_stitches(package, {each.name for each in steps}, base))
+
+
+def _of_table(each: SessionModel, wanted: Collection[str], planned: PlannedPass) -> PassStep | None:
+    if not each.is_tracked:
+        return PassStep(PassStepKind.BASE, each.name, each.name, each.reads, each.after)
+    if each.name not in wanted:
+        return None
+    is_conditional = each.name in planned.conditional
+    return PassStep(
+        PassStepKind.MODULE, each.name, each.name, each.reads, each.after, is_conditional
+    )
+
+
+def _stitches(
+    package: SessionPackage, names: Collection[str], base: tuple[str, ...]
+) -> list[PassStep]:
+    """Give the steps that stitch; a target that gains nothing in this pass is stitched as well."""
+    mapping = package.model(SessionTable.USER_MAPPING)
+    if mapping is None:
+        return []
+    targets = [package.model(part) for part in package.options.stitched]
+    return [
+        PassStep(
+            PassStepKind.STITCH,
+            f"{package.name}_stitch_{each.part}",
+            each.name,
+            (*base, *(name for name in (mapping.name, each.name) if name in names)),
+        )
+        for each in targets
+        if each is not None
+    ]
+
+
+def may_run(step: PassStep, ended: Mapping[str, Status]) -> bool:
+    """Whether nothing failed that a step needs; what is not in the pass was made before."""
+    return all(ended.get(name, Status.SUCCESS) is Status.SUCCESS for name in step.needs)
+
+
+def is_ready(step: PassStep, waiting: Collection[str]) -> bool:
+    """Whether all has ended that a step comes after; `waiting` are steps that have not."""
+    return not any(name in waiting for name in (*step.needs, *step.after))
+
+
+def pass_status(steps: Sequence[PassStep], ended: Mapping[str, Status]) -> Status:
+    """Say how a pass ended: every step of it counts."""
+    every = all(ended.get(step.name) is Status.SUCCESS for step in steps)
+    return Status.SUCCESS if every else Status.FAILED
