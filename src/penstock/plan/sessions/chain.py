@@ -53,9 +53,9 @@ def pass_steps(
     wanted = {name for name in gaining if selected is None or name in selected}
     if not wanted:
         return ()
-    found = [_of_table(each, wanted, planned) for each in package.models]
+    base = tuple(each.name for each in package.models if not each.is_tracked)
+    found = [_of_table(each, base, wanted, planned) for each in package.models]
     steps = [each for each in found if each is not None]
-    base = tuple(each.name for each in steps if each.kind is PassStepKind.BASE)
     inside = {name: [each for each in read if each in readers] for name, read in readers.items()}
     steps += [
         PassStep(
@@ -71,15 +71,18 @@ def pass_steps(
     return (*steps, *_stitches(package, {each.name for each in steps}, base))
 
 
-def _of_table(each: SessionModel, wanted: Collection[str], planned: PlannedPass) -> PassStep | None:
+def _of_table(
+    each: SessionModel, base: Sequence[str], wanted: Collection[str], planned: PlannedPass
+) -> PassStep | None:
+    """Give the step of a table; a base table that failed ends the pass, whoever reads it."""
     if not each.is_tracked:
-        return PassStep(PassStepKind.BASE, each.name, each.name, each.reads, each.after)
+        before = tuple(base[: base.index(each.name)])
+        return PassStep(PassStepKind.BASE, each.name, each.name, before)
     if each.name not in wanted:
         return None
-    is_conditional = each.name in planned.conditional
-    return PassStep(
-        PassStepKind.MODULE, each.name, each.name, each.reads, each.after, is_conditional
-    )
+    needs = tuple(dict.fromkeys((*base, *each.reads)))
+    may = each.name in planned.conditional
+    return PassStep(PassStepKind.MODULE, each.name, each.name, needs, each.after, may)
 
 
 def _stitches(

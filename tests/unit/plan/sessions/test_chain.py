@@ -1,5 +1,7 @@
 """The steps of a pass, and what becomes of them when one fails."""
 
+import pytest
+
 from fakes.session_world import CORE, SessionWorld, at, package
 from penstock.core.records import Status
 from penstock.core.sessions.manifest import PassKind
@@ -68,8 +70,9 @@ def test_S38_a_failed_module_fails_those_made_of_it_and_not_its_siblings():
     assert pass_status(made, ran(made)) is Status.SUCCESS
 
 
-def test_a_failed_base_step_ends_the_pass():
-    ended = ran(steps({"m5": [EVENTS]}), BASE[1])
+@pytest.mark.parametrize("failing", BASE)
+def test_a_failed_base_step_ends_the_pass(failing):
+    ended = ran(steps({"m5": [EVENTS]}), failing)
 
     assert {ended[name] for name in (*CORE, "m5", "web_stitch_sessions")} == {Status.SKIPPED}
 
