@@ -6,6 +6,7 @@ from fakes.session_lake import SessionLake, an_event
 from penstock.core.sessions.package import CarriedColumn, Passthrough, SessionUser
 
 pytestmark = pytest.mark.spark
+LONG = pytest.mark.matrix  # a pass is some thirty jobs; the gate runs a few
 ID = "session_identifier"
 PING, CLICK = {"event_name": "page_ping"}, {"event_name": "link_click", "page_view_id": None}
 
@@ -63,6 +64,7 @@ def test_S69_to_S72_views_pings_and_clicks(lake):
     ]
 
 
+@LONG
 def test_S73_ties_of_sessions_go_to_the_greatest_id(lake):
     web = lake(
         view("a1", "sA", "10:00", page_url="/1"),
@@ -78,6 +80,7 @@ def test_S73_ties_of_sessions_go_to_the_greatest_id(lake):
     ]
 
 
+@LONG
 def test_S74_ties_of_views_go_to_the_least_id(lake):
     def a_view(name, page, time):
         return an_event(name, "s", f"01-01 {time}", page_view_id=page, page_url=f"/{name}")
@@ -99,6 +102,7 @@ def test_S74_ties_of_views_go_to_the_least_id(lake):
     assert web.read("sessions", "first_page_url", "last_page_url") == [("/a", "/c")]
 
 
+@LONG
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [({}, ["sA", "sB"]), ({"compat": "snowplow"}, ["sA"])],
@@ -118,6 +122,7 @@ def test_S76_S77_a_view_in_two_sessions_and_a_ping_before_its_view(lake, keys, e
     assert min(absolute) == (-5 if keys else 0)
 
 
+@LONG
 @pytest.mark.parametrize(("compat", "count"), [(None, 2), ("snowplow", 1)])
 def test_S78_bots_have_no_session(lake, compat, count):
     agents = {"s1": "Mozilla", "s2": "GoogleBot", "s3": None}
@@ -128,6 +133,7 @@ def test_S78_bots_have_no_session(lake, compat, count):
     assert len(web.read("sessions", ID)) == count
 
 
+@LONG
 def test_S79_what_engages_and_what_is_counted(lake):
     agg = CarriedColumn("n", "count_if(event_name = 'buy')")
     last = CarriedColumn("page_url", "page_url")
@@ -149,6 +155,7 @@ def test_S79_what_engages_and_what_is_counted(lake):
     assert web.read("page_views", "twice") == ["/a/a"]
 
 
+@LONG
 def test_S56_users_without_a_session_go(lake):
     web = lake(
         an_event("e1", "s1", "01-01 22:00", domain_userid="b"),
@@ -166,6 +173,7 @@ def test_S56_users_without_a_session_go(lake):
     assert web.read("users", "user_identifier", "sessions") == [("a", 1), ("b", 1), ("y", 1)]
 
 
+@LONG
 def test_S80_S81_the_latest_known_user_is_mapped_and_older_rows_are_stitched(lake):
     web = lake(
         an_event("e1", "sA", "01-01 10:00", domain_userid="u1", user_id="x"),
@@ -184,6 +192,7 @@ def test_S80_S81_the_latest_known_user_is_mapped_and_older_rows_are_stitched(lak
     ]
 
 
+@LONG
 @pytest.mark.parametrize(("compat", "known"), [(None, "y"), ("snowplow", "x")])
 def test_S80_an_older_event_does_not_change_the_mapping(lake, compat, known):
     web = lake(

@@ -7,6 +7,7 @@ from fakes.session_world import at
 from penstock.core.sessions.package import SessionUser
 
 pytestmark = pytest.mark.spark
+LONG = pytest.mark.matrix  # a pass is some thirty jobs; the gate runs a few
 ID, LIFE, HELD = (
     "session_identifier",
     "base_sessions_lifecycle_manifest",
@@ -58,6 +59,7 @@ def test_S21_a_second_run_reads_the_events_of_the_sessions_that_it_touches(lake)
     assert web.sums()
 
 
+@LONG
 def test_S20_S60_app_ids_and_the_first_session_id_that_is_there(lake):
     app = [
         an_event(f"e{n}", "s", f"01-01 0{n}:00", app_id=x) for n, x in enumerate(["a", None, "b"])
@@ -70,6 +72,7 @@ def test_S20_S60_app_ids_and_the_first_session_id_that_is_there(lake):
     assert web.sums()
 
 
+@LONG
 def test_S24_both_ends_of_the_window_belong_to_it(lake):
     web = lake("a s1 01-01", "b s2 01-31", "c s3 01-31 00:00:00.000001", "d s4 2020-12-31 23:59:59")
     web.run("06-01")
@@ -77,6 +80,7 @@ def test_S24_both_ends_of_the_window_belong_to_it(lake):
     assert (kept(web), web.counts["window_read"]) == (["a", "b"], 2)
 
 
+@LONG
 def test_S26_sessions_that_touch_the_window_at_its_end_are_in_it(lake):
     web = lake("a sa 01-01 04:00", "b sb 01-01 03:59:59", "c sc 01-01 10:00", "z sz 01-02")
     web.run("01-01 12:00")
@@ -95,6 +99,7 @@ S43 = (
 )
 
 
+@LONG
 def test_S43_a_session_that_is_too_long_is_cut_and_put_in_quarantine(lake):
     web = lake(*S43)
     web.run("01-03")
@@ -111,6 +116,7 @@ def test_S43_a_session_that_is_too_long_is_cut_and_put_in_quarantine(lake):
     assert web.sums()
 
 
+@LONG
 def test_S44_S48_one_run_leaves_the_same_as_three(lake):
     web = lake(*S43, "q1 sq 01-01 10:00", "q2 sq 01-04 10:00")
     web.run("01-07")
@@ -124,6 +130,7 @@ def test_S44_S48_one_run_leaves_the_same_as_three(lake):
     assert web.read("sessions", ID, "total_events") == [("s1", 3), ("s2", 1), ("sq", 2)]
 
 
+@LONG
 def test_S45_S46_a_released_session_grows_or_is_quarantined_again(lake):
     web = lake(*S43)
     web.run("01-07")
@@ -154,6 +161,7 @@ def reused(lake, **keys):
     return web
 
 
+@LONG
 def test_S49_an_id_that_comes_back_after_its_cap_is_put_in_quarantine(lake):
     web = reused(lake)
 
@@ -161,11 +169,13 @@ def test_S49_an_id_that_comes_back_after_its_cap_is_put_in_quarantine(lake):
     assert quarantine(web) == [("s1", "id_reused", "01-10", 1, "01-09 12:00")]
 
 
+@LONG
 @pytest.mark.parametrize("keys", [{"compat": "snowplow"}, {"quarantine": False}])
 def test_S50_S51_by_the_rules_of_the_seed_or_without_quarantine_it_is_counted(lake, keys):
     assert quarantine(reused(lake, **keys)) == []
 
 
+@LONG
 def test_S53_a_session_that_begins_earlier_moves_with_its_rows(lake):
     web = lake("e1 s1 01-02 00:10")
     web.run("01-02 01:00")
@@ -182,6 +192,7 @@ def test_S53_a_session_that_begins_earlier_moves_with_its_rows(lake):
     ]
 
 
+@LONG
 def test_S54_events_that_came_late_are_read_where_their_session_is(lake):
     web = lake("e1 s1 01-01 10:00", "e2 s1 01-01 20:00")
     web.run("01-02")
@@ -198,6 +209,7 @@ def by_user(lake, rule):
     return lake(*made, user_of_session=SessionUser(rule))
 
 
+@LONG
 @pytest.mark.parametrize(
     ("rule", "two", "one"),
     [
@@ -219,6 +231,7 @@ def test_S55_whose_a_session_is(lake, rule, two, one):
     )
 
 
+@LONG
 def test_S57_a_user_who_is_known_later_is_the_sessions(lake):
     nobody = an_event("e1", "s1", "01-01 10:00", domain_userid=None)
     web = lake(nobody, an_event("e2", "s1", "01-02 09:00", domain_userid="u7"))
@@ -231,6 +244,7 @@ def test_S57_a_user_who_is_known_later_is_the_sessions(lake):
     assert web.read("users", "user_identifier") == ["u7"]
 
 
+@LONG
 def test_S62_S63_events_that_were_sent_too_late_are_left_out(lake):
     late = {"dvce_created_tstamp": "01-02 09:59"}
     events = [
@@ -261,6 +275,7 @@ S64 = (
 )
 
 
+@LONG
 @pytest.mark.parametrize(("keys", "count"), [({}, (6, 2)), ({"compat": "snowplow"}, (4, 4))])
 def test_S64_of_events_of_one_id_the_first_is_kept(lake, keys, count):
     web = lake(*S64, **keys)

@@ -1,0 +1,161 @@
+"""What each step of a pass runs: stages that are computed once, then at most one commit.
+
+Every table of the package is read under its view, `penstock_<table>`; the events, and the window
+that is held for the base tables, under theirs.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+
+from penstock.core.names import quoted
+from penstock.core.sessions.package import SessionTable
+from penstock.core.statement import Commit, Passing, Row, Rule, Stage, Work
+from penstock.core.strategy import Build
+from penstock.strategies.build import create
+from penstock.strategies.sessions.events import SessionRun
+from penstock.strategies.sessions.tables import (
+    LIFECYCLE_COLUMNS,
+    MAPPING_COLUMNS,
+    QUARANTINE_COLUMNS,
+)
+from penstock.strategies.sessions.this_run import (
+    CANDIDATES,
+    event_candidates,
+    event_counts,
+    events_this_run,
+    quarantine_changes,
+    quarantine_merge,
+    sessions_this_run,
+)
+from penstock.strategies.sessions.users import GONE, columns_of, module_merge, replacement, rows_of
+from penstock.strategies.sessions.users import stitch as stitched_by
+from penstock.strategies.sessions.window import (
+    CHANGES,
+    WINDOW,
+    lifecycle_changes,
+    lifecycle_merge,
+    window_groups,
+)
+
+_ID = "session_identifier"
+_KEPT = "penstock_kept_events"
+_FOUND = "penstock_changes"
+_ROWS = "rows_changed"
+_DATES = "dates_changed"
+_KNOWN: Mapping[SessionTable, Mapping[str, str]] = {
+    SessionTable.LIFECYCLE: LIFECYCLE_COLUMNS,
+    SessionTable.QUARANTINE: QUARANTINE_COLUMNS,
+    SessionTable.USER_MAPPING: MAPPING_COLUMNS,
+}
+
+
+def window_stage(run: SessionRun) -> Stage:
+    """Give the window by session, which lasts as long as the pass: it is scanned once."""
+    return Stage(WINDOW, window_groups(run), f"SELECT count(*) AS sessions_seen FROM {WINDOW}")
+
+
+def no_rows(part: SessionTable) -> str:
+    """Give a table that is not there yet, to be read as one without rows."""
+    columns = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in _KNOWN[part].items())
+    return f"SELECT {columns} WHERE false"
+
+
+def touched_dates(run: SessionRun) -> str:
+    """Give one row: the dates of the sessions of this run, before and now, with commas between."""
+    dates = "explode(array_union(past_start_dates, array(session_start_date)))"
+    rows = f"SELECT {dates} AS day FROM {run.table(SessionTable.SESSIONS_THIS_RUN)}"
+    return f"SELECT {_joined('day')} AS dates FROM ({rows})"
+
+
+def _joined(column: str) -> str:
+    return f"array_join(array_sort(collect_set(CAST({column} AS STRING))), ',')"
+
+
+def lifecycle_work(run: SessionRun, build: Build) -> Work:
+    """Take the window into the manifest of lifecycles, each session once."""
+    doubled = Rule(
+        "doubled",
+        "duplicate-keys",
+        "{count} sessions would be in the manifest of lifecycles twice; this is a bug of penstock",
+        "report it with the package file",
+    )
+    look = (
+        f"SELECT count(*) AS {_ROWS}, count(*) - count(DISTINCT {_ID}) AS doubled, "
+        f"{_joined('old_start_date')} AS {_DATES} FROM {CHANGES}"
+    )
+    stage = Stage(CHANGES, lifecycle_changes(run), look, (doubled,))
+
+    def decide(found: Row) -> Commit | None:
+        if build.table is None:
+            return create(build, f"SELECT {', '.join(LIFECYCLE_COLUMNS)} FROM {CHANGES}")
+        dates = [each for each in str(found[_DATES] or "").split(",") if each]
+        return Commit(lifecycle_merge(build.target, dates)) if found[_ROWS] else None
+
+    return Work((stage,), decide)
+
+
+def quarantine_work(run: SessionRun, build: Build) -> Work:
+    """Put sessions into quarantine, count what they lost, let the released ones go."""
+    merge = quarantine_merge(build.target, _FOUND)
+    columns = ", ".join(QUARANTINE_COLUMNS)
+    new = f"SELECT {columns} FROM {_FOUND} WHERE NOT gone"
+    return _changing(build, Stage(_FOUND, quarantine_changes(run), _counted(_FOUND)), new, merge)
+
+
+def _counted(view: str) -> str:
+    return f"SELECT count(*) AS {_ROWS} FROM {view}"
+
+
+def _changing(build: Build, stage: Stage, new: str, merge: str) -> Work:
+    """Make the table of its first rows, maybe none; later merge, unless nothing changes."""
+
+    def decide(found: Row) -> Commit | None:
+        if build.table is None:
+            return create(build, new)
+        return Commit(merge) if found[_ROWS] else None
+
+    return Work((stage,), decide)
+
+
+def sessions_work(run: SessionRun, build: Build) -> Work:
+    """Write the sessions that are rebuilt."""
+    return Work.just(create(build, sessions_this_run(run)))
+
+
+def events_work(run: SessionRun, build: Build, first_start: dt.datetime | None) -> Work:
+    """Write the events of those sessions; all that are read for it are counted as they pass.
+
+    `first_start` is the earliest start of the sessions of this run, None without any.
+    """
+    passing = Passing(CANDIDATES, event_candidates(run, first_start), event_counts())
+    stage = Stage(_KEPT, events_this_run(run), passing=passing)
+    return Work((stage,), lambda _: create(build, f"SELECT * FROM {_KEPT}"))
+
+
+def module_work(run: SessionRun, part: SessionTable, build: Build, dates: Sequence[str]) -> Work:
+    """Replace what the sessions, or the users, of this run have in a module.
+
+    `dates` are those that `touched_dates` gives.
+    """
+    rows = rows_of(run, part)
+    names = ", ".join(map(quoted, columns_of(run, part)))
+    if build.table is None:
+        changes = f"SELECT *, false AS {GONE} FROM ({rows.sql})"
+    else:
+        changes = replacement(run, part, rows, dates)
+    merge = module_merge(run, part, build.target, _FOUND, dates)
+    stage = Stage(_FOUND, changes, _counted(_FOUND))
+    return _changing(build, stage, f"SELECT {names} FROM {_FOUND}", merge)
+
+
+def stitch_work(run: SessionRun, build: Build, stitched: int) -> Work:
+    """Take over the mappings that changed after the run `stitched`, where rows have another one."""
+    changed = (
+        f"SELECT user_identifier FROM {run.table(SessionTable.USER_MAPPING)} "
+        f"WHERE changed_seq > {stitched}"
+    )
+    statement = Commit(stitched_by(run, build.target, stitched))
+    stage = Stage(_FOUND, changed, _counted(_FOUND))
+    return Work((stage,), lambda found: statement if found[_ROWS] else None)

@@ -1,0 +1,93 @@
+"""What each step of a pass runs: nothing, one statement, or the table's first rows."""
+
+import pytest
+import sqlglot
+
+from fakes.session_sql import a_run
+from fakes.session_world import at
+from penstock.core.sessions.package import SessionTable
+from penstock.strategies.sessions.work import (
+    events_work,
+    lifecycle_work,
+    module_work,
+    no_rows,
+    quarantine_work,
+    sessions_work,
+    stitch_work,
+    touched_dates,
+    window_stage,
+)
+from unit.strategies.builds import a_build
+
+NEW, THERE = a_build(), a_build(table="id int")
+DATES = ["2021-01-01"]
+
+
+def works(run, build):
+    """Give the work of every step by its name."""
+    found = {
+        "lifecycle": lifecycle_work(run, build),
+        "quarantine": quarantine_work(run, build),
+        "sessions this run": sessions_work(run, build),
+        "events": events_work(run, build, at("01-01")),
+    }
+    for model in run.package.models:
+        if model.is_tracked:
+            found[str(model.part)] = module_work(run, model.part, build, DATES)
+    return found
+
+
+ROWS = {"rows_changed": 3, "dates_changed": "2021-01-01,2021-01-02", "doubled": 0}
+NOTHING = {"rows_changed": 0, "dates_changed": "", "doubled": 0}
+
+
+def test_S28_each_table_is_made_by_its_first_step_even_without_rows():
+    for name, work in works(a_run(), NEW).items():
+        commit = work.decide(NOTHING)
+
+        assert commit.sql.startswith("CREATE OR REPLACE TABLE "), name
+        assert len(sqlglot.parse(commit.sql, dialect="spark")) == 1, name
+
+
+def test_tables_that_are_kept_take_rows_in_and_are_left_alone_without_any():
+    kept = ("lifecycle", "quarantine", "user_mapping", "page_views", "sessions", "users")
+    for name, work in works(a_run(), THERE).items():
+        if name in kept:
+            assert work.decide(ROWS).sql.startswith("MERGE INTO "), name
+            assert work.decide(NOTHING) is None, name
+        else:
+            assert work.decide(NOTHING).sql.startswith("CREATE OR REPLACE TABLE "), name
+
+
+def test_the_manifest_is_merged_where_its_rows_lie():
+    sql = lifecycle_work(a_run(), THERE).decide(ROWS).sql
+
+    assert "t.start_date IN (DATE '2021-01-01', DATE '2021-01-02')" in sql
+    assert lifecycle_work(a_run(), THERE).stages[0].rules[0].code == "duplicate-keys"
+
+
+def test_events_are_counted_as_they_pass():
+    (stage,) = events_work(a_run(), NEW, None).stages
+
+    assert stage.passing.counts["greatest"].startswith("max(")
+    assert stage.sql.endswith("WHERE _ps_verdict = 'kept'")
+
+
+def test_S81_without_a_changed_mapping_nothing_is_stitched():
+    work = stitch_work(a_run(), THERE, 3)
+
+    assert work.decide(NOTHING) is None
+    assert "changed_seq > 3" in work.decide(ROWS).sql
+
+
+@pytest.mark.parametrize(
+    "part", [SessionTable.LIFECYCLE, SessionTable.QUARANTINE, SessionTable.USER_MAPPING]
+)
+def test_a_table_that_is_not_there_is_read_as_one_without_rows(part):
+    assert no_rows(part).startswith("SELECT CAST(NULL AS string) AS ")
+    assert no_rows(part).endswith(" WHERE false")
+
+
+def test_the_window_is_held_and_the_dates_of_a_run_are_one_text():
+    assert window_stage(a_run()).view == "penstock_window"
+    assert touched_dates(a_run()).startswith("SELECT array_join(array_sort(collect_set(")
