@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from penstock.core.checks import Check, Checks
 from penstock.core.columns.schema import Schema
+from penstock.core.entity import Entity
 from penstock.core.findings import Location
 from penstock.core.history import HistorySettings
 from penstock.core.names import InputKind, InputName, TableName
@@ -145,7 +146,7 @@ class Model:
     model with partitions, and empty for models that have no versions. `immutable`
     forbids to change SQL that built something. `checks` are those of its newest version.
     `order_after` names models that only checks read: they are built first in the same run. With a
-    `function` that makes the rows, and the query says only what it reads.
+    `function` or an `entity` that makes the rows, the query says only what it reads.
 
     The rest is what its strategy answers: how it is cut into partitions, None for a model that is
     one, and their grid; how it keeps versions of its rows, which no run could make again; whether
@@ -170,6 +171,7 @@ class Model:
     checks: Checks = Checks()
     order_after: tuple[str, ...] = ()
     function: PythonFunction | None = None
+    entity: Entity | None = None
     partition: PartitionSettings | None = field(init=False, repr=False, compare=False)
     history: HistorySettings | None = field(init=False, repr=False, compare=False)
     is_view: bool = field(init=False, repr=False, compare=False)

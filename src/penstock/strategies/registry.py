@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.core.strategy import register
 from penstock.strategies.append import Append
+from penstock.strategies.entities.strategy import FullEntity, HistoricEntity, MergeEntity
 from penstock.strategies.frame import Frame
 from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.merge import Merge
@@ -12,5 +13,6 @@ from penstock.strategies.partition import Partition
 from penstock.strategies.table import Table
 from penstock.strategies.view import View
 
-for _each in (View, Table, Append, Merge, Partition, Snapshot, Frame, OverwriteRange):
+_ENTITIES = (FullEntity, MergeEntity, HistoricEntity)
+for _each in (View, Table, Append, Merge, Partition, Snapshot, Frame, OverwriteRange, *_ENTITIES):
     register(_each)

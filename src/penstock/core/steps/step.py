@@ -12,6 +12,7 @@ from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, read_ranges
 from penstock.core.partitions.ranges import Ranges
+from penstock.core.slices import SliceId
 from penstock.core.steps.inputs import InputPin
 from penstock.core.steps.window import InputWindow, Watermark
 from penstock.core.strategy import Writing
@@ -46,6 +47,7 @@ class Intent:
     `cut_at` is the time at which `--as-of` cut the windows, where rows lie above it: they are still
     to be read of the same pins. `passed_by` are inputs that changed rows which the windows have
     passed, now or since the table was last made anew; the model itself, if others changed its rows.
+    `slice` is what a step reads of bronze; its run timestamp is then the processing time.
     """
 
     step: str
@@ -74,6 +76,7 @@ class Intent:
     cut_at: dt.datetime | None = None
     passed_by: tuple[str, ...] = ()
     lane: str = ""
+    slice: SliceId | None = None
     transaction: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from typing import Any
 
 from penstock.core.columns.typed import TypedValue, read_typed
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, read_grid, write_grid
+from penstock.core.slices import SliceId
 from penstock.core.steps.inputs import DeltaPin, FilesPin, InputPin, NoPin, Pin, ViewPin
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
@@ -58,6 +59,7 @@ def write_intent(intent: Intent) -> str:
         "lane": intent.lane,
         "cut_at": intent.cut_at.isoformat() if intent.cut_at else "",
         "passed_by": list(intent.passed_by),
+        "slice": [*astuple(intent.slice)] if intent.slice else [],
     }
     document |= {name: value for name, value in of_few.items() if value}
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
@@ -151,6 +153,7 @@ def read_intent(text: str) -> Intent:
         lane=document.get("lane", ""),
         cut_at=dt.datetime.fromisoformat(cut) if (cut := document.get("cut_at")) else None,
         passed_by=tuple(document.get("passed_by", ())),
+        slice=SliceId(*read) if (read := document.get("slice")) else None,
     )
 
 

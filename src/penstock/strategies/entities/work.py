@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from functools import partial
 
 from penstock.core.columns.schema import Schema
 from penstock.core.entity import Entity, FieldRole, ProcessType
@@ -19,6 +20,7 @@ from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, Commit, Row, Work
 from penstock.strategies.build import create, listed
 from penstock.strategies.entities.merging import merge
+from penstock.strategies.entities.metrics import breaches, known_before, metrics_in
 from penstock.strategies.entities.moments import instant
 from penstock.strategies.entities.target import EntityStep
 from penstock.strategies.history.snapshot import history
@@ -68,10 +70,30 @@ def work_of(step: EntityStep) -> Work:
         case ProcessType.MERGE:
             work = merge(step, properties)
         case ProcessType.HISTORIC:
-            return _hashing(historic(step, properties))
+            return _counting(step, _hashing(historic(step, properties)))
     names = listed(step.build.query.names)
     rows = f"SELECT {names} FROM {quoted(QUERY_VIEW)}"
-    return replace(_hashing(work), rows=lambda _: rows, fed_by=QUERY_VIEW)
+    work = _counting(step, _hashing(work))
+    return replace(work, rows=lambda _: rows, fed_by=QUERY_VIEW)
+
+
+def _counting(step: EntityStep, work: Work) -> Work:
+    """Let the token carry what was counted before, and a step without a commit tell everything."""
+    known = known_before(step)
+
+    def decide(seen: Row) -> Commit | None:
+        found = work.decide(seen)
+        metrics = {**known, **work.counts(seen), **(found.metrics if found else {})}
+        return found and replace(found, metrics=metrics, breaches=partial(breaches, step))
+
+    def counts(seen: Row) -> Mapping[str, int]:
+        metrics = {**known, **work.counts(seen)}
+        if work.decide(seen) is None:
+            metrics |= metrics_in(step.process, metrics)
+        return metrics
+
+    again = _counting(step, work.again) if work.again else None
+    return replace(work, decide=decide, counts=counts, again=again)
 
 
 def _hashing(work: Work) -> Work:
