@@ -236,8 +236,9 @@ class ModelResult:
     `status` is success, unchanged, skipped, failed or planned. `version` is the Delta version of
     the target after the step, None without a table. A model with partitions has a result per
     step; `partitions` are then ranges of keys, `count` how many; so has an entity, for each
-    `slice`, whose name then stands there. `invariant_report` is what checks said, None where the model has none. `consequence` says what became of rows that failed a gate:
-    `rows written and flagged`.
+    `slice`, whose name then stands there; `moment` is its processing time. `invariant_report` is
+    what checks said, None where the model has none. `consequence` says what became of rows that
+    failed a gate: `rows written and flagged`.
     """
 
     name: str
@@ -264,6 +265,7 @@ class ModelResult:
     consequence: str = ""
     kind: str = ""
     slice: str = ""
+    moment: dt.datetime | None = None
     frame: Callable[[], object] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
@@ -273,7 +275,8 @@ class ModelResult:
         if step is None:
             return found
         kept = replace(found, partitions=step.keys, count=step.count, trigger=step.trigger)
-        return replace(kept, kind=step.kind, slice=step.slice.id.name if step.slice else "")
+        slice_ = step.slice.id.name if step.slice else ""
+        return replace(kept, kind=step.kind, slice=slice_, moment=step.moment)
 
     @property
     def line(self) -> str:

@@ -234,4 +234,5 @@ def bronze_folder(entity: Entity, run_timestamp: dt.datetime) -> BronzeFolder | 
     if not isinstance(entity.bronze, Slices):
         return None
     path = place_on(entity.bronze.path, entity.names, run_timestamp, entity.timezone)
-    return BronzeFolder(path, entity.bronze.pattern, entity.where)
+    settings = entity.settings
+    return BronzeFolder(path, entity.bronze.pattern, entity.where, settings.require_success)
