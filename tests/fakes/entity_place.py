@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,12 +56,16 @@ class EntityPlace(Place):
         """Give the folder of its silver table."""
         return self.root / "lake" / "silver" / "aw" / entity
 
+    def folders_gone(self) -> None:
+        """Delete the silver table."""
+        shutil.rmtree(self.silver())
+
     def at(self, time: str, *select: str, **asked: object) -> RunReport:
         """Run at a processing time."""
         return self.run(*(select or ("silver_aw.x",)), processing_time=time, **asked)
 
     def told(self, time: str, **asked: object) -> list[str]:
-        """Run, and give what each slice counts: `slice N/inserted/updated/deleted =unchanged xX`."""
+        """Run, and give what each slice counts, as `counted` writes it."""
         return [counted(each) for each in self.at(time, **asked).results]
 
     def stored(self, columns="ID, SeqNr, name", where="true", entity="x") -> list[tuple]:
@@ -74,7 +79,7 @@ class EntityPlace(Place):
 
     def summary(self, entity: str = "x") -> dict[str, object]:
         """Give the token of the newest commit."""
-        log = sorted((self.silver(entity) / "_delta_log").glob("*.json"))[-1]
+        log = max((self.silver(entity) / "_delta_log").glob("*.json"))
         infos = (json.loads(line).get("commitInfo") for line in log.read_text().splitlines())
         return json.loads(next(info for info in infos if info)["userMetadata"])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 
+from penstock.core.entity import ProcessType
 from penstock.core.errors import PartitionSchemaError, PenstockError, SchemaError, TableError
 from penstock.core.findings import Location
 from penstock.core.model import Fingerprint, Model
@@ -180,7 +181,12 @@ def _table_refusal(question: Question, model: Model, reason: Reason) -> Penstock
     if model.keeps_history:
         if options.full_refresh and not is_foreign:
             return not_delta(model, seen, record)
-        return history_refusal(model, seen, record, reason, moment, adopts=options.adopt)
+        error = history_refusal(model, seen, record, reason, moment, adopts=options.adopt)
+        if error is None and seen.there and options.strategy is ProcessType.FULL:
+            sentence = f"{model.table} keeps versions, which a full load would replace"
+            hint = f"penstock run --select {model.name} --full-refresh, if they are to go"
+            error = TableError("history-would-be-lost", sentence, where=model.where, hint=hint)
+        return error
     if is_foreign and not options.adopt:
         hint = f"to take it over: penstock run --select {model.name} --adopt"
         return foreign_table(model, hint)

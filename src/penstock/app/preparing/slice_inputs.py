@@ -32,6 +32,7 @@ from penstock.strategies.entities.statistics import (
     read_counts,
 )
 from penstock.strategies.entities.steps import take
+from penstock.strategies.entities.strategy import strategy_of_entity
 from penstock.strategies.entities.target import EntityStep, check_table
 from penstock.strategies.entities.watermarks import (
     EntityWindow,
@@ -62,9 +63,13 @@ class SliceLooking(Looking):
         """The processing time of the step."""
         return self.step.moment or self.context.run_timestamp
 
+    def _process(self) -> ProcessType:
+        """How the rows are written."""
+        return strategy_of_entity(self.entity, self.context.options.strategy).process()
+
     def look(self, session: StepSession) -> StepInputs:
         """Take the slice through its steps, count it, and hold what must not be in it."""
-        entity, facts, forced = self.entity, self._facts(), self.context.options.strategy
+        entity, facts, process = self.entity, self._facts(), self._process()
         table = facts.schema if facts and not self.step.initial else None
         if facts is not None and table is not None:
             check_table(entity, facts, adopts=self.context.options.adopt)
@@ -73,14 +78,14 @@ class SliceLooking(Looking):
         self._last_look()
         lows = self._lows()
         read = self._read(session, lows)
-        rows = take(replace(entity, process=forced or entity.process), read, table)
+        rows = take(replace(entity, process=process), read, table)
         check_watermarks(entity, rows)
         counts = self._counted(session, rows, read.name)
         windows, undefined = inferred_windows(entity, lows, counts, table)
         query = session.define(QUERY_VIEW, query_of(entity, rows))
 
         def work(build: Build) -> Work:
-            step = EntityStep(entity, build, rows, counts, self.moment, windows, forced)
+            step = EntityStep(entity, build, rows, counts, self.moment, windows, process)
             return replace(work_of(step), last_look=self._last_look)
 
         return StepInputs(
@@ -124,7 +129,7 @@ class SliceLooking(Looking):
         if planned is None or folder is None:
             name, source = next(iter(self.inputs.reads.items()))
             session.bind([Relation(name, SLICE_VIEW, source)])
-            whole = (options.strategy or entity.process) is ProcessType.FULL
+            whole = self._process() is ProcessType.FULL
             where = "" if whole else read_filter(entity.watermark, lows)
             shown = str(entity.bronze.path if isinstance(entity.bronze, WholeFolder) else name.name)
             return SliceRead(shown, self.moment, session.describe, options.slice, where)

@@ -86,7 +86,8 @@ class HistoricEntity(EntityStrategy):
         return settings_of(self.entity, infers=self.entity.infers_deletes)
 
 
-def strategy_of_entity(entity: Entity, process: ProcessType | None = None) -> EntityStrategy:
-    """Give the strategy of an entity, or another one that somebody asked for."""
+def strategy_of_entity(entity: Entity, forced: ProcessType | None = None) -> EntityStrategy:
+    """Give the strategy of an entity, or another one that somebody asked for; versions stay."""
     kinds = {kind.process(): kind for kind in (FullEntity, MergeEntity, HistoricEntity)}
-    return kinds[process or entity.process](entity)
+    keeps_versions = entity.process is ProcessType.HISTORIC
+    return kinds[entity.process if keeps_versions else forced or entity.process](entity)
