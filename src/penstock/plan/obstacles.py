@@ -181,12 +181,12 @@ def _table_refusal(question: Question, model: Model, reason: Reason) -> Penstock
     if model.keeps_history:
         if options.full_refresh and not is_foreign:
             return not_delta(model, seen, record)
-        error = history_refusal(model, seen, record, reason, moment, adopts=options.adopt)
-        if error is None and seen.there and options.strategy is ProcessType.FULL:
+        refused = history_refusal(model, seen, record, reason, moment, adopts=options.adopt)
+        if refused is None and seen.there and options.strategy is ProcessType.FULL:
             sentence = f"{model.table} keeps versions, which a full load would replace"
             hint = f"penstock run --select {model.name} --full-refresh, if they are to go"
-            error = TableError("history-would-be-lost", sentence, where=model.where, hint=hint)
-        return error
+            return TableError("history-would-be-lost", sentence, where=model.where, hint=hint)
+        return refused
     if is_foreign and not options.adopt:
         hint = f"to take it over: penstock run --select {model.name} --adopt"
         return foreign_table(model, hint)
