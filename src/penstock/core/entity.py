@@ -199,6 +199,7 @@ class EntitySettings:
     delete_missing: bool = False
     allow_empty: bool = False
     allow_empty_delete: bool = False
+    require_success: bool = False
     hash: HashKind = HashKind.SHA256
     last_seen: LastSeen = LastSeen.EVERY_RUN
     on_schema_change: OnSchemaChange = OnSchemaChange.APPEND

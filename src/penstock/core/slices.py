@@ -27,7 +27,7 @@ class SliceId:
 class ListedSlice:
     """A slice that lies in bronze, with the files to be read, relative to the bronze folder.
 
-    `is_incomplete` is whether something is still being written into its folder.
+    `is_incomplete` is whether its folder still is being written, as far as one can see.
     """
 
     id: SliceId
@@ -37,8 +37,12 @@ class ListedSlice:
 
 @dataclass(frozen=True, slots=True)
 class BronzeFolder:
-    """A folder of slices: what fits `pattern` is one. `where` is the entity's place."""
+    """A folder of slices: what fits `pattern` is one. `where` is the entity's place.
+
+    With `require_success` a folder without `_SUCCESS` in it is incomplete.
+    """
 
     path: str
     pattern: str
     where: Location
+    require_success: bool = False

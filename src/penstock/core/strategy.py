@@ -235,8 +235,9 @@ class Strategy(ABC):
     query gives, each as it is, and takes them from `Build.source`. With `is_incremental` an
     ordinary step runs other SQL, or reads less, than one that makes the table. `adds_again` is
     whether input that is read twice is in the table twice. `rerun_is_safe` is whether a step of
-    which nobody can tell if it was committed may be done once more. `command` is what builds it,
-    `dbt` how dbt would call it: `materialized` and `incremental_strategy`. `window` is how it finds
+    which nobody can tell if it was committed may be done once more. With `moves_forward` no step
+    may be earlier than those before it. `command` is what builds it, `dbt` how dbt would call it:
+    `materialized` and `incremental_strategy`. `window` is how it finds
     new rows; None reads its inputs whole.
     """
 
@@ -250,6 +251,7 @@ class Strategy(ABC):
     is_incremental: ClassVar[bool] = False
     adds_again: ClassVar[bool] = False
     rerun_is_safe: ClassVar[bool] = False
+    moves_forward: ClassVar[bool] = False
     command: ClassVar[str] = "run"
     dbt: ClassVar[tuple[str, str]] = ("table", "")
     window: WindowSettings | None = None

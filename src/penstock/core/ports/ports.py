@@ -29,6 +29,7 @@ from penstock.core.records import (
     StepRecord,
     WatermarkChange,
 )
+from penstock.core.slices import BronzeFolder, ListedSlice
 from penstock.core.steps.inputs import Pin
 from penstock.core.steps.step import Intent, Outcome, PartitionRows, StepFailure
 
@@ -84,6 +85,13 @@ class Log(Protocol):
 
     def listing(self, source: Source) -> Listing:
         """List a file source; `source-missing` if its path is not there."""
+
+    def slices(self, folder: BronzeFolder) -> tuple[ListedSlice, ...]:
+        """List the slices of a bronze folder, by the code points of their names.
+
+        `bronze-missing` if it is not there, `bronze-unreadable` if it cannot be looked into.
+        """
+        ...
 
 
 class Fences(Protocol):

@@ -220,7 +220,7 @@ class _EntityReader:
         check_volatile_keys(columns, [each.column for each in watermark], self.findings)
         checks = _checks(self.said)
         if self.process is not None:
-            self._check_process(self.process, columns)
+            self._check_process(self.process, bronze, columns)
             self._check_inference(self.process, watermark)
         said = self._said()
         if bronze is not None:
@@ -276,7 +276,9 @@ class _EntityReader:
             hint = "take ${today} out, or read slices: their folder may move"
             self.findings.report(self.reader.whole, "volatile-source", sentence, hint)
 
-    def _check_process(self, process: ProcessType, columns: ReadColumns) -> None:
+    def _check_process(
+        self, process: ProcessType, bronze: Bronze | None, columns: ReadColumns
+    ) -> None:
         """Report what the process lacks, and settings that it has no use for."""
         settings, findings = self.settings, self.findings
         has_key = any(FieldRole.BUSINESS_KEY in each.roles for each in columns.columns)
@@ -284,7 +286,7 @@ class _EntityReader:
             sentence = f'"{self.name}" is {process} and has no business key'
             hint = 'name one: "fieldroles": ["businesskey"]'
             findings.report(self.reader.whole, "no-business-key", sentence, hint)
-        for key, why in idle(process, settings.own):
+        for key, why in idle(process, bronze, settings.own):
             if key in settings.parts:
                 sentence = f"{key} has no effect on {process}: {why}"
                 findings.warn(settings.parts[key], "option-without-effect", sentence)

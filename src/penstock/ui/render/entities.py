@@ -23,7 +23,7 @@ _ENTITY = (
 _COLUMN = "name newname final_name type expression reads volatile"
 _WATERMARK = "column operation group expression"
 _SETTINGS = (
-    "delete_missing allow_empty allow_empty_delete hash last_seen on_schema_change "
+    "delete_missing allow_empty allow_empty_delete require_success hash last_seen on_schema_change "
     "table_properties layout"
 )
 
