@@ -228,7 +228,8 @@ class Build:
 class Strategy(ABC):
     """How a model's rows reach its table; without more a table that each step makes anew.
 
-    `name` is the word users write; `settings` are the keys that it takes beside those of every
+    `name` is the word users write, `shown` the one that people read where it is another one;
+    `settings` are the keys that it takes beside those of every
     model. `is_view` is whether nothing is stored, `is_written` whether files say
     `materialized: name`. With `takes_feed` it stores the rows that the
     query gives, each as it is, and takes them from `Build.source`. With `is_incremental` an
@@ -242,6 +243,7 @@ class Strategy(ABC):
 
     __slots__ = ()
     name: ClassVar[str] = ""
+    shown: ClassVar[str] = ""
     settings: ClassVar[frozenset[str]] = frozenset()
     is_view: ClassVar[bool] = False
     is_written: ClassVar[bool] = True
@@ -343,3 +345,8 @@ def strategy_named(word: str) -> type[Strategy]:
     False
     """
     return _registered.get(word, Strategy)
+
+
+def shown_strategy(word: str) -> str:
+    """Give what people call the strategy of a word."""
+    return strategy_named(word).shown or word

@@ -281,6 +281,8 @@ def pin_source(services: Services, source: Source, listings: dict[str, Listing])
     """Give the version of a source as it is now; of files their listing too."""
     if not source.path:
         return NoPin()
+    if source.may_be_delta and (facts := services.log.facts(source.path)) is not None:
+        return facts.pin
     if not source.is_delta:
         listings[str(source.table)] = services.log.listing(source)
         return listings[str(source.table)].pin

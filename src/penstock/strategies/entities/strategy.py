@@ -54,14 +54,14 @@ class EntityStrategy(port.Strategy):
     @classmethod
     def process(cls) -> ProcessType:
         """How its rows are written."""
-        return ProcessType(cls.name.removeprefix("entity_"))
+        return ProcessType(cls.shown)
 
 
 class FullEntity(EntityStrategy):
     """The partitions that a slice holds are replaced, or the whole table."""
 
     __slots__ = ()
-    name = "entity_full"
+    name, shown = "entity_full", "full"
     dbt = ("incremental", "insert_overwrite")
 
 
@@ -69,7 +69,7 @@ class MergeEntity(EntityStrategy):
     """One row per key, with soft deletes."""
 
     __slots__ = ()
-    name = "entity_merge"
+    name, shown = "entity_merge", "merge"
     dbt = ("incremental", "merge")
 
 
@@ -77,7 +77,7 @@ class HistoricEntity(EntityStrategy):
     """One row per version."""
 
     __slots__ = ()
-    name = "entity_historic"
+    name, shown = "entity_historic", "historic"
     dbt = ("snapshot", "")
 
     @property
