@@ -178,8 +178,7 @@ def _built(
         return Decided(error=never_built(model))
     notes = (*step.notes, "full refresh") if anew else step.notes
     step = replace(step, trigger=trigger, notes=notes)
-    slices = question.now.slices.get(model.name)
-    if slices is not None:
+    if (slices := question.now.slices.get(model.name)) is not None:
         return _of_slices(question, model, step, slices)
     return Decided(steps=(step,), todo=WHOLE)
 
