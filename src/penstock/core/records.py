@@ -238,7 +238,8 @@ class Execution:
 class SliceRecord:
     """What became of a slice: SUCCESS, FAILED or RUNNING in its last step, SKIPPED by somebody.
 
-    `moment` is the processing time of that step, `why` the reason of a skip, `who` asked for it.
+    `moment` is the processing time of that step and `metrics` are what its commit told. `why` it
+    failed or is skipped, `who` asked for that.
     """
 
     id: SliceId
@@ -257,7 +258,7 @@ class SliceRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class SliceMark:
+class SliceSkip:
     """Somebody says that a slice is to be left out, or, with `skips` False, no longer."""
 
     model: str

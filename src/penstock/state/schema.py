@@ -149,6 +149,7 @@ steps = Table(
     Column("run", Text, nullable=False),  # no foreign key: a rebuilt step's run is only a name
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
     *_needed("target", "kind"),
+    Column("slice", Text),  # its name; NULL: it reads none
     _grid("grid"),
     Column("partitions", Text, nullable=False),
     Column("intent", Text, nullable=False, info={"json": True}),
@@ -175,6 +176,7 @@ steps = Table(
     Index(None, "status"),
     Index(None, "pending"),
     Index(None, "model_id", "pending"),
+    Index(None, "model_id", "slice", "step_seq"),
 )
 
 step_inputs = Table(
@@ -344,6 +346,19 @@ watermarks = Table(
     Column("set_at", UtcTime, nullable=False),
     *_texts("step", "who", "why"),
     Index(None, "model_id", "input", "column", "id"),
+)
+
+slice_skips = Table(
+    "slice_skips",
+    metadata,
+    _key("id"),  # the newest row of a model's slice counts
+    Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
+    *_needed("name"),
+    Column("skips", Boolean, nullable=False),
+    *_texts("why", "who"),
+    Column("at", UtcTime, nullable=False),
+    Column("last_step_seq", BigInteger, nullable=False),  # steps above it came later
+    Index(None, "model_id", "name", "id"),
 )
 
 leases = Table(

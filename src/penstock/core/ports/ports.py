@@ -25,6 +25,8 @@ from penstock.core.records import (
     PartitionRun,
     PartitionsRecord,
     Run,
+    SliceRecord,
+    SliceSkip,
     Status,
     StepRecord,
     WatermarkChange,
@@ -279,6 +281,22 @@ class Records(PartitionRecords, Protocol):
         """Append a change that a person made."""
 
 
+class SliceRecords(Protocol):
+    """What became of slices, by the steps that read them and by what people say."""
+
+    def recorded(self, model: str) -> tuple[SliceRecord, ...]:
+        """Give the slices of a model of which anything is known, by the code points of their names.
+
+        The last step of a slice says what became of it; steps that a rollback has undone, and those
+        before the last one that made the table anew, are as if they never were. Where no step after
+        it was begun, and none succeeded, a skip counts.
+        """
+        ...
+
+    def skip(self, skip: SliceSkip) -> None:
+        """Append what somebody says of a slice."""
+
+
 @dataclass(frozen=True, slots=True)
 class RebuiltStep:
     """A step as a table's log tells it, for `state rebuild`."""
@@ -321,6 +339,10 @@ class Store(Protocol):
     @property
     def records(self) -> Records:
         """What is read to decide."""
+
+    @property
+    def slices(self) -> SliceRecords:
+        """What became of slices."""
 
     @property
     def leases(self) -> Leases:

@@ -113,6 +113,12 @@ def _shorter(intent: Intent) -> Iterator[Intent]:
         yield replace(intent, partitions=())
 
 
+def read_slice(text: str) -> tuple[SliceId, dt.datetime]:
+    """Read the slice of an intent that has one, and the processing time."""
+    document = json.loads(text)
+    return SliceId(*document["slice"]), dt.datetime.fromisoformat(document["run_timestamp"])
+
+
 def read_intent(text: str) -> Intent:
     """Read what `write_intent` or `write_token` gave.
 
