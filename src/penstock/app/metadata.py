@@ -151,8 +151,9 @@ class EntityMetadata:
         is a session that runs of these entities use; it is never stopped.
         """
         root = Path(project).resolve()
-        said = {k: v for k, v in asdict(environment).items() if v is not None} if environment else {}
-        given = GivenParts(documents=settings.documents(root), environment=said)
+        said = asdict(environment or Environment()).items()
+        over = {key: value for key, value in said if value is not None}
+        given = GivenParts(documents=settings.documents(root), environment=over)
         self.project = open_project(Where(root, target, given=given))
         self._spark = spark
 
@@ -214,10 +215,11 @@ class LoadedEntity:
 
     def watermark(self, column: str) -> WatermarkValue | None:
         """Give what is remembered of a column, by its final name; None where nothing is."""
+        from penstock.app.commands.state import watermarks_of
+
         with self.metadata.opened() as services:
-            record = services.reading.records.models().get(self.model)
-        known = {each.column.lower(): each.value for each in record.watermarks} if record else {}
-        found = known.get(column.lower())
+            known = watermarks_of(services, services.project.models[self.model]).values()
+        found = next((e.value for e in known if e.column.lower() == column.lower()), None)
         return WatermarkValue(found.type, found.text) if found is not None else None
 
     def reset_watermark(self, column: str, value: str | None = None) -> None:

@@ -167,7 +167,7 @@ def set_watermark(
     `column` is `input.column`, its end, or "" where there is one.
     """
     model = named_model(services, name)
-    known = _watermarks(services, model)
+    known = watermarks_of(services, model)
     given, column = _column(model, column, known)
     old = known.get(f"{given}.{column}")
     type_ = type_.upper() or (old.value.type if old else _declared(services, given, column, model))
@@ -183,7 +183,7 @@ def set_watermark(
 def watermarks_to_reset(services: Services, name: str, column: str = "") -> tuple[Watermark, ...]:
     """Give the watermarks that a reset would take away; raise if there are none."""
     model = named_model(services, name)
-    known = _watermarks(services, model)
+    known = watermarks_of(services, model)
     if not known:
         raise UsageError("no-watermark", f"{model.name} has no watermark")
     if not column:
@@ -203,7 +203,7 @@ def reset_watermarks(
     return tuple(_write(services, model, (w.input, w.column), None, reason) for w in watermarks)
 
 
-def _watermarks(services: Services, model: Model) -> dict[str, Watermark]:
+def watermarks_of(services: Services, model: Model) -> dict[str, Watermark]:
     """Give the watermarks of a model by `input.column`, without a build on record those by hand."""
     record = services.reading.records.models().get(model.name)
     if record is not None:
@@ -239,6 +239,9 @@ def _column(model: Model, asked: str, known: Mapping[str, Watermark]) -> tuple[s
         hint = did_you_mean(asked, keys) or f"there are: {some_of(keys)}"
         raise UsageError("unknown-column", f"{model.name} has no window on {asked!r}", hint=hint)
     hint = f"add --column with one of: {some_of(found)}"
+    if model.entity is not None and not asked:
+        sentence = f"{model.name} has more than one watermark column"
+        raise UsageError("column-required", sentence, hint=hint)
     sentence = f"{model.name} has more than one windowed input"
     raise UsageError("ambiguous-column", sentence, hint=hint)
 
