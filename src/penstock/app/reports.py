@@ -235,9 +235,10 @@ class ModelResult:
     `kind` is why it read what it read: initial, full, forward, lookback, rerun or external.
     `status` is success, unchanged, skipped, failed or planned. `version` is the Delta version of
     the target after the step, None without a table. A model with partitions has a result per
-    step; `partitions` are then ranges of keys, `count` how many. `invariant_report` is what checks
-    said, None where the model has none. `consequence` says what became of rows that failed a gate:
-    `rows written and flagged`.
+    step; `partitions` are then ranges of keys, `count` how many; so has an entity, for each
+    `slice`, whose name then stands there; `moment` is its processing time. `invariant_report` is
+    what checks said, None where the model has none. `consequence` says what became of rows that
+    failed a gate: `rows written and flagged`.
     """
 
     name: str
@@ -263,6 +264,8 @@ class ModelResult:
     invariant_report: InvariantReport | None = None
     consequence: str = ""
     kind: str = ""
+    slice: str = ""
+    moment: dt.datetime | None = None
     frame: Callable[[], object] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
@@ -272,7 +275,8 @@ class ModelResult:
         if step is None:
             return found
         kept = replace(found, partitions=step.keys, count=step.count, trigger=step.trigger)
-        return replace(kept, kind=step.kind)
+        slice_ = step.slice.id.name if step.slice else ""
+        return replace(kept, kind=step.kind, slice=slice_, moment=step.moment)
 
     @property
     def line(self) -> str:

@@ -27,7 +27,7 @@ _RESULT = (
     "table strategy kind step? rows[inserted updated deleted late null_time] "
     f"windows[input column=window.column kind version {_BOUNDS} nulls=window.nulls] "
     f"watermarks[input column {_VALUE}] inputs[input version=pin] "
-    "started duration notes partitions count trigger"
+    "started duration notes partitions count trigger slice?"
 )
 
 

@@ -218,13 +218,20 @@ class Model:
         return self.function is not None and not self.query.inputs
 
     @property
+    def shown_strategy(self) -> str:
+        """What people call its strategy."""
+        return self.strategy.shown or self.strategy_name
+
+    @property
     def input_name(self) -> InputName:
         """Its name as an input of other models."""
         return InputName(InputKind.MODEL, self.name)
 
 
-def language_of(model: Model) -> str:
-    """Say in which language a model is written: `sql` or `python`."""
+def kind_of(model: Model) -> str:
+    """Say what makes the rows of a model: `sql`, `python` or `entity`."""
+    if model.entity is not None:
+        return "entity"
     return "sql" if model.function is None else "python"
 
 
@@ -241,7 +248,8 @@ class SourceFreshness:
 class Source:
     """A table or files that penstock reads and does not build.
 
-    `path` is a URI or an absolute path; it is "" for a table of the Spark catalog.
+    `path` is a URI or an absolute path; it is "" for a table of the Spark catalog. With
+    `may_be_delta` it is read as a Delta table if it is one, and in its format if not.
     """
 
     table: TableName
@@ -253,6 +261,7 @@ class Source:
     description: str = ""
     freshness: SourceFreshness | None = None
     partition_column: str = ""
+    may_be_delta: bool = False
 
     @property
     def is_delta(self) -> bool:

@@ -47,6 +47,11 @@ class Target:
     schema_prefix: str = ""
     places: Mapping[str, str] = field(default_factory=dict)
 
+    def uri_of(self, table: TableName) -> str:
+        """Give the folder of a table; a catalog's tables lie there too, so the log is found."""
+        usual = f"{self.warehouse.rstrip('/')}/{table.schema}/{table.table}"
+        return self.places.get(table.folded, usual)
+
 
 @dataclass(frozen=True, slots=True)
 class Project:
@@ -90,9 +95,8 @@ class Project:
                 return TableName(schema, table)
 
     def uri_of(self, table: TableName) -> str:
-        """Give the folder of a table; a catalog's tables lie there too, so the log is found."""
-        usual = f"{self.target.warehouse.rstrip('/')}/{table.schema}/{table.table}"
-        return self.target.places.get(table.folded, usual)
+        """Give the folder of a table."""
+        return self.target.uri_of(table)
 
     def sql_of(self, table: TableName) -> str:
         """Give SQL for a table that penstock writes: its folder, or its name in the catalog."""

@@ -127,7 +127,7 @@ class Commit:
     exclusive: bool = False
     overwrite: TableOverwrite | None = None
     feed: Feed | None = None
-    breaches: Callable[[Mapping[str, int]], Iterable[str]] = lambda _: ()
+    breaches: Callable[[Mapping[str, int]], Iterable[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class Work:
     again: Work | None = None
     rows: Callable[[Row], str] | None = None
     fed_by: str = ""
-    last_look: Callable[[], None] = lambda: None
+    last_look: Callable[[], None] | None = None
 
     @classmethod
     def just(cls, commit: Commit | None) -> Work:

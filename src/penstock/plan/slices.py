@@ -1,170 +1,158 @@
-"""Which slices of an entity a run takes, in which order, and which it leaves."""
+"""Which slices of an entity a run takes, and what is said of the others (docs/entities.md)."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from penstock.core.entity import Entity
 from penstock.core.errors import PenstockError, TableError, UsageError
-from penstock.core.records import Status
+from penstock.core.findings import some
+from penstock.core.model import Model
+from penstock.core.records import SliceRecord, Status
 from penstock.core.slices import ListedSlice
-from penstock.plan.values import SlicesNow
+from penstock.plan.values import Options, SlicesNow, State, Step
 
-_ENDING = ".parquet"
-_NEAREST, _SHOWN = 3, 8
-
-
-class Extent(StrEnum):
-    """How much of bronze is asked for.
-
-    `MISSING` is everything again because the table is gone, so that no processed slice may lack;
-    `REFRESH` is everything that is there, because somebody wants it.
-    """
-
-    WAITING = "waiting"
-    MISSING = "missing"
-    REFRESH = "refresh"
+_NEAR = 3
+_SUFFIX = ".parquet"
 
 
 @dataclass(frozen=True, slots=True)
 class SlicesToRun:
-    """The slices that are there, each in one of `run`, `done`, `skipped` and `waiting`, in order.
+    """The slices of one run in their order, notes on them and on others, or why none can be."""
 
-    Those that wait come after one that is not complete, or nobody has asked for them. `changed` are
-    those that are done and are others by now: they run by name alone. `gone` were processed and are
-    not there. An `error` keeps everything from running; `warnings` and `notes` do not.
+    slices: tuple[ListedSlice, ...] = ()
+    notes: tuple[str, ...] = ()
+    error: PenstockError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DividedSlices:
+    """What lies in bronze against what is on record, each in the order of bronze.
+
+    `waiting` are to be run, and `held` come after one that is still being written. Of those that
+    are done, `changed` are others now than they were. `gone` are on record and lie there no more.
+    `early` are waiting ones that sort before one that was run.
     """
 
-    run: tuple[ListedSlice, ...] = ()
-    done: tuple[str, ...] = ()
-    skipped: tuple[str, ...] = ()
-    waiting: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    error: PenstockError | None = field(default=None, compare=False)
+    waiting: tuple[ListedSlice, ...] = ()
+    held: tuple[ListedSlice, ...] = ()
+    done: tuple[ListedSlice, ...] = ()
+    changed: tuple[ListedSlice, ...] = ()
+    gone: tuple[SliceRecord, ...] = ()
+    early: tuple[ListedSlice, ...] = ()
+
+    @classmethod
+    def of(cls, now: SlicesNow) -> DividedSlices:
+        """Divide what lies there; every slice waits, is held, or is done."""
+        known = {each.id.name: each for each in now.recorded}
+        newest = max((n for n, each in known.items() if each.status is Status.SUCCESS), default="")
+        waiting: list[ListedSlice] = []
+        held: list[ListedSlice] = []
+        done: list[ListedSlice] = []
+        for each in now.there:
+            record = known.get(each.id.name)
+            if record is not None and record.is_done:
+                done.append(each)
+            elif held or each.is_incomplete:
+                held.append(each)
+            else:
+                waiting.append(each)
+        there = {each.id.name for each in now.there}
+        return cls(
+            waiting=tuple(waiting),
+            held=tuple(held),
+            done=tuple(done),
+            changed=tuple(
+                each
+                for each in done
+                if known[each.id.name].status is Status.SUCCESS
+                and known[each.id.name].id != each.id
+            ),
+            gone=tuple(
+                each
+                for each in now.recorded
+                if each.status is Status.SUCCESS and each.id.name not in there
+            ),
+            early=tuple(
+                each for each in waiting if each.id.name not in known and each.id.name < newest
+            ),
+        )
 
     @property
-    def detail(self) -> str:
-        """Say what differs from the record, for a reason; "" where nothing does.
+    def notes(self) -> Iterator[str]:
+        """Say what a run should know of them."""
+        for each in self.early:
+            yield f"slice-out-of-order: {each.id.name} sorts before slices that were run"
+        if self.held:
+            first, *others = self.held
+            more = f"; {len(others)} after it wait" if others else ""
+            yield f"slice-incomplete: {first.id.name} is still being written{more}"
+        yield from self.of_done
 
-        >>> SlicesToRun(changed=("a.parquet",)).detail
-        'slice_changed a.parquet'
-        """
-        new = f"slices {_some(each.id.name for each in self.run)}" if self.run else ""
-        changed = f"slice_changed {_some(self.changed)}" if self.changed else ""
-        return "; ".join(filter(None, (new, changed)))
+    @property
+    def of_done(self) -> Iterator[str]:
+        """Say which slices are not what was run, or are no longer there."""
+        if self.changed:
+            named = some([each.id.name for each in self.changed], _NEAR)
+            yield f"slice_changed: {named}; it runs only by name: --slice NAME"
+        if self.gone:
+            named = some([each.id.name for each in self.gone], _NEAR)
+            yield f"slice-gone: {named} was run and lies there no more"
 
 
-def slices_to_run(
-    entity: Entity, now: SlicesNow, extent: Extent = Extent.WAITING, name: str = ""
-) -> SlicesToRun:
-    """Decide what a run takes: all that wait, or the one that is named, processed before or not.
+def slice_differences(now: SlicesNow) -> Iterator[str]:
+    """Give what makes an entity drift: slices that wait, and those that are others now."""
+    found = DividedSlices.of(now)
+    if found.waiting:
+        first, *others = found.waiting
+        word = "slice waits" if not others else "slices wait"
+        yield f"{len(found.waiting):,} {word}, {first.id.name} first"
+    for each in found.changed:
+        yield f"slice_changed {each.id.name}"
 
-    One that was skipped runs by its name alone, whatever the extent.
+
+def slices_to_run(model: Model, now: SlicesNow, options: Options, step: Step) -> SlicesToRun:
+    """Give the slices of a run: those that wait, the one that is named, or all for a table anew.
+
+    Of a table that is made again because it is gone, slices that were run and are no longer there
+    are an error: their rows would be lost without a word. `--full-refresh` asks for just that.
     """
-    named = _completed(now, name) if name else ""
-    found = _divided(now, extent, named or name)
-    if name and not named:
-        return _refused(found, _not_found(entity, now, name))
-    if found.gone and extent is Extent.MISSING and not named:
-        return _refused(found, _missing(entity, found.gone))
-    return found
+    found = DividedSlices.of(now)
+    if options.slice:
+        return _by_name(model, now.there, options.slice)
+    notes = tuple(f"{model.name}: {note}" for note in found.notes)
+    if not step.initial:
+        return SlicesToRun(found.waiting, notes)
+    if found.gone and step.reason.state is State.MISSING and not options.full_refresh:
+        return SlicesToRun(error=_missing(model, found.gone))
+    left_out = {each.id.name for each in found.held}
+    left_out |= {each.id.name for each in now.recorded if each.status is Status.SKIPPED}
+    return SlicesToRun(tuple(e for e in now.there if e.id.name not in left_out), notes)
 
 
-def _refused(found: SlicesToRun, error: PenstockError) -> SlicesToRun:
-    waiting = sorted((*found.waiting, *(each.id.name for each in found.run)))
-    return replace(found, run=(), waiting=tuple(waiting), warnings=(), notes=(), error=error)
-
-
-def _completed(now: SlicesNow, name: str) -> str:
-    there = {each.id.name for each in now.there}
-    return next((each for each in (name, f"{name}{_ENDING}") if each in there), "")
-
-
-def _not_found(entity: Entity, now: SlicesNow, name: str) -> UsageError:
-    there = [each.id.name for each in now.there]
-    near = difflib.get_close_matches(name, there, n=_NEAREST, cutoff=0.4)
-    return UsageError(
-        "slice-not-found",
-        f"{entity.model} has no slice {name!r} in bronze",
-        where=entity.where,
-        hint=f"did you mean {' or '.join(map(repr, near))}?" if near else "deliver it first",
-    )
-
-
-def _missing(entity: Entity, gone: tuple[str, ...]) -> TableError:
+def _missing(model: Model, gone: Sequence[SliceRecord]) -> TableError:
+    named = some([each.id.name for each in gone], _NEAR)
     return TableError(
         "missing-slices",
-        f"the table is missing, and bronze lacks {_many(gone)} of {entity.model}: {_some(gone)}",
-        where=entity.where,
-        hint="deliver them again, or take what is there with --full-refresh",
+        f"{model.table} is gone, and so is what made its rows: {named}",
+        where=model.where,
+        hint="deliver it again, or make the table of what is there: "
+        f"penstock run --select {model.name} --full-refresh",
     )
 
 
-def _divided(now: SlicesNow, extent: Extent, named: str) -> SlicesToRun:
-    """Put every slice where it belongs."""
-    known = {each.id.name: each for each in now.recorded}
-    processed = {name for name, each in known.items() if each.status is Status.SUCCESS}
-    there = {each.id.name: each for each in now.there}
-    left = {name for name, each in known.items() if each.status is Status.SKIPPED} - {named}
-    done = processed - {named} if named or extent is Extent.WAITING else set()
-    todo = [each for name, each in there.items() if name not in left and name not in done]
-    asked = [each for each in todo if named in ("", each.id.name)]
-    stop = next((n for n, each in enumerate(asked) if each.is_incomplete), len(asked))
-    run, held = tuple(asked[:stop]), asked[stop:]
-    taken = {each.id.name for each in run}
-    found = SlicesToRun(
-        run=run,
-        done=tuple(name for name in there if name in done),
-        skipped=tuple(name for name in there if name in left),
-        waiting=tuple(each.id.name for each in todo if each.id.name not in taken),
-        changed=tuple(n for n, each in there.items() if n in done and each.id != known[n].id),
-        gone=tuple(sorted(processed - there.keys())),
-    )
-    early = _early(run, done) if not named else ()
-    warnings = [_out_of_order(early, max(done))] if early else []
-    warnings += [_incomplete(held)] if held else []
-    notes = (_gone(found.gone, extent),) if found.gone and not named else ()
-    return replace(found, warnings=tuple(warnings), notes=notes)
-
-
-def _early(run: Iterable[ListedSlice], done: Iterable[str]) -> tuple[str, ...]:
-    """Give the slices that sort before one that was processed."""
-    last = max(done, default="")
-    return tuple(each.id.name for each in run if each.id.name < last)
-
-
-def _out_of_order(early: tuple[str, ...], last: str) -> str:
-    what = "sorts" if len(early) == 1 else "sort"
-    return f"slice-out-of-order: {_some(early)} {what} before {last}, which is processed already"
-
-
-def _incomplete(held: list[ListedSlice]) -> str:
-    behind = len(held) - 1
-    later = f", so {behind} later one{'' if behind == 1 else 's'} wait too" if behind else ""
-    return f"slice-incomplete: {held[0].id.name} is still being written{later}"
-
-
-def _gone(gone: tuple[str, ...], extent: Extent) -> str:
-    without = ": their rows will not be in the table" if extent is Extent.REFRESH else ""
-    return f"bronze lacks {_many(gone)}{without} ({_some(gone)})"
-
-
-def _many(names: tuple[str, ...]) -> str:
-    return f"{len(names):,} processed slice{'' if len(names) == 1 else 's'}"
-
-
-def _some(names: Iterable[str]) -> str:
-    """List names, bounded.
-
-    >>> _some("abcdefghij")
-    'a, b, c, d, e, f, g, h and 2 more'
-    """
-    listed = [*names]
-    more = f" and {len(listed) - _SHOWN:,} more" if len(listed) > _SHOWN else ""
-    return ", ".join(listed[:_SHOWN]) + more
+def _by_name(model: Model, there: Sequence[ListedSlice], named: str) -> SlicesToRun:
+    names = [each.id.name for each in there]
+    wanted = named if named in names else f"{named}{_SUFFIX}"
+    found = [each for each in there if each.id.name == wanted]
+    if not found:
+        near = difflib.get_close_matches(named, names, n=_NEAR, cutoff=0.0)
+        hint = f"near it: {', '.join(near)}" if near else "there are none"
+        sentence = f"{model.name} has no slice {named!r}"
+        return SlicesToRun(error=UsageError("slice-not-found", sentence, hint=hint))
+    if found[0].is_incomplete:
+        sentence = f"slice {wanted} of {model.name} is still being written"
+        hint = "wait until it is done"
+        return SlicesToRun(error=UsageError("slice-incomplete", sentence, hint=hint))
+    return SlicesToRun(tuple(found))

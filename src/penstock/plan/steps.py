@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from penstock.core.errors import PenstockError
 from penstock.core.facts import TableFacts
@@ -11,6 +12,7 @@ from penstock.core.model import Model
 from penstock.core.partitions.ranges import Ranges, count, difference, first_numbers, intersection
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
+from penstock.core.slices import ListedSlice
 from penstock.core.strategy import Writing
 from penstock.plan.cascade import reads_itself, upstream_models
 from penstock.plan.resolve import Segment
@@ -179,6 +181,18 @@ def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
     kept, others = _KEPT[model.keeps_history]
     notes = (kept,) if State.SQL_CHANGED in states else ()
     return (*notes, others) if State.TAMPERED in states else notes
+
+
+def slice_steps(step: Step, slices: Sequence[ListedSlice], first: dt.datetime) -> Iterator[Step]:
+    """Cut the step of an entity into those of its slices, each after the one before.
+
+    The first is processed at `first`, the others a microsecond later each: no two share an instant.
+    """
+    for number, each in enumerate(slices):
+        moment = first + number * dt.timedelta(microseconds=1)
+        cut = replace(step, slice=each, moment=moment)
+        yield cut
+        step = replace(step, upstream=(cut.key,), initial=False, kind="", notes=())
 
 
 _KEPT = {

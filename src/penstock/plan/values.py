@@ -269,7 +269,9 @@ class Step:
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
-        """The partitions as first and last keys of ranges."""
+        """The partitions as first and last keys of ranges; its slice stands for one."""
+        if self.slice is not None:
+            return ((self.slice.id.name, self.slice.id.name),)
         return key_pairs(self.grid, self.partitions)
 
 

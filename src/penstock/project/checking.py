@@ -109,12 +109,7 @@ def _checked_models(parts: ProjectParts, columns: _Columns) -> Iterable[scene.Ch
         if not draft.enabled:
             continue
         built = parts.built[draft.name]
-        written = [scene.written_in_header(draft.file)]
-        if draft.entry:
-            written.append(
-                scene.written_in_yaml(draft.entry.file, draft.entry.path, parts.first.fill)
-            )
-        said = tuple(each for each in written if each is not None)
+        said = draft.checks(parts.first.fill)
         inputs = _outer(built.model.inputs) if built.model else None
         known = columns.of_draft(draft) if said else scene.UNKNOWN
         yield scene.CheckedModel(draft.named, built.strategy, [scene.Stand(1, said, known, inputs)])

@@ -28,7 +28,7 @@ from penstock.project.files.references import (
 from penstock.project.files.values import did_you_mean, mapping_of, text_of
 from penstock.project.first_pass import FirstPass
 from penstock.project.input_ranges.mappings import map_inputs
-from penstock.project.models import SNAPSHOTS, Draft, cycle_findings, draft
+from penstock.project.models import SNAPSHOTS, Draft, cycle_findings, draft, name_every_maker
 from penstock.project.settings.project import (
     Settings,
     YamlEntry,
@@ -37,7 +37,6 @@ from penstock.project.settings.project import (
     settings_of,
     sources_of,
 )
-from penstock.project.settings.snapshot import system_columns_of
 from penstock.project.sql.names import NameResolver
 from penstock.project.versioned.gather import gather
 from penstock.project.versioned.model import build, versioned_models
@@ -184,6 +183,7 @@ def _read_drafts(parts: ProjectParts) -> dict[str, YamlEntry]:
     parts.drafts += functions
     parts.findings += parts.python.findings if parts.python else ()
     parts.sources += (each.source(root, settings.target) for each in functions if each.is_source)
+    parts.drafts += parts.entities.drafts(settings) if parts.entities else ()
     parts.findings += (finding for item in parts.drafts for finding in item.findings)
     return documented
 
@@ -296,11 +296,8 @@ def _check_names(parts: ProjectParts) -> None:
 def _check_tables(parts: ProjectParts) -> None:
     """Report tables that two own, or that lie where staging files are, which clears by itself."""
     owners = [(s.table, f"seed {s.name}", s.where) for s in parts.seeds]
-    owners += [(d.table, f"model {d.name}", d.where) for d in parts.drafts if d.enabled]
+    owners += [(d.table, d.owner, d.where) for d in parts.drafts if d.enabled]
     owners += [(v.table, f"model {v.name}", v.draft.where) for v in parts.versioned]
-    entities = parts.entities.entities.values() if parts.entities else ()
-    # entities of one table are held against each other where they are read
-    owners += [(e.table, f"entity {e.table}", e.where) for e in entities if e.enabled]
     sources = [(s.table, f"source {s.table}", s.where) for s in parts.sources]
     taken: dict[str, tuple[str, Location]] = {}
     for table, owner, where in (*sources, *owners):
@@ -319,12 +316,13 @@ def _check_tables(parts: ProjectParts) -> None:
 
 def _places(parts: ProjectParts) -> dict[str, str]:
     """Give the folders of tables that say their own; report one that two tables share."""
-    named = {each.table.folded: each.path for each in parts.drafts if each.enabled and each.path}
-    folder, taken = parts.settings.target.warehouse.rstrip("/"), dict[str, Draft]()
-    for each in parts.drafts if named else ():
-        place = each.path or f"{folder}/{each.table.schema}/{each.table.table}"
+    enabled = [each for each in parts.drafts if each.enabled]
+    named = {each.table.folded: each.path for each in enabled if each.path}
+    taken = dict[str, Draft]()
+    for each in enabled if named else ():
+        place = each.path or parts.settings.target.uri_of(each.table)
         first = taken.setdefault(place.rstrip("/"), each)
-        if first is not each and (first.path or each.path):
+        if first.table.folded != each.table.folded and (first.path or each.path):
             sentence = f"{each.name} and {first.name} ({first.where}) are both at {place}"
             hint = "give one of them another path"
             parts.findings.append(Finding(each.where, "duplicate-path", sentence, hint))
@@ -336,6 +334,7 @@ def _linked_models(parts: ProjectParts, resolver: NameResolver) -> dict[str, Mod
     built = parts.built
     built |= {d.name: d.made(resolver) for d in parts.drafts if d.enabled}
     built |= {item.name: build(item, parts.gathered, resolver) for item in parts.versioned}
+    name_every_maker(built, parts.drafts)
     immutable = {item.name: item.draft.immutable for item in parts.versioned}
     models = {}
     for name in sorted(built):
@@ -361,8 +360,8 @@ def _name_resolver(parts: ProjectParts) -> NameResolver:
             resolver.frames.add(item.name)
         if item.is_incremental:
             resolver.incremental.add(item.name)
-        if item.config.text("materialized") == "snapshot":
-            resolver.history[item.name] = system_columns_of(item.config)
+        if (columns := item.kept) is not None:
+            resolver.history[item.name] = columns
     for versioned in parts.versioned:
         resolver.add_model(versioned.name, versioned.table)
         resolver.built.add(versioned.name)
@@ -371,11 +370,23 @@ def _name_resolver(parts: ProjectParts) -> NameResolver:
         resolver.models.setdefault(item.stem.lower(), resolver.models[item.name.lower()])
         resolver.add_table(item.written, item.name)
     disabled = (item for item in parts.drafts if not item.enabled)
-    resolver.hidden |= {item.name.lower(): "that model has enabled=false" for item in disabled}
+    resolver.hidden |= {item.name.lower(): "that model is disabled" for item in disabled}
     for seed in parts.seeds:
         resolver.add_model(seed.name, seed.table)
         schema = seed.table.schema.removeprefix(target.schema_prefix)
         resolver.add_table(TableName(schema, seed.table.table), seed.name)
     for source in parts.sources:
-        resolver.add_source(source.table)
+        resolver.add_source(source.table, source.path)
+    _resolve_places(parts, resolver)
     return resolver
+
+
+def _resolve_places(parts: ProjectParts, resolver: NameResolver) -> None:
+    """Note in which folders tables lie, and declare what entities read and nobody has declared."""
+    target, enabled = parts.settings.target, [item for item in parts.drafts if item.enabled]
+    owned = [(d.named, d.path) for d in enabled] + [(v.named, "") for v in parts.versioned]
+    resolver.places |= {(at or target.uri_of(n.table)).rstrip("/"): n for n, at in owned}
+    for item in enabled:
+        if (made := item.made_source(resolver, target)) is not None:
+            resolver.add_source(made.table, made.path)
+            parts.sources.append(made)

@@ -13,7 +13,7 @@ from penstock.app.checking.chosen import PlannedChecks, planned_checks
 from penstock.app.commands.diff import model_diff
 from penstock.app.commands.status import status_of_models
 from penstock.app.observation.detect_drift import detect_drift
-from penstock.app.planning.make_plan import Planned, make_plan
+from penstock.app.planning.make_plan import Planned, make_plan, timed
 from penstock.app.preparing.run_context import Context, pin_inputs, pin_names, version_read
 from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking
@@ -150,7 +150,10 @@ class Preview:
 @in_one_state
 def preview(services: Services, request: AnyRun) -> Preview:
     """Plan what `run` would do with the same request. Nothing is written, no JVM starts."""
-    return shown(services, make_plan(services, request), request)
+    request, messages = timed(services, request)
+    planned = make_plan(services, request)
+    planned = replace(planned, notes=(*messages, *planned.notes))
+    return shown(services, planned, request)
 
 
 def shown(services: Services, planned: Planned, request: AnyRun | AnySync) -> Preview:

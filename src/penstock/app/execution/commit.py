@@ -172,7 +172,7 @@ class Committer:
     def made(self, begun: Intent, decided: DecidedStatement) -> Outcome:
         """Commit what was decided, and give what the commit did."""
         work, statement, known = decided.work, decided.statement, self._table_id(begun)
-        if statement is not None:
+        if statement is not None and work.last_look is not None:
             with self.failing(begun):
                 work.last_look()
         commit = self._commit(begun, statement, work.again) if statement is not None else None
@@ -301,7 +301,7 @@ class Committer:
         metrics, observed = dict(commit.metrics), statement.feed and statement.feed.counts
         if observed and (seen := self.session.observed(metrics.get("numSourceRows", 0))):
             metrics |= {name: int(value or 0) for name, value in seen.items()}
-        for breach in statement.breaches(metrics):
+        for breach in statement.breaches(metrics) if statement.breaches else ():
             with self.failing(intent):
                 sentence = f"metrics-mismatch: version {commit.version} of {intent.table}: {breach}"
                 raise IdentityError(f"{sentence}; the rows stay, this is a bug of penstock")

@@ -17,7 +17,7 @@ from penstock.core.steps.inputs import NoPin, Pin
 from penstock.core.steps.step import StepKind
 from penstock.core.steps.token import project_of, read_intent
 from penstock.plan.changes import sources_below
-from penstock.plan.values import Now, Observed, Owner, Versions
+from penstock.plan.values import Now, Observed, Owner, SlicesNow, Versions
 from penstock.plan.verdict import is_replaced
 
 
@@ -94,6 +94,7 @@ class ObservedTables:
         _renew(self.now.unreadable, later.now.unreadable, self.now.targets)
         _renew(self.now.sources, later.now.sources, self.now.broken)
         _renew(self.now.broken, later.now.broken, self.now.sources)
+        _renew(self.now.slices, later.now.slices, {})
 
 
 def _renew(
@@ -124,6 +125,7 @@ def observe(
             targets[model.name] = observe_target(services, model, records.get(model.name))
         except (TableError, OSError) as error:
             unreadable[model.name] = not_read(model, error)
+    slices = _slices(services, wanted, run_timestamp, unreadable)
     pins: dict[str, Pin] = {}
     broken: dict[str, PenstockError] = {}
     listings: dict[str, Listing] = {}
@@ -141,8 +143,33 @@ def observe(
                 hint="correct `path`, or make it readable",
             )
     return ObservedTables(
-        Now(run_timestamp, targets, pins, broken, unreadable=unreadable), listings
+        Now(run_timestamp, targets, pins, broken, unreadable=unreadable, slices=slices), listings
     )
+
+
+def _slices(
+    services: Services,
+    models: Iterable[Model],
+    run_timestamp: dt.datetime,
+    unreadable: dict[str, PenstockError],
+) -> dict[str, SlicesNow]:
+    """Look at the slices of entities: what lies there, and what is on record of it."""
+    found = {}
+    for model in models:
+        if model.entity is None:
+            continue
+        from penstock.project.entities.places import bronze_folder  # few projects have any
+
+        folder = bronze_folder(model.entity, run_timestamp)
+        if folder is None:
+            continue
+        try:
+            there = services.log.slices(folder)
+        except (TableError, OSError) as error:
+            unreadable[model.name] = not_read(model, error)
+            continue
+        found[model.name] = SlicesNow(there, services.reading.records.slices(model.name))
+    return found
 
 
 def observe_target(services: Services, model: Model, record: ModelRecord | None) -> Observed:
@@ -254,6 +281,8 @@ def pin_source(services: Services, source: Source, listings: dict[str, Listing])
     """Give the version of a source as it is now; of files their listing too."""
     if not source.path:
         return NoPin()
+    if source.may_be_delta and (facts := services.log.facts(source.path)) is not None:
+        return facts.pin
     if not source.is_delta:
         listings[str(source.table)] = services.log.listing(source)
         return listings[str(source.table)].pin

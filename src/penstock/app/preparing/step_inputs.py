@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.app.observation.log_reader import changed_below, open_log_reader
@@ -16,11 +16,11 @@ from penstock.core.facts import TableFacts
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
-from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
+from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Work
 from penstock.core.steps.inputs import DeltaRead, InputPin, Relation
 from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Bound, InputWindow, Window
-from penstock.core.strategy import OnSchemaChange, Writing
+from penstock.core.strategy import Build, OnSchemaChange, Writing
 from penstock.plan.evolution import Evolution, evolve
 from penstock.plan.values import Step
 from penstock.plan.windows import (
@@ -42,7 +42,7 @@ class StepInputs:
     counts rows that came below a watermark, None where nobody can tell. `passed_by` are inputs that
     changed rows which the windows have passed. `is_idle` is whether all windows are empty: then
     there is no statement and no commit, only new pins. `notes` warn
-    of watermarks.
+    of watermarks. `work` gives the statements where these depend on rows that were looked at.
     """
 
     query: Schema
@@ -55,6 +55,7 @@ class StepInputs:
     passed_by: tuple[str, ...] = ()
     is_idle: bool = False
     notes: tuple[str, ...] = ()
+    work: Callable[[Build], Work] | None = None
 
 
 NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)

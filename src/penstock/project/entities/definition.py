@@ -223,6 +223,8 @@ class _EntityReader:
             self._check_process(self.process, bronze, columns)
             self._check_inference(self.process, watermark)
         said = self._said()
+        if bronze is not None:
+            self._check_place(bronze)
         if self.process is None or bronze is None or silver is None:
             return None
         entity = replace(
@@ -264,6 +266,15 @@ class _EntityReader:
             tags=said.texts("tags"),
             meta=pairs_of(meta.whole.value) if meta else {},
         )
+
+    def _check_place(self, bronze: Bronze) -> None:
+        """Report a whole source that moves: what a step reads has one name and its versions."""
+        if not isinstance(bronze, Slices) and (
+            moving := (bronze.path if isinstance(bronze, WholeFolder) else bronze.name).template
+        ):
+            sentence = f'"{moving}" asks for the day, and what is read whole lies in one place'
+            hint = "take ${today} out, or read slices: their folder may move"
+            self.findings.report(self.reader.whole, "volatile-source", sentence, hint)
 
     def _check_process(
         self, process: ProcessType, bronze: Bronze | None, columns: ReadColumns

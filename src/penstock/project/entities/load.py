@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.core.entity import Entity, EntityEnvironment, EntityScope
 from penstock.core.findings import Finding
-from penstock.project.checks.phases import Phases
+from penstock.project.checks.phases import NONE, Phases
 from penstock.project.entities.columns import Expressions
 from penstock.project.entities.definition import (
     EntityScene,
@@ -22,6 +22,7 @@ from penstock.project.entities.environment import (
     overrides,
     read_documents,
 )
+from penstock.project.entities.models import EntityDraft, draft_of
 from penstock.project.entities.parts import Findings, Part
 from penstock.project.files.parsed import YamlFile, place_key
 from penstock.project.files.references import PROJECT_FILE
@@ -41,6 +42,12 @@ class ReadEntities:
     entities: dict[str, Entity] = field(default_factory=dict)
     checks: dict[str, Phases] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+
+    def drafts(self, settings: Settings) -> list[EntityDraft]:
+        """Give every entity as a draft of a model."""
+        prefix = settings.target.schema_prefix
+        pairs = ((each, self.checks.get(name, NONE)) for name, each in self.entities.items())
+        return [draft_of(entity, phases, prefix) for entity, phases in pairs]
 
 
 def read_entities(

@@ -10,17 +10,13 @@ from penstock.core.errors import (
     ConnectionNotFoundError,
     EntityNotFoundError,
     SelectorError,
-    UsageError,
 )
 from penstock.project.files.values import did_you_mean, some_of
-from penstock.project.selectors import SelectorTerm, parse_terms
+from penstock.project.selectors import OF_ENTITIES, SelectorTerm, disabled, parse_terms
 
 Entities = Mapping[str, Entity]
 _WORDS: Mapping[str, Callable[[Entity], Iterable[str]]] = {
-    "entity": lambda each: (each.name, "" if each.id is None else str(each.id)),
-    "group": lambda each: (each.group,),
-    "connection": lambda each: (each.connection,),
-    "connectiongroup": lambda each: (each.connection_group,),
+    **OF_ENTITIES,
     "kind": lambda _: ("entity",),
     "tag": lambda each: each.tags,
     "strategy": lambda each: (each.process,),
@@ -70,13 +66,6 @@ def _named(entities: Entities, term: SelectorTerm) -> set[str]:
     if not enabled and term.method in _EXACT:
         raise disabled(entities[min(found)])
     return enabled
-
-
-def disabled(entity: Entity) -> UsageError:
-    """Say that an entity was asked for that takes part in nothing."""
-    sentence = f"{entity.model} is disabled"
-    hint = f"set enabled of it and of its connection to true ({entity.where})"
-    return UsageError("entity-disabled", sentence, hint=hint)
 
 
 def entity_by_id(entities: Entities, number: int) -> Entity:

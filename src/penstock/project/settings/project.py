@@ -178,7 +178,7 @@ def sources_of(entry: YamlEntry, root: Path, target: Target) -> Iterator[tuple[A
         if path:
             path = absolute(path, root / PurePosixPath(entry.file.path).parent)
         elif form == "delta" and not target.catalog:  # it lies in the warehouse
-            path = f"{target.warehouse.rstrip('/')}/{name.schema}/{name.table}"
+            path = target.uri_of(name)
         source = Source(
             table=name,
             where=entry.file.place(*at),

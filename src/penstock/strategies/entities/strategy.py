@@ -10,7 +10,8 @@ from penstock.core import strategy as port
 from penstock.core.entity import Entity, ProcessType
 from penstock.core.history import HistorySettings
 from penstock.strategies.entities.metrics import metrics_in
-from penstock.strategies.entities.work import property_of, settings_of
+from penstock.strategies.entities.target import property_of
+from penstock.strategies.entities.work import settings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class EntityStrategy(port.Strategy):
     is_written = False
     is_incremental = True
     rerun_is_safe = True
+    moves_forward = True
     keeps_rows = True
     writing = port.Writing.MERGED
 
@@ -52,14 +54,14 @@ class EntityStrategy(port.Strategy):
     @classmethod
     def process(cls) -> ProcessType:
         """How its rows are written."""
-        return ProcessType(cls.name.removeprefix("entity_"))
+        return ProcessType(cls.shown)
 
 
 class FullEntity(EntityStrategy):
     """The partitions that a slice holds are replaced, or the whole table."""
 
     __slots__ = ()
-    name = "entity_full"
+    name, shown = "entity_full", "full"
     dbt = ("incremental", "insert_overwrite")
 
 
@@ -67,7 +69,7 @@ class MergeEntity(EntityStrategy):
     """One row per key, with soft deletes."""
 
     __slots__ = ()
-    name = "entity_merge"
+    name, shown = "entity_merge", "merge"
     dbt = ("incremental", "merge")
 
 
@@ -75,7 +77,7 @@ class HistoricEntity(EntityStrategy):
     """One row per version."""
 
     __slots__ = ()
-    name = "entity_historic"
+    name, shown = "entity_historic", "historic"
     dbt = ("snapshot", "")
 
     @property
@@ -84,7 +86,8 @@ class HistoricEntity(EntityStrategy):
         return settings_of(self.entity, infers=self.entity.infers_deletes)
 
 
-def strategy_of_entity(entity: Entity, process: ProcessType | None = None) -> EntityStrategy:
-    """Give the strategy of an entity, or another one that somebody asked for."""
+def strategy_of_entity(entity: Entity, forced: ProcessType | None = None) -> EntityStrategy:
+    """Give the strategy of an entity, or another one that somebody asked for; versions stay."""
     kinds = {kind.process(): kind for kind in (FullEntity, MergeEntity, HistoricEntity)}
-    return kinds[process or entity.process](entity)
+    keeps_versions = entity.process is ProcessType.HISTORIC
+    return kinds[entity.process if keeps_versions else forced or entity.process](entity)

@@ -11,10 +11,7 @@ from penstock.core.entity import (
     ColumnTransformation,
     Entity,
     EntityColumn,
-    Slices,
     Transformation,
-    WholeFolder,
-    WholeTable,
 )
 from penstock.core.masking import mask, mask_value
 from penstock.ui.render.values import FINDINGS, entity_count, findings_text, table
@@ -82,7 +79,7 @@ def _head(entity: Entity) -> Iterator[str]:
         "enabled": "" if entity.enabled else "no",
         "connection": entity.connection,
         "group": entity.group,
-        "bronze": mask(bronze_text(entity)),
+        "bronze": mask(str(entity.bronze)),
         "silver": mask(entity.path) or str(entity.table),
         "scope": f"{entity.scope.column} = {entity.scope.literal}" if entity.scope else "",
         "key": ", ".join(entity.business_keys),
@@ -94,17 +91,6 @@ def _head(entity: Entity) -> Iterator[str]:
     for name, value in rows.items():
         if value:
             yield f"  {name:<10} {value}"
-
-
-def bronze_text(entity: Entity) -> str:
-    """Say what an entity reads, and how."""
-    match entity.bronze:
-        case Slices(path, pattern):
-            return f"{path}, slices {pattern}"
-        case WholeFolder(path):
-            return f"{path}, read whole"
-        case WholeTable(name):
-            return f"table {name}"
 
 
 def _roles(column: EntityColumn) -> str:
@@ -146,7 +132,7 @@ def entity_document(entity: Entity) -> Json:
     """Give all of one entity; settings of users stand under their keys."""
     return {
         **document_of(entity, _ENTITY),
-        "bronze": bronze_text(entity),
+        "bronze": str(entity.bronze),
         "scope": document_of(entity.scope, "column literal") if entity.scope else None,
         "columns": [
             {**document_of(each, _COLUMN), "roles": sorted(each.roles)} for each in entity.columns

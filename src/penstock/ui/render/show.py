@@ -8,7 +8,7 @@ from penstock.app.commands.show import Graph, GraphNode, ModelDetail
 from penstock.app.documents import Json, document_of, instant, printed
 from penstock.core.graph import reach
 from penstock.core.masking import mask, mask_value
-from penstock.core.model import Model, language_of
+from penstock.core.model import Model, kind_of
 from penstock.core.records import Execution, ModelRecord
 from penstock.ui.render.values import moment, one_line, seconds, table
 
@@ -112,7 +112,7 @@ def list_document(models: Sequence[Model]) -> Json:
 
 def _model(model: Model) -> dict[str, Json]:
     names = "strategy=strategy_name tags path=where.path description"
-    kind = {"kind": language_of(model)}
+    kind = {"kind": kind_of(model)}
     return {**document_of(model, "model=name table"), **kind, **document_of(model, names)}
 
 
