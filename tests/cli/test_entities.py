@@ -8,9 +8,9 @@ SECRET = {"sql_password": "s3cret", "url": "jdbc:x://u:p4ss@h/d", "delete_missin
 MADE = {"name": "region", "expression": "'EMEA'", "fieldroles": ["partition"]}
 
 
-def lake(**said):
+def lake(settings=SECRET, **said):
     return files(
-        entity(2, "orders", columns=[KEY, MADE], group="avw", settings=SECRET, **said),
+        entity(2, "orders", columns=[KEY, MADE], group="avw", settings=settings, **said),
         entity(3, "people", process="full", enabled=False, transformations=["*"]),
         connections=[CONNECTION],
     )
@@ -137,3 +137,58 @@ def test_entities_that_are_right_are_counted(services, call):
 
     assert call("entities", "validate").out == "no findings: 1 entity\n"
     assert call("validate").out.endswith(" 0 seeds, 1 entity\n")
+
+
+READERS = {"models/m.sql": "select ID from silver_aw.orders"}
+
+
+def test_entities_are_listed_among_models(services, call):
+    services(**lake(), **READERS)
+
+    assert call("list", "--select", "+m").out == (
+        "NAME              TABLE             STRATEGY  TAGS  FILE\n"
+        "silver_aw.orders  silver_aw.orders  merge     -     entities/x.json\n"
+        "m                 shop.m            view      -     models/m.sql\n"
+    )
+    document = json.loads(call("list", "--select", "group:avw", "--json").out)
+    assert [(each["model"], each["kind"], each["strategy"]) for each in document["models"]] == [
+        ("silver_aw.orders", "entity", "merge")
+    ]
+
+
+def test_the_graph_has_entities_and_what_they_read_whole(services, call):
+    own = {**lake(settings={**SECRET, "bronze_table": "raw.orders"}), **READERS}
+    services(**own)
+
+    assert call("graph", "--select", "+m").out == (
+        "raw.orders\n"
+        "    │\n"
+        "    └── silver_aw.orders (v1)\n"
+        "            │\n"
+        "            └── shop.m (v1)\n"
+    )
+
+
+def test_an_entity_is_shown_by_its_definition_not_by_sql(services, call):
+    services(**lake())
+
+    shown = call("show", "silver_aw.orders").out
+
+    assert shown.endswith(
+        """
+Definition:
+  merge into silver_aw.orders
+  from /data/bronze/aw/orders, slices *.parquet
+  column ID, businesskey
+  column region, partition = 'EMEA'
+  watermark or 0 SeqNr: ${last_value}
+  key PK_orders
+  hash sha256
+  last_seen every_run
+  delete_missing true
+  prefix p_
+  timezone Europe/Amsterdam
+"""
+    )
+    assert "SQL:" not in shown
+    assert "  path      /data/silver/aw/orders\n" in shown

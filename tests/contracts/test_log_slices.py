@@ -5,7 +5,7 @@ import pytest
 from contracts.log_worlds import FolderWorld, LakeWorld
 from penstock.core.errors import TableError
 from penstock.core.findings import Location
-from penstock.core.slices import BronzeFolder
+from penstock.core.steps.slices import BronzeFolder
 
 WHERE = Location("entities/sales.json", 6)
 

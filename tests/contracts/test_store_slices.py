@@ -9,7 +9,7 @@ from contracts.store_cases import BROKEN, HERE, intent, succeed, wrote
 from fakes.clock import NOON
 from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import SliceRecord, SliceSkip, Status
-from penstock.core.slices import SliceId
+from penstock.core.steps.slices import SliceId
 from penstock.core.steps.step import StepKind
 
 T1 = dt.datetime(2025, 5, 5, 10, tzinfo=dt.UTC)

@@ -24,9 +24,9 @@ from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.findings import Location
 from penstock.core.model import Source
 from penstock.core.ports.engine import FrameReaders, QueryResult
-from penstock.core.slices import BronzeFolder, ListedSlice, SliceId
 from penstock.core.statement import Row
 from penstock.core.steps.inputs import FilesPin, Relation
+from penstock.core.steps.slices import BronzeFolder, ListedSlice, SliceId
 from penstock.core.steps.token import read_metrics, signed_by
 
 Trouble = BaseException | Callable[[], None]

@@ -9,8 +9,8 @@ from enum import StrEnum
 
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Grid
-from penstock.core.slices import SliceId
 from penstock.core.steps.inputs import Pin
+from penstock.core.steps.slices import SliceId
 from penstock.core.steps.step import Intent, Outcome, StepFailure
 from penstock.core.steps.window import Watermark
 

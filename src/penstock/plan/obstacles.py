@@ -181,7 +181,9 @@ def _table_refusal(question: Question, model: Model, reason: Reason) -> Penstock
     if model.keeps_history:
         if options.full_refresh and not is_foreign:
             return not_delta(model, seen, record)
-        refused = history_refusal(model, seen, record, reason, moment, adopts=options.adopt)
+        refused = history_refusal(
+            model, seen, record, reason, moment, adopts=bool(takes) and options.adopt
+        )
         if refused is None and seen.there and options.strategy is ProcessType.FULL:
             sentence = f"{model.table} keeps versions, which a full load would replace"
             hint = f"penstock run --select {model.name} --full-refresh, if they are to go"

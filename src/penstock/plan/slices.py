@@ -10,7 +10,7 @@ from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.findings import some
 from penstock.core.model import Model
 from penstock.core.records import SliceRecord, Status
-from penstock.core.slices import ListedSlice
+from penstock.core.steps.slices import ListedSlice
 from penstock.plan.values import Options, SlicesNow, State, Step
 
 _NEAR = 3

@@ -12,7 +12,7 @@ from penstock.core.model import Model
 from penstock.core.partitions.ranges import Ranges, count, difference, first_numbers, intersection
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
-from penstock.core.slices import ListedSlice
+from penstock.core.steps.slices import ListedSlice
 from penstock.core.strategy import Writing
 from penstock.plan.cascade import reads_itself, upstream_models
 from penstock.plan.resolve import Segment

@@ -17,8 +17,8 @@ from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Grid, Span, key_pairs
 from penstock.core.partitions.ranges import WHOLE, Ranges, count
 from penstock.core.records import SliceRecord
-from penstock.core.slices import ListedSlice
 from penstock.core.steps.inputs import Pin
+from penstock.core.steps.slices import ListedSlice
 
 
 class State(StrEnum):

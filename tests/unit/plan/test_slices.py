@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fakes.builders import a_model
 from penstock.core.records import SliceRecord, Status
-from penstock.core.slices import ListedSlice, SliceId
+from penstock.core.steps.slices import ListedSlice, SliceId
 from penstock.plan.slices import DividedSlices, slice_differences, slices_to_run
 from penstock.plan.steps import slice_steps
 from penstock.plan.values import Options, Reason, SlicesNow, State, Step

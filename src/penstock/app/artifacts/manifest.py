@@ -186,8 +186,11 @@ def manifest(project: Project, metadata: Node) -> Node:
 
 def _model(project: Project, model: Model) -> Node:
     text, layer = "", _named(project, model.table, model.where.path, "model", model.name)
-    with suppress(OSError):  # gone since the project was loaded
-        text = Path(project.root, model.where.path).read_text(encoding="utf-8")
+    if model.entity is not None:  # its file holds other entities, and settings of users
+        text = project.shown_sql(model)
+    else:
+        with suppress(OSError):  # gone since the project was loaded
+            text = Path(project.root, model.where.path).read_text(encoding="utf-8")
     return layer | {
         "checksum": _sha256(model.fingerprint.sql),
         "config": _model_config(model),

@@ -75,7 +75,7 @@ def summary_of(model: Model, result: ModelResult) -> Mapping[str, Json]:
         "model": result.name,
         "entity_id": model.entity.id,
         "slice_file": result.slice,
-        "strategy": result.strategy.removeprefix("entity_"),
+        "strategy": result.shown_strategy,
         **{name: result.metrics[name] for name in SUMMARY},
         "processing_time": stamp(result.moment),
         "duration_ms": round(result.duration * 1000),

@@ -10,7 +10,7 @@ from penstock.app.checking.flags import drop_staged, keeps_rows, quarantine_of, 
 from penstock.app.checking.results import CheckedRows, decided, is_of_the_job
 from penstock.app.checking.target import AFTER_VIEW, CheckTarget
 from penstock.app.preparing.outcomes import flag_if_overwritten
-from penstock.app.preparing.statements import DecidedStatement, build_of, work_of_step
+from penstock.app.preparing.statements import DecidedStatement, build_of
 from penstock.app.preparing.step_inputs import StepInputs
 from penstock.core.check_results import Checked, CheckResult, InvariantReport
 from penstock.core.checks import CheckScope, OnFailure
@@ -319,7 +319,7 @@ def watched(
     target: CheckTarget, step_inputs: StepInputs, before: tuple[CheckResult, ...]
 ) -> tuple[Watch, Work]:
     """Give what watches a step that has checks, and its work, with the rows through a view."""
-    model, work = target.model, work_of_step(target.model, step_inputs)
+    model, work = target.model, step_inputs.work or target.model.strategy.work
     build = build_of(target.services, target.context, model, step_inputs)
     creates = step_inputs.facts is None and not model.is_view
     mode, looks = target.checks.mode_where(creates=creates), target.checks.looks_after

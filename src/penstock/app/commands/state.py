@@ -225,7 +225,7 @@ def _column(model: Model, asked: str, known: Mapping[str, Watermark]) -> tuple[s
             if column is not None and read.kind is not InputKind.THIS:
                 keys[f"{read.name}.{column}"] = (read.name, column)
     if not keys:
-        sentence = f"{model.name} is a {model.strategy_name} model without a time_column"
+        sentence = f"{model.name} is a {model.shown_strategy} model without a time_column"
         raise UsageError("no-watermark", sentence)
     folded = asked.lower()
     found = [key for key in keys if not asked or key.lower() == folded]

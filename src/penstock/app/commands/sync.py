@@ -192,7 +192,7 @@ def _names(services: Services, request: AnySync, run_timestamp: dt.datetime) -> 
         return selected_models(services, request.select, request.exclude, run_timestamp)
     model = named_model(services, request.model)
     if model.strategy.window is not None or model.keeps_history:
-        sentence = f"backfill re-makes partitions; {model.name} is built as {model.strategy_name}"
+        sentence = f"backfill re-makes partitions; {model.name} is built as {model.shown_strategy}"
         command = f"penstock {model.strategy.command} --select {model.name}"
         hint = f"{command} --full-refresh"
         if model.keeps_history:

@@ -15,7 +15,7 @@ from penstock.app.execution.partitions import read_by, ready_partitions
 from penstock.app.execution.step_state import StepState, known
 from penstock.app.preparing.run_context import Context, pin_names
 from penstock.app.preparing.slice_inputs import SliceLooking
-from penstock.app.preparing.statements import build_of, decide, work_of_step
+from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking, table_gone
 from penstock.app.services.services import Services
 from penstock.core.errors import DataError, IncrementalConfigError
@@ -42,7 +42,7 @@ def ready_table(state: StepState) -> StepState:
     target, found, model = state.check_target, state.step_inputs, state.model
     if target is None:
         build = build_of(state.services, state.context, model, found)
-        state = replace(state, work=work_of_step(model, found)(build))
+        state = replace(state, work=(found.work or model.strategy.work)(build))
     else:
         watching, work = watched(target, found, state.said)
         state = replace(state, watch=watching, work=work)

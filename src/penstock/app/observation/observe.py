@@ -168,7 +168,7 @@ def _slices(
         except (TableError, OSError) as error:
             unreadable[model.name] = not_read(model, error)
             continue
-        found[model.name] = SlicesNow(there, services.reading.records.slices(model.name))
+        found[model.name] = SlicesNow(there, services.reading.slices.recorded(model.name))
     return found
 
 

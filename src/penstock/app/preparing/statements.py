@@ -67,11 +67,6 @@ def hold(session: StepSession, stage: Stage, look: Row, where: Location | None) 
         raise DataError(first.code, "; ".join([sentence, *others]), where=where, hint=first.hint)
 
 
-def work_of_step(model: Model, found: StepInputs) -> Callable[[Build], Work]:
-    """Give what makes the statements of a step."""
-    return found.work or model.strategy.work
-
-
 def build_of(services: Services, context: Context, model: Model, step_inputs: StepInputs) -> Build:
     """Give what the model's strategy is told: nothing of a table that is replaced whole."""
     catalog = bool(services.project.target.catalog)

@@ -31,8 +31,8 @@ from penstock.core.records import (
     StepRecord,
     WatermarkChange,
 )
-from penstock.core.slices import BronzeFolder, ListedSlice
 from penstock.core.steps.inputs import Pin
+from penstock.core.steps.slices import BronzeFolder, ListedSlice
 from penstock.core.steps.step import Intent, Outcome, PartitionRows, StepFailure
 
 Fault = Callable[[str], None]

@@ -12,8 +12,8 @@ from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, read_ranges
 from penstock.core.partitions.ranges import Ranges
-from penstock.core.slices import SliceId
 from penstock.core.steps.inputs import InputPin
+from penstock.core.steps.slices import SliceId
 from penstock.core.steps.window import InputWindow, Watermark
 from penstock.core.strategy import Writing
 

@@ -16,8 +16,8 @@ from penstock.core.columns.typed import TypedValue, read_typed
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, read_grid, write_grid
-from penstock.core.slices import SliceId
 from penstock.core.steps.inputs import DeltaPin, FilesPin, InputPin, NoPin, Pin, ViewPin
+from penstock.core.steps.slices import SliceId
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Writing

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from stat import S_ISDIR
 
 from penstock.core.errors import TableError
-from penstock.core.slices import BronzeFolder, ListedSlice, SliceId
+from penstock.core.steps.slices import BronzeFolder, ListedSlice, SliceId
 
 FileState = tuple[str, int, int]
 """The path of a file below the folder that was asked for, its size and its time in nanoseconds."""

@@ -12,8 +12,8 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.model import Source
-from penstock.core.slices import BronzeFolder, ListedSlice
 from penstock.core.steps.inputs import FilesPin
+from penstock.core.steps.slices import BronzeFolder, ListedSlice
 from penstock.engine.log import folder
 from penstock.engine.log.bronze import FileState, is_hidden, slices_in, walk
 from penstock.engine.log.files import count_hidden

@@ -19,7 +19,7 @@ from penstock.core.entity import (
 )
 from penstock.core.masking import is_secret_key
 from penstock.core.names import TableName
-from penstock.core.slices import BronzeFolder
+from penstock.core.steps.slices import BronzeFolder
 from penstock.project.entities.environment import ReadEnvironment
 from penstock.project.entities.parts import Findings, Part
 from penstock.project.entities.settings import MergedSettings

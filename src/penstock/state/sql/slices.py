@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlalchemy import Select, bindparam, func, insert, select
 
 from penstock.core.records import SliceRecord, SliceSkip, Status
-from penstock.core.slices import SliceId
+from penstock.core.steps.slices import SliceId
 from penstock.core.steps.token import read_slice
 from penstock.state.schema import models, slice_skips, steps
 from penstock.state.sql.database import Database

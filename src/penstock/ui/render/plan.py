@@ -76,13 +76,13 @@ def _steps(preview: Preview, limit: int | None) -> str:
         return ""
     results = [result_of(report, step) for step in steps]
     names = max(len(step.model) for step in steps)
-    strategies = max(len(result.strategy) for result in results)
+    strategies = max(len(result.shown_strategy) for result in results)
     ranges = None if limit is None else RANGES
     keys = ["" if step.grid.is_whole else ranges_text(step.keys, ranges) for step in steps]
     width = max(map(len, keys))
     shown = []
     for number, (step, result, text) in enumerate(zip(steps, results, keys, strict=True), start=1):
-        cells = [f"{number:>3}. {step.model:<{names}}", f"{result.strategy:<{strategies}}"]
+        cells = [f"{number:>3}. {step.model:<{names}}", f"{result.shown_strategy:<{strategies}}"]
         cells += [f"{text:<{width}}"] * bool(width)
         notes = [str(preview.checks.get(step.key, "")), *map(mask, step.notes)]
         below = [f"     {line}" for line in notes if line]

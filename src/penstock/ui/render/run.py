@@ -112,9 +112,9 @@ def slice_text(metrics: Mapping[str, int]) -> str:
     >>> slice_text({"recordsInSlice": 3, "inserted": 1, "updated": 2, "inferred_deleted": 1})
     '3 rows: 1 inserted, 2 updated, 1 inferred deleted'
     """
-    told = [f"{metrics[n]:,} {n.replace('_', ' ')}" for n in _COUNTED if metrics.get(n)]
+    parts = [f"{metrics[n]:,} {n.replace('_', ' ')}" for n in _COUNTED if metrics.get(n)]
     rows = count(metrics.get("recordsInSlice", 0), "row")
-    return f"{rows}: {', '.join(told)}" if told else rows
+    return f"{rows}: {', '.join(parts)}" if parts else rows
 
 
 def run_text(report: RunReport) -> str:

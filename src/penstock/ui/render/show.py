@@ -13,6 +13,7 @@ from penstock.core.records import Execution, ModelRecord
 from penstock.ui.render.values import moment, one_line, seconds, table
 
 _WRITTEN = "rows_written bytes_written"
+_CODE = {"sql": "SQL", "python": "Function", "entity": "Definition"}
 _CHECK = "phase name type severity description tags meta where"
 
 
@@ -21,7 +22,7 @@ def list_text(models: Sequence[Model]) -> str:
     if not models:
         return "no models"
     rows = [
-        [m.name, str(m.table), m.strategy_name, ",".join(m.tags) or "-", m.where.path]
+        [m.name, str(m.table), m.shown_strategy, ",".join(m.tags) or "-", m.where.path]
         for m in models
     ]
     return table(["name", "table", "strategy", "tags", "file"], rows)
@@ -40,7 +41,7 @@ def show_text(detail: ModelDetail) -> str:
         _checks(detail),
         _section("Config", [f"{k}: {mask_value(k, v)}" for k, v in sorted(model.config.items())]),
         _section("Watermarks", [f"{each.key}  {each.value}" for each in watermarks]),
-        _section("SQL", mask(detail.sql).strip().splitlines()),
+        _section(_CODE[kind_of(model)], mask(detail.sql).strip().splitlines()),
         _executions(detail.executions),
     ]
     return "\n\n".join(block for block in blocks if block)
@@ -48,7 +49,7 @@ def show_text(detail: ModelDetail) -> str:
 
 def _head(detail: ModelDetail) -> Iterator[str]:
     model = detail.model
-    yield f"{model.name}  {model.strategy_name}  {model.table}"
+    yield f"{model.name}  {model.shown_strategy}  {model.table}"
     if model.description:
         yield f"  {model.description}"
     record, fingerprint = detail.record, detail.fingerprint
@@ -111,7 +112,7 @@ def list_document(models: Sequence[Model]) -> Json:
 
 
 def _model(model: Model) -> dict[str, Json]:
-    names = "strategy=strategy_name tags path=where.path description"
+    names = "strategy=shown_strategy tags path=where.path description"
     kind = {"kind": kind_of(model)}
     return {**document_of(model, "model=name table"), **kind, **document_of(model, names)}
 

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.core.errors import TableError
 from penstock.core.findings import Location
-from penstock.core.slices import BronzeFolder
+from penstock.core.steps.slices import BronzeFolder
 from penstock.engine.log.bronze import slices_in
 
 WHERE = Location("entities/sales.json", 6)

@@ -38,7 +38,7 @@ from penstock.core.checks import OnFailure
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Seen, Touched
 from penstock.core.records import SliceSkip, Status
-from penstock.core.slices import SliceId
+from penstock.core.steps.slices import SliceId
 from penstock.core.steps.step import Outcome, StepKind
 from penstock.core.strategy import WindowSettings
 from penstock.state.open import open_store
