@@ -8,8 +8,8 @@ import pytest
 
 from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName
-from penstock.core.slices import BronzeFolder
 from penstock.core.steps.inputs import FilesRead, Relation
+from penstock.core.steps.slices import BronzeFolder
 from penstock.engine.log.bronze import slices_in
 
 NAMES = ("a b", "100%", "50%25", "it's", 'say "x"', "é", "a\nb", "[x]", "{a,b}", "*", "a,b", "x\\y")
