@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.core.errors import PenstockError, TableError, UsageError
@@ -142,17 +142,24 @@ def _missing(model: Model, gone: Sequence[SliceRecord]) -> TableError:
     )
 
 
-def _by_name(model: Model, there: Sequence[ListedSlice], named: str) -> SlicesToRun:
-    names = [each.id.name for each in there]
-    wanted = named if named in names else f"{named}{_SUFFIX}"
-    found = [each for each in there if each.id.name == wanted]
+def slice_called(model: str, names: Collection[str], asked: str) -> str:
+    """Give the name that is meant, which may lack its suffix; raise `slice-not-found`."""
+    found = next((each for each in (asked, f"{asked}{_SUFFIX}") if each in names), "")
     if not found:
-        near = difflib.get_close_matches(named, names, n=_NEAR, cutoff=0.0)
+        near = difflib.get_close_matches(asked, names, n=_NEAR, cutoff=0.0)
         hint = f"near it: {', '.join(near)}" if near else "there are none"
-        sentence = f"{model.name} has no slice {named!r}"
-        return SlicesToRun(error=UsageError("slice-not-found", sentence, hint=hint))
-    if found[0].is_incomplete:
+        raise UsageError("slice-not-found", f"{model} has no slice {asked!r}", hint=hint)
+    return found
+
+
+def _by_name(model: Model, there: Sequence[ListedSlice], named: str) -> SlicesToRun:
+    known = {each.id.name: each for each in there}
+    try:
+        wanted = slice_called(model.name, known, named)
+    except UsageError as error:
+        return SlicesToRun(error=error)
+    if known[wanted].is_incomplete:
         sentence = f"slice {wanted} of {model.name} is still being written"
         hint = "wait until it is done"
         return SlicesToRun(error=UsageError("slice-incomplete", sentence, hint=hint))
-    return SlicesToRun(tuple(found))
+    return SlicesToRun((known[wanted],))
