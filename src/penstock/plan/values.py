@@ -136,6 +136,11 @@ class Reason:
     stale: bool = False
     passed: bool = False
 
+    @property
+    def states(self) -> tuple[State, ...]:
+        """All states that hold: what is asked of one is asked of these, or the first hides it."""
+        return (self.state, *self.also)
+
     @classmethod
     def after(cls, names: Iterable[str]) -> Reason:
         """Wait for the outcome of other steps of the plan.

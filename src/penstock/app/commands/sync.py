@@ -103,10 +103,10 @@ def _of_partitions(
 def _of_table(planned: Planned, name: str, step: Step) -> Overwrite | None:
     project_state = planned.project_state
     model, record = project_state.project.models[name], project_state.records.get(name)
-    built = record is not None and record.succeeded_once and step.reason.state is not State.MISSING
+    built = record is not None and record.succeeded_once and State.MISSING not in step.reason.states
     if model.is_view or not built or record is None:
         return None
-    tampered = State.TAMPERED in (step.reason.state, *step.reason.also)
+    tampered = State.TAMPERED in step.reason.states
     return Overwrite(
         model=name,
         count=1,
