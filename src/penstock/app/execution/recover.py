@@ -289,7 +289,9 @@ def _unknown_steps(
         if head is None or head.version <= after:
             return []
         since = services.log.commits(uri, after, partial=True)
-        commits = unrecorded(services, (commit for commit in since if commit.changes_data))
+        # of a table without any record all counts: it may have been made, and hold no row yet
+        told = (commit for commit in since if commit.changes_data or after < 0)
+        commits = unrecorded(services, told)
     except (TableError, OSError):  # its model will say so when its turn comes
         return []
     return list(steps_in_log(services, name, uri, commits)) if commits else []

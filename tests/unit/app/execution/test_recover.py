@@ -182,6 +182,20 @@ def test_T16_steps_that_the_store_forgot_are_recorded_before_anything_is_written
     assert workshop.run("log").plan.is_empty
 
 
+def test_T16_a_table_that_was_made_and_holds_no_row_is_recorded_too(workshop):
+    old = workshop.store.archive.export()
+    workshop.run("log")
+    (uri,) = (uri for uri in workshop.lake.tables if uri.endswith("log"))
+    (made,) = workshop.lake.tables[uri].commits
+    workshop.lake.tables[uri].commits[:] = [replace(made, changes_data=False)]
+    workshop.store.archive.load(old)
+
+    assert [line.partition(" of log ")[2] for line in told(workshop)] == [
+        "had made version 0 of its table, and the state did not know it; recorded"
+    ]
+    assert workshop.records()["log"].settled_version == 0
+
+
 def test_T16_a_copy_that_was_put_back_by_hand_gives_out_no_number_that_delta_has_seen(workshop):
     workshop.run("log")
     step = workshop.begin(ELSEWHERE, "log", base_version=0)
