@@ -167,8 +167,10 @@ def _total(report: StatusReport) -> str:
 
 def _next(report: StatusReport) -> str:
     drifted = [model for model in report.models if model.drifted]
-    if any(each.state is State.UNRECORDED for model in drifted for each in model.states):
-        return "state rebuild"
+    unknown = [m for m in drifted if any(s.state is State.UNRECORDED for s in m.states)]
+    if unknown:  # single steps are told by name, of a lost state nothing is
+        by_name = all(m.lines or any(each.because for each in m.states) for m in unknown)
+        return "recover" if by_name else "state rebuild"
     if drifted and all(
         each.state is State.UNREADABLE for m in drifted for each in m.states if each.drifted
     ):

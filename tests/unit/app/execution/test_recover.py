@@ -301,3 +301,24 @@ def test_status_names_a_commit_of_this_store_that_no_step_is_known_to_have_made(
     assert str(reason.state) == "unrecorded"
     assert reason.because[0].startswith("version 1 is of step ")
     assert workshop.plan("log").plan.blocked[0].error.code == "unrecorded-commit"
+
+
+def test_status_calls_nothing_current_that_a_crash_left_between_commit_and_record(workshop):
+    workshop.run("log")
+    step = workshop.begin(DEAD, "log", base_version=0)
+    workshop.commit(step)
+
+    report = status(workshop.services(), StatusRequest(select=("log",)))
+
+    (state,) = report.models[0].states
+    assert str(state.state) == "unrecorded"
+    assert state.because == ("version 1 is of step step-other, which is not on record with it",)
+    told(workshop)
+    assert not status(workshop.services(), StatusRequest(select=("log",))).models[0].states
+
+
+def test_status_is_silent_on_the_commit_of_a_run_that_lives(workshop):
+    workshop.run("log")
+    workshop.commit(workshop.begin(ELSEWHERE, "log", base_version=0))
+
+    assert not status(workshop.services(), StatusRequest(select=("log",))).models[0].states
