@@ -283,8 +283,8 @@ def _unknown_steps(
             after = -1  # of a table in its place, its making too: rows on record lie in the old one
         since = services.log.commits(uri, after, partial=True)
         # of a table not on record all counts: it may have been made, and hold no row yet
-        told = (commit for commit in since if commit.changes_data or after < 0)
-        commits = unrecorded(services, told)
+        counted = (commit for commit in since if commit.changes_data or after < 0)
+        commits = unrecorded(services, counted)
     except (TableError, OSError):  # its model will say so when its turn comes
         return []
     return list(steps_in_log(services, name, uri, commits)) if commits else []

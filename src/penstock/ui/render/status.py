@@ -168,9 +168,8 @@ def _total(report: StatusReport) -> str:
 def _next(report: StatusReport) -> str:
     drifted = [model for model in report.models if model.drifted]
     unknown = [m for m in drifted if any(s.state is State.UNRECORDED for s in m.states)]
-    if unknown:  # single steps are told by name, of a lost state nothing is
-        by_name = all(m.lines or any(each.because for each in m.states) for m in unknown)
-        return "recover" if by_name else "state rebuild"
+    if unknown:  # of a table with a record only steps are, and those any command can settle
+        return "recover" if all(model.executed_at for model in unknown) else "state rebuild"
     if drifted and all(
         each.state is State.UNREADABLE for m in drifted for each in m.states if each.drifted
     ):
