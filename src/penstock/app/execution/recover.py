@@ -36,6 +36,7 @@ def rebuild(services: Services) -> RebuildReport:
     Restores versions, partitions, fingerprints and watermarks as far as the logs still go back.
     Views have no log: their next run writes their records anew.
     """
+    recover(services)  # a step that a crash left open is on record, and would stay so
     found: list[RebuiltStep] = []
     untold = []
     for name, table in _tables(services):

@@ -8,7 +8,7 @@ from fakes.builders import a_model, a_source
 from fakes.place import statuses
 from fakes.workshop import DEAD, ELSEWHERE, Workshop
 from penstock.app.commands.status import status
-from penstock.app.execution.recover import recover, settle_as
+from penstock.app.execution.recover import rebuild, recover, settle_as
 from penstock.app.request import StatusRequest
 from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import UsageError
@@ -320,5 +320,16 @@ def test_status_calls_nothing_current_that_a_crash_left_between_commit_and_recor
 def test_status_is_silent_on_the_commit_of_a_run_that_lives(workshop):
     workshop.run("log")
     workshop.commit(workshop.begin(ELSEWHERE, "log", base_version=0))
+
+    assert not status(workshop.services(), StatusRequest(select=("log",))).models[0].states
+
+
+def test_a_rebuild_settles_what_a_crash_left_open_where_nothing_else_is_on_record(workshop):
+    workshop.commit(workshop.begin(DEAD, "log"))
+    assert str(
+        status(workshop.services(), StatusRequest(select=("log",))).models[0].states[0].state
+    )
+
+    rebuild(workshop.services())
 
     assert not status(workshop.services(), StatusRequest(select=("log",))).models[0].states
