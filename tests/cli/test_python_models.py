@@ -111,6 +111,7 @@ def test_a_backfill_of_a_python_table_is_a_rerun(logs, call):
     ends = "[2025-01-15 12:00:00, 2025-01-15 18:00:00]"
     assert planned.code == 0
     assert f"raw_logs.ts {ends}" in planned.out
+    assert "append  rerun [2025-01-15T12:00:00.000000Z, " in planned.out
     assert "Nothing was run." in planned.out
     assert (refused.code, "option-conflict" in refused.err) == (2, True)
     assert (no_table.code, "rerun-unsupported" in no_table.err) == (2, True)
