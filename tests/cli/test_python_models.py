@@ -118,7 +118,8 @@ def test_a_backfill_of_a_python_table_is_a_rerun(logs, call):
     assert (done.code, "1 inserted, 1 deleted" in done.out) == (0, True)
     assert "schema-changed" in failed.out
     assert failed.out.splitlines()[-1].startswith(
-        "Resume: penstock backfill events --from 2025-01-15T12:00:00 --to 2025-01-15T18:00:00"
+        "Resume: penstock backfill events --from 2025-01-15T12:00:00 --to 2025-01-15T18:00:00 "
+        "--allow-schema-change --yes"
     )
     triggers = [each["triggered_by"] for each in json.loads(told.out)["executions"]]
     assert triggers == ["rerun", "rerun", "run"]
