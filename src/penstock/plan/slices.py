@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from penstock.core.errors import PenstockError, TableError, UsageError
 from penstock.core.findings import some
@@ -82,8 +82,10 @@ class DividedSlices:
     @property
     def notes(self) -> Iterator[str]:
         """Say what a run should know of them."""
-        for each in self.early:
-            yield f"slice-out-of-order: {each.id.name} sorts before slices that were run"
+        if self.early:
+            named, sort = some([each.id.name for each in self.early], _NEAR), "sort"
+            sort += "s" if len(self.early) == 1 else ""
+            yield f"slice-out-of-order: {named} {sort} before slices that were run"
         if self.held:
             first, *others = self.held
             more = f"; {len(others)} after it wait" if others else ""
@@ -121,14 +123,12 @@ def slices_to_run(model: Model, now: SlicesNow, options: Options, step: Step) ->
     found = DividedSlices.of(now)
     if options.slice:
         return _by_name(model, now.there, options.slice)
-    notes = tuple(f"{model.name}: {note}" for note in found.notes)
-    if not step.initial:
-        return SlicesToRun(found.waiting, notes)
-    if found.gone and step.reason.state is State.MISSING and not options.full_refresh:
-        return SlicesToRun(error=_missing(model, found.gone))
-    left_out = {each.id.name for each in found.held}
-    left_out |= {each.id.name for each in now.recorded if each.status is Status.SKIPPED}
-    return SlicesToRun(tuple(e for e in now.there if e.id.name not in left_out), notes)
+    if step.initial:
+        if found.gone and step.reason.state is State.MISSING and not options.full_refresh:
+            return SlicesToRun(error=_missing(model, found.gone))
+        skipped = tuple(each for each in now.recorded if each.status is Status.SKIPPED)
+        found = replace(DividedSlices.of(SlicesNow(now.there, skipped)), gone=found.gone)
+    return SlicesToRun(found.waiting, tuple(f"{model.name}: {note}" for note in found.notes))
 
 
 def _missing(model: Model, gone: Sequence[SliceRecord]) -> TableError:
@@ -142,17 +142,24 @@ def _missing(model: Model, gone: Sequence[SliceRecord]) -> TableError:
     )
 
 
-def _by_name(model: Model, there: Sequence[ListedSlice], named: str) -> SlicesToRun:
-    names = [each.id.name for each in there]
-    wanted = named if named in names else f"{named}{_SUFFIX}"
-    found = [each for each in there if each.id.name == wanted]
+def slice_called(model: str, names: Collection[str], asked: str) -> str:
+    """Give the name that is meant, which may lack its suffix; raise `slice-not-found`."""
+    found = next((each for each in (asked, f"{asked}{_SUFFIX}") if each in names), "")
     if not found:
-        near = difflib.get_close_matches(named, names, n=_NEAR, cutoff=0.0)
+        near = difflib.get_close_matches(asked, names, n=_NEAR, cutoff=0.0)
         hint = f"near it: {', '.join(near)}" if near else "there are none"
-        sentence = f"{model.name} has no slice {named!r}"
-        return SlicesToRun(error=UsageError("slice-not-found", sentence, hint=hint))
-    if found[0].is_incomplete:
+        raise UsageError("slice-not-found", f"{model} has no slice {asked!r}", hint=hint)
+    return found
+
+
+def _by_name(model: Model, there: Sequence[ListedSlice], named: str) -> SlicesToRun:
+    known = {each.id.name: each for each in there}
+    try:
+        wanted = slice_called(model.name, known, named)
+    except UsageError as error:
+        return SlicesToRun(error=error)
+    if known[wanted].is_incomplete:
         sentence = f"slice {wanted} of {model.name} is still being written"
         hint = "wait until it is done"
         return SlicesToRun(error=UsageError("slice-incomplete", sentence, hint=hint))
-    return SlicesToRun(tuple(found))
+    return SlicesToRun((known[wanted],))

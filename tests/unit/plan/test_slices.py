@@ -87,6 +87,28 @@ def test_EF12_all_slices_make_a_table_again_unless_one_is_gone():
     assert taken(now).notes == ("silver.x: slice-gone: a.parquet was run and lies there no more",)
 
 
+def test_a_table_made_again_leaves_out_what_is_skipped_and_waits_for_what_is_written():
+    now = SlicesNow(there("a", "b", "d", c=True), (*ran("a", "c", "d", digest="old"),))
+    skipped = SlicesNow(now.there, (*now.recorded, *ran("b", status=Status.SKIPPED)))
+
+    again, refreshed = taken(now, GONE), taken(skipped, GONE, full_refresh=True)
+
+    assert (names(again.slices), names(refreshed.slices)) == (["a", "b"], ["a"])
+    assert again.notes == (
+        "silver.x: slice-incomplete: c.parquet is still being written; 1 after it wait",
+    )
+
+
+def test_many_slices_that_come_early_are_told_in_one_note():
+    now = SlicesNow(there(*"abcdez"), ran("z"))
+
+    (note,) = taken(now).notes
+    assert note == (
+        "silver.x: slice-out-of-order: a.parquet, b.parquet, c.parquet and 2 more "
+        "sort before slices that were run"
+    )
+
+
 def test_steps_of_slices_follow_each_other_a_microsecond_apart():
     first = dt.datetime(2025, 5, 5, 10, tzinfo=dt.UTC)
     steps = [*slice_steps(GONE, there("a", "b"), first)]
@@ -110,6 +132,11 @@ def test_every_slice_waits_or_is_held_or_is_done(whole, halves, recorded):
     ]
     assert not {*names(found.waiting)} & {*halves}
     assert all(names(found.waiting)[-1:] < names(found.held)[:1] for _ in found.held)
+    for step in (WAITS, GONE):
+        run = taken(now, step, full_refresh=True).slices
+        left = {name for name, status in recorded.items() if status is Status.SKIPPED}
+        assert not {*names(run)} & {*halves, *left}
+        assert names(run) == sorted(names(run))
 
 
 @pytest.mark.parametrize("named", ["a", "a.parquet"])

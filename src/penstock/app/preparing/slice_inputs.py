@@ -133,8 +133,8 @@ class SliceLooking(Looking):
             where = "" if whole else read_filter(entity.watermark, lows)
             shown = str(entity.bronze.path if isinstance(entity.bronze, WholeFolder) else name.name)
             return SliceRead(shown, self.moment, session.describe, options.slice, where)
-        root, files = folder.path, planned.files
-        source = FilesRead("parquet", root, files)
+        files = tuple(f"{folder.path}/{file}" for file in planned.files)
+        source = FilesRead("parquet", folder.path, files)
         name = InputName(InputKind.SOURCE, planned.id.name)
         with self._readable():
             session.bind([Relation(name, SLICE_VIEW, source)])

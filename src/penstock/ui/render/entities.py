@@ -1,11 +1,12 @@
-"""What `entities list`, `show` and `validate` print."""
+"""What `entities list`, `show`, `validate` and `slices` print."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from penstock.app.commands.entities import EntitiesReport
+from penstock.app.commands.entities import EntitiesReport, SlicesReport
 from penstock.app.documents import Json, document_of
 from penstock.core.entity import (
     ColumnTransformation,
@@ -14,8 +15,18 @@ from penstock.core.entity import (
     Transformation,
 )
 from penstock.core.masking import mask, mask_value
-from penstock.ui.render.values import FINDINGS, entity_count, findings_text, table
+from penstock.ui.render.run import slice_text
+from penstock.ui.render.values import (
+    FINDINGS,
+    count,
+    entity_count,
+    findings_text,
+    moment,
+    size,
+    table,
+)
 
+_MOST = 100  # rows of slices
 _ENTITY = (
     "id name model table strategy=process connection destination group connection_group enabled "
     "secure path timezone prefix business_keys partition_columns key_column description tags where"
@@ -144,6 +155,39 @@ def entity_document(entity: Entity) -> Json:
             **{key.removeprefix("settings_"): value for key, value in _given(entity)},
         },
     }
+
+
+def slices_text(report: SlicesReport) -> str:
+    """Give one row per slice, the last ones if there are many, and how many are of each status."""
+    if not report.slices:
+        return f"{report.model} has no slices"
+    rows = [
+        [
+            each.id.name,
+            each.status,
+            size(each.id.size),
+            moment(each.moment),
+            each.step or "-",
+            slice_text(each.metrics) if each.metrics else "-",
+            mask(" ".join(filter(None, (each.why, f"({each.who})" if each.who else "")))),
+        ]
+        for each in report.slices[-_MOST:]
+    ]
+    header = ["slice", "status", "size", "processed at", "step", "rows", "why"]
+    counted = Counter(each.status for each in report.slices)
+    counts = ", ".join(f"{number:,} {status}" for status, number in counted.items())
+    left = len(report.slices) - len(rows)
+    more = [f"{count(left, 'slice')} before these, see --json"] if left else []
+    body = table(header, rows, right=["size"])
+    return "\n".join([*more, body, "", f"{count(len(report.slices), 'slice')}: {counts}"])
+
+
+def slices_document(report: SlicesReport) -> Json:
+    """Give all slices in their order."""
+    named = "name=id.name status size=id.size modified=id.modified digest=id.digest"
+    return document_of(
+        report, f"model slices[{named} processing_time=moment step? metrics why? who?]"
+    )
 
 
 def report_text(report: EntitiesReport) -> str:
