@@ -8,6 +8,7 @@
     │   ├── UnknownModelError        no model has that name
     │   ├── EntityNotFoundError      no entity has that id
     │   ├── ConnectionNotFoundError  no entity has that connection
+    │   ├── ProcessStrategyNotSupportedError  an entity is not written in that way
     │   └── RerunError               a range that cannot be run again
     ├── ProjectError                 the project has findings                   exit 1
     │   ├── CircularDependencyError  its only one: models read each other
@@ -27,6 +28,7 @@
     │   │   └── PartitionSchemaError its table is cut into other partitions
     │   └── ConcurrentWriterError    a commit met another writer's
     ├── DataError                    rows that may not be written               exit 1
+    │   ├── DuplicateKeysError       keys occur more than once
     │   ├── CheckFailedError         a gate failed                              exit 1
     │   └── IncrementalConfigError   options and rows do not fit; a TableError  exit 1
     ├── QueryError                   Spark refused a model's SQL                exit 1
@@ -98,6 +100,10 @@ class EntityNotFoundError(UsageError):
 
 class ConnectionNotFoundError(UsageError):
     """No entity has such a connection."""
+
+
+class ProcessStrategyNotSupportedError(UsageError):
+    """The rows of an entity are not written in such a way."""
 
 
 class ProjectError(PenstockError):
@@ -237,6 +243,13 @@ class ConcurrentWriterError(TableError):
 
 class DataError(PenstockError):
     """Rows that must not reach the table: duplicate keys, NULL keys, NULL watermarks."""
+
+
+class DuplicateKeysError(DataError):
+    """Keys that occur more than once: how many, and few of them as texts."""
+
+    count = 0
+    samples: tuple[str, ...] = ()
 
 
 class IncrementalConfigError(DataError, TableError):

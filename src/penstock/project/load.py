@@ -25,8 +25,8 @@ from penstock.project.files.references import (
     entry_key,
     queries_of,
 )
-from penstock.project.files.values import did_you_mean, mapping_of, text_of
-from penstock.project.first_pass import FirstPass
+from penstock.project.files.values import Plain, did_you_mean, mapping_of, text_of
+from penstock.project.first_pass import NOTHING_GIVEN, FirstPass, GivenParts
 from penstock.project.input_ranges.mappings import map_inputs
 from penstock.project.models import SNAPSHOTS, Draft, cycle_findings, draft, name_every_maker
 from penstock.project.settings.project import (
@@ -55,22 +55,22 @@ def load_project(
     target: str | None = None,
     vars: Mapping[str, str] | None = None,  # noqa: A002  the word users know
     use_cache: bool = True,
-    functions: Sequence[PythonModel[..., Any]] | None = None,
+    given: GivenParts = NOTHING_GIVEN,
 ) -> Project:
     """Load the project in a folder; touch neither warehouse nor state.
 
     Raises `ProjectError` with the findings of all files if any is an error; a project that loads
     carries its warnings. `UsageError` is for a folder without penstock.yml (`no-project`) and for a
     target that does not exist (`unknown-target`). `vars` and `target` win over penstock.yml.
-    `functions` are those of an app: with them the folder may do without penstock.yml, and they are
-    then all that there is.
+    With what is `given` the folder may do without penstock.yml, and that is then all there is.
     """
     root = root.resolve()
     is_whole = (root / PROJECT_FILE).is_file()
-    if not is_whole and functions is None:
+    if not is_whole and not given.is_some:
         sentence = f"there is no {PROJECT_FILE} in {root}"
         raise UsageError("no-project", sentence, hint="penstock init DIR")
-    first = FirstPass(root, environ, open_cache(root, use=use_cache))
+    cache = open_cache(root, use=use_cache)
+    first = FirstPass(root, environ, cache, contents=given.contents)
     tree = mapping_of(first.filled(PROJECT_FILE)) if is_whole else {"name": "main"}
     try:
         settings = settings_of(tree, first.root, target, environ)
@@ -83,8 +83,9 @@ def load_project(
     places = {f: document.place("models", i) for i, f in enumerate(settings.folders)}
     found = discover(root, places) if is_whole else Discovery()
     parts = _read(settings, found, first)
-    parts.entities = entities_of(parts, found.entities)
-    parts.python = import_functions(root, found.python, functions or ())
+    documents = found.entities if given.documents is None else tuple(given.documents)
+    parts.entities = entities_of(parts, documents, given.environment)
+    parts.python = import_functions(root, found.python, given.functions or ())
     project = _assembled(parts, found.seeds)
     first.cache.save()
     bad = check_name("project", settings.name, document.place("name"))
@@ -216,13 +217,15 @@ def drafts_of_functions(
     return models.drafts_of(imported, entry_of, settings, root)
 
 
-def entities_of(parts: ProjectParts, documents: Sequence[str]) -> ReadEntities | None:
+def entities_of(
+    parts: ProjectParts, documents: Sequence[str], environment: Mapping[str, Plain]
+) -> ReadEntities | None:
     """Read the entities of a project, if there are any."""
     if not documents and not parts.natives:
         return None
     from penstock.project.entities.load import read_entities
 
-    found = read_entities(documents, parts.natives, parts.settings, parts.first)
+    found = read_entities(documents, parts.natives, parts.settings, parts.first, environment)
     parts.findings += found.findings
     return found
 

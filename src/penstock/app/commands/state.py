@@ -137,8 +137,8 @@ def unlock(services: Services, lease: Lease) -> tuple[str, ...]:
 class WatermarkReport:
     """The newest change of each watermark that is set, and every change if asked for.
 
-    Of entities `lows` are from where the next run looks for rows that are gone, as of now, by
-    change, and `slices` those that steps read.
+    Of entities `lows` are the low bounds that a run would have now, by change, and `slices` those
+    that steps read.
     """
 
     current: tuple[WatermarkChange, ...] = ()
@@ -173,11 +173,13 @@ def show_watermarks(
 
 def _next_low(entity: Entity, change: WatermarkChange, now: dt.datetime) -> str:
     """Give the low bound that a run would have now, "" where the expression gives none."""
-    entries = (e for e in entity.watermark if e.column.lower() == change.column.lower())
-    for entry in entries:
-        with suppress(UsageError, BadExpressionError):
-            stored, expression = read_typed(change.value or ""), parse_watermark(entry.expression)
-            return low_bound(expression, stored, now, entity.timezone).text
+    for entry in entity.watermark:
+        if entry.column.lower() == change.column.lower():
+            with suppress(UsageError, BadExpressionError):
+                stored = read_typed(change.value or "")
+                return low_bound(
+                    parse_watermark(entry.expression), stored, now, entity.timezone
+                ).text
     return ""
 
 
@@ -192,14 +194,13 @@ def set_watermark(
 ) -> WatermarkChange:
     """Set a watermark by hand, lower or higher; who and why stand in its history.
 
-    `column` is `input.column`, its end, or "" where there is one. Those of entities are of the
-    input `bronze`.
+    `column` is `input.column`, its end, or "" where there is one.
     """
     model = named_model(services, name)
-    known = _watermarks(services, model)
+    known = watermarks_of(services, model)
     given, column = _column(model, column, known)
     old = known.get(f"{given}.{column}")
-    type_ = type_.upper() or (old.value.type if old else _declared(services, model, given, column))
+    type_ = type_.upper() or (old.value.type if old else _declared(services, given, column, model))
     if not is_watermark_type(type_.replace(" ", "")):
         wrong = f"{type_!r} cannot carry a watermark" if type_ else ""
         sentence = wrong or f"the type of {column} is not known"
@@ -212,7 +213,7 @@ def set_watermark(
 def watermarks_to_reset(services: Services, name: str, column: str = "") -> tuple[Watermark, ...]:
     """Give the watermarks that a reset would take away; raise if there are none."""
     model = named_model(services, name)
-    known = _watermarks(services, model)
+    known = watermarks_of(services, model)
     if not known:
         raise UsageError("no-watermark", f"{model.name} has no watermark")
     if not column:
@@ -232,7 +233,7 @@ def reset_watermarks(
     return tuple(_write(services, model, (w.input, w.column), None, reason) for w in watermarks)
 
 
-def _watermarks(services: Services, model: Model) -> dict[str, Watermark]:
+def watermarks_of(services: Services, model: Model) -> dict[str, Watermark]:
     """Give the watermarks of a model by `input.column`, without a build on record those by hand."""
     record = services.reading.records.models().get(model.name)
     if record is not None:
@@ -254,8 +255,8 @@ def _column(model: Model, asked: str, known: Mapping[str, Watermark]) -> tuple[s
             column = settings.on.get(read.name, settings.time_column)
             if column is not None and read.kind is not InputKind.THIS:
                 keys[f"{read.name}.{column}"] = (read.name, column)
-    for entry in model.entity.watermark if model.entity else ():
-        keys.setdefault(f"{BRONZE}.{entry.column}", (BRONZE, entry.column))
+    for each in model.entity.watermark if model.entity else ():
+        keys[f"{BRONZE}.{each.column}"] = (BRONZE, each.column)
     if not keys:
         sentence = f"{model.name} is a {model.shown_strategy} model without a time_column"
         raise UsageError("no-watermark", sentence)
@@ -268,23 +269,22 @@ def _column(model: Model, asked: str, known: Mapping[str, Watermark]) -> tuple[s
         hint = did_you_mean(asked, keys) or f"there are: {some_of(keys)}"
         raise UsageError("unknown-column", f"{model.name} has no window on {asked!r}", hint=hint)
     hint = f"add --column with one of: {some_of(found)}"
-    if model.entity:
-        sentence = f"{model.name} has {len(found)} watermark columns"
+    if model.entity is not None and not asked:
+        sentence = f"{model.name} has more than one watermark column"
         raise UsageError("column-required", sentence, hint=hint)
     sentence = f"{model.name} has more than one windowed input"
     raise UsageError("ambiguous-column", sentence, hint=hint)
 
 
-def _declared(services: Services, model: Model, given: str, column: str) -> str:
+def _declared(services: Services, given: str, column: str, model: Model) -> str:
     """Give the type that a source declares, or that a table's log tells; "" if neither does.
 
-    A view has the columns of what it reads, unless it gives them another type. The watermarks of an
-    entity are of columns of its table.
+    A view has the columns of what it reads, unless it gives them another type. Watermarks of an
+    entity are those of its own table.
     """
-    if model.entity:
-        own = (each for each in model.entity.columns if each.final_name.lower() == column.lower())
-        found = next((each.type for each in own), "")
-        return found.upper() or _in_log(services, services.project.uri_of(model.table), column)
+    if given == BRONZE and model.entity is not None:
+        docs = {doc.name.lower(): doc.type.upper() for doc in model.columns}
+        return docs.get(column.lower()) or _stored(services, model, column)
     source = services.project.sources.get(given)
     for doc in source.columns if source else ():
         if doc.name.lower() == column.lower() and doc.type:
@@ -292,15 +292,18 @@ def _declared(services: Services, model: Model, given: str, column: str) -> str:
     upstream = services.project.models.get(given)
     uri = source.path if source and source.is_delta else ""
     if upstream is not None and upstream.is_view:
-        below = (_declared(services, upstream, e.name, column) for e in upstream.query.inputs)
+        below = (_declared(services, each.name, column, model) for each in upstream.query.inputs)
         return next(filter(None, below), "")
     if upstream is not None:
-        uri = services.project.uri_of(upstream.table)
+        return _stored(services, upstream, column)
     return _in_log(services, uri, column)
 
 
+def _stored(services: Services, model: Model, column: str) -> str:
+    return _in_log(services, services.project.uri_of(model.table), column)
+
+
 def _in_log(services: Services, uri: str, column: str) -> str:
-    """Give the type of a column of a table, "" where it has none."""
     facts = services.log.facts(uri) if uri else None
     found = facts.schema.find(column) if facts else None
     return found.type.upper() if found else ""

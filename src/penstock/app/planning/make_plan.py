@@ -17,7 +17,12 @@ from penstock.app.preparing.run_context import Context
 from penstock.app.request import AnyRun, StepsRequest
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.entity import ProcessType
-from penstock.core.errors import PenstockError, TableError, UsageError
+from penstock.core.errors import (
+    PenstockError,
+    ProcessStrategyNotSupportedError,
+    TableError,
+    UsageError,
+)
 from penstock.core.facts import TableFacts
 from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import difference, intersection
@@ -122,7 +127,7 @@ def _check_entities(services: Services, names: Sequence[str], options: Options) 
     merged = wanted is ProcessType.MERGE and entity.process is ProcessType.FULL
     if wanted is entity.process or full or (merged and entity.business_keys):
         return
-    raise UsageError(
+    raise ProcessStrategyNotSupportedError(
         "strategy-mismatch",
         f"{entity.model} is {entity.process}, its slices cannot be written as {wanted}",
         where=entity.where,

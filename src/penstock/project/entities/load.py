@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.core.entity import Entity, EntityEnvironment, EntityScope
@@ -26,7 +26,7 @@ from penstock.project.entities.models import EntityDraft, draft_of
 from penstock.project.entities.parts import Findings, Part
 from penstock.project.files.parsed import YamlFile, place_key
 from penstock.project.files.references import PROJECT_FILE
-from penstock.project.files.values import digest
+from penstock.project.files.values import Plain, digest
 from penstock.project.first_pass import FirstPass
 from penstock.project.settings.project import Settings
 
@@ -51,15 +51,20 @@ class ReadEntities:
 
 
 def read_entities(
-    documents: Sequence[str], natives: Sequence[YamlFile], settings: Settings, first: FirstPass
+    documents: Sequence[str],
+    natives: Sequence[YamlFile],
+    settings: Settings,
+    first: FirstPass,
+    given: Mapping[str, Plain],
 ) -> ReadEntities:
-    """Read the documents of a project, and native files among its models."""
+    """Read the documents of a project, and native files; keys of an environment may be given."""
     findings, target = Findings(), settings.target
     project = _file(PROJECT_FILE, first)
     files = [Part(file, (), first.filled(file.path)) for file in map(first.yaml_file, documents)]
     broken = {finding.where.path for finding in first.findings}
     written = [e for e in files if e.file.tree is not None or e.file.path not in broken]
     above = [*overrides(project, first.filled(PROJECT_FILE) if project.tree else None, target.name)]
+    above += [Part(YamlFile("Environment"), (), given)] if given else []
     said = read_documents(written, above, findings)
     environment = environment_of(said, project, first.root, findings)
     connections = connections_of(said, findings)

@@ -89,6 +89,11 @@ def entities_of_group(entities: Entities, group: str) -> tuple[Entity, ...]:
     return tuple(each for each in entities.values() if each.group == group.lower())
 
 
+def entities_of_connection_group(entities: Entities, group: str) -> tuple[Entity, ...]:
+    """Give the entities of a connection group, in whatever letters; none where there are none."""
+    return tuple(each for each in entities.values() if each.connection_group == group.lower())
+
+
 def entities_of_connection(entities: Entities, name: str) -> tuple[Entity, ...]:
     """Give the entities of a connection; raise `ConnectionNotFoundError`."""
     found = tuple(each for each in entities.values() if each.connection == name)

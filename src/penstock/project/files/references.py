@@ -240,7 +240,8 @@ PROJECT_FILE = "penstock.yml"
 LIMIT_BYTES = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _YAML = (".yml", ".yaml")
-_DOCUMENTS = (".json", *_YAML)
+DOCUMENTS = (".json", *_YAML)
+"""How documents of entities end."""
 _PROSE = (".md", ".txt", ".rst", ".gitkeep")
 SEED_FORMATS = {".csv": "csv", ".parquet": "parquet"}
 QUERY_KEYS = ("relation", "sql")
@@ -303,7 +304,7 @@ def discover(root: FilePath, folders: Mapping[str, Location]) -> Discovery:
         yaml=tuple(dict.fromkeys(yaml)),
         macros=tuple(path for path in sorted(_walk(root, "macros")) if path.endswith(".sql")),
         seeds=tuple(path for path in seeds if PurePosixPath(path).suffix in SEED_FORMATS),
-        entities=tuple(path for path in sorted(_walk(root, ENTITIES)) if path.endswith(_DOCUMENTS)),
+        entities=tuple(path for path in sorted(_walk(root, ENTITIES)) if path.endswith(DOCUMENTS)),
         findings=tuple(findings),
     )
 

@@ -126,7 +126,8 @@ def test_EW3_a_reset_leaves_nothing_and_the_history_keeps_what_there_was():
 
 
 def test_EW3_a_value_that_was_set_is_where_the_next_run_begins():
-    services = an_entity_shop(columns=(KEY, DAYS), watermark=(LOOKBACK,))
+    day = Watermark("bronze", "Day", TypedValue("DATE", "2025-05-05"))
+    services = an_entity_shop(day, columns=(KEY, DAYS), watermark=(LOOKBACK,))
 
     change = set_watermark(services, "silver_aw.x", "2024-01-01")
 
@@ -151,11 +152,12 @@ def test_EW3_of_two_columns_one_must_be_named():
         set_watermark(services, "silver_aw.x", "7")
 
     assert caught.value.render() == (
-        "error: column-required: silver_aw.x has 2 watermark columns\n"
+        "error: column-required: silver_aw.x has more than one watermark column\n"
         "  hint: add --column with one of: bronze.Day, bronze.SeqNr"
     )
     assert set_watermark(services, "silver_aw.x", "7", column="seqnr").value == "INT 7"
-    assert set_watermark(services, "silver_aw.x", "2024-01-01", column="day").column == "Day"
+    changed = set_watermark(services, "silver_aw.x", "2024-01-01", column="day", type_="date")
+    assert (changed.column, changed.value) == ("Day", "DATE 2024-01-01")
 
 
 def test_a_column_without_a_type_in_the_files_has_that_of_the_table():
