@@ -25,7 +25,7 @@ def test_EC9_EC13_EM21_slices_run_in_order_each_once(place):
         "b.parquet 1/0/1/0",
         "c.parquet 1/0/1/0",
     ]
-    seen = "2025-05-05 10:00:00.000002+00:00"
+    seen = "2025-05-05 10:00:00.000002"
     assert place.stored("ID, name, p_lastSeen, p_source_filename") == [(1, "c", seen, "c.parquet")]
     assert [each.status for each in place.at(T2).results] == ["unchanged"]
     assert place.newest() == 2

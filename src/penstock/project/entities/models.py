@@ -176,9 +176,9 @@ def _said(entity: Entity) -> dict[str, Plain]:
 def definition(entity: Entity) -> str:
     """Write what an entity does as people read it.
 
-    >>> from penstock.core.entity import EntityColumn, FieldRole, RunText
+    >>> from penstock.core.entity import NOWHERE, FieldRole, RunText
     >>> key = EntityColumn("Order No", type="int", roles=frozenset({FieldRole.BUSINESS_KEY}))
-    >>> bronze, where = Slices(RunText("/in")), Location("x.json")
+    >>> bronze, where = Slices(RunText("/in")), NOWHERE
     >>> made = Entity("x", "s.x", TableName("s", "x"), ProcessType.MERGE, bronze, where)
     >>> print(definition(replace(made, columns=(key,))))
     merge into s.x
