@@ -24,6 +24,7 @@ from penstock.core.model import ColumnDoc, Model, Source
 from penstock.core.names import InputKind, InputName, TableName, shown_name
 from penstock.core.project import Target
 from penstock.core.query import Query
+from penstock.core.steps.inputs import EVERY_COLUMN
 from penstock.core.strategy import Strategy, strategies
 from penstock.project.checks.phases import NONE, Phases
 from penstock.project.checks.scene import WrittenChecks, written_nodes
@@ -71,7 +72,8 @@ class EntityDraft(Draft):
         if found is None or found.input.kind is not InputKind.EXTERNAL:
             return None
         if isinstance(self.entity.bronze, WholeFolder):
-            return Source(found.table, self.where, found.table.table, _FILES, may_be_delta=True)
+            place = found.table.table
+            return Source(found.table, self.where, place, _FILES, EVERY_COLUMN, may_be_delta=True)
         if target.catalog or "." in found.table.schema:
             return None
         return Source(found.table, self.where, target.uri_of(found.table))
