@@ -20,10 +20,12 @@ from penstock.core.entity import ProcessType
 from penstock.core.errors import (
     PenstockError,
     ProcessStrategyNotSupportedError,
+    ProjectError,
     TableError,
     UsageError,
 )
 from penstock.core.facts import TableFacts
+from penstock.core.findings import Severity
 from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import difference, intersection
 from penstock.plan.detect_drift import detect_table_drift
@@ -87,6 +89,9 @@ class Planned:
 @in_one_state
 def make_plan(services: Services, request: AnyRun) -> Planned:
     """Select, look at tables and inputs, decide."""
+    warned = [each for each in services.project.findings if each.is_warning]
+    if request.options.strict and warned:
+        raise ProjectError(tuple(replace(each, severity=Severity.ERROR) for each in warned))
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
     names, not_run, note = divided(services, request, run_timestamp)

@@ -103,6 +103,7 @@ class SliceLooking(Looking):
             ),
             notes=(*rows.notes, *counts.notes, *undefined, *self._empty(counts, table)),
             work=work,
+            slice_view=SLICE_VIEW if self.step.slice else "",
         )
 
     def _last_look(self) -> None:
