@@ -118,11 +118,12 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
 
 def _check_entities(services: Services, names: Sequence[str], options: Options) -> None:
     """Refuse what is asked of one entity where not just one is selected, or it cannot be done."""
-    words = {"--slice": options.slice, "--strategy": options.strategy}
+    entities = [e for name in names if (e := services.project.models[name].entity) is not None]
+    adopts = options.adopt and bool(entities)
+    words = {"--slice": options.slice, "--strategy": options.strategy, "--adopt": adopts}
     asked = [word for word, value in words.items() if value]
     if not asked:
         return
-    entities = [e for name in names if (e := services.project.models[name].entity) is not None]
     if len(names) != 1 or not entities:
         sentence = f"{', '.join(asked)} is about one entity; {len(names)} models are selected"
         hint = f"name it: --select entity:NAME {asked[0]}"
