@@ -129,6 +129,7 @@ class Committer:
             watermarks=(),
             windows=(),
             lowers_watermarks=False,
+            slice=None,
         )
         begun = self.begin(own)
         self.fault(f"begun-{kind}")
