@@ -28,6 +28,21 @@ if TYPE_CHECKING:
         status,
         sync,
     )
+    from penstock.app.metadata import FULL as Full  # noqa: N811  what scripts call it
+    from penstock.app.metadata import HISTORIC as Historic  # noqa: N811
+    from penstock.app.metadata import MERGE as Merge  # noqa: N811
+    from penstock.app.metadata import (
+        Connection,
+        EntityConnectionGroup,
+        EntityGroup,
+        Environment,
+        JsonFolderMetadataSettings,
+        JsonMetadataSettings,
+        StringMetadataSettings,
+        WatermarkValue,
+    )
+    from penstock.app.metadata import EntityMetadata as Metadata
+    from penstock.app.processing import Processing, ProcessingSummary
     from penstock.app.reports import (
         AuditReport,
         DiffReport,
@@ -37,7 +52,15 @@ if TYPE_CHECKING:
     )
     from penstock.app.run_report import RunReport
     from penstock.core.check_results import CheckResult, InvariantReport
-    from penstock.core.errors import CheckFailedError, PenstockError, ProjectError
+    from penstock.core.errors import (
+        CheckFailedError,
+        ConnectionNotFoundError,
+        DuplicateKeysError,
+        EntityNotFoundError,
+        PenstockError,
+        ProcessStrategyNotSupportedError,
+        ProjectError,
+    )
     from penstock.engine.function_windows import FunctionWindow as Window
     from penstock.engine.function_windows import incremental_filter
     from penstock.project.python.declare import PACKAGE
@@ -45,9 +68,24 @@ if TYPE_CHECKING:
 
     source, model, table = PACKAGE.source, PACKAGE.model, PACKAGE.table
     incremental_table = PACKAGE.incremental_table
+    ConnectionNotFoundException = ConnectionNotFoundError
+    DuplicateBusinesskeyException = DuplicateKeysError
+    EntityNotFoundException = EntityNotFoundError
+    ProcessStrategyNotSupportedException = ProcessStrategyNotSupportedError
 
 _DECORATORS = ("source", "model", "table", "incremental_table")
-_INSIDE = {"conf": "App", "Window": "FunctionWindow"}
+_INSIDE = {
+    "conf": "App",
+    "Window": "FunctionWindow",
+    "Metadata": "EntityMetadata",
+    "Full": "FULL",
+    "Merge": "MERGE",
+    "Historic": "HISTORIC",
+    "ConnectionNotFoundException": "ConnectionNotFoundError",
+    "DuplicateBusinesskeyException": "DuplicateKeysError",
+    "EntityNotFoundException": "EntityNotFoundError",
+    "ProcessStrategyNotSupportedException": "ProcessStrategyNotSupportedError",
+}
 """The names inside of what is called otherwise outside."""
 _HOMES = {
     "penstock.app.application": ("App", "conf"),
@@ -61,9 +99,36 @@ _HOMES = {
         "ModelResult",
         "StatusReport",
     ),
+    "penstock.app.metadata": (
+        "Connection",
+        "EntityConnectionGroup",
+        "EntityGroup",
+        "Environment",
+        "Full",
+        "Historic",
+        "JsonFolderMetadataSettings",
+        "JsonMetadataSettings",
+        "Merge",
+        "Metadata",
+        "StringMetadataSettings",
+        "WatermarkValue",
+    ),
+    "penstock.app.processing": ("Processing", "ProcessingSummary"),
     "penstock.app.run_report": ("RunReport",),
     "penstock.core.check_results": ("CheckResult", "InvariantReport"),
-    "penstock.core.errors": ("CheckFailedError", "PenstockError", "ProjectError"),
+    "penstock.core.errors": (
+        "CheckFailedError",
+        "ConnectionNotFoundError",
+        "ConnectionNotFoundException",
+        "DuplicateBusinesskeyException",
+        "DuplicateKeysError",
+        "EntityNotFoundError",
+        "EntityNotFoundException",
+        "PenstockError",
+        "ProcessStrategyNotSupportedError",
+        "ProcessStrategyNotSupportedException",
+        "ProjectError",
+    ),
 }
 """Where a name stands; all others are functions of `penstock.app.entry`."""
 
@@ -73,16 +138,38 @@ __all__ = [
     "CheckFailedError",
     "CheckReport",
     "CheckResult",
+    "Connection",
+    "ConnectionNotFoundError",
+    "ConnectionNotFoundException",
     "DiffReport",
+    "DuplicateBusinesskeyException",
+    "DuplicateKeysError",
+    "EntityConnectionGroup",
+    "EntityGroup",
+    "EntityNotFoundError",
+    "EntityNotFoundException",
+    "Environment",
+    "Full",
+    "Historic",
     "HistoryReport",
     "InvariantReport",
+    "JsonFolderMetadataSettings",
+    "JsonMetadataSettings",
+    "Merge",
+    "Metadata",
     "ModelResult",
     "PenstockError",
+    "ProcessStrategyNotSupportedError",
+    "ProcessStrategyNotSupportedException",
+    "Processing",
+    "ProcessingSummary",
     "ProjectError",
     "RunReport",
     "StatusReport",
+    "StringMetadataSettings",
     "VerifyReport",
     "Violation",
+    "WatermarkValue",
     "Window",
     "audit",
     "backfill",

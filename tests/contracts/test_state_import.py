@@ -72,6 +72,8 @@ def put(table, number, value, *place):
             put("watermarks", 0, "BIGINT soon", "value"),
             "watermarks[0].value: \"BIGINT soon\" is no value with its type: 'soon' is not",
         ),
+        (put("steps", 0, "a", "slice"), 'steps[0].slice: is "a", which is not the intent\'s'),
+        (put("steps", 0, "\ud800", "intent", "reason"), "expected text in Unicode"),
         (put("models", 0, "\ud800", "name"), 'models[0].name: is "\\ud800", expected text'),
         (lambda tables: tables["flags"].append(tables["flags"][0]), "flags[1]: its key [3, 2]"),
         (lambda tables: tables.pop("leases"), "table 'leases' is missing"),

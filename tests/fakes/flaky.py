@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.core.errors import StateError
 from penstock.core.ports.checks import CheckRecords
-from penstock.core.ports.ports import Archive, Notes, Records, Store
+from penstock.core.ports.ports import Archive, Notes, Records, SliceRecords, Store
 from penstock.core.ports.sessions import PackageRecords
 
 
@@ -25,6 +25,10 @@ class FlakyStore:
     @property
     def records(self) -> Records:
         return self._store.records
+
+    @property
+    def slices(self) -> SliceRecords:
+        return self._store.slices
 
     @property
     def checks(self) -> CheckRecords:

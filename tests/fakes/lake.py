@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ from penstock.core.model import Source
 from penstock.core.ports.engine import FrameReaders, QueryResult
 from penstock.core.statement import Row
 from penstock.core.steps.inputs import FilesPin, Relation
+from penstock.core.steps.slices import BronzeFolder, ListedSlice, SliceId
 from penstock.core.steps.token import read_metrics, signed_by
 
 Trouble = BaseException | Callable[[], None]
@@ -274,6 +276,46 @@ class FakeLog:
         digest = hashlib.sha256(repr(sorted(seen.items())).encode()).hexdigest()
         names = tuple(f"{source.path}/{name}" for name in sorted(seen))
         return Listing(FilesPin(digest, len(seen)), names)
+
+    def slices(self, folder: BronzeFolder) -> tuple[ListedSlice, ...]:
+        if folder.path not in self.lake.files:
+            sentence = f"the bronze folder {folder.path} does not exist"
+            raise TableError("bronze-missing", sentence, where=folder.where)
+        fits = _glob(folder.pattern).fullmatch
+        found: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+        for name, state in self.lake.files[folder.path].items():
+            parts = name.split("/")
+            ends = ("/".join(parts[: n + 1]) for n in range(len(parts)))
+            if of := next(filter(fits, ends), ""):
+                found[of][name] = state
+        each = (_slice(of, files, folder) for of, files in sorted(found.items()))
+        return tuple(filter(None, each))
+
+
+_GLOB = {r"\*\*/": "(?:[^/]+/)*", r"\*": "[^/]*", r"\?": "[^/]"}
+
+
+def _glob(pattern: str) -> re.Pattern[str]:
+    text = re.escape(pattern)
+    for written, meant in _GLOB.items():
+        text = text.replace(written, meant)
+    return re.compile(text)
+
+
+def _slice(
+    name: str, held: Mapping[str, tuple[int, int]], folder: BronzeFolder
+) -> ListedSlice | None:
+    below = {file: file.removeprefix(name).strip("/").split("/") for file in held}
+    marks = {parts[0] for parts in below.values()}
+    files = {f: held[f] for f, parts in below.items() if not any(p[:1] in {*"_."} for p in parts)}
+    if any(part[0] in "_." for part in name.split("/")):
+        return None
+    is_open = "_temporary" in marks or not files
+    is_open |= folder.require_success and name not in held and "_SUCCESS" not in marks
+    digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()
+    size, times = sum(size for size, _ in files.values()), [time for _, time in files.values()]
+    found = SliceId(name, size, max(times, default=0) * 1_000_000, digest)
+    return ListedSlice(found, tuple(sorted(files)), is_open)
 
 
 @dataclass

@@ -33,7 +33,7 @@ from penstock.core.strategy import Build, Layout
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.session import SparkStepSession
 from penstock.project.entities.templates import low_bound, parse_watermark
-from penstock.strategies.entities.metrics import breaches, metrics_of, metrics_of_history
+from penstock.strategies.entities.metrics import metrics_in
 from penstock.strategies.entities.rows import SLICE_VIEW, SliceRead
 from penstock.strategies.entities.statistics import check_watermarks, counted, read_counts
 from penstock.strategies.entities.steps import take
@@ -169,7 +169,7 @@ class SilverTable:
         self.notes = (*rows.notes, *counts.notes, *said)
         build = Build(self._model(), self.target, rows.stored, table)
         step = EntityStep(entity, build, rows, counts, read.moment, windows)
-        query = session.define(QUERY_VIEW, query_of(step))
+        query = session.define(QUERY_VIEW, query_of(entity, rows))
         step = replace(step, build=replace(build, query=query, evolves=step.evolves))
         moved = {
             column: moved_on(entity, column, self.watermarks.get(column), high)
@@ -186,26 +186,22 @@ class SilverTable:
         if facts is not None and step.rows.widened and self.committed:
             for statement in allow_widening(self.target, facts.properties):
                 self.spark.sql(statement)
-        metrics, inferred = None, int(work.counts(seen).get("inferred_deleted", 0))
+        found = work.counts(seen)
         if self.committed is not None:
             before = self.version
             session.commit(self.committed, self._intent(step.moment))
-            metrics = log.commits(self.uri, before)[-1].metrics
+            delta = log.commits(self.uri, before)[-1].metrics
+            found = metrics_in(step.process, {**self.committed.metrics, **delta})
+            observed = {}
             if self.committed.feed is not None:
-                observed = session.observed(metrics["numSourceRows"])
+                observed = session.observed(delta["numSourceRows"])
                 assert observed is not None
-                inferred = int(observed["inferred_deleted"])
-        if step.process is ProcessType.HISTORIC:
-            engine = dict(work.counts(seen))
-            if not engine and metrics:
-                engine = dict.fromkeys(("source_rows", "opened_new"), metrics["numOutputRows"])
-            found = metrics_of_history(engine)
-        else:
-            found = metrics_of(step, metrics, inferred)
-        assert [*breaches(step, found, metrics or {})] == [] or metrics is None
-        told = f"{found.records}/{found.inserted}/{found.updated}/{found.deleted}"
-        told += f" ={found.unchanged}" if step.process is ProcessType.HISTORIC else ""
-        return told + (f" x{found.inferred_deleted}" if found.inferred_deleted else "")
+                assert int(observed["inferred_deleted"]) == found["inferred_deleted"]
+            assert [*self.committed.breaches({**delta, **observed})] == []
+        names = ("recordsInSlice", "inserted", "updated", "deleted")
+        told = "/".join(str(found[name]) for name in names)
+        told += f" ={found['unchanged']}" if step.process is ProcessType.HISTORIC else ""
+        return told + (f" x{found['inferred_deleted']}" if found["inferred_deleted"] else "")
 
     def rows(self, columns: str = "ID, SeqNr, name", by: str = "ALL", where: str = "true"):
         """Give rows of the table, instants as T1 to T4."""

@@ -158,7 +158,7 @@ class App(Decorators):
         )
         with self.opened() as services:
             request = rerun_of(services, asked, low, high)
-            planned = preview_sync(services, request) if dry_run else None
+            planned = preview_sync(services, request).report if dry_run else None
             report = self._framed(planned or sync(services, request))
         if not dry_run:
             raise_first(report)
@@ -168,6 +168,7 @@ class App(Decorators):
     def opened(self) -> Iterator[Services]:
         """Load the project and wire it; let go of databases and of a Spark that was started."""
         from penstock.app.services.wire import SystemClock, Where, open_project, wired
+        from penstock.project.first_pass import GivenParts
 
         if LOADING.get():
             hint = "if __name__ == '__main__':"
@@ -176,7 +177,7 @@ class App(Decorators):
         if not self._root.is_dir():
             sentence = f"root is {str(self._root)!r}, which is no folder"
             raise ProjectPlaceError("bad-root", sentence, hint="name the folder of the project")
-        where = Where(self._root, self._env, functions=self._functions.models)
+        where = Where(self._root, self._env, given=GivenParts(self._functions.models))
         try:
             project = open_project(where)
         except UsageError as error:  # there is no such target

@@ -16,7 +16,7 @@ from penstock.core.errors import PenstockError
 Json: TypeAlias = masking.Json
 ERROR = "code message=sentence where? hint?"
 MODEL_STATUS = (
-    "model table strategy grain partitions cosmetic executed_at "
+    "model table strategy=shown_strategy grain partitions cosmetic executed_at "
     "states[state also pending drifted count version revision ranges because] lines"
 )
 

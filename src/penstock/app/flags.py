@@ -18,6 +18,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
 from penstock.core.checks import OnFailure, Phase
+from penstock.core.entity import ProcessType
 from penstock.core.errors import UsageError
 
 Keywords = ParamSpec("Keywords")
@@ -225,6 +226,13 @@ def read_mode(value: OnFailure | str | None) -> OnFailure | None:
     return None if value is None else OnFailure(value)
 
 
+def read_process(value: ProcessType | str | None) -> ProcessType | None:
+    """Read the word for how an entity writes its rows."""
+    if value is not None and value not in list(ProcessType):
+        raise UsageError("bad-value", f"strategy is {value!r}", hint=", ".join(ProcessType))
+    return None if value is None else ProcessType(value)
+
+
 def read_phases(values: Iterable[Phase | str]) -> frozenset[Phase]:
     """Read the words for when a check is evaluated."""
     for value in values:
@@ -281,3 +289,36 @@ Wait = Annotated[
 FailFast = Annotated[bool, FlagSpec("Start nothing new after a failure.")]
 DryRun = Annotated[bool, FlagSpec("Show the plan and do nothing.")]
 Yes = Annotated[bool, FlagSpec("Do not ask.")]
+FullRefresh = Annotated[bool, FlagSpec("Build the tables anew; a history loses its versions.")]
+SkipChecks = Annotated[bool, FlagSpec("Evaluate no check.", ("--skip-checks", "--skip-invariants"))]
+OnFailureOf = Annotated[
+    OnFailure | str | None,
+    FlagSpec(
+        "What a failed check does to the rows of its step.",
+        choices=tuple(map(str, OnFailure)),
+        read=read_mode,
+    ),
+]
+AllowSchemaChange = Annotated[
+    bool, FlagSpec("Let a function give other columns than its table has.")
+]
+AllowBreaking = Annotated[bool, FlagSpec("Rewrite tables whose columns change their type.")]
+AllowMutation = Annotated[bool, FlagSpec("Let the SQL of immutable versions change.")]
+Adopt = Annotated[bool, FlagSpec("Take over a table that penstock did not make; one model.")]
+Slice = Annotated[
+    str, FlagSpec("Run this slice of one entity, whatever became of it.", metavar="NAME")
+]
+Process = Annotated[
+    ProcessType | str | None,
+    FlagSpec(
+        "Write the rows of one entity in another way.",
+        choices=tuple(map(str, ProcessType)),
+        read=read_process,
+    ),
+]
+ProcessingTime = Annotated[
+    dt.datetime | str | None,
+    FlagSpec("When entities are processed; without an offset in their zone.", metavar="TIME"),
+]
+AllowBackdated = Annotated[bool, FlagSpec("Let entities be processed before what they have seen.")]
+Strict = Annotated[bool, FlagSpec("Make errors of what is warned of in entities.")]

@@ -15,6 +15,7 @@ from penstock.core.records import Execution
 from penstock.core.steps.inputs import InputPin
 from penstock.core.steps.step import RowCounts
 from penstock.core.steps.window import InputWindow, Watermark
+from penstock.core.strategy import shown_strategy
 from penstock.plan.values import Blocked, Estimate, Plan, Reason, State, Step
 
 Keys = tuple[tuple[str, str], ...]
@@ -58,6 +59,11 @@ class ModelStatus:
     cosmetic: int = 0
     executed_at: dt.datetime | None = None
     lines: tuple[str, ...] = ()
+
+    @property
+    def shown_strategy(self) -> str:
+        """What people call its strategy."""
+        return shown_strategy(self.strategy)
 
     @property
     def drifted(self) -> int:
@@ -235,9 +241,10 @@ class ModelResult:
     `kind` is why it read what it read: initial, full, forward, lookback, rerun or external.
     `status` is success, unchanged, skipped, failed or planned. `version` is the Delta version of
     the target after the step, None without a table. A model with partitions has a result per
-    step; `partitions` are then ranges of keys, `count` how many. `invariant_report` is what checks
-    said, None where the model has none. `consequence` says what became of rows that failed a gate:
-    `rows written and flagged`.
+    step; `partitions` are then ranges of keys, `count` how many; so has an entity, for each
+    `slice`, whose name then stands there; `moment` is its processing time. `invariant_report` is
+    what checks said, None where the model has none. `consequence` says what became of rows that
+    failed a gate: `rows written and flagged`.
     """
 
     name: str
@@ -263,6 +270,8 @@ class ModelResult:
     invariant_report: InvariantReport | None = None
     consequence: str = ""
     kind: str = ""
+    slice: str = ""
+    moment: dt.datetime | None = None
     frame: Callable[[], object] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
@@ -272,14 +281,20 @@ class ModelResult:
         if step is None:
             return found
         kept = replace(found, partitions=step.keys, count=step.count, trigger=step.trigger)
-        return replace(kept, kind=step.kind)
+        slice_ = step.slice.id.name if step.slice else ""
+        return replace(kept, kind=step.kind, slice=slice_, moment=step.moment)
+
+    @property
+    def shown_strategy(self) -> str:
+        """What people call its strategy."""
+        return shown_strategy(self.strategy)
 
     @property
     def line(self) -> str:
         """What became of it, in a line: `events  append  success  +2 rows  v1  0.8 s`."""
         signs = (("+", self.rows.inserted), ("~", self.rows.updated), ("-", self.rows.deleted))
         written = " ".join(f"{sign}{number:,}" for sign, number in signs if number)
-        cells = [self.name, self.strategy, self.status, f"{written} rows" if written else ""]
+        cells = [self.name, self.shown_strategy, self.status, f"{written} rows" if written else ""]
         cells += ["" if self.version is None else f"v{self.version}"]
         cells += [f"{self.duration:.1f} s" if self.duration else ""]
         cells += [f"{self.error.code}: {self.error.sentence}" if self.error else ""]

@@ -13,6 +13,11 @@ from typing import TYPE_CHECKING, Annotated
 from penstock.app.flags import (
     FROM,
     TO,
+    Adopt,
+    AllowBackdated,
+    AllowBreaking,
+    AllowMutation,
+    AllowSchemaChange,
     AsOf,
     Date,
     Days,
@@ -21,23 +26,29 @@ from penstock.app.flags import (
     FailFast,
     FlagSpec,
     From,
+    FullRefresh,
     Name,
+    OnFailureOf,
     Partition,
+    Process,
+    ProcessingTime,
     Project,
     ProjectToo,
     Range,
     Select,
+    SkipChecks,
+    Slice,
     States,
+    Strict,
     To,
     Wait,
     a_count,
     flag_fields,
     given,
-    read_mode,
     read_phases,
     read_time,
 )
-from penstock.core.checks import OnFailure, Phase
+from penstock.core.checks import Phase
 from penstock.core.errors import UsageError
 from penstock.core.history import Retention
 
@@ -118,25 +129,12 @@ class StepsRequest(WorkRequest, Dated):
 
     threads: Annotated[int | None, a_count("Steps at a time.")] = None
     fail_fast: FailFast = False
-    full_refresh: Annotated[
-        bool, FlagSpec("Build the tables anew; a history loses its versions.")
-    ] = False
-    skip_checks: Annotated[
-        bool, FlagSpec("Evaluate no check.", ("--skip-checks", "--skip-invariants"))
-    ] = False
-    on_failure: Annotated[
-        OnFailure | str | None,
-        FlagSpec(
-            "What a failed check does to the rows of its step.",
-            choices=tuple(map(str, OnFailure)),
-            read=read_mode,
-        ),
-    ] = None
+    full_refresh: FullRefresh = False
+    skip_checks: SkipChecks = False
+    on_failure: OnFailureOf = None
     wait: Wait = 0.0
     as_of: AsOf = None
-    allow_schema_change: Annotated[
-        bool, FlagSpec("Let a function give other columns than its table has.")
-    ] = False
+    allow_schema_change: AllowSchemaChange = False
 
     @property
     def options(self) -> "Options":
@@ -153,12 +151,8 @@ class PartitionsRequest(StepsRequest):
     """What commands are asked that run steps of partitions."""
 
     batch_size: Annotated[int | None, a_count("Partitions that one step makes at most.")] = None
-    allow_breaking: Annotated[bool, FlagSpec("Rewrite tables whose columns change their type.")] = (
-        False
-    )
-    allow_source_mutation: Annotated[
-        bool, FlagSpec("Let the SQL of immutable versions change.")
-    ] = False
+    allow_breaking: AllowBreaking = False
+    allow_source_mutation: AllowMutation = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +167,12 @@ class RunRequest(PartitionsRequest):
     date: Date = None
     from_: From = None
     to: To = None
-    adopt: Annotated[bool, FlagSpec("Take over a table that penstock did not make; one model.")] = (
-        False
-    )
+    adopt: Adopt = False
+    slice: Slice = ""
+    strategy: Process = None
+    processing_time: ProcessingTime = None
+    allow_backdated: AllowBackdated = False
+    strict: Strict = False
 
     command = "run"
 

@@ -24,10 +24,10 @@ _VALUE = "type=value.type value=value.text"
 _BOUNDS = f"lower=window.lower[{_VALUE} inclusive] upper=window.upper[{_VALUE} inclusive]"
 _RESULT = (
     f"model=name status reason version metrics schema_changes error[{ERROR}] "
-    "table strategy kind step? rows[inserted updated deleted late null_time] "
+    "table strategy=shown_strategy kind step? rows[inserted updated deleted late null_time] "
     f"windows[input column=window.column kind version {_BOUNDS} nulls=window.nulls] "
     f"watermarks[input column {_VALUE}] inputs[input version=pin] "
-    "started duration notes partitions count trigger"
+    "started duration notes partitions count trigger slice?"
 )
 
 

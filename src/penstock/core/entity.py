@@ -162,19 +162,31 @@ class Slices:
     path: RunText
     pattern: str = "*.parquet"
 
+    def __str__(self) -> str:
+        """Say what is read, and how."""
+        return f"{self.path}, slices {self.pattern}"
+
 
 @dataclass(frozen=True, slots=True)
 class WholeFolder:
-    """A folder that is read as one dataset."""
+    """A folder that is read as one dataset; its place is the same every day."""
 
     path: RunText
+
+    def __str__(self) -> str:
+        """Say what is read, and how."""
+        return f"{self.path}, read whole"
 
 
 @dataclass(frozen=True, slots=True)
 class WholeTable:
-    """A table that is read as one dataset, by its full name."""
+    """A table that is read as one dataset, by its full name, which is the same every day."""
 
     name: RunText
+
+    def __str__(self) -> str:
+        """Say what is read."""
+        return f"table {self.name}"
 
 
 Bronze = Slices | WholeFolder | WholeTable
@@ -187,6 +199,7 @@ class EntitySettings:
     delete_missing: bool = False
     allow_empty: bool = False
     allow_empty_delete: bool = False
+    require_success: bool = False
     hash: HashKind = HashKind.SHA256
     last_seen: LastSeen = LastSeen.EVERY_RUN
     on_schema_change: OnSchemaChange = OnSchemaChange.APPEND

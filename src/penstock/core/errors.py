@@ -8,6 +8,7 @@
     │   ├── UnknownModelError        no model has that name
     │   ├── EntityNotFoundError      no entity has that id
     │   ├── ConnectionNotFoundError  no entity has that connection
+    │   ├── ProcessStrategyNotSupportedError  an entity is not written in that way
     │   └── RerunError               a range that cannot be run again
     ├── ProjectError                 the project has findings                   exit 1
     │   ├── CircularDependencyError  its only one: models read each other
@@ -27,6 +28,7 @@
     │   │   └── PartitionSchemaError its table is cut into other partitions
     │   └── ConcurrentWriterError    a commit met another writer's
     ├── DataError                    rows that may not be written               exit 1
+    │   ├── DuplicateKeysError       keys occur more than once
     │   ├── CheckFailedError         a gate failed                              exit 1
     │   └── IncrementalConfigError   options and rows do not fit; a TableError  exit 1
     ├── SessionLimitsError           a package has no limits that can be        exit 1
@@ -44,7 +46,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from penstock.core.findings import Finding, Location
     from penstock.core.records import Lease
@@ -99,6 +101,10 @@ class EntityNotFoundError(UsageError):
 
 class ConnectionNotFoundError(UsageError):
     """No entity has such a connection."""
+
+
+class ProcessStrategyNotSupportedError(UsageError):
+    """The rows of an entity are not written in such a way."""
 
 
 class ProjectError(PenstockError):
@@ -212,7 +218,10 @@ class ColumnChange:
 
 
 class SchemaChangeError(SchemaError):
-    """A function gives other columns than its table has: `added`, `removed`, `type_changes`."""
+    """A function gives other columns than its table has: `added`, `removed`, `type_changes`.
+
+    `passes` is whether a run that lets columns change would take them.
+    """
 
     def __init__(
         self,
@@ -221,7 +230,9 @@ class SchemaChangeError(SchemaError):
         *,
         where: Location | None,
         hint: str,
+        passes: bool = True,
     ) -> None:
+        self.passes = passes
         self.added = tuple(each for each in changes if each.old is None)
         self.removed = tuple(each for each in changes if each.new is None)
         self.type_changes = tuple(each for each in changes if each.old and each.new)
@@ -242,6 +253,22 @@ class ConcurrentWriterError(TableError):
 
 class DataError(PenstockError):
     """Rows that must not reach the table: duplicate keys, NULL keys, NULL watermarks."""
+
+
+def error_of_warnings(notes: Iterable[str], where: Location | None) -> DataError | None:
+    """Give what is warned of, each as `code: sentence`, as one error; None for nothing."""
+    first, *others = [*notes] or [""]
+    code, _, sentence = first.partition(": ")
+    hint = "without --strict it is a warning; nothing was written"
+    said = "; ".join((sentence, *others))
+    return DataError(code, said, where=where, hint=hint) if first else None
+
+
+class DuplicateKeysError(DataError):
+    """Keys that occur more than once: how many, and few of them as texts."""
+
+    count = 0
+    samples: tuple[str, ...] = ()
 
 
 class IncrementalConfigError(DataError, TableError):

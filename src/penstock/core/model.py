@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from penstock.core.checks import Check, Checks
 from penstock.core.columns.schema import Schema
+from penstock.core.entity import Entity
 from penstock.core.findings import Location
 from penstock.core.history import HistorySettings
 from penstock.core.names import InputKind, InputName, TableName
@@ -145,7 +146,7 @@ class Model:
     model with partitions, and empty for models that have no versions. `immutable`
     forbids to change SQL that built something. `checks` are those of its newest version.
     `order_after` names models that only checks read: they are built first in the same run. With a
-    `function` that makes the rows, and the query says only what it reads.
+    `function` or an `entity` that makes the rows, the query says only what it reads.
 
     The rest is what its strategy answers: how it is cut into partitions, None for a model that is
     one, and their grid; how it keeps versions of its rows, which no run could make again; whether
@@ -170,6 +171,7 @@ class Model:
     checks: Checks = Checks()
     order_after: tuple[str, ...] = ()
     function: PythonFunction | None = None
+    entity: Entity | None = None
     partition: PartitionSettings | None = field(init=False, repr=False, compare=False)
     history: HistorySettings | None = field(init=False, repr=False, compare=False)
     is_view: bool = field(init=False, repr=False, compare=False)
@@ -216,13 +218,20 @@ class Model:
         return self.function is not None and not self.query.inputs
 
     @property
+    def shown_strategy(self) -> str:
+        """What people call its strategy."""
+        return self.strategy.shown or self.strategy_name
+
+    @property
     def input_name(self) -> InputName:
         """Its name as an input of other models."""
         return InputName(InputKind.MODEL, self.name)
 
 
-def language_of(model: Model) -> str:
-    """Say in which language a model is written: `sql` or `python`."""
+def kind_of(model: Model) -> str:
+    """Say what makes the rows of a model: `sql`, `python` or `entity`."""
+    if model.entity is not None:
+        return "entity"
     return "sql" if model.function is None else "python"
 
 
@@ -239,7 +248,8 @@ class SourceFreshness:
 class Source:
     """A table or files that penstock reads and does not build.
 
-    `path` is a URI or an absolute path; it is "" for a table of the Spark catalog.
+    `path` is a URI or an absolute path; it is "" for a table of the Spark catalog. With
+    `may_be_delta` it is read as a Delta table if it is one, and in its format if not.
     """
 
     table: TableName
@@ -251,6 +261,7 @@ class Source:
     description: str = ""
     freshness: SourceFreshness | None = None
     partition_column: str = ""
+    may_be_delta: bool = False
 
     @property
     def is_delta(self) -> bool:

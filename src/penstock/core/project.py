@@ -48,6 +48,11 @@ class Target:
     schema_prefix: str = ""
     places: Mapping[str, str] = field(default_factory=dict)
 
+    def uri_of(self, table: TableName) -> str:
+        """Give the folder of a table; a catalog's tables lie there too, so the log is found."""
+        usual = f"{self.warehouse.rstrip('/')}/{table.schema}/{table.table}"
+        return self.places.get(table.folded, usual)
+
 
 @dataclass(frozen=True, slots=True)
 class Project:
@@ -75,6 +80,26 @@ class Project:
     entities: Mapping[str, Entity] = field(default_factory=dict)
     environment: EntityEnvironment = EntityEnvironment()
     packages: Mapping[str, SessionPackage] = field(default_factory=dict)
+    _read_views: list[frozenset[str]] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
+
+    @property
+    def views_of_tables(self) -> frozenset[str]:
+        """The views that a table reads, through other views too; looked for once."""
+        if not self._read_views:
+            found: set[str] = set()
+            waiting = [model for model in self.models.values() if not model.is_view]
+            while waiting:
+                model = waiting.pop()
+                read = {name.name for name in model.inputs if name.kind is InputKind.MODEL}
+                for name in read.union(model.depends_on) - found:
+                    above = self.models.get(name)
+                    if above is not None and above.is_view:
+                        found.add(name)
+                        waiting.append(above)
+            self._read_views.append(frozenset(found))
+        return self._read_views[0]
 
     def table_of(self, name: InputName, this: Model | None = None) -> TableName:
         """Give the table behind an input name; seeds answer as models do."""
@@ -93,9 +118,8 @@ class Project:
                 return TableName(schema, table)
 
     def uri_of(self, table: TableName) -> str:
-        """Give the folder of a table; a catalog's tables lie there too, so the log is found."""
-        usual = f"{self.target.warehouse.rstrip('/')}/{table.schema}/{table.table}"
-        return self.target.places.get(table.folded, usual)
+        """Give the folder of a table."""
+        return self.target.uri_of(table)
 
     def sql_of(self, table: TableName) -> str:
         """Give SQL for a table that penstock writes: its folder, or its name in the catalog."""

@@ -10,6 +10,7 @@ from enum import StrEnum
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Grid
 from penstock.core.steps.inputs import Pin
+from penstock.core.steps.slices import SliceId
 from penstock.core.steps.step import Intent, Outcome, StepFailure
 from penstock.core.steps.window import Watermark
 
@@ -231,3 +232,38 @@ class Execution:
     triggered_by: str
     executed_by: str
     failure: StepFailure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRecord:
+    """What became of a slice: SUCCESS, FAILED or RUNNING in its last step, SKIPPED by somebody.
+
+    `moment` is the processing time of that step and `metrics` are what its commit told. `why` it
+    failed or is skipped, `who` asked for that.
+    """
+
+    id: SliceId
+    status: Status
+    step: str = ""
+    step_seq: int = 0
+    moment: dt.datetime | None = None
+    metrics: Mapping[str, int] = field(default_factory=dict)
+    why: str = ""
+    who: str = ""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether a run passes it by."""
+        return self.status in (Status.SUCCESS, Status.SKIPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class SliceSkip:
+    """Somebody says that a slice is to be left out, or, with `skips` False, no longer."""
+
+    model: str
+    name: str
+    skips: bool
+    why: str
+    who: str
+    at: dt.datetime

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 Scalar = str | int | float | bool | None
@@ -115,7 +115,8 @@ class Commit:
     operation metrics, and `ROW_CHANGE`, that are known before, each with the name of the identity
     that it must satisfy. With `exclusive` nobody may have written since the table was looked at.
     With `overwrite` the SQL is a query whose rows become the table. With a `feed` the SQL reads its
-    view, which is defined, and observed, as the commit runs.
+    view, which is defined, and observed, as the commit runs. `breaches` says what cannot be of
+    Delta's metrics and of what was observed.
     """
 
     sql: str
@@ -126,6 +127,7 @@ class Commit:
     exclusive: bool = False
     overwrite: TableOverwrite | None = None
     feed: Feed | None = None
+    breaches: Callable[[Mapping[str, int]], Iterable[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,7 @@ class Work:
     again: Work | None = None
     rows: Callable[[Row], str] | None = None
     fed_by: str = ""
+    last_look: Callable[[], None] | None = None
 
     @classmethod
     def just(cls, commit: Commit | None) -> Work:

@@ -233,20 +233,23 @@ class Build:
 class Strategy(ABC):
     """How a model's rows reach its table; without more a table that each step makes anew.
 
-    `name` is the word users write; `settings` are the keys that it takes beside those of every
+    `name` is the word users write, `shown` the one that people read where it is another one;
+    `settings` are the keys that it takes beside those of every
     model. `is_view` is whether nothing is stored, `is_written` whether files say
     `materialized: name`. With `takes_feed` it stores the rows that the
     query gives, each as it is, and takes them from `Build.source`. With `is_incremental` an
     ordinary step runs other SQL, or reads less, than one that makes the table. `adds_again` is
     whether input that is read twice is in the table twice. `rerun_is_safe` is whether a step of
-    which nobody can tell if it was committed may be done once more. With `by_passes` a pass of its
-    package makes it, and no step of its own. `command` is what builds it,
-    `dbt` how dbt would call it: `materialized` and `incremental_strategy`. `window` is how it finds
+    which nobody can tell if it was committed may be done once more. With `moves_forward` no step
+    may be earlier than those before it; with `by_passes` a pass of its package makes it, and no
+    step of its own. `command` is what builds it, `dbt` how dbt would call it: `materialized` and
+    `incremental_strategy`. `window` is how it finds
     new rows; None reads its inputs whole.
     """
 
     __slots__ = ()
     name: ClassVar[str] = ""
+    shown: ClassVar[str] = ""
     settings: ClassVar[frozenset[str]] = frozenset()
     is_view: ClassVar[bool] = False
     is_written: ClassVar[bool] = True
@@ -255,6 +258,7 @@ class Strategy(ABC):
     adds_again: ClassVar[bool] = False
     rerun_is_safe: ClassVar[bool] = False
     by_passes: ClassVar[bool] = False
+    moves_forward: ClassVar[bool] = False
     command: ClassVar[str] = "run"
     dbt: ClassVar[tuple[str, str]] = ("table", "")
     window: WindowSettings | None = None
@@ -287,6 +291,11 @@ class Strategy(ABC):
     def keys(self) -> tuple[str, ...]:
         """The columns that tell its rows apart, of a history those of one instant."""
         return ()
+
+    @property
+    def reads_slices(self) -> bool:
+        """Whether a step reads files of its own in place of inputs."""
+        return False
 
     @property
     def keeps_rows(self) -> bool:
@@ -348,3 +357,8 @@ def strategy_named(word: str) -> type[Strategy]:
     False
     """
     return _registered.get(word, Strategy)
+
+
+def shown_strategy(word: str) -> str:
+    """Give what people call the strategy of a word."""
+    return strategy_named(word).shown or word

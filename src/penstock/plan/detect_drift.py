@@ -25,7 +25,17 @@ from penstock.plan.changes import (
     table_input_differences,
 )
 from penstock.plan.resolve import Segment
-from penstock.plan.values import Meaning, Now, Observed, Reason, State, as_recorded, error_line
+from penstock.plan.slices import slice_differences
+from penstock.plan.values import (
+    Meaning,
+    Now,
+    Observed,
+    Reason,
+    SlicesNow,
+    State,
+    as_recorded,
+    error_line,
+)
 from penstock.plan.verdict import (
     Difference,
     Piece,
@@ -208,7 +218,8 @@ def _reason(project: Project, model: Model, records: Mapping[str, ModelRecord], 
     until a step reads everything; so are others' changes of its table.
     """
     record = records.get(model.name)
-    found = list(_differences(project, model, records, now))
+    # a failure is seen before the table is, and hides nothing that forbids a step
+    found = sorted(_differences(project, model, records, now), key=lambda each: _ORDER[each.state])
     is_windowed = model.strategy.window is not None
     if not is_windowed and not model.query.deltas:
         return first_of(found)
@@ -250,6 +261,13 @@ def _differences(
     if not model.is_view or is_decided_alone(project, model):
         # a view has no rows that could be stale, but checks that somebody must look at
         yield from table_input_differences(project, model, record, records, now)
+    yield from _of_sources(project, model, now)
+
+
+def _of_sources(project: Project, model: Model, now: Now) -> Iterator[Difference]:
+    """Tell of slices that nobody has read yet, and of sources that nobody can read."""
+    for detail in slice_differences(now.slices.get(model.name, SlicesNow())):
+        yield Difference(State.SOURCE_CHANGED, detail)
     for name in sources_below(project, model) if now.broken else ():
         if name in now.broken:
             yield Difference(State.UNREADABLE, error_line(now.broken[name]))

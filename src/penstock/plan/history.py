@@ -174,19 +174,27 @@ def must_look(project: Project, model: Model, now: Now, options: Options) -> str
 
 
 def history_refusal(
-    model: Model, seen: Observed, record: ModelRecord | None, reason: Reason, now: Now
+    model: Model,
+    seen: Observed,
+    record: ModelRecord | None,
+    reason: Reason,
+    moment: dt.datetime,
+    *,
+    adopts: bool = False,
 ) -> PenstockError | None:
-    """Give what forbids a run that builds on the history there is."""
+    """Give what forbids a run at a moment that builds on the history there is."""
     cluttered = not_delta(model, seen, record)
     if cluttered is not None:
         return cluttered
-    states = {reason.state, *reason.also}
+    states = reason.states
     on_record = record is not None and record.succeeded_once
     if State.MISSING in states or (on_record and State.FOREIGN_TABLE in states):
         return _missing(model, seen, reason)
     if seen.facts is None:
         return None
     messages = seen.facts.properties.get(PROPERTY)
+    if messages is None and adopts:
+        return None
     if messages is None:
         return TableError(
             "foreign-table",
@@ -196,7 +204,7 @@ def history_refusal(
         )
     wrong = differences(model, messages)
     if wrong:
-        refresh = f"penstock snapshot run --select {model.name} --full-refresh drops its versions"
+        refresh = f"{_run(model)} --full-refresh drops its versions"
         migrate = f"penstock snapshot migrate {model.name} takes them over; {refresh}"
         return TableError(
             "history-settings-changed",
@@ -204,7 +212,11 @@ def history_refusal(
             where=model.where,
             hint=refresh if needs_refresh(wrong) else migrate,
         )
-    return run_time_refusal(model, high_time(record, messages), now.run_timestamp)
+    return run_time_refusal(model, high_time(record, messages), moment)
+
+
+def _run(model: Model) -> str:
+    return f"penstock {model.strategy.command} --select {model.name}"
 
 
 def high_time(record: ModelRecord | None, messages: str) -> dt.datetime | None:
@@ -233,15 +245,14 @@ def run_time_refusal(
 
 def _missing(model: Model, seen: Observed, reason: Reason) -> TableError:
     there = seen.there
-    foreign = State.FOREIGN_TABLE in (reason.state, *reason.also)
+    foreign = State.FOREIGN_TABLE in reason.states
     away = "move that table away, then " if foreign else ""
     return TableError(
         "history-missing",
         f"the history of {model.table} is on record, but "
         + ("another table took its place" if there else "the table is gone"),
         where=model.where,
-        hint=f"{away}restore it, or start over without its versions: penstock snapshot run "
-        f"--select {model.name} --full-refresh",
+        hint=f"{away}restore it, or start over without its versions: {_run(model)} --full-refresh",
     )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable
 
+from penstock.core.entity import ProcessType
 from penstock.core.errors import PartitionSchemaError, PenstockError, SchemaError, TableError
 from penstock.core.findings import Location
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partitions.ranges import count, intersection
 from penstock.plan.cascade import upstream_models
 from penstock.plan.changes import means_same, sources_below
-from penstock.plan.history import history_refusal, not_delta
+from penstock.plan.history import history_refusal, not_delta, run_time_refusal
 from penstock.plan.steps import Decided, Earlier, Question, Scope, Wanted
 from penstock.plan.table_columns import Migration, migration, target_schema
 from penstock.plan.values import Observed, Owner, Reason, State
@@ -115,14 +117,14 @@ def obstacle(question: Question, earlier: Earlier, model: Model) -> PenstockErro
 
 
 def _not_built(model: Model, upstream: Model) -> TableError:
-    if upstream.keeps_history:
+    if upstream.strategy.command != "run":
         return TableError(
             "snapshot-not-built",
             f"model {model.name!r} reads snapshot {upstream.name!r}, which has no table yet",
             where=model.where,
             hint=f"penstock snapshot run --select {upstream.name}",
         )
-    wanted = upstream.name if model.keeps_history else f"+{model.name}"
+    wanted = f"+{model.name}" if model.strategy.command == "run" else upstream.name
     return TableError(
         "upstream-not-built",
         f"{model.name} reads {upstream.name}, which was never built",
@@ -163,24 +165,38 @@ def _not_ours(  # what either kind of table is told by
 
 def _table_refusal(question: Question, model: Model, reason: Reason) -> PenstockError | None:
     """Find states of a table in which nothing of its model may run."""
-    options, is_foreign = question.options, State.FOREIGN_TABLE in (reason.state, *reason.also)
+    options, is_foreign = question.options, State.FOREIGN_TABLE in reason.states
     seen = question.now.targets.get(model.name, Observed())
     if reason.state is State.UNRECORDED and seen.unrecorded and options.full_refresh:
         return None
     because = reason.detail if seen.unrecorded else ""
-    takes = "" if model.keeps_history else "--adopt"
+    takes = "--adopt" if model.strategy.command == "run" else ""
     error = _not_ours(question, model, reason.state, because, seen.owner, takes)
     if error is not None:
         return error
+    record = question.records.get(model.name)
+    moment = options.processing_time or question.now.run_timestamp
+    if options.allow_backdated:
+        moment = dt.datetime.max.replace(tzinfo=dt.UTC)
     if model.keeps_history:
-        record = question.records.get(model.name)
         if options.full_refresh and not is_foreign:
             return not_delta(model, seen, record)
-        return history_refusal(model, seen, record, reason, question.now)
+        refused = history_refusal(
+            model, seen, record, reason, moment, adopts=bool(takes) and options.adopt
+        )
+        if refused is None and seen.there and options.strategy is ProcessType.FULL:
+            sentence = f"{model.table} keeps versions, which a full load would replace"
+            hint = f"penstock run --select {model.name} --full-refresh, if they are to go"
+            return TableError("history-would-be-lost", sentence, where=model.where, hint=hint)
+        return refused
     if is_foreign and not options.adopt:
         hint = f"to take it over: penstock run --select {model.name} --adopt"
         return foreign_table(model, hint)
-    return None if options.full_refresh else other_partitions(model, seen)
+    if options.full_refresh:
+        return None
+    high = record.high_time if record and model.strategy.moves_forward else None
+    refused = not_delta(model, seen, record) or other_partitions(model, seen)
+    return refused or run_time_refusal(model, high, moment)
 
 
 def other_partitions(model: Model, seen: Observed) -> PartitionSchemaError | None:

@@ -35,6 +35,7 @@ from penstock.plan.history import must_look
 from penstock.plan.obstacles import migration_of, obstacle, refusal, table_obstacle
 from penstock.plan.rerun import never_built
 from penstock.plan.resolve import body_of
+from penstock.plan.slices import slices_to_run
 from penstock.plan.steps import (
     LEFT,
     Decided,
@@ -44,10 +45,21 @@ from penstock.plan.steps import (
     Scope,
     Wanted,
     partition_steps,
+    slice_steps,
     table_step,
     waits_for,
 )
-from penstock.plan.values import Blocked, Now, Observed, Options, Plan, Reason, State, Step
+from penstock.plan.values import (
+    Blocked,
+    Now,
+    Observed,
+    Options,
+    Plan,
+    Reason,
+    SlicesNow,
+    State,
+    Step,
+)
 from penstock.plan.verdict import states_of
 
 
@@ -141,14 +153,7 @@ def decide_table(question: Question, earlier: Earlier, model: Model) -> Decided:
         if error is not None:
             return Decided(error=error)
     if due is not None:
-        keeps = model.strategy.keeps_rows or bool(model.query.deltas)
-        anew = scope.syncs and keeps and _has_wrong_rows(question, model, due)
-        step = table_step(question, model, due, waits, anew=anew)
-        if step.initial and question.options.rerun is not None:
-            # the range alone would be all that the table holds
-            return Decided(error=never_built(model))
-        notes = (*step.notes, "full refresh") if anew else step.notes
-        return Decided(steps=(replace(step, trigger=trigger, notes=notes),), todo=WHOLE)
+        return _built(question, model, due, waits, trigger)
     if scope.syncs and not (is_selected and not found.is_drift):
         return Decided(hands_on=waits if model.is_view else ())
     left = left_current(question, model, waits)
@@ -161,6 +166,33 @@ def decide_table(question: Question, earlier: Earlier, model: Model) -> Decided:
     return replace(left, notes=(*left.notes, note))
 
 
+def _built(
+    question: Question, model: Model, due: Reason, waits: tuple[str, ...], trigger: str
+) -> Decided:
+    """Plan the build of a table, or of what its slices bring."""
+    keeps = model.strategy.keeps_rows or bool(model.query.deltas)
+    anew = question.scope.syncs and keeps and _has_wrong_rows(question, model, due)
+    step = table_step(question, model, due, waits, anew=anew)
+    if step.initial and question.options.rerun is not None:
+        # the range alone would be all that the table holds
+        return Decided(error=never_built(model))
+    notes = (*step.notes, "full refresh") if anew else step.notes
+    step = replace(step, trigger=trigger, notes=notes)
+    if (slices := question.now.slices.get(model.name)) is not None:
+        return _of_slices(question, model, step, slices)
+    return Decided(steps=(step,), todo=WHOLE)
+
+
+def _of_slices(question: Question, model: Model, step: Step, slices: SlicesNow) -> Decided:
+    """Give a step per slice that waits, or of all where the table is made anew."""
+    found = slices_to_run(model, slices, question.options, step)
+    steps = tuple(slice_steps(step, found.slices))
+    if steps or found.error or model.name not in question.records:
+        return Decided(steps, found.notes, found.error, todo=WHOLE if steps else ())
+    left = left_current(question, model, step.upstream)  # code that changed has no rows to make
+    return replace(left, notes=(*left.notes, *found.notes, *step.notes))
+
+
 def _to_run(
     question: Question, model: Model, found: Reason, waits: tuple[str, ...]
 ) -> tuple[Reason | None, str]:
@@ -170,6 +202,8 @@ def _to_run(
         why = f"rerun [{low.text}, {high.text}]"
         return Reason(State.CURRENT, why, drift=False), question.scope.trigger
     due = None if found.state is State.CURRENT or found.passed else found
+    if due is None and question.options.slice:
+        due = Reason(State.CURRENT, f"slice {question.options.slice} asked for", drift=False)
     if due is None and question.options.full_refresh:
         due = Reason(State.CURRENT, "full refresh asked for")
     if due is None and model.keeps_history:
@@ -186,7 +220,7 @@ def _to_repair(
     """Say why a sync builds a model, and in whose name; None if it does not."""
     scope, is_selected = question.scope, model.name in question.selected
     forced = scope.force or question.options.full_refresh
-    fits = not scope.states or bool({found.state, *found.also} & scope.states)
+    fits = not scope.states or bool(scope.states.intersection(found.states))
     if is_selected and (forced or (found.is_drift and fits)):
         asked = Reason(State.CURRENT, "asked for", drift=False)
         return asked if found.state is State.CURRENT else found, scope.trigger
@@ -213,9 +247,11 @@ def _has_wrong_rows(question: Question, model: Model, reason: Reason) -> bool:
     A step that only failed is done again, and new rows are taken by their window; but a failure
     hides no other drift, or the next success would tell of rows that nobody re-made as current.
     """
+    others = {reason.state, *reason.also} - {State.NEVER_RUN, State.FAILED}
+    if model.name in question.now.slices:
+        others.discard(State.SOURCE_CHANGED)
     if reason.state is not State.FAILED:
-        return reason.state is not State.NEVER_RUN
-    others = set(reason.also)
+        return bool(others)
     if model.strategy.window is not None:
         others -= {State.SOURCE_CHANGED, State.UPSTREAM_CHANGED}
     return bool(others or reason.stale or question.now.below.get(model.name))
@@ -337,7 +373,7 @@ def _before(
     model = project.models[step.model]
     if model.partition is None:
         keys = [key for key in step.upstream if key not in by_model]
-        named = {key.partition(" ")[0] for key in step.upstream}
+        named = {key.partition(" ")[0] for key in step.upstream} - {step.model}
         return tuple(sorted({*keys, *_keys(by_model, named)}))
     found: set[str] = set()
     _, body = body_of(model, step.version, step.revision)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from penstock.core.errors import PenstockError
 from penstock.core.facts import TableFacts
@@ -11,6 +12,7 @@ from penstock.core.model import Model
 from penstock.core.partitions.ranges import Ranges, count, difference, first_numbers, intersection
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
+from penstock.core.steps.slices import ListedSlice
 from penstock.core.strategy import Writing
 from penstock.plan.cascade import reads_itself, upstream_models
 from penstock.plan.resolve import Segment
@@ -124,13 +126,13 @@ def table_step(
     """Give the step that builds a model after those it waits for; `anew` from all its inputs."""
     record, options = question.records.get(model.name), question.options
     built = record is not None and record.succeeded_once
-    adopted = reason.state is State.FOREIGN_TABLE and (options.adopt or model.keeps_history)
+    adopted = State.FOREIGN_TABLE in reason.states and (options.adopt or model.keeps_history)
     seen = question.now.targets.get(model.name, Observed())
     initial = (
         anew
         or is_replaced(record.table_id if record else "", seen)
         or options.full_refresh
-        or reason.state is State.MISSING
+        or State.MISSING in reason.states
         or not (built or adopted)
     )
     notes, owner = _notes(model, reason, initial=initial), seen.owner
@@ -152,6 +154,7 @@ def table_step(
         estimate=estimate,
         notes=notes,
         kind=_kind(model, options, seen, initial=initial),
+        moment=(options.processing_time or question.now.run_timestamp) if model.entity else None,
     )
 
 
@@ -167,18 +170,31 @@ def _kind(model: Model, options: Options, seen: Observed, *, initial: bool) -> s
 
 def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
     """Say what an ordinary run of an incremental model leaves as it is."""
-    states = {reason.state, *reason.also}
-    if reason.state is State.MISSING:
+    states = reason.states
+    if State.MISSING in states:
         return ("the table is gone: full rebuild from all inputs",)
     if initial or not (model.strategy.keeps_rows or model.keeps_history):
         return ()
     reads_all = not (model.strategy.adds_again or model.keeps_history)
     if reads_all and model.strategy.window is None:
-        wrong = bool(states & {State.SQL_CHANGED, State.TAMPERED})
+        wrong = State.SQL_CHANGED in states or State.TAMPERED in states
         return ("rows that the query no longer gives stay; --full-refresh drops them",) * wrong
     kept, others = _KEPT[model.keeps_history]
     notes = (kept,) if State.SQL_CHANGED in states else ()
     return (*notes, others) if State.TAMPERED in states else notes
+
+
+def slice_steps(step: Step, slices: Sequence[ListedSlice]) -> Iterator[Step]:
+    """Cut the step of an entity into those of its slices, each after the one before.
+
+    The first is processed at its moment, the others a microsecond later each: no two share one.
+    """
+    for each in slices:
+        cut = replace(step, slice=each)
+        yield cut
+        later = cut.moment and cut.moment + dt.timedelta(microseconds=1)
+        rest = replace(step, upstream=(cut.key,), initial=False, kind="", notes=())
+        step = replace(rest, moment=later)
 
 
 _KEPT = {

@@ -9,13 +9,16 @@ from enum import StrEnum
 
 from penstock.core.checks import OnFailure
 from penstock.core.columns.typed import TypedValue
+from penstock.core.entity import ProcessType
 from penstock.core.errors import PenstockError
 from penstock.core.facts import TableFacts, Touched
 from penstock.core.history import Retention
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Grid, Span, key_pairs
 from penstock.core.partitions.ranges import WHOLE, Ranges, count
+from penstock.core.records import SliceRecord
 from penstock.core.steps.inputs import Pin
+from penstock.core.steps.slices import ListedSlice
 
 
 class State(StrEnum):
@@ -101,12 +104,21 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True)
+class SlicesNow:
+    """The slices of one entity: those that lie in bronze, by name, and what is on record of any."""
+
+    there: tuple[ListedSlice, ...] = ()
+    recorded: tuple[SliceRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Now:
     """The world as a plan sees it: targets by model, pins of sources by name.
 
     A source that cannot be read has its error in `broken` instead of a pin, and a model whose
     table cannot in `unreadable` instead of a target. `below` names, for models that read through
-    windows, the upstreams that changed rows which a window has passed.
+    windows, the upstreams that changed rows which a window has passed. `slices` are those of
+    entities.
     """
 
     run_timestamp: dt.datetime
@@ -116,6 +128,7 @@ class Now:
     meaning: Meaning = as_recorded
     below: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unreadable: Mapping[str, PenstockError] = field(default_factory=dict)
+    slices: Mapping[str, SlicesNow] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +149,11 @@ class Reason:
     stale: bool = False
     passed: bool = False
 
+    @property
+    def states(self) -> tuple[State, ...]:
+        """All states that hold: what is asked of one is asked of these, or the first hides it."""
+        return (self.state, *self.also)
+
     @classmethod
     def after(cls, names: Iterable[str]) -> Reason:
         """Wait for the outcome of other steps of the plan.
@@ -155,7 +173,14 @@ class Reason:
 
         >>> str(Reason(State.SOURCE_CHANGED, "raw.events v3 -> v4"))
         'source_changed: raw.events v3 -> v4'
+
+        Of a table that is current it is what asks for a step all the same.
+
+        >>> str(Reason(State.CURRENT, "full refresh asked for"))
+        'full refresh asked for'
         """
+        if self.state is State.CURRENT and self.detail:
+            return self.detail
         return f"{self.state}: {self.detail}" if self.detail else str(self.state)
 
 
@@ -170,6 +195,9 @@ class Options:
     `allow_breaking` lets a change of types rewrite a table, `allow_source_mutation` lets SQL that
     built something change in an immutable model. `skip_checks` evaluates no check; `on_failure`
     replaces what models and the project say of failed gates.
+    Of entities `slice` names the one that is run, `strategy` how; `processing_time` is the time of
+    the first step, which `allow_backdated` lets lie before that of earlier ones. `strict` makes
+    errors of warnings.
     """
 
     full_refresh: bool = False
@@ -184,6 +212,11 @@ class Options:
     on_failure: OnFailure | None = None
     rerun: tuple[TypedValue, TypedValue] | None = None
     allow_schema_change: bool = False
+    slice: str = ""
+    strategy: ProcessType | None = None
+    processing_time: dt.datetime | None = None
+    allow_backdated: bool = False
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +243,7 @@ class Step:
     `later_than` make what only checks read: this step waits for them and needs nothing of them.
     `at_once` is whether other steps may write the table at the same time. `kind` is why it reads
     what it reads, where that is decided by now: initial, full, rerun; "" leaves it to the windows.
+    `slice` is the one slice that it reads, `moment` its processing time.
     """
 
     model: str
@@ -230,10 +264,14 @@ class Step:
     later_than: tuple[str, ...] = ()
     at_once: bool = False
     kind: str = ""
+    slice: ListedSlice | None = None
+    moment: dt.datetime | None = None
 
     @property
     def key(self) -> str:
-        """Its name in the plan: the model, and the first partition where it is one of many."""
+        """Its name in the plan: the model, and its first partition or its slice, if it has some."""
+        if self.slice is not None:
+            return f"{self.model} {self.slice.id.name}"
         return self.model if self.grid.is_whole else f"{self.model} {self.partitions[0][0]}"
 
     @property
@@ -243,7 +281,9 @@ class Step:
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
-        """The partitions as first and last keys of ranges."""
+        """The partitions as first and last keys of ranges; its slice stands for one."""
+        if self.slice is not None:
+            return ((self.slice.id.name, self.slice.id.name),)
         return key_pairs(self.grid, self.partitions)
 
 

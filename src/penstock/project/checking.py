@@ -19,7 +19,7 @@ from penstock.project.checks.attach import Attacher
 from penstock.project.checks.kept import Edge, Result
 from penstock.project.files.parsed import SqlFile, YamlFile
 from penstock.project.files.values import Plain
-from penstock.project.first_pass import FirstPass
+from penstock.project.first_pass import FirstPass, GivenParts
 from penstock.project.models import Built, Draft
 from penstock.project.settings.project import Settings
 from penstock.project.settings.strategy import versioned_strategy
@@ -84,6 +84,21 @@ class ProjectParts:
     sessions: ReadSessions | None = None
 
 
+def entities_of(
+    parts: ProjectParts, found: Sequence[str], given: GivenParts
+) -> ReadEntities | None:
+    """Read the entities of a project, if there are any, in files that were found or are given."""
+    documents = found if given.documents is None else tuple(given.documents)
+    if not documents and not parts.natives:
+        return None
+    from penstock.project.entities.load import read_entities
+
+    over, first = given.environment, parts.first
+    entities = read_entities(documents, parts.natives, parts.settings, first, over)
+    parts.findings += entities.findings
+    return entities
+
+
 def sessions_of(parts: ProjectParts, paths: Sequence[str]) -> ReadSessions | None:
     """Read the session packages of a project, if there are any."""
     if not paths:
@@ -131,13 +146,9 @@ def _checked_models(parts: ProjectParts, columns: ProjectColumns) -> Iterable[sc
         if not draft.enabled:
             continue
         built = parts.built[draft.name]
-        written = [scene.written_in_header(draft.file)]
-        if draft.entry:
-            written.append(
-                scene.written_in_yaml(draft.entry.file, draft.entry.path, parts.first.fill)
-            )
-        said = tuple(each for each in written if each is not None)
-        inputs = _outer(built.model.inputs) if built.model else None
+        said = draft.checks(parts.first.fill)
+        slices = built.strategy.reads_slices  # whose columns no file tells
+        inputs = _outer(built.model.inputs) if built.model and not slices else None
         known = columns.of_draft(draft) if said else scene.UNKNOWN
         yield scene.CheckedModel(draft.named, built.strategy, [scene.Stand(1, said, known, inputs)])
     for item in parts.versioned:

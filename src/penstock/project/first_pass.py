@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
@@ -29,8 +30,38 @@ from penstock.project.files.references import Content, decode, read_content
 from penstock.project.files.values import Plain, digest
 from penstock.project.sql.names import NameResolver, QueryOwner, link
 
+if TYPE_CHECKING:
+    from penstock.project.python.declare import PythonModel
+
 F = TypeVar("F", SqlFile, YamlFile)
 _FROM_OUTSIDE = re.compile(r"\{\{\s*env_var\(\s*['\"][^'\"]+['\"]\s*\)\s*\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class GivenParts:
+    """What a script gives of its project, beside or instead of files.
+
+    `functions` are those of an app. `documents` stand in place of those under entities/: by their
+    names the texts, "" where there is a file. Keys of `environment` win over every document.
+    """
+
+    functions: Sequence[PythonModel[..., Any]] | None = None
+    documents: Mapping[str, str] | None = None
+    environment: Mapping[str, Plain] = field(default_factory=dict)
+
+    @property
+    def is_some(self) -> bool:
+        """Whether a folder without penstock.yml is a project with it."""
+        return self.functions is not None or self.documents is not None
+
+    @property
+    def contents(self) -> dict[str, Content | None]:
+        """The texts, as they are read of files."""
+        texts = {name: text.encode() for name, text in (self.documents or {}).items() if text}
+        return {name: Content(name, data, sha256(data).hexdigest()) for name, data in texts.items()}
+
+
+NOTHING_GIVEN = GivenParts()
 
 
 @dataclass(slots=True)

@@ -13,7 +13,13 @@ from penstock.core.findings import Finding, Location
 from penstock.core.model import Model
 from penstock.core.names import TableName
 from penstock.core.project import Project
-from penstock.project.checking import ProjectParts, check_packages, sessions_of, with_checks
+from penstock.project.checking import (
+    ProjectParts,
+    check_packages,
+    entities_of,
+    sessions_of,
+    with_checks,
+)
 from penstock.project.checks.scene import files_in_header, written_in_yaml
 from penstock.project.files.cache import open_cache
 from penstock.project.files.parsed import RenderContext, SqlFile, TargetView, YamlFile
@@ -26,9 +32,9 @@ from penstock.project.files.references import (
     queries_of,
 )
 from penstock.project.files.values import did_you_mean, mapping_of, text_of
-from penstock.project.first_pass import FirstPass
+from penstock.project.first_pass import NOTHING_GIVEN, FirstPass, GivenParts
 from penstock.project.input_ranges.mappings import map_inputs
-from penstock.project.models import SNAPSHOTS, Draft, cycle_findings, draft
+from penstock.project.models import SNAPSHOTS, Draft, cycle_findings, draft, name_every_maker
 from penstock.project.settings.project import (
     Settings,
     YamlEntry,
@@ -37,13 +43,11 @@ from penstock.project.settings.project import (
     settings_of,
     sources_of,
 )
-from penstock.project.settings.snapshot import system_columns_of
 from penstock.project.sql.names import NameResolver
 from penstock.project.versioned.gather import gather
 from penstock.project.versioned.model import build, versioned_models
 
 if TYPE_CHECKING:
-    from penstock.project.entities.load import ReadEntities
     from penstock.project.python.declare import PythonModel
     from penstock.project.python.imports import Imported
     from penstock.project.python.models import PythonDraft
@@ -56,22 +60,22 @@ def load_project(
     target: str | None = None,
     vars: Mapping[str, str] | None = None,  # noqa: A002  the word users know
     use_cache: bool = True,
-    functions: Sequence[PythonModel[..., Any]] | None = None,
+    given: GivenParts = NOTHING_GIVEN,
 ) -> Project:
     """Load the project in a folder; touch neither warehouse nor state.
 
     Raises `ProjectError` with the findings of all files if any is an error; a project that loads
     carries its warnings. `UsageError` is for a folder without penstock.yml (`no-project`) and for a
     target that does not exist (`unknown-target`). `vars` and `target` win over penstock.yml.
-    `functions` are those of an app: with them the folder may do without penstock.yml, and they are
-    then all that there is.
+    With what is `given` the folder may do without penstock.yml, and that is then all there is.
     """
     root = root.resolve()
     is_whole = (root / PROJECT_FILE).is_file()
-    if not is_whole and functions is None:
+    if not is_whole and not given.is_some:
         sentence = f"there is no {PROJECT_FILE} in {root}"
         raise UsageError("no-project", sentence, hint="penstock init DIR")
-    first = FirstPass(root, environ, open_cache(root, use=use_cache))
+    cache = open_cache(root, use=use_cache)
+    first = FirstPass(root, environ, cache, contents=given.contents)
     tree = mapping_of(first.filled(PROJECT_FILE)) if is_whole else {"name": "main"}
     try:
         settings = settings_of(tree, first.root, target, environ)
@@ -81,11 +85,11 @@ def load_project(
         settings = settings_of(None, first.root, None, {})
     settings = replace(settings, vars={**settings.vars, **(vars or {})})
     document = first.yaml_file(PROJECT_FILE) if is_whole else YamlFile(PROJECT_FILE)
-    found = _discovered(root, document, settings) if is_whole else Discovery()
+    found = discover(root, *settings.places(document)) if is_whole else Discovery()
     parts = _read(settings, found, first)
-    parts.entities = entities_of(parts, found.entities)
+    parts.entities = entities_of(parts, found.entities, given)
     parts.sessions = sessions_of(parts, found.sessions)
-    parts.python = import_functions(root, found.python, functions or ())
+    parts.python = import_functions(root, found.python, given.functions or ())
     project = _assembled(parts, found.seeds)
     first.cache.save()
     bad = check_name("project", settings.name, document.place("name"))
@@ -96,15 +100,6 @@ def load_project(
     if any(finding.is_error for finding in everything):
         raise project_error(everything)
     return replace(project, findings=everything)
-
-
-def _discovered(root: Path, document: YamlFile, settings: Settings) -> Discovery:
-    named = {"models": settings.folders, "session_paths": settings.session_paths}
-    models, packages = (
-        {folder: document.place(key, number) for number, folder in enumerate(folders)}
-        for key, folders in named.items()
-    )
-    return discover(root, models, packages)
 
 
 def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectParts:
@@ -197,6 +192,7 @@ def _read_drafts(parts: ProjectParts) -> dict[str, YamlEntry]:
     parts.drafts += functions
     parts.findings += parts.python.findings if parts.python else ()
     parts.sources += (each.source(root, settings.target) for each in functions if each.is_source)
+    parts.drafts += parts.entities.drafts(settings) if parts.entities else ()
     parts.findings += (finding for item in parts.drafts for finding in item.findings)
     return documented
 
@@ -227,17 +223,6 @@ def drafts_of_functions(
     from penstock.project.python import models
 
     return models.drafts_of(imported, entry_of, settings, root)
-
-
-def entities_of(parts: ProjectParts, documents: Sequence[str]) -> ReadEntities | None:
-    """Read the entities of a project, if there are any."""
-    if not documents and not parts.natives:
-        return None
-    from penstock.project.entities.load import read_entities
-
-    found = read_entities(documents, parts.natives, parts.settings, parts.first)
-    parts.findings += found.findings
-    return found
 
 
 def _documented(parts: ProjectParts, key: str) -> dict[str, YamlEntry]:
@@ -309,11 +294,8 @@ def _check_names(parts: ProjectParts) -> None:
 def _check_tables(parts: ProjectParts) -> None:
     """Report tables that two own, or that lie where staging files are, which clears by itself."""
     owners = [(s.table, f"seed {s.name}", s.where) for s in parts.seeds]
-    owners += [(d.table, f"model {d.name}", d.where) for d in parts.drafts if d.enabled]
+    owners += [(d.table, d.owner, d.where) for d in parts.drafts if d.enabled]
     owners += [(v.table, f"model {v.name}", v.draft.where) for v in parts.versioned]
-    entities = parts.entities.entities.values() if parts.entities else ()
-    # entities of one table are held against each other where they are read
-    owners += [(e.table, f"entity {e.table}", e.where) for e in entities if e.enabled]
     sources = [(s.table, f"source {s.table}", s.where) for s in parts.sources]
     taken: dict[str, tuple[str, Location]] = {}
     for table, owner, where in (*sources, *owners):
@@ -332,12 +314,13 @@ def _check_tables(parts: ProjectParts) -> None:
 
 def _places(parts: ProjectParts) -> dict[str, str]:
     """Give the folders of tables that say their own; report one that two tables share."""
-    named = {each.table.folded: each.path for each in parts.drafts if each.enabled and each.path}
-    folder, taken = parts.settings.target.warehouse.rstrip("/"), dict[str, Draft]()
-    for each in parts.drafts if named else ():
-        place = each.path or f"{folder}/{each.table.schema}/{each.table.table}"
+    enabled = [each for each in parts.drafts if each.enabled]
+    named = {each.table.folded: each.path for each in enabled if each.path}
+    taken = dict[str, Draft]()
+    for each in enabled if named else ():
+        place = each.path or parts.settings.target.uri_of(each.table)
         first = taken.setdefault(place.rstrip("/"), each)
-        if first is not each and (first.path or each.path):
+        if first.table.folded != each.table.folded and (first.path or each.path):
             sentence = f"{each.name} and {first.name} ({first.where}) are both at {place}"
             hint = "give one of them another path"
             parts.findings.append(Finding(each.where, "duplicate-path", sentence, hint))
@@ -349,6 +332,7 @@ def _linked_models(parts: ProjectParts, resolver: NameResolver) -> dict[str, Mod
     built = parts.built
     built |= {d.name: d.made(resolver) for d in parts.drafts if d.enabled}
     built |= {item.name: build(item, parts.gathered, resolver) for item in parts.versioned}
+    name_every_maker(built, parts.drafts)
     immutable = {item.name: item.draft.immutable for item in parts.versioned}
     models = {}
     for name in sorted(built):
@@ -374,8 +358,8 @@ def _name_resolver(parts: ProjectParts) -> NameResolver:
             resolver.frames.add(item.name)
         if item.is_incremental:
             resolver.incremental.add(item.name)
-        if item.config.text("materialized") == "snapshot":
-            resolver.history[item.name] = system_columns_of(item.config)
+        if (columns := item.kept) is not None:
+            resolver.history[item.name] = columns
     for versioned in parts.versioned:
         resolver.add_model(versioned.name, versioned.table)
         resolver.built.add(versioned.name)
@@ -384,11 +368,25 @@ def _name_resolver(parts: ProjectParts) -> NameResolver:
         resolver.models.setdefault(item.stem.lower(), resolver.models[item.name.lower()])
         resolver.add_table(item.written, item.name)
     disabled = (item for item in parts.drafts if not item.enabled)
-    resolver.hidden |= {item.name.lower(): "that model has enabled=false" for item in disabled}
+    resolver.hidden |= {item.name.lower(): "that model is disabled" for item in disabled}
     for seed in parts.seeds:
         resolver.add_model(seed.name, seed.table)
         schema = seed.table.schema.removeprefix(target.schema_prefix)
         resolver.add_table(TableName(schema, seed.table.table), seed.name)
     for source in parts.sources:
-        resolver.add_source(source.table)
+        resolver.add_source(source.table, source.path)
+    _resolve_places(parts, resolver)
     return resolver
+
+
+def _resolve_places(parts: ProjectParts, resolver: NameResolver) -> None:
+    """Note in which folders tables lie, and declare what entities read and nobody has declared."""
+    own = {item.table.folded: item.path for item in parts.drafts if item.path}
+    target = replace(parts.settings.target, places=own)
+    enabled = [item for item in parts.drafts if item.enabled]
+    named = [item.named for item in enabled] + [item.named for item in parts.versioned]
+    resolver.places |= {target.uri_of(each.table).rstrip("/"): each for each in named}
+    for item in enabled:
+        if (made := item.made_source(resolver, target)) is not None:
+            resolver.add_source(made.table, made.path)
+            parts.sources.append(made)

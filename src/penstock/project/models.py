@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import PurePosixPath
 
 from penstock.core.findings import Finding, Location
 from penstock.core.graph import find_cycle
-from penstock.core.model import Body, Model, Version
+from penstock.core.history import SystemColumns
+from penstock.core.model import Body, Model, Source, Version
 from penstock.core.names import (
     NAMES_HINT,
     InputKind,
@@ -18,14 +19,17 @@ from penstock.core.names import (
     maps_columns,
     refused_by_delta,
 )
+from penstock.core.project import Target
+from penstock.core.query import Query
 from penstock.core.strategy import Layout, OnSchemaChange, Strategy
+from penstock.project.checks.scene import WrittenChecks, written_in_header, written_in_yaml
 from penstock.project.files.parsed import SqlFile
 from penstock.project.files.references import check_name, model_name
 from penstock.project.files.values import Plain, digest, is_true, mapping_of, texts_of
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.config import lift, merged, shown_config
 from penstock.project.settings.project import Settings, YamlEntry, column_docs, defaults_for
-from penstock.project.settings.snapshot import check_outputs
+from penstock.project.settings.snapshot import check_outputs, system_columns_of
 from penstock.project.settings.strategy import (
     StrategyConfig,
     declared_schema,
@@ -70,6 +74,17 @@ class Draft:
         return is_true(self.config.settings.get("enabled", True))
 
     @property
+    def owner(self) -> str:
+        """Who its table belongs to, for sentences."""
+        return f"model {self.name}"
+
+    @property
+    def kept(self) -> SystemColumns | None:
+        """The columns that say from when to when a version of a row was valid."""
+        is_history = self.config.text("materialized") == "snapshot"
+        return system_columns_of(self.config) if is_history else None
+
+    @property
     def named(self) -> Named:
         """What others call it."""
         return Named(InputName(InputKind.MODEL, self.name), self.table)
@@ -88,6 +103,18 @@ class Draft:
     def made(self, resolver: NameResolver) -> Built:
         """Resolve every setting and every name."""
         return model_of(self, resolver)
+
+    def made_source(self, resolver: NameResolver, target: Target) -> Source | None:
+        """Give the source that it reads and that nobody declared, where it may name one so."""
+        del resolver, target
+        return None
+
+    def checks(self, fill: Callable[[Plain], Plain]) -> tuple[WrittenChecks, ...]:
+        """Give the checks of its files."""
+        written = [written_in_header(self.file)]
+        if self.entry:
+            written.append(written_in_yaml(self.entry.file, self.entry.path, fill))
+        return tuple(each for each in written if each is not None)
 
 
 def draft(file: SqlFile, entry: YamlEntry | None, settings: Settings) -> Draft:
@@ -254,6 +281,41 @@ def _with_version(model: Model, text: str, built: Built) -> Model:
     built.findings += no_parameter_findings(body)
     version = Version(1, body, schema, schema_text)
     return replace(model, fingerprint=checksums, versions=(version,))
+
+
+def name_every_maker(built: Mapping[str, Built], drafts: Sequence[Draft]) -> None:
+    """Let readers of a table that several entities make read it of all of them."""
+    makers: dict[str, list[str]] = {}
+    for each in drafts:
+        makers.setdefault(each.table.folded, []).extend([each.name] * each.enabled)
+    for group in (names for names in makers.values() if len(names) > 1):
+        for name, reader in built.items():
+            line = next((reader.parents[each] for each in group if each in reader.parents), None)
+            if line is not None and reader.model is not None and name not in group:
+                reader.parents |= dict.fromkeys(group, line)
+                reader.model = _reading(reader.model, group)
+
+
+def _reading(model: Model, names: Sequence[str]) -> Model:
+    """Let a model read others beside those that its text names."""
+    more = [InputName(InputKind.MODEL, each) for each in names]
+
+    def wider(query: Query) -> Query:
+        return replace(query, inputs=tuple(dict.fromkeys((*query.inputs, *more))))
+
+    def body(each: Body) -> Body:
+        return replace(each, query=wider(each.query))
+
+    versions = (
+        replace(each, body=body(each.body), revisions=tuple(map(body, each.revisions)))
+        for each in model.versions
+    )
+    return replace(
+        model,
+        query=wider(model.query),
+        depends_on=tuple(sorted({*model.depends_on, *names})),
+        versions=tuple(versions),
+    )
 
 
 def cycle_findings(

@@ -8,18 +8,25 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-from penstock.core.errors import SelectorError
+from penstock.core.entity import Entity
+from penstock.core.errors import SelectorError, UsageError
 from penstock.core.graph import children, ordered, reach
-from penstock.core.model import Model
+from penstock.core.model import Model, kind_of
 from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
 from penstock.project.files.values import did_you_mean, some_of
 
 _TERM = re.compile(
-    r"(?P<at>@)?(?:(?P<up>\d*)\+)?(?:(?P<method>[A-Za-z_][\w.]*):)?(?P<value>[^+@]+?)"
+    r"(?P<at>@)?(?:(?P<up>\d*)\+)?(?:(?P<method>[A-Za-z_][\w.]*):)?(?P<value>[^+@][^+]*?)"
     r"(?:\+(?P<down>\d*))?"
 )
-_ABSENT = ("entity", "group", "connection", "connectiongroup")
+OF_ENTITIES: Mapping[str, Callable[[Entity], Iterable[str]]] = {
+    "entity": lambda each: (each.name, "" if each.id is None else str(each.id)),
+    "group": lambda each: (each.group,),
+    "connection": lambda each: (each.connection,),
+    "connectiongroup": lambda each: (each.connection_group,),
+}
+"""What an entity says to the methods that ask for entities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +75,33 @@ class Known:
 
 _WORDS: Mapping[str, Callable[[Model, Known], Iterable[str]]] = {
     "tag": lambda model, _: {*model.tags, *(t for each in model.all_checks for t in each.tags)},
-    "kind": lambda *_: ("sql",),
-    "strategy": lambda model, _: (model.strategy_name,),
+    "kind": lambda model, _: (kind_of(model),),
+    "strategy": lambda model, _: (model.shown_strategy,),
     "state": lambda model, known: known.states.get(model.name, ()),
     "result": lambda model, known: filter(None, [known.results.get(model.name)]),
 }
 """What a model says to the methods that compare words."""
-_METHODS = ("name", "fqn", "path", "source", *_WORDS)
+_METHODS = ("name", "fqn", "path", "source", *_WORDS, *OF_ENTITIES)
+
+
+def disabled(entity: Entity) -> UsageError:
+    """Say that an entity was asked for that takes part in nothing."""
+    sentence = f"{entity.model} is disabled"
+    hint = f"set enabled of it and of its connection to true ({entity.where})"
+    return UsageError("entity-disabled", sentence, hint=hint)
+
+
+def _found(project: Project, known: Known, term: SelectorTerm) -> set[str]:
+    """Give the models that a term names; raise `entity-disabled` for one that is named exactly."""
+    try:
+        return _find(project, known, term)
+    except SelectorError:
+        for each in (e for e in project.entities.values() if not e.enabled):
+            words = [*OF_ENTITIES["entity"](each)] if term.method == "entity" else []
+            words += [each.model, str(each.table)] if term.method in ("", "name", "fqn") else []
+            if term.value.lower() in map(str.lower, filter(None, words)):
+                raise disabled(each) from None
+        raise
 
 
 def _find(project: Project, known: Known, term: SelectorTerm) -> set[str]:
@@ -106,10 +133,19 @@ def _find(project: Project, known: Known, term: SelectorTerm) -> set[str]:
             return _by_source(project, term)
     if method.startswith("config."):
         return _by_config(models, term)
-    if method in _ABSENT:
-        raise SelectorError("no-match", f"{term.text!r}: no model of this project has one")
+    if method in OF_ENTITIES:
+        return _by_entity(models, term)
     hint = did_you_mean(method, _METHODS) or f"methods: {some_of(_METHODS)}"
     raise SelectorError("bad-selector", f"{method!r} is no selector method", hint=hint)
+
+
+def _by_entity(models: Mapping[str, Model], term: SelectorTerm) -> set[str]:
+    entities = {name: model.entity for name, model in models.items() if model.entity}
+    words_of = OF_ENTITIES[term.method]
+    words = {name: [*filter(None, words_of(each))] for name, each in entities.items()}
+    if not any(words.values()):
+        raise SelectorError("no-match", f"{term.text!r}: no model of this project has one")
+    return _among(term, term.method, words)
 
 
 def _by_source(project: Project, term: SelectorTerm) -> set[str]:
@@ -226,7 +262,7 @@ class _Graph:
         return found
 
     def _with_neighbours(self, term: SelectorTerm) -> set[str]:
-        start = _find(self._project, self._known, term)
+        start = _found(self._project, self._known, term)
         result = set(start)
         if term.up is not None:
             result |= reach(start, self.parents, int(term.up) if term.up else None)

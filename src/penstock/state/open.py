@@ -30,6 +30,7 @@ from penstock.state.sql.database import Database, lacking
 from penstock.state.sql.journal import StoreJournal, StoreLeases, Transactions
 from penstock.state.sql.packages import SqlPackages
 from penstock.state.sql.records import SqlNotes, SqlRecords
+from penstock.state.sql.slices import SqlSlices
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -290,6 +291,7 @@ class SqlStore:
         self.journal = StoreJournal(transactions, self._keep_copy)
         self.leases = StoreLeases(transactions)
         self.records = SqlRecords(database)
+        self.slices = SqlSlices(database)
         self.checks = SqlChecks(database)
         self.notes = SqlNotes(database)
         self.sessions = SqlPackages(database, transactions)

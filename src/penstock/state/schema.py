@@ -84,6 +84,7 @@ steps = Table(
     Column("run", Text, nullable=False),  # no foreign key: a rebuilt step's run is only a name
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
     *needed("target", "kind"),
+    Column("slice", Text),  # its name; NULL: it reads none
     grid("grid"),
     Column("partitions", Text, nullable=False),
     Column("intent", Text, nullable=False, info={"json": True}),
@@ -110,6 +111,7 @@ steps = Table(
     Index(None, "status"),
     Index(None, "pending"),
     Index(None, "model_id", "pending"),
+    Index(None, "model_id", "slice", "step_seq"),
 )
 
 step_inputs = Table(
@@ -328,6 +330,19 @@ session_tables = Table(
     Column("model", Text, primary_key=True),
     Column("overwrites", Boolean, nullable=False),  # its next commit replaces all rows
     *counts("stitched_seq"),  # the run up to which its rows take the mapping of users
+)
+
+slice_skips = Table(
+    "slice_skips",
+    metadata,
+    key("id"),  # the newest row of a model's slice counts
+    Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
+    *needed("name"),
+    Column("skips", Boolean, nullable=False),
+    *texts("why", "who"),
+    Column("at", UtcTime, nullable=False),
+    Column("last_step_seq", BigInteger, nullable=False),  # steps above it came later
+    Index(None, "model_id", "name", "id"),
 )
 
 leases = Table(

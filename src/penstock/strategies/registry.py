@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.core.strategy import register
 from penstock.strategies.append import Append
+from penstock.strategies.entities.strategy import FullEntity, HistoricEntity, MergeEntity
 from penstock.strategies.frame import Frame
 from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.merge import Merge
@@ -13,5 +14,7 @@ from penstock.strategies.sessions.tables import Sessions
 from penstock.strategies.table import Table
 from penstock.strategies.view import View
 
-for _each in (View, Table, Append, Merge, Partition, Snapshot, Frame, OverwriteRange, Sessions):
+_TABLES = (Table, Append, Merge, Partition, Snapshot, Frame, OverwriteRange, Sessions)
+_ENTITIES = (FullEntity, MergeEntity, HistoricEntity)
+for _each in (View, *_TABLES, *_ENTITIES):
     register(_each)

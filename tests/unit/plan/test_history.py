@@ -62,7 +62,9 @@ def at(run_timestamp=NOON, **targets):
 
 
 def refusal(model, seen, record=None, reason=None, now=None):
-    error = history_refusal(model, seen, record, reason or Reason(State.CURRENT), now or at())
+    error = history_refusal(
+        model, seen, record, reason or Reason(State.CURRENT), (now or at()).run_timestamp
+    )
     return error and error.render()
 
 

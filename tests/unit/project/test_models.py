@@ -25,6 +25,6 @@ def test_a_disabled_model_is_no_model(findings):
     assert findings(files, hints=True) == [
         (
             "models/b.sql:1: error: unknown-reference: no model is called 'a'\n"
-            "  hint: that model has enabled=false"
+            "  hint: that model is disabled"
         )
     ]

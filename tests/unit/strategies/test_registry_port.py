@@ -21,6 +21,7 @@ def latest(monkeypatch):
 def test_strategies_are_known_by_their_words_in_one_order():
     words = ["view", "table", "append", "merge", "partition", "snapshot", "frame", "overwrite"]
     words.append("sessions")
+    words += ["entity_full", "entity_merge", "entity_historic"]
 
     assert [*strategies()] == words
 

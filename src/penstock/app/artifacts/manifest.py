@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from penstock.core.checks import Check, Condition, Phase, Rule, SqlCheck
 from penstock.core.graph import children
-from penstock.core.model import ColumnDoc, Model, Seed, Source, language_of
+from penstock.core.model import ColumnDoc, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, literal, shown_name
 from penstock.core.project import Project
 from penstock.core.query import Query, mentioned
@@ -186,8 +186,11 @@ def manifest(project: Project, metadata: Node) -> Node:
 
 def _model(project: Project, model: Model) -> Node:
     text, layer = "", _named(project, model.table, model.where.path, "model", model.name)
-    with suppress(OSError):  # gone since the project was loaded
-        text = Path(project.root, model.where.path).read_text(encoding="utf-8")
+    if model.entity is not None:  # its file holds other entities, and settings of users
+        text = project.shown_sql(model)
+    else:
+        with suppress(OSError):  # gone since the project was loaded
+            text = Path(project.root, model.where.path).read_text(encoding="utf-8")
     return layer | {
         "checksum": _sha256(model.fingerprint.sql),
         "config": _model_config(model),
@@ -195,7 +198,7 @@ def _model(project: Project, model: Model) -> Node:
         "description": model.description,
         "columns": _columns(model.columns),
         "raw_code": text,
-        "language": language_of(model),
+        "language": "sql" if model.function is None else "python",
         **_read(model.inputs),
         "depends_on": {"macros": [], "nodes": [*upstream_ids(project, model)]},
         "compiled": True,

@@ -25,7 +25,9 @@ from penstock.app.services.wire import version
 from penstock.core.check_results import CheckResult, CheckStatus, InvariantReport
 from penstock.core.errors import CheckFailedError
 from penstock.core.masking import masked
+from penstock.core.model import Model
 from penstock.core.project import Project
+from penstock.strategies.entities.metrics import NAMES as SUMMARY
 
 if TYPE_CHECKING:
     from penstock.app.unit_testing.differences import UnitResult
@@ -54,6 +56,7 @@ def model_results(project: Project, result: ModelResult) -> list[Json]:
             "_message": result.status,
             "rows_affected": result.rows.written + result.rows.deleted,
             "delta_version": result.version,
+            **(summary_of(model, result) if model else {}),
         },
         "compiled": model is not None,
         "compiled_code": project.shown_sql(model) if model else None,
@@ -61,6 +64,26 @@ def model_results(project: Project, result: ModelResult) -> list[Json]:
     }
     report = result.invariant_report or InvariantReport()
     return [node, *check_results(project, result.name, report)]
+
+
+def summary_of(model: Model, result: ModelResult) -> Mapping[str, Json]:
+    """Give the summary of a step of an entity, {} of other models and steps that did not end."""
+    if model.entity is None or "recordsInSlice" not in result.metrics or result.moment is None:
+        return {}
+    return {
+        "event": "entity.summary",
+        "model": result.name,
+        "entity_id": model.entity.id,
+        "slice_file": result.slice,
+        "strategy": result.shown_strategy,
+        **{name: result.metrics[name] for name in SUMMARY},
+        "processing_time": stamp(result.moment),
+        "duration_ms": round(result.duration * 1000),
+        "delta_version": result.version,
+        "step": result.step,
+        "watermark": {each.column: str(each.value) for each in result.watermarks},
+        "warnings": list(result.notes),
+    }
 
 
 def check_results(project: Project, model: str, report: InvariantReport) -> list[Json]:
@@ -129,6 +152,7 @@ def stamp(time: dt.datetime) -> str:
 
 
 FOLDER = (".penstock", "target")
+LOGS = (".penstock", "logs")
 _SCHEMA = "https://schemas.getdbt.com/dbt/{name}.json"
 _SHAPE = "1.8.0"  # the dbt whose artifacts have these schema versions
 
@@ -140,6 +164,20 @@ def write_artifacts(services: Services, report: RunReport) -> None:
     elapsed = (max(ends) - min(starts)).total_seconds() if starts else 0.0
     results = [one for each in report.results for one in model_results(services.project, each)]
     _write_both(services, report.command, report.run_id, results, elapsed)
+    _log_summaries(services, report)
+
+
+def _log_summaries(services: Services, report: RunReport) -> None:
+    """Add a line for each step of an entity to the log of the run, whatever its level."""
+    models, run = services.project.models, {"run": report.run_id}
+    found = ((models.get(r.name), r) for r in report.results)
+    lines = [summary_of(model, result) for model, result in found if model is not None]
+    texts = [f"{json.dumps(masked({**line, **run}))}\n" for line in lines if line]
+    if texts:
+        path = Path(services.project.root, *LOGS, f"{report.run_id}.log")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.writelines(texts)
 
 
 def write_check_artifacts(

@@ -147,7 +147,9 @@ class Watch:
             return publish(self._within(passed)), checked
         # All of the one group passed, and its rows lie in files. Views over path tables need none.
         statement = decided.statement
-        return (replace(statement, feed=None) if statement else None), checked
+        if statement is None or self.feed is None:  # a MERGE reads what it is fed through its view
+            return statement, checked
+        return replace(statement, feed=None), checked
 
     def passing(self, decided: DecidedStatement) -> tuple[DecidedStatement, Observation]:
         """Give the statement with its rows observed where that is possible, and what is."""
@@ -317,7 +319,7 @@ def watched(
     target: CheckTarget, step_inputs: StepInputs, before: tuple[CheckResult, ...]
 ) -> tuple[Watch, Work]:
     """Give what watches a step that has checks, and its work, with the rows through a view."""
-    model = target.model
+    model, work = target.model, step_inputs.work or target.model.strategy.work
     build = build_of(target.services, target.context, model, step_inputs)
     creates = step_inputs.facts is None and not model.is_view
     mode, looks = target.checks.mode_where(creates=creates), target.checks.looks_after
@@ -335,6 +337,6 @@ def watched(
         facts.version if facts else None,
         f"SELECT * FROM {quoted(TARGET_VIEW)}" if build.table is not None else "",
         inserts=build.table is not None and model.writing is Writing.ADDED and not build.reruns,
-        work_on=lambda table: model.strategy.work(replace(build, target=table)),
+        work_on=lambda table: work(replace(build, target=table)),
     )
-    return watch, model.strategy.work(build)
+    return watch, work(build)

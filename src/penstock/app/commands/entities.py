@@ -1,19 +1,34 @@
-"""The use cases `entities list`, `show` and `validate`: entities as the files say them."""
+"""The use cases `entities list`, `show`, `validate`, and `slices`: what became of each slice."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import datetime as dt
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from penstock.app.services.services import Services, in_one_state, user_name
 from penstock.app.services.wire import Where, open_project
 from penstock.core.entity import Entity
-from penstock.core.errors import ProjectError, SelectorError
+from penstock.core.errors import ProjectError, SelectorError, UsageError
 from penstock.core.findings import Finding
+from penstock.core.project import Project
+from penstock.core.records import SliceRecord, SliceSkip, Status
+from penstock.core.steps.slices import ListedSlice, SliceId
+from penstock.plan.slices import slice_called
+from penstock.project.entities.places import bronze_folder
 from penstock.project.entities.selection import select_entities
 from penstock.project.files.values import did_you_mean
+from penstock.strategies.entities.strategy import strategy_of_entity
 
 _OF_ENTITIES = ("entities/", "penstock.yml")
 _PATH = "($"
+_NOT_OPEN = {
+    "success": "was processed",
+    "changed": "was processed",
+    "gone": "is not in bronze any more",
+    "running": "is being processed",
+}
 
 
 def list_entities(where: Where, select: Sequence[str] = ()) -> tuple[Entity, ...]:
@@ -24,7 +39,12 @@ def list_entities(where: Where, select: Sequence[str] = ()) -> tuple[Entity, ...
 
 def show_entity(where: Where, name: str) -> Entity:
     """Give one entity by its id, its name or its model, a disabled one too."""
-    entities, wanted = open_project(where).entities, name.lower().removeprefix("entity:")
+    return named_entity(open_project(where), name)
+
+
+def named_entity(project: Project, name: str) -> Entity:
+    """Give the entity of an id, a name or a model; raise `no-match` or `ambiguous-entity`."""
+    entities, wanted = project.entities, name.lower().removeprefix("entity:")
     words = {key: _words(each) for key, each in entities.items()}
     found = [key for key, own in words.items() if wanted in own]
     if len(found) == 1:
@@ -41,6 +61,90 @@ def show_entity(where: Where, name: str) -> Entity:
 def _words(entity: Entity) -> tuple[str, ...]:
     own = (entity.model, entity.name, "" if entity.id is None else str(entity.id))
     return tuple(word.lower() for word in own if word)
+
+
+@dataclass(frozen=True, slots=True)
+class SliceLine:
+    """One slice: what lies in bronze, and what its last step, or somebody, said of it.
+
+    `status` is waiting, incomplete, failed, running, success or skipped; changed where another lies
+    there than was processed, gone where none does any more. `metrics` are those of the summary.
+    """
+
+    id: SliceId
+    status: str
+    moment: dt.datetime | None = None
+    step: str = ""
+    metrics: Mapping[str, int] = field(default_factory=dict)
+    why: str = ""
+    who: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SlicesReport:
+    """Slices of an entity, those that lie in bronze and those on record, by name."""
+
+    model: str
+    slices: tuple[SliceLine, ...]
+
+
+@in_one_state
+def list_slices(services: Services, name: str) -> SlicesReport:
+    """Say what became of every slice of an entity."""
+    entity = named_entity(services.project, name)
+    folder = bronze_folder(entity, services.clock.now())
+    if folder is None:
+        sentence = f"{entity.model} reads its source as a whole: it has no slices"
+        raise UsageError("no-slices", sentence, hint="penstock status tells whether it is current")
+    there = {each.id.name: each for each in services.log.slices(folder)}
+    known = {each.id.name: each for each in services.reading.slices.recorded(entity.model)}
+    lines = (_line(entity, there.get(each), known.get(each)) for each in {*there, *known})
+    return SlicesReport(entity.model, tuple(sorted(lines, key=lambda line: line.id.name)))
+
+
+def _line(entity: Entity, there: ListedSlice | None, known: SliceRecord | None) -> SliceLine:
+    if known is None:
+        if there is None:
+            raise ValueError("a slice that is neither there nor on record")
+        return SliceLine(there.id, "incomplete" if there.is_incomplete else "waiting")
+    status = str(known.status).lower()
+    if there is None:
+        status = "gone" if known.status in (Status.SUCCESS, Status.FAILED) else status
+    elif known.status is Status.SUCCESS:
+        status = "changed" if known.id != there.id else status
+    elif known.status is Status.FAILED and there.is_incomplete:
+        status = "incomplete"
+    return SliceLine(
+        id=there.id if there else known.id,
+        status=status,
+        moment=known.moment,
+        step=known.step,
+        metrics=strategy_of_entity(entity).counts(known.metrics),
+        why=known.why,
+        who=known.who,
+    )
+
+
+def skip_slice(
+    services: Services, name: str, called: str, reason: str, *, skips: bool = True
+) -> SlicesReport:
+    """Write that runs leave a slice out, or no longer; give what is known of it then."""
+    found = list_slices(services, name)
+    lines = {line.id.name: line for line in found.slices}
+    wanted = slice_called(found.model, lines, called)
+    status = lines[wanted].status
+    if skips and status in _NOT_OPEN:
+        sentence = f"slice {wanted} of {found.model} {_NOT_OPEN[status]}"
+        hint = "a skip takes nothing out of the table: penstock rollback does"
+        raise UsageError("slice-not-open", sentence, hint=hint)
+    if not skips and status != str(Status.SKIPPED).lower():
+        sentence = f"slice {wanted} of {found.model} is not skipped"
+        raise UsageError("slice-not-skipped", sentence, hint=f"it is {status}")
+    who = f"{user_name()}@{socket.gethostname()}"
+    skip = SliceSkip(found.model, wanted, skips, reason, who, services.clock.now())
+    services.writing.slices.skip(skip)
+    after = list_slices(services, name)
+    return replace(after, slices=tuple(e for e in after.slices if e.id.name == wanted))
 
 
 @dataclass(frozen=True, slots=True)

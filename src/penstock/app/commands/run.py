@@ -34,6 +34,7 @@ from penstock.app.planning.make_plan import (
     replan,
     run_timestamp_of,
     still_needed,
+    timed,
 )
 from penstock.app.planning.selection import divided
 from penstock.app.preparing.function_windows import shared_frames
@@ -76,10 +77,12 @@ def run(services: Services, request: AnyRun, listener: Listener = silent) -> Run
     Nothing to do starts no JVM and writes no run. A failed step stops what hangs on it, not the
     others; what was committed before stays. Raises only what keeps the plan from being made.
     """
+    request, messages = timed(services, request)
     anew: tuple[str, ...] = ()
     if request.options.full_refresh:  # all their rows are made anew, whatever a step left
         anew, _, _ = divided(services, request, run_timestamp_of(services, request.run_timestamp))
     planned, report = begun(services, request, listener, make_plan, anew)
+    report = replace(report, notes=(*messages, *report.notes))
     if not planned.plan.is_empty:
         return Runner(services, request, listener, planned, report).run()
     results = (*planned.settled.results, *_unchanged(services, planned))

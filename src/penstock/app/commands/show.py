@@ -168,7 +168,7 @@ def graph(services: Services, request: ModelsRequest) -> Graph:
 def _model_node(model: Model, run_timestamp: dt.datetime) -> GraphNode:
     segments = resolve(model, run_timestamp.date(), due(model, run_timestamp))
     now = segments[-1].body.fingerprint if segments else model.fingerprint
-    return GraphNode(str(model.table), model.name, "model", model.strategy_name, now.version)
+    return GraphNode(str(model.table), model.name, "model", model.shown_strategy, now.version)
 
 
 def _node(project: Project, name: InputName) -> GraphNode:
@@ -178,4 +178,4 @@ def _node(project: Project, name: InputName) -> GraphNode:
     known = project.models.get(name.name)
     if known is None:
         return GraphNode(table, name.name, "seed")
-    return GraphNode(table, name.name, "model", known.strategy_name)
+    return GraphNode(table, name.name, "model", known.shown_strategy)

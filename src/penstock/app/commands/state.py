@@ -6,12 +6,15 @@ import datetime as dt
 import json
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.app.execution.recover import recover
+from penstock.app.preparing.slice_inputs import BRONZE
 from penstock.app.services.services import Services, in_one_state, named_model, user_name
-from penstock.core.columns.typed import TypedValue, is_watermark_type
+from penstock.core.columns.typed import TypedValue, is_watermark_type, read_typed
+from penstock.core.entity import Entity
 from penstock.core.errors import LeaseHeldError, StateError, UsageError
 from penstock.core.model import Model
 from penstock.core.names import InputKind
@@ -19,6 +22,7 @@ from penstock.core.ports.ports import Records
 from penstock.core.project import Project
 from penstock.core.records import Lease, ModelRecord, WatermarkChange
 from penstock.core.steps.window import Watermark
+from penstock.project.entities.templates import BadExpressionError, low_bound, parse_watermark
 from penstock.project.files.values import did_you_mean, some_of
 
 Entry = dict[str, str | dict[str, dict[str, str]]]
@@ -131,10 +135,16 @@ def unlock(services: Services, lease: Lease) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class WatermarkReport:
-    """The newest change of each watermark that is set, and every change if asked for."""
+    """The newest change of each watermark that is set, and every change if asked for.
+
+    Of entities `lows` are the low bounds that a run would have now, by change, and `slices` those
+    that steps read.
+    """
 
     current: tuple[WatermarkChange, ...] = ()
     history: tuple[WatermarkChange, ...] | None = None
+    lows: Mapping[WatermarkChange, str] = field(default_factory=dict)
+    slices: Mapping[str, str] = field(default_factory=dict)
 
 
 @in_one_state
@@ -149,7 +159,28 @@ def show_watermarks(
     for change in changes:
         newest.setdefault((change.model, change.input, change.column), change)
     current = tuple(change for _, change in sorted(newest.items()) if change.value is not None)
-    return WatermarkReport(current, tuple(changes) if history else None)
+    entities = {each: e for each in names if (e := services.project.models[each].entity)}
+    lows = {
+        change: low
+        for change in current
+        if change.model in entities
+        and (low := _next_low(entities[change.model], change, services.clock.now()))
+    }
+    recorded = (each for of in entities for each in services.reading.slices.recorded(of))
+    slices = {each.step: each.id.name for each in recorded}
+    return WatermarkReport(current, tuple(changes) if history else None, lows, slices)
+
+
+def _next_low(entity: Entity, change: WatermarkChange, now: dt.datetime) -> str:
+    """Give the low bound that a run would have now, "" where the expression gives none."""
+    for entry in entity.watermark:
+        if entry.column.lower() == change.column.lower():
+            with suppress(UsageError, BadExpressionError):
+                stored = read_typed(change.value or "")
+                return low_bound(
+                    parse_watermark(entry.expression), stored, now, entity.timezone
+                ).text
+    return ""
 
 
 def set_watermark(
@@ -166,10 +197,10 @@ def set_watermark(
     `column` is `input.column`, its end, or "" where there is one.
     """
     model = named_model(services, name)
-    known = _watermarks(services, model)
+    known = watermarks_of(services, model)
     given, column = _column(model, column, known)
     old = known.get(f"{given}.{column}")
-    type_ = type_.upper() or (old.value.type if old else _declared(services, given, column))
+    type_ = type_.upper() or (old.value.type if old else _declared(services, given, column, model))
     if not is_watermark_type(type_.replace(" ", "")):
         wrong = f"{type_!r} cannot carry a watermark" if type_ else ""
         sentence = wrong or f"the type of {column} is not known"
@@ -182,7 +213,7 @@ def set_watermark(
 def watermarks_to_reset(services: Services, name: str, column: str = "") -> tuple[Watermark, ...]:
     """Give the watermarks that a reset would take away; raise if there are none."""
     model = named_model(services, name)
-    known = _watermarks(services, model)
+    known = watermarks_of(services, model)
     if not known:
         raise UsageError("no-watermark", f"{model.name} has no watermark")
     if not column:
@@ -202,7 +233,7 @@ def reset_watermarks(
     return tuple(_write(services, model, (w.input, w.column), None, reason) for w in watermarks)
 
 
-def _watermarks(services: Services, model: Model) -> dict[str, Watermark]:
+def watermarks_of(services: Services, model: Model) -> dict[str, Watermark]:
     """Give the watermarks of a model by `input.column`, without a build on record those by hand."""
     record = services.reading.records.models().get(model.name)
     if record is not None:
@@ -224,8 +255,10 @@ def _column(model: Model, asked: str, known: Mapping[str, Watermark]) -> tuple[s
             column = settings.on.get(read.name, settings.time_column)
             if column is not None and read.kind is not InputKind.THIS:
                 keys[f"{read.name}.{column}"] = (read.name, column)
+    for each in model.entity.watermark if model.entity else ():
+        keys[f"{BRONZE}.{each.column}"] = (BRONZE, each.column)
     if not keys:
-        sentence = f"{model.name} is a {model.strategy_name} model without a time_column"
+        sentence = f"{model.name} is a {model.shown_strategy} model without a time_column"
         raise UsageError("no-watermark", sentence)
     folded = asked.lower()
     found = [key for key in keys if not asked or key.lower() == folded]
@@ -236,15 +269,22 @@ def _column(model: Model, asked: str, known: Mapping[str, Watermark]) -> tuple[s
         hint = did_you_mean(asked, keys) or f"there are: {some_of(keys)}"
         raise UsageError("unknown-column", f"{model.name} has no window on {asked!r}", hint=hint)
     hint = f"add --column with one of: {some_of(found)}"
+    if model.entity is not None and not asked:
+        sentence = f"{model.name} has more than one watermark column"
+        raise UsageError("column-required", sentence, hint=hint)
     sentence = f"{model.name} has more than one windowed input"
     raise UsageError("ambiguous-column", sentence, hint=hint)
 
 
-def _declared(services: Services, given: str, column: str) -> str:
+def _declared(services: Services, given: str, column: str, model: Model) -> str:
     """Give the type that a source declares, or that a table's log tells; "" if neither does.
 
-    A view has the columns of what it reads, unless it gives them another type.
+    A view has the columns of what it reads, unless it gives them another type. Watermarks of an
+    entity are those of its own table.
     """
+    if given == BRONZE and model.entity is not None:
+        docs = {doc.name.lower(): doc.type.upper() for doc in model.columns}
+        return docs.get(column.lower()) or _stored(services, model, column)
     source = services.project.sources.get(given)
     for doc in source.columns if source else ():
         if doc.name.lower() == column.lower() and doc.type:
@@ -252,10 +292,18 @@ def _declared(services: Services, given: str, column: str) -> str:
     upstream = services.project.models.get(given)
     uri = source.path if source and source.is_delta else ""
     if upstream is not None and upstream.is_view:
-        below = (_declared(services, each.name, column) for each in upstream.query.inputs)
+        below = (_declared(services, each.name, column, model) for each in upstream.query.inputs)
         return next(filter(None, below), "")
     if upstream is not None:
-        uri = services.project.uri_of(upstream.table)
+        return _stored(services, upstream, column)
+    return _in_log(services, uri, column)
+
+
+def _stored(services: Services, model: Model, column: str) -> str:
+    return _in_log(services, services.project.uri_of(model.table), column)
+
+
+def _in_log(services: Services, uri: str, column: str) -> str:
     facts = services.log.facts(uri) if uri else None
     found = facts.schema.find(column) if facts else None
     return found.type.upper() if found else ""

@@ -140,7 +140,7 @@ def _run(services: Services, test: UnitTest, each: UnitRun) -> TestOutcome:
     model = services.project.models[test.model]
     head = None if model.is_view else services.log.head(services.project.uri_of(model.table))
     before = head.version if head else None
-    kind = SnapshotRequest if model.keeps_history else RunRequest
+    kind = RunRequest if model.strategy.command == RunRequest.command else SnapshotRequest
     request: AnyRun = kind(
         select=(f"name:{model.name}",),
         full_refresh=each.full_refresh,

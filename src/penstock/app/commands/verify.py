@@ -81,7 +81,7 @@ def history_model(services: Services, name: str) -> Model:
     """Give the model of that name; raise `not-a-history-model` for one that keeps no versions."""
     model = named_model(services, name)
     if model.history is None:
-        sentence = f"{model.name!r} is a {model.strategy_name} model and keeps no versions"
+        sentence = f"{model.name!r} is a {model.shown_strategy} model and keeps no versions"
         hint = "name a snapshot; penstock list shows the strategies"
         raise UsageError("not-a-history-model", sentence, hint=hint)
     return model

@@ -129,6 +129,7 @@ class Committer:
             watermarks=(),
             windows=(),
             lowers_watermarks=False,
+            slice=None,
         )
         begun = self.begin(own)
         self.fault(f"begun-{kind}")
@@ -172,6 +173,9 @@ class Committer:
     def made(self, begun: Intent, decided: DecidedStatement) -> Outcome:
         """Commit what was decided, and give what the commit did."""
         work, statement, known = decided.work, decided.statement, self._table_id(begun)
+        if statement is not None and work.last_look is not None:
+            with self.failing(begun):
+                work.last_look()
         commit = self._commit(begun, statement, work.again) if statement is not None else None
         outcome = outcome_of(self._services, begun, commit, known)
         outcome = replace(outcome, metrics={**outcome.metrics, **work.counts(decided.seen)})
@@ -295,6 +299,13 @@ class Committer:
     def _hold_promises(self, intent: Intent, statement: Commit, commit: LogCommit) -> None:
         """Compare what Delta says it did with what was staged; a difference is a bug."""
         # a statement that joined its rows twice, or lost some, is seen by no check of the rows
+        metrics, observed = dict(commit.metrics), statement.feed and statement.feed.counts
+        if observed and (seen := self.session.observed(metrics.get("numSourceRows", 0))):
+            metrics |= {name: int(value or 0) for name, value in seen.items()}
+        for breach in statement.breaches(metrics) if statement.breaches else ():
+            with self.failing(intent):
+                sentence = f"metrics-mismatch: version {commit.version} of {intent.table}: {breach}"
+                raise IdentityError(f"{sentence}; the rows stay, this is a bug of penstock")
         for name, (identity, wanted) in statement.expected.items():
             found = commit.row_change if name == ROW_CHANGE else commit.metrics.get(name, 0)
             if found is not None and found != wanted:

@@ -14,10 +14,11 @@ from penstock.app.execution.commit import Committer, Ended, alter_each
 from penstock.app.execution.partitions import read_by, ready_partitions
 from penstock.app.execution.step_state import StepState, known
 from penstock.app.preparing.run_context import Context, pin_names
+from penstock.app.preparing.slice_inputs import SliceLooking
 from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking, table_gone
 from penstock.app.services.services import Services
-from penstock.core.errors import DataError, IncrementalConfigError
+from penstock.core.errors import DataError, IncrementalConfigError, error_of_warnings
 from penstock.core.facts import TableFacts
 from penstock.core.model import Body, Model
 from penstock.core.partitions.partition import write_ranges
@@ -27,6 +28,7 @@ from penstock.core.strategy import Writing
 from penstock.plan.evolution import moved_layout
 from penstock.plan.resolve import body_of
 from penstock.plan.values import Step
+from penstock.strategies.entities.strategy import strategy_of_entity
 from penstock.strategies.relations import leaves
 from penstock.strategies.reshape import allow_widening, alter_properties
 
@@ -40,7 +42,7 @@ def ready_table(state: StepState) -> StepState:
     target, found, model = state.check_target, state.step_inputs, state.model
     if target is None:
         build = build_of(state.services, state.context, model, found)
-        state = replace(state, work=model.strategy.work(build))
+        state = replace(state, work=(found.work or model.strategy.work)(build))
     else:
         watching, work = watched(target, found, state.said)
         state = replace(state, watch=watching, work=work)
@@ -120,8 +122,12 @@ def look(state: StepState) -> StepState:
         # that of partitions is described later: SQL that reads its own table needs it to be there
         if state.body is None:
             uri, inputs = state.intent.uri, state.inputs
-            looking = Looking(services, context, state.step, model, inputs, uri)
+            kind = Looking if model.entity is None else SliceLooking
+            looking = kind(services, context, state.step, model, inputs, uri)
             found = looking.look(session)
+            warned = error_of_warnings(found.notes, model.where) if context.options.strict else None
+            if warned is not None:
+                raise warned
             intent = looking.promised(state.intent, found)
             changes = () if found.is_idle else found.schema_changes
             state = replace(state, intent=intent, step_inputs=found, changes=changes)
@@ -139,6 +145,7 @@ def look(state: StepState) -> StepState:
             windows=state.intent.windows,
             partitions=state.step.partitions,
             body=state.body,
+            slice_view=state.step_inputs.slice_view,
         )
         return replace(state, check_target=target)
 
@@ -291,13 +298,22 @@ def intended(
         table=model.table,
         uri="" if model.is_view else services.project.uri_of(model.table),
         kind=StepKind.BUILD,
-        strategy=model.strategy_name,
+        strategy=_strategy_of(context, model),
         reason=str(step.reason),
         triggered_by=step.trigger if step.trigger != "run" else context.triggered_by,
-        run_timestamp=context.run_timestamp,
+        run_timestamp=step.moment or context.run_timestamp,
         fingerprint=body.fingerprint if body else model.fingerprint,
         writing=model.writing,
         grid=step.grid,
         partitions=partitions,
         lane=partitions[0] if step.at_once else "",
+        slice=step.slice.id if step.slice else None,
     )
+
+
+def _strategy_of(context: Context, model: Model) -> str:
+    """Give the word of what writes the rows: the model's strategy, unless another was forced."""
+    forced = context.options.strategy
+    if model.entity is None or forced is None:
+        return model.strategy_name
+    return strategy_of_entity(model.entity, forced).name

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from penstock.app.services.services import Services
+from penstock.app.services.workers import left_open
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Head, Listing, LogCommit, Touched
 from penstock.core.model import Model, Source
@@ -17,7 +18,7 @@ from penstock.core.steps.inputs import NoPin, Pin
 from penstock.core.steps.step import StepKind
 from penstock.core.steps.token import project_of, read_intent
 from penstock.plan.changes import sources_below
-from penstock.plan.values import Now, Observed, Owner, Versions
+from penstock.plan.values import Now, Observed, Owner, SlicesNow, Versions
 from penstock.plan.verdict import is_replaced
 
 
@@ -71,6 +72,19 @@ def unrecorded(services: Services, changes: Iterable[Commit]) -> tuple[Commit, .
     return tuple(commit for step, commit in named.items() if step in unknown)
 
 
+def unsettled(services: Services, changes: Iterable[Commit]) -> tuple[Commit, ...]:
+    """Give those that are unrecorded, and those that a crash left between commit and record.
+
+    Until they are settled no record tells of these rows, nor what reads them that it is stale.
+    """
+    made = [change for change in changes if change.step]
+    if not made:
+        return ()
+    lost = {change.step for change in unrecorded(services, made)}
+    lost |= {record.intent.step for record in left_open(services.reading, services)}
+    return tuple(change for change in made if change.step in lost)
+
+
 @dataclass(frozen=True, slots=True)
 class ObservedTables:
     """What was seen: the plan's side of it, and the listings that steps will read."""
@@ -94,6 +108,7 @@ class ObservedTables:
         _renew(self.now.unreadable, later.now.unreadable, self.now.targets)
         _renew(self.now.sources, later.now.sources, self.now.broken)
         _renew(self.now.broken, later.now.broken, self.now.sources)
+        _renew(self.now.slices, later.now.slices, {})
 
 
 def _renew(
@@ -124,6 +139,7 @@ def observe(
             targets[model.name] = observe_target(services, model, records.get(model.name))
         except (TableError, OSError) as error:
             unreadable[model.name] = not_read(model, error)
+    slices = _slices(services, wanted, run_timestamp, unreadable)
     pins: dict[str, Pin] = {}
     broken: dict[str, PenstockError] = {}
     listings: dict[str, Listing] = {}
@@ -141,32 +157,59 @@ def observe(
                 hint="correct `path`, or make it readable",
             )
     return ObservedTables(
-        Now(run_timestamp, targets, pins, broken, unreadable=unreadable), listings
+        Now(run_timestamp, targets, pins, broken, unreadable=unreadable, slices=slices), listings
     )
+
+
+def _slices(
+    services: Services,
+    models: Iterable[Model],
+    run_timestamp: dt.datetime,
+    unreadable: dict[str, PenstockError],
+) -> dict[str, SlicesNow]:
+    """Look at the slices of entities: what lies there, and what is on record of it."""
+    found = {}
+    for model in models:
+        if model.entity is None:
+            continue
+        from penstock.project.entities.places import bronze_folder  # few projects have any
+
+        folder = bronze_folder(model.entity, run_timestamp)
+        if folder is None:
+            continue
+        try:
+            there = services.log.slices(folder)
+        except (TableError, OSError) as error:
+            unreadable[model.name] = not_read(model, error)
+            continue
+        found[model.name] = SlicesNow(there, services.reading.slices.recorded(model.name))
+    return found
 
 
 def observe_target(services: Services, model: Model, record: ModelRecord | None) -> Observed:
     """Look at one target: the newest entry of its log, and more only if something happened."""
-    if model.keeps_history:
-        return _observe_history(services, model, record)
+    if model.keeps_history or model.strategy.moves_forward:
+        return _observe_guarded(services, model, record)
     head = services.log.head(services.project.uri_of(model.table))
     return Observed() if head is None else _observe_there(services, model, record, head)
 
 
-def _observe_history(services: Services, model: Model, record: ModelRecord | None) -> Observed:
-    """Look at a history table; one that cannot be read must not be taken for one that is not there.
+def _observe_guarded(services: Services, model: Model, record: ModelRecord | None) -> Observed:
+    """Look at a table that must not be taken for one that is not there, as no query makes it again.
 
-    Its history could not be made again.
+    That is a history, of which more is asked, or what slices have made.
     """
     uri = services.project.uri_of(model.table)
     try:
         head = services.log.head(uri)
         if head is None:
             return Observed(clutter=services.log.is_cluttered(uri))
-        facts = services.log.facts(uri)
+        facts = services.log.facts(uri) if model.keeps_history else None
         seen = _observe_there(services, model, record, head)
     except TableError as error:
         raise _unreadable(model, error.sentence) from error
+    if not model.keeps_history:
+        return seen
     if facts is None:
         raise _unreadable(model, f"the log of {uri} tells nothing of its table")
     return replace(seen, facts=facts)
@@ -211,7 +254,7 @@ def _observe_there(
         foreign = tuple(c for c in commits if c.changes_data and c.store != store)
         owner = others(services, last_writer(foreign))
         seen = replace(seen, foreign=_as_touched(foreign), owner=owner, gap=gap)
-    unknown = unrecorded(services, (c for c in commits if c.changes_data))
+    unknown = unsettled(services, (c for c in commits if c.changes_data))
     return replace(seen, unrecorded=_as_touched(unknown))
 
 
@@ -254,6 +297,8 @@ def pin_source(services: Services, source: Source, listings: dict[str, Listing])
     """Give the version of a source as it is now; of files their listing too."""
     if not source.path:
         return NoPin()
+    if source.may_be_delta and (facts := services.log.facts(source.path)) is not None:
+        return facts.pin
     if not source.is_delta:
         listings[str(source.table)] = services.log.listing(source)
         return listings[str(source.table)].pin

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from penstock.app.execution.seed_step import seeds_to_load
 from penstock.app.execution.settle import Settled, pending_notes
@@ -13,10 +14,18 @@ from penstock.app.observation.observe import observe
 from penstock.app.observation.project_state import ProjectState, dated_project, look
 from penstock.app.planning.selection import check_named, divided, narrowed
 from penstock.app.preparing.run_context import Context
-from penstock.app.request import AnyRun
+from penstock.app.request import AnyRun, StepsRequest
 from penstock.app.services.services import Services, in_one_state
-from penstock.core.errors import PenstockError, TableError, UsageError
+from penstock.core.entity import ProcessType
+from penstock.core.errors import (
+    PenstockError,
+    ProcessStrategyNotSupportedError,
+    ProjectError,
+    TableError,
+    UsageError,
+)
 from penstock.core.facts import TableFacts
+from penstock.core.findings import Severity
 from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import difference, intersection
 from penstock.plan.detect_drift import detect_table_drift
@@ -26,7 +35,9 @@ from penstock.plan.resolve import due
 from penstock.plan.steps import Scope
 from penstock.plan.values import Blocked, Options, Plan, State, Step
 from penstock.plan.verdict import Verdict, gap_line
+from penstock.strategies.entities.moments import read_moment
 
+Asked = TypeVar("Asked", bound=StepsRequest)
 _AHEAD = dt.timedelta(seconds=60)  # clocks of machines differ; a slip of that much is no mistake
 
 
@@ -78,9 +89,13 @@ class Planned:
 @in_one_state
 def make_plan(services: Services, request: AnyRun) -> Planned:
     """Select, look at tables and inputs, decide."""
+    warned = [each for each in services.project.findings if each.is_warning]
+    if request.options.strict and warned:
+        raise ProjectError(tuple(replace(each, severity=Severity.ERROR) for each in warned))
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
     names, not_run, note = divided(services, request, run_timestamp)
+    _check_entities(services, names, request.options)
     if request.options.adopt and len(names) != 1:  # spec/project.md §6
         raise UsageError(
             "adopt-one-model",
@@ -99,6 +114,52 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
     warnings = (finding.render() for finding in services.project.findings)
     notes = (*warnings, *messages, *seed_notes(services, project_state, names))
     return Planned(made, names, project_state, scope, notes, not_run)
+
+
+def _check_entities(services: Services, names: Sequence[str], options: Options) -> None:
+    """Refuse what is asked of one entity where not just one is selected, or it cannot be done."""
+    entities = [e for name in names if (e := services.project.models[name].entity) is not None]
+    adopts = options.adopt and bool(entities)
+    words = {"--slice": options.slice, "--strategy": options.strategy, "--adopt": adopts}
+    asked = [word for word, value in words.items() if value]
+    if not asked:
+        return
+    if len(names) != 1 or not entities:
+        sentence = f"{', '.join(asked)} is about one entity; {len(names)} models are selected"
+        hint = f"name it: --select entity:NAME {asked[0]}"
+        raise UsageError("one-entity-only", sentence, hint=hint)
+    entity, wanted = entities[0], options.strategy or entities[0].process
+    full = wanted is ProcessType.FULL
+    merged = wanted is ProcessType.MERGE and entity.process is ProcessType.FULL
+    if wanted is entity.process or full or (merged and entity.business_keys):
+        return
+    raise ProcessStrategyNotSupportedError(
+        "strategy-mismatch",
+        f"{entity.model} is {entity.process}, its slices cannot be written as {wanted}",
+        where=entity.where,
+        hint="only full, or merge where a full entity has business keys, may stand for another",
+    )
+
+
+def timed(services: Services, request: Asked) -> tuple[Asked, tuple[str, ...]]:
+    """Read the processing time of a request, and what is to be said of it.
+
+    What is no time is left out with a warning, as the run timestamp then counts; with `strict` it
+    raises `invalid-processing-time`.
+    """
+    text = getattr(request, "processing_time", None)
+    if not isinstance(text, str):
+        return request, ()
+    found = read_moment(text, services.project.environment.timezone)
+    sentence = f"--processing-time {text!r} is no time"
+    hint = "write it as 2025-05-05T12:00:00, with Z or an offset if it is not of the entities' zone"
+    if found is None and request.options.strict:
+        raise UsageError("invalid-processing-time", sentence, hint=hint)
+    if found is not None:
+        run_timestamp_of(services, found)
+    note = f"invalid-processing-time: {sentence}; the run timestamp counts"
+    taken = replace(request, processing_time=found)  # type: ignore[call-arg]  # it has the flag
+    return taken, () if found else (note,)
 
 
 def _scope(project_state: ProjectState, request: AnyRun) -> Scope:
@@ -160,7 +221,7 @@ def run_timestamp_of(services: Services, as_of: dt.datetime | None) -> dt.dateti
     if as_of is not None and as_of > now + _AHEAD:
         raise UsageError(
             "as-of-in-future",
-            f"--as-of {as_of.isoformat()} lies after now ({now.isoformat(timespec='seconds')})",
+            f"{as_of.isoformat()} lies after now ({now.isoformat(timespec='seconds')})",
             hint="give a time that has passed",
         )
     return as_of or now

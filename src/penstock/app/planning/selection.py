@@ -64,7 +64,7 @@ def divided(
     known |= {name.lower(): name for name in project.models}
     named = [known[n] for name in exact_names(request.select) if (n := name.lower()) in known]
     if isinstance(request, SnapshotRequest):
-        refused = [name for name in named if not project.models[name].keeps_history]
+        refused = [name for name in named if not _snapshots(project, [name])]
         if not refused and not snapshots and not request.select:
             raise SelectorError("empty-selection", "every snapshot model is excluded")
         if refused or not snapshots:
@@ -72,9 +72,7 @@ def divided(
         listed = ", ".join(others)
         said = f"not snapshots, not run: {listed} ({len(others)})"
         return snapshots, others, said if others and request.select else ""
-    if any(project.models[name].keeps_history for name in named) or (
-        request.select and snapshots and not others
-    ):
+    if _snapshots(project, named) or (request.select and snapshots and not others):
         raise SelectorError("snapshot-needs-snapshot-run", NEEDS_SNAPSHOT_RUN)
     count = f"{len(snapshots)} snapshot model{'s' if len(snapshots) > 1 else ''}"
     return others, snapshots, f"{count} not run; use 'penstock snapshot run'" if snapshots else ""
@@ -91,16 +89,17 @@ def steps_of_their_own(project: Project, names: Iterable[str]) -> tuple[str, ...
 
 
 def _snapshots(project: Project, names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(name for name in names if project.models[name].keeps_history)
+    command = SnapshotRequest.command
+    return tuple(name for name in names if project.models[name].strategy.command == command)
 
 
 def _not_a_snapshot(project: Project, names: list[str]) -> SelectorError:
     first = project.models[names[0]]
     more = f" (and {len(names) - 1} more are none)" if len(names) > 1 else ""
-    article = "an" if first.strategy_name[0] in "aeiou" else "a"
+    article = "an" if first.shown_strategy[0] in "aeiou" else "a"
     return SelectorError(
         "not-a-snapshot",
-        f"{first.name!r} is {article} {first.strategy_name} model{more}",
+        f"{first.name!r} is {article} {first.shown_strategy} model{more}",
         hint=f"penstock run --select {first.name}",
     )
 

@@ -104,7 +104,7 @@ def table_pin(services: Services, name: InputName, record: ModelRecord | None) -
         return DeltaPin(record.table_id, head.version)
     facts = services.log.facts(uri)
     model = services.project.models.get(name.name)
-    if facts is None and model is not None and model.keeps_history:
+    if facts is None and model is not None and model.strategy.command != "run":
         raise TableError(
             "snapshot-not-built",
             f"snapshot {model.name!r} has no table yet",

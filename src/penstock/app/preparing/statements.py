@@ -10,7 +10,7 @@ from penstock.app.preparing.run_context import Context, tombstones_of
 from penstock.app.preparing.step_inputs import StepInputs
 from penstock.app.services.services import Services
 from penstock.core.columns.typed import TypedValue
-from penstock.core.errors import DataError
+from penstock.core.errors import DataError, DuplicateKeysError
 from penstock.core.findings import Location
 from penstock.core.model import Model
 from penstock.core.partitions.partition import Grain, literal_at
@@ -22,6 +22,8 @@ from penstock.core.strategy import Build, HistoryRun, PartitionSettings, Writing
 from penstock.plan.history import PROPERTY, property_of, retention_of
 from penstock.plan.windows import WindowedInput, aligned
 from penstock.strategies.overwrite import replaced
+
+DUPLICATES = "duplicate-keys"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +55,24 @@ def staged(session: StepSession, work: Work, where: Location | None) -> Row:
 
 def hold(session: StepSession, stage: Stage, look: Row, where: Location | None) -> None:
     """Hold a stage's rules against its look; every broken one is in the error, with samples."""
-    broken = []
+    broken, duplicates = [], (0, tuple[str, ...]())
     for rule in stage.rules:
         count = int(look.get(rule.count) or 0)
         if count:
-            samples = ", ".join(session.sample(rule.samples)) if rule.samples else ""
+            samples = tuple(session.sample(rule.samples)) if rule.samples else ()
             count = int(session.look(rule.tally)["n"] or 0) if rule.tally else count
             messages = rule.sentence.replace("{count}", str(count))  # names may hold braces
-            broken.append((rule, messages.replace("{samples}", samples)))
+            broken.append((rule, messages.replace("{samples}", ", ".join(samples))))
+            if rule.code == DUPLICATES:
+                duplicates = (count, samples)
     if broken:
         first, sentence = broken[0]
         others = [f"{rule.code}: {text} ({rule.hint})" for rule, text in broken[1:]]
-        raise DataError(first.code, "; ".join([sentence, *others]), where=where, hint=first.hint)
+        kind = DuplicateKeysError if first.code == DUPLICATES else DataError
+        error = kind(first.code, "; ".join([sentence, *others]), where=where, hint=first.hint)
+        if isinstance(error, DuplicateKeysError):
+            error.count, error.samples = duplicates
+        raise error
 
 
 def build_of(services: Services, context: Context, model: Model, step_inputs: StepInputs) -> Build:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.app.observation.log_reader import changed_below, open_log_reader
@@ -16,11 +16,11 @@ from penstock.core.facts import TableFacts
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
-from penstock.core.statement import QUERY_VIEW, TARGET_VIEW
+from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Work
 from penstock.core.steps.inputs import DeltaRead, InputPin, Relation
 from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Bound, InputWindow, Window
-from penstock.core.strategy import OnSchemaChange, Writing
+from penstock.core.strategy import Build, Writing
 from penstock.plan.evolution import Evolution, evolve
 from penstock.plan.values import Step
 from penstock.plan.windows import (
@@ -42,7 +42,8 @@ class StepInputs:
     counts rows that came below a watermark, None where nobody can tell. `passed_by` are inputs that
     changed rows which the windows have passed. `is_idle` is whether all windows are empty: then
     there is no statement and no commit, only new pins. `notes` warn
-    of watermarks.
+    of watermarks. `work` gives the statements where these depend on rows that were looked at, and
+    `slice_view` has those of a slice.
     """
 
     query: Schema
@@ -55,6 +56,8 @@ class StepInputs:
     passed_by: tuple[str, ...] = ()
     is_idle: bool = False
     notes: tuple[str, ...] = ()
+    work: Callable[[Build], Work] | None = None
+    slice_view: str = ""
 
 
 NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)
@@ -80,10 +83,9 @@ class Looking:
         found = Opening(*how, session, facts).open() if reads_new else FoundWindows()
         query = self._defined(session, found)
         table = facts.schema if facts and not self.step.initial else None
-        model, properties = self.model, facts.properties if facts else None
-        if self.context.options.allow_schema_change:
-            model = replace(model, on_schema_change=OnSchemaChange.APPEND)
-        evolution = evolve(model, query, table, properties)
+        properties = facts.properties if facts else None
+        may_change = self.context.options.allow_schema_change
+        evolution = evolve(self.model, query, table, properties, may_change=may_change)
         if facts is not None and table is not None:
             read = DeltaRead(self.uri, facts.version)
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])

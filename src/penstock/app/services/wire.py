@@ -9,12 +9,12 @@ import signal
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import penstock.strategies.registry  # noqa: F401  strategies are found by their words
 from penstock.app.request import CommandRequest, WorkRequest
@@ -30,12 +30,12 @@ from penstock.engine.log.places import DeltaPlaces
 from penstock.engine.log.rows import DeltaRows
 from penstock.engine.spark_engine import SparkEngine
 from penstock.engine.staged_files import DiskFolders
+from penstock.project.first_pass import NOTHING_GIVEN, GivenParts
 from penstock.project.load import load_project
 from penstock.state.lease import is_gone
 
 if TYPE_CHECKING:
     from penstock.engine.spark_engine import SparkSession
-    from penstock.project.python.declare import PythonModel
 
 
 class SystemClock:
@@ -96,12 +96,12 @@ def fault_from(environ: Mapping[str, str]) -> Fault | None:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Which project, for which target, with which variables; `functions` are those of an app."""
+    """Which project, for which target, with which variables, and what a script gives of it."""
 
     root: Path
     target: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
-    functions: Sequence[PythonModel[..., Any]] | None = None
+    given: GivenParts = NOTHING_GIVEN
 
 
 def open_project(where: Where) -> Project:
@@ -111,7 +111,7 @@ def open_project(where: Where) -> Project:
         target=where.target,
         vars=where.variables,
         environ=dict(os.environ),
-        functions=where.functions,
+        given=where.given,
     )
 
 

@@ -26,11 +26,14 @@ from penstock.core.records import (
     PartitionRun,
     PartitionsRecord,
     Run,
+    SliceRecord,
+    SliceSkip,
     Status,
     StepRecord,
     WatermarkChange,
 )
 from penstock.core.steps.inputs import Pin
+from penstock.core.steps.slices import BronzeFolder, ListedSlice
 from penstock.core.steps.step import Intent, Outcome, PartitionRows, StepFailure
 
 Fault = Callable[[str], None]
@@ -85,6 +88,13 @@ class Log(Protocol):
 
     def listing(self, source: Source) -> Listing:
         """List a file source; `source-missing` if its path is not there."""
+
+    def slices(self, folder: BronzeFolder) -> tuple[ListedSlice, ...]:
+        """List the slices of a bronze folder, by the code points of their names.
+
+        `bronze-missing` if it is not there, `bronze-unreadable` if it cannot be looked into.
+        """
+        ...
 
 
 class Fences(Protocol):
@@ -272,6 +282,22 @@ class Records(PartitionRecords, Protocol):
         """Append a change that a person made."""
 
 
+class SliceRecords(Protocol):
+    """What became of slices, by the steps that read them and by what people say."""
+
+    def recorded(self, model: str) -> tuple[SliceRecord, ...]:
+        """Give the slices of a model of which anything is known, by the code points of their names.
+
+        The last step of a slice says what became of it; steps that a rollback has undone, and those
+        before the last one that made the table anew, are as if they never were. Where no step after
+        it was begun, and none succeeded, a skip counts.
+        """
+        ...
+
+    def skip(self, skip: SliceSkip) -> None:
+        """Append what somebody says of a slice."""
+
+
 @dataclass(frozen=True, slots=True)
 class RebuiltStep:
     """A step as a table's log tells it, for `state rebuild`."""
@@ -314,6 +340,10 @@ class Store(Protocol):
     @property
     def records(self) -> Records:
         """What is read to decide."""
+
+    @property
+    def slices(self) -> SliceRecords:
+        """What became of slices."""
 
     @property
     def leases(self) -> Leases:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from typing import Any
 
 from penstock.core.columns.typed import TypedValue, read_typed
@@ -18,6 +18,7 @@ from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, read_grid, write_grid
 from penstock.core.sessions.manifest import ManifestRow, SessionPromise
 from penstock.core.steps.inputs import DeltaPin, FilesPin, InputPin, NoPin, Pin, ViewPin
+from penstock.core.steps.slices import SliceId
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Writing
@@ -61,6 +62,7 @@ def write_intent(intent: Intent) -> str:
         "cut_at": intent.cut_at.isoformat() if intent.cut_at else "",
         "passed_by": list(intent.passed_by),
         "session": _write_promise(intent.session) if intent.session else {},
+        "slice": [*astuple(intent.slice)] if intent.slice else [],
     }
     document |= {name: value for name, value in of_few.items() if value}
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
@@ -116,6 +118,12 @@ def _shorter(intent: Intent) -> Iterator[Intent]:
         yield replace(intent, partitions=())
 
 
+def read_slice(text: str) -> tuple[SliceId, dt.datetime]:
+    """Read the slice of an intent that has one, and the processing time."""
+    document = json.loads(text)
+    return SliceId(*document["slice"]), dt.datetime.fromisoformat(document["run_timestamp"])
+
+
 def read_intent(text: str) -> Intent:
     """Read what `write_intent` or `write_token` gave.
 
@@ -157,6 +165,7 @@ def read_intent(text: str) -> Intent:
         cut_at=dt.datetime.fromisoformat(cut) if (cut := document.get("cut_at")) else None,
         passed_by=tuple(document.get("passed_by", ())),
         session=_read_promise(said) if (said := document.get("session")) else None,
+        slice=SliceId(*read) if (read := document.get("slice")) else None,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +13,11 @@ from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.model import Source
 from penstock.core.steps.inputs import FilesPin
+from penstock.core.steps.slices import BronzeFolder, ListedSlice
 from penstock.engine.log import folder
+from penstock.engine.log.bronze import FileState, is_hidden, slices_in, walk
 from penstock.engine.log.files import count_hidden
 from penstock.engine.log.folder import is_local, open_table
-
-_FileState = tuple[str, int, int]
 
 
 class DeltaLog:
@@ -124,6 +123,10 @@ class DeltaLog:
         paths = tuple(f"{root}/{name}" if name else root for name, _, _ in found)
         return Listing(FilesPin(digest.hexdigest(), len(found)), paths)
 
+    def slices(self, folder: BronzeFolder) -> tuple[ListedSlice, ...]:
+        """See `Log.slices`."""
+        return slices_in(folder)
+
 
 def remote_commits(uri: str, after: int, *, partial: bool) -> tuple[LogCommit, ...]:
     """Give the commits of a table that is no local folder, as `Log.commits` does."""
@@ -189,40 +192,17 @@ def _missing(source: Source) -> TableError:
     )
 
 
-def _local(source: Source) -> Iterator[_FileState]:
+def _local(source: Source) -> Iterator[FileState]:
     root = Path(source.path)
     if root.is_file():
         yield "", root.stat().st_size, root.stat().st_mtime_ns
     elif root.is_dir():
-        yield from _walk(str(root), "")
+        yield from walk(str(root), "")
     else:
         raise _missing(source)
 
 
-def _walk(root: str, below: str) -> Iterator[_FileState]:
-    with os.scandir(os.path.join(root, below)) as entries:  # noqa: PTH118  # many files: no Path each
-        for entry in entries:
-            if _is_hidden(entry.name):
-                continue
-            name = f"{below}{entry.name}"
-            if entry.is_dir():
-                yield from _walk(root, f"{name}/")
-                continue
-            try:
-                stat = entry.stat()
-            except FileNotFoundError:  # deleted meanwhile, or a link to nothing
-                continue
-            yield name, stat.st_size, stat.st_mtime_ns
-
-
-def _is_hidden(name: str) -> bool:
-    """Whether Spark overlooks a file or folder; `_day=1` is a partition."""
-    if name.startswith("_"):
-        return "=" not in name
-    return name.startswith(".") or name.endswith("._COPYING_")
-
-
-def _remote(source: Source) -> Iterator[_FileState]:
+def _remote(source: Source) -> Iterator[FileState]:
     from pyarrow import fs  # only for object stores
 
     system, path = fs.FileSystem.from_uri(source.path)
@@ -232,5 +212,5 @@ def _remote(source: Source) -> Iterator[_FileState]:
         raise _missing(source) from None
     for info in found:
         name = info.path.removeprefix(path).lstrip("/")
-        if info.type == fs.FileType.File and not any(map(_is_hidden, name.split("/"))):
+        if info.type == fs.FileType.File and not any(map(is_hidden, name.split("/"))):
             yield name, info.size, info.mtime_ns or 0

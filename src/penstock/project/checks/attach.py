@@ -187,7 +187,7 @@ class _CheckReading:
 
     def _is_filled(self, node: YamlNode) -> bool:
         paths = {member.node.where.path for member in node.members.values()}
-        yaml = (path for path in paths if path.endswith((".yml", ".yaml")))
+        yaml = (path for path in paths if path.endswith((".yml", ".yaml", ".json")))
         return any(self.of.files.yaml_file(path).reads for path in yaml)
 
     def _on_failure(self, phases: Phases, findings: list[Finding]) -> OnFailure | None:

@@ -220,9 +220,11 @@ class _EntityReader:
         check_volatile_keys(columns, [each.column for each in watermark], self.findings)
         checks = _checks(self.said)
         if self.process is not None:
-            self._check_process(self.process, columns)
+            self._check_process(self.process, bronze, columns)
             self._check_inference(self.process, watermark)
         said = self._said()
+        if bronze is not None:
+            self._check_place(bronze)
         if self.process is None or bronze is None or silver is None:
             return None
         entity = replace(
@@ -265,7 +267,18 @@ class _EntityReader:
             meta=pairs_of(meta.whole.value) if meta else {},
         )
 
-    def _check_process(self, process: ProcessType, columns: ReadColumns) -> None:
+    def _check_place(self, bronze: Bronze) -> None:
+        """Report a whole source that moves: what a step reads has one name and its versions."""
+        if not isinstance(bronze, Slices) and (
+            moving := (bronze.path if isinstance(bronze, WholeFolder) else bronze.name).template
+        ):
+            sentence = f'"{moving}" asks for the day, and what is read whole lies in one place'
+            hint = "take ${today} out, or read slices: their folder may move"
+            self.findings.report(self.reader.whole, "volatile-source", sentence, hint)
+
+    def _check_process(
+        self, process: ProcessType, bronze: Bronze | None, columns: ReadColumns
+    ) -> None:
         """Report what the process lacks, and settings that it has no use for."""
         settings, findings = self.settings, self.findings
         has_key = any(FieldRole.BUSINESS_KEY in each.roles for each in columns.columns)
@@ -273,7 +286,7 @@ class _EntityReader:
             sentence = f'"{self.name}" is {process} and has no business key'
             hint = 'name one: "fieldroles": ["businesskey"]'
             findings.report(self.reader.whole, "no-business-key", sentence, hint)
-        for key, why in idle(process, settings.own):
+        for key, why in idle(process, bronze, settings.own):
             if key in settings.parts:
                 sentence = f"{key} has no effect on {process}: {why}"
                 findings.warn(settings.parts[key], "option-without-effect", sentence)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.core.entity import Entity, EntityEnvironment, EntityScope
-from penstock.core.findings import Finding
-from penstock.project.checks.phases import Phases
+from penstock.core.findings import Finding, Location
+from penstock.project.checks.phases import NONE, Phases
 from penstock.project.entities.columns import Expressions
 from penstock.project.entities.definition import (
     EntityScene,
@@ -22,10 +22,11 @@ from penstock.project.entities.environment import (
     overrides,
     read_documents,
 )
+from penstock.project.entities.models import EntityDraft, draft_of
 from penstock.project.entities.parts import Findings, Part
 from penstock.project.files.parsed import YamlFile, place_key
 from penstock.project.files.references import PROJECT_FILE
-from penstock.project.files.values import digest
+from penstock.project.files.values import Plain, digest
 from penstock.project.first_pass import FirstPass
 from penstock.project.settings.project import Settings
 
@@ -42,17 +43,28 @@ class ReadEntities:
     checks: dict[str, Phases] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
+    def drafts(self, settings: Settings) -> list[EntityDraft]:
+        """Give every entity as a draft of a model."""
+        prefix = settings.target.schema_prefix
+        pairs = ((each, self.checks.get(name, NONE)) for name, each in self.entities.items())
+        return [draft_of(entity, phases, prefix) for entity, phases in pairs]
+
 
 def read_entities(
-    documents: Sequence[str], natives: Sequence[YamlFile], settings: Settings, first: FirstPass
+    documents: Sequence[str],
+    natives: Sequence[YamlFile],
+    settings: Settings,
+    first: FirstPass,
+    given: Mapping[str, Plain],
 ) -> ReadEntities:
-    """Read the documents of a project, and native files among its models."""
+    """Read the documents of a project, and native files; keys of an environment may be given."""
     findings, target = Findings(), settings.target
     project = _file(PROJECT_FILE, first)
     files = [Part(file, (), first.filled(file.path)) for file in map(first.yaml_file, documents)]
     broken = {finding.where.path for finding in first.findings}
     written = [e for e in files if e.file.tree is not None or e.file.path not in broken]
     above = [*overrides(project, first.filled(PROJECT_FILE) if project.tree else None, target.name)]
+    above += [Part(YamlFile("Environment"), (), given)] if given else []
     said = read_documents(written, above, findings)
     environment = environment_of(said, project, first.root, findings)
     connections = connections_of(said, findings)
@@ -69,18 +81,21 @@ def read_entities(
         first.cache.keep(_CACHE, digest(_FORM), Expressions, kept)
     found = _side_by_side([each for each in read if each is not None], findings)
     if len(written) < len(files):  # what is missing may stand in a file that cannot be read
-        lost = (("unknown-connection", None), ("missing-key", environment.reader.whole.where))
-        findings.found = [
-            finding
-            for finding in findings.found
-            if not any(finding.code == code and at in (None, finding.where) for code, at in lost)
-        ]
+        findings.found = [*_certain(findings.found, environment.reader.whole.where)]
     return ReadEntities(
         environment.facts,
         {each.entity.model: each.entity for each in found},
         {each.entity.model: each.checks for each in found if each.checks},
         findings.found,
     )
+
+
+def _certain(found: Sequence[Finding], where: Location) -> Iterator[Finding]:
+    """Leave out what is said of things that may be there, and of keys that are missing."""
+    lost = (("unknown-connection", None), ("missing-key", where))
+    for finding in found:
+        if not any(finding.code == code and at in (None, finding.where) for code, at in lost):
+            yield finding
 
 
 def _file(path: str, first: FirstPass) -> YamlFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from penstock.core.columns.typed import TypedValue
 from penstock.core.entity import (
     Bronze,
+    Entity,
     RunText,
     Slices,
     WholeFolder,
@@ -17,6 +19,7 @@ from penstock.core.entity import (
 )
 from penstock.core.masking import is_secret_key
 from penstock.core.names import TableName
+from penstock.core.steps.slices import BronzeFolder
 from penstock.project.entities.environment import ReadEnvironment
 from penstock.project.entities.parts import Findings, Part
 from penstock.project.entities.settings import MergedSettings
@@ -212,3 +215,24 @@ def filled(
         return None
     moves = _DAY in template.names()
     return FilledTemplate(RunText("", written) if moves else RunText(sample), sample)
+
+
+def place_on(place: RunText, names: Mapping[str, str], moment: dt.datetime, zone: str) -> str:
+    """Give a place as it is called on the day of a moment, in a zone."""
+    from zoneinfo import ZoneInfo  # it is looked for on disk
+
+    if not place.template:
+        return place.text
+    day = moment.astimezone(ZoneInfo(zone)).date().isoformat()
+    values = {name: TypedValue("STRING", value) for name, value in names.items()}
+    values["today"] = TypedValue.parse("DATE", day)
+    return place.text + parse_template(place.template).render(values)
+
+
+def bronze_folder(entity: Entity, run_timestamp: dt.datetime) -> BronzeFolder | None:
+    """Give the folder in which slices lie for a run; None where a source is read whole."""
+    if not isinstance(entity.bronze, Slices):
+        return None
+    path = place_on(entity.bronze.path, entity.names, run_timestamp, entity.timezone)
+    settings = entity.settings
+    return BronzeFolder(path, entity.bronze.pattern, entity.where, settings.require_success)

@@ -10,17 +10,13 @@ from penstock.core.errors import (
     ConnectionNotFoundError,
     EntityNotFoundError,
     SelectorError,
-    UsageError,
 )
 from penstock.project.files.values import did_you_mean, some_of
-from penstock.project.selectors import SelectorTerm, parse_terms
+from penstock.project.selectors import OF_ENTITIES, SelectorTerm, disabled, parse_terms
 
 Entities = Mapping[str, Entity]
 _WORDS: Mapping[str, Callable[[Entity], Iterable[str]]] = {
-    "entity": lambda each: (each.name, "" if each.id is None else str(each.id)),
-    "group": lambda each: (each.group,),
-    "connection": lambda each: (each.connection,),
-    "connectiongroup": lambda each: (each.connection_group,),
+    **OF_ENTITIES,
     "kind": lambda _: ("entity",),
     "tag": lambda each: each.tags,
     "strategy": lambda each: (each.process,),
@@ -72,13 +68,6 @@ def _named(entities: Entities, term: SelectorTerm) -> set[str]:
     return enabled
 
 
-def disabled(entity: Entity) -> UsageError:
-    """Say that an entity was asked for that takes part in nothing."""
-    sentence = f"{entity.model} is disabled"
-    hint = f"set enabled of it and of its connection to true ({entity.where})"
-    return UsageError("entity-disabled", sentence, hint=hint)
-
-
 def entity_by_id(entities: Entities, number: int) -> Entity:
     """Give the entity of an id; raise `EntityNotFoundError`."""
     found = next((each for each in entities.values() if each.id == number), None)
@@ -98,6 +87,11 @@ def entities_by_id(entities: Entities, numbers: Iterable[int]) -> tuple[Entity, 
 def entities_of_group(entities: Entities, group: str) -> tuple[Entity, ...]:
     """Give the entities of a group, in whatever letters; none where there are none."""
     return tuple(each for each in entities.values() if each.group == group.lower())
+
+
+def entities_of_connection_group(entities: Entities, group: str) -> tuple[Entity, ...]:
+    """Give the entities of a connection group, in whatever letters; none where there are none."""
+    return tuple(each for each in entities.values() if each.connection_group == group.lower())
 
 
 def entities_of_connection(entities: Entities, name: str) -> tuple[Entity, ...]:

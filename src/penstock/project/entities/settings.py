@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from penstock.core.entity import EntitySettings, HashKind, LastSeen, ProcessType
+from penstock.core.entity import (
+    Bronze,
+    EntitySettings,
+    HashKind,
+    LastSeen,
+    ProcessType,
+    WholeFolder,
+    WholeTable,
+)
 from penstock.core.history import Retention
 from penstock.core.strategy import OnSchemaChange
 from penstock.project.entities.parts import Findings, Part, PartReader, open_part, word_of
@@ -13,7 +21,7 @@ from penstock.project.files.values import Plain, mapping_of, number_of, pairs_of
 
 OUTPUTS = ("paths", "catalog")
 LAYERS = ("bronze", "silver")
-FLAGS = ("delete_missing", "allow_empty", "allow_empty_delete")
+FLAGS = ("delete_missing", "allow_empty", "allow_empty_delete", "require_success")
 TEXTS = ("bronze_table", "silver_table", "bronze_path", "silver_path", "slice_pattern")
 WORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("output_method", "bronze_output", "silver_output"), OUTPUTS),
@@ -146,6 +154,7 @@ def entity_settings(merged_settings: MergedSettings) -> EntitySettings:
         delete_missing=plain.get("delete_missing") is True,
         allow_empty=plain.get("allow_empty") is True,
         allow_empty_delete=plain.get("allow_empty_delete") is True,
+        require_success=plain.get("require_success") is True,
         hash=word_of(HashKind, text("hash").lower(), usual.hash),
         last_seen=word_of(LastSeen, text("last_seen").lower(), usual.last_seen),
         on_schema_change=word_of(
@@ -157,12 +166,16 @@ def entity_settings(merged_settings: MergedSettings) -> EntitySettings:
     )
 
 
-def idle(process: ProcessType, own: Iterable[str]) -> Iterable[tuple[str, str]]:
-    """Give settings of the entity itself that its process has no use for, and why."""
+def idle(
+    process: ProcessType, bronze: Bronze | None, own: Iterable[str]
+) -> Iterable[tuple[str, str]]:
+    """Give settings of the entity itself that its process or bronze has no use for, and why."""
+    is_whole = isinstance(bronze, WholeFolder | WholeTable)
     rules = (
         ("last_seen", process is not ProcessType.MERGE, "rows are seen again by merge alone"),
         ("layout", process is not ProcessType.HISTORIC, "only history tables have one"),
         ("retention", process is not ProcessType.HISTORIC, "only history tables have one"),
+        ("require_success", is_whole, "bronze is read whole"),
         ("allow_empty", process is not ProcessType.FULL, "only full replaces a table"),
         ("allow_empty_delete", process is ProcessType.FULL, "full never infers deletes"),
     )

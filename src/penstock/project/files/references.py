@@ -240,8 +240,8 @@ PROJECT_FILE = "penstock.yml"
 LIMIT_BYTES = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _YAML = (".yml", ".yaml")
-_DOCUMENTS = (".json", *_YAML)
-_USUAL = ("models", "sessions")
+DOCUMENTS = (".json", *_YAML)
+"""How documents of entities end."""
 _PROSE = (".md", ".txt", ".rst", ".gitkeep")
 SEED_FORMATS = {".csv": "csv", ".parquet": "parquet"}
 QUERY_KEYS = ("relation", "sql")
@@ -299,7 +299,7 @@ def discover(
         yaml=tuple(dict.fromkeys(yaml)),
         macros=tuple(path for path in sorted(_walk(root, "macros")) if path.endswith(".sql")),
         seeds=tuple(path for path in seeds if PurePosixPath(path).suffix in SEED_FORMATS),
-        entities=tuple(path for path in sorted(_walk(root, ENTITIES)) if path.endswith(_DOCUMENTS)),
+        entities=tuple(path for path in sorted(_walk(root, ENTITIES)) if path.endswith(DOCUMENTS)),
         sessions=tuple(path for path in held if path.endswith(_YAML)),
         findings=tuple(findings),
     )
@@ -317,7 +317,7 @@ def _inside(
             findings.append(Finding(where, "path-outside-project", sentence))
             continue
         inside.append(folder)
-        if folder not in _USUAL and not (root / folder).is_dir():
+        if folder not in ("models", "sessions") and not (root / folder).is_dir():
             findings.append(Finding(where, "bad-value", f"{key}: there is no folder {folder!r}"))
     return sorted({path for folder in inside for path in _walk(root, folder)})
 

@@ -76,7 +76,7 @@ class PythonDraft(Draft):
         if "table" in options:
             schema, _, table = written.rpartition(".")
             name = TableName(schema, table)
-            place = f"{target.warehouse.rstrip('/')}/{schema}/{table}"
+            place = target.uri_of(name)
         else:
             name, place = TableName("", written), absolute(written, root)
         return Source(

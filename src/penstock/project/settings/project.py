@@ -55,6 +55,12 @@ class Settings:
     max_partitions: int | None = None
     checks: CheckSettings = CheckSettings()
 
+    def places(self, document: YamlFile) -> tuple[dict[str, Location], dict[str, Location]]:
+        """Give the folders of models, and those of session packages, with their places."""
+        folders = {"models": self.folders, "session_paths": self.session_paths}
+        found = [{f: document.place(k, n) for n, f in enumerate(fs)} for k, fs in folders.items()]
+        return found[0], found[1]
+
 
 def settings_of(
     tree: Plain, root: Path, target: str | None, environ: Mapping[str, str]
@@ -181,7 +187,7 @@ def sources_of(entry: YamlEntry, root: Path, target: Target) -> Iterator[tuple[A
         if path:
             path = absolute(path, root / PurePosixPath(entry.file.path).parent)
         elif form == "delta" and not target.catalog:  # it lies in the warehouse
-            path = f"{target.warehouse.rstrip('/')}/{name.schema}/{name.table}"
+            path = target.uri_of(name)
         source = Source(
             table=name,
             where=entry.file.place(*at),

@@ -33,7 +33,7 @@ class NameResolver:
 
     Names compare without case. `built` are the models, `frames` those that are no tables,
     `incremental` those of Python that windows keep up to date, `hidden` names that are off and why,
-    `history` the system columns of the models that keep versions.
+    `history` the system columns of the models that keep versions, `places` what lies in folders.
     """
 
     models: dict[str, Named] = field(default_factory=dict)
@@ -45,6 +45,7 @@ class NameResolver:
     frames: set[str] = field(default_factory=set)
     incremental: set[str] = field(default_factory=set)
     history: dict[str, SystemColumns] = field(default_factory=dict)
+    places: dict[str, Named] = field(default_factory=dict)
     catalog: str = ""
 
     def add_model(self, name: str, table: TableName) -> None:
@@ -59,11 +60,12 @@ class NameResolver:
         self.schemas.add(written.schema.lower())
         self.tables.setdefault(written.folded, self.models[name.lower()])
 
-    def add_source(self, table: TableName) -> None:
-        """Note a source."""
+    def add_source(self, table: TableName, path: str = "") -> None:
+        """Note a source, and its folder where it has one."""
         named = Named(InputName(InputKind.SOURCE, str(table)), table)
         self.sources[table.folded] = named
         self.tables.setdefault(table.folded, named)
+        self.places.setdefault(path.rstrip("/"), named)
 
     def model(self, name: str) -> Named | None:
         """Find a model or seed: the exact name, or a file name with its tail."""

@@ -89,6 +89,11 @@ class _EntryReader:
                 sentence = f"no model is called {written!r}"
                 self.notes.say(found["model"].where, "unknown-model", sentence, hint)
             return None
+        if model.entity is not None:
+            sentence = f"{model.name} is an entity, whose slices no unit test gives"
+            hint = "test the models that read it: their inputs may be given"
+            self.notes.say(found["model"].where, "not-supported-yet", sentence, hint)
+            return None
         return UnitTest(
             name=self.notes.text(found.get("name"), "name"),
             model=model.name,

@@ -164,6 +164,7 @@ def insert_step(connection: Connection, step: StoredStep) -> None:
             model_id=model,
             target=step.target,
             kind=str(intent.kind),
+            slice=intent.slice.name if intent.slice else None,
             grid=write_grid(intent.grid),
             partitions=",".join(intent.partitions),
             intent=write_intent(intent),

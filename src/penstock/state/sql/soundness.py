@@ -121,8 +121,8 @@ def _of_cell(column: Column[Any], cell: Cell) -> Found:
         if not column.nullable:
             yield "", "is empty"
         return
-    look = _KINDS.get(type(column.type), _text)
-    found = [] if column.info.get("json") else list(look(cell))
+    look = _json if column.info.get("json") else _KINDS.get(type(column.type), _text)
+    found = list(look(cell))
     reader = _READERS.get(f"{column.table.name}.{column.name}")
     yield from found or (reader(cell) if reader is not None else ())
 
@@ -133,6 +133,10 @@ def _between(table: Table, row: Row) -> Found:
         for name in ("host", "pid", "acquired", "heartbeat", "expires"):
             if row[name] is None:
                 yield f".{name}", "is empty, though a run holds the target"
+    if table.name == "steps" and isinstance(intent := row["intent"], dict):
+        given = intent.get("slice") or [None]
+        if not isinstance(given, list) or row["slice"] != given[0]:
+            yield ".slice", f"is {_shown(row['slice'])}, which is not the intent's"
 
 
 # Cells by the type of their column.
@@ -157,6 +161,9 @@ def _text(cell: Cell) -> Found:
         yield "", f"is {_shown(cell)}, expected text"
     else:
         yield from _must(lambda text: str(text).encode() or True, "text in Unicode")(cell)
+
+
+_json = _must(lambda cell: json.dumps(cell, ensure_ascii=False).encode(), "text in Unicode")
 
 
 def _whole(bits: int) -> Callable[[Cell], Found]:

@@ -3,67 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
 
 from penstock.core.entity import LastSeen, ProcessType
+from penstock.strategies.entities.merging import INFERRED
 from penstock.strategies.entities.target import EntityStep
 
-
-@dataclass(frozen=True, slots=True)
-class EntityMetrics:
-    """What one step counts; `touched` is for the form that others read, and 0."""
-
-    records: int = 0
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
-    unchanged: int = 0
-    touched: int = 0
-    inferred_deleted: int = 0
-
-    @property
-    def by_name(self) -> Mapping[str, int]:
-        """The counts under the names of the summary.
-
-        >>> list(EntityMetrics(3).by_name)[:2]
-        ['recordsInSlice', 'inserted']
-        """
-        counts = asdict(self)
-        return {"recordsInSlice": counts.pop("records"), **counts}
+RECORDS = "recordsInSlice"
+FLAGGED = "arrived_deleted"
+NAMES = (RECORDS, "inserted", "updated", "deleted", "unchanged", "touched", INFERRED)
+"""The counts of a summary; `touched` is for the form that others read, and 0."""
 
 
-def metrics_of(step: EntityStep, commit: Mapping[str, int] | None, inferred: int) -> EntityMetrics:
-    """Give the metrics of a step that wrote rows itself; `commit` are Delta's, None without one.
+def known_before(step: EntityStep) -> dict[str, int]:
+    """Give the counts that are known before the commit, which carries them in its token."""
+    return {RECORDS: step.counts.rows, FLAGGED: step.counts.flagged}
 
-    `inferred` are the rows that travelled in the commit as found to be gone.
+
+def metrics_in(process: ProcessType, found: Mapping[str, int]) -> dict[str, int]:
+    """Give the counts of a step, of those that its token carries and of Delta's.
+
+    A token that had to be cut carries none: then nothing is told.
+
+    >>> metrics_in(ProcessType.FULL, {"recordsInSlice": 3})["inserted"]
+    3
     """
-    rows, flagged = step.counts.rows, step.counts.flagged
-    if step.process is ProcessType.FULL:
-        return EntityMetrics(rows, rows)
-    if step.build.table is None:
-        return EntityMetrics(rows, rows - flagged, 0, flagged)
-    inserted = (commit or {}).get("numTargetRowsInserted", 0)
-    updated = rows - flagged - inserted
-    return EntityMetrics(rows, inserted, updated, flagged, inferred_deleted=inferred)
+    if RECORDS not in found:
+        return {}
+    rows, flagged = found[RECORDS], found.get(FLAGGED, 0)
+    match process:
+        case ProcessType.FULL:
+            counts = (rows, 0, 0, 0, 0, 0)
+        case ProcessType.MERGE if "numTargetRowsInserted" in found:
+            new = found["numTargetRowsInserted"]
+            gone = found.get(INFERRED, max(0, found.get("numSourceRows", rows) - rows))
+            counts = (new, rows - flagged - new, flagged, 0, 0, gone)
+        case ProcessType.MERGE:
+            new = rows - flagged if found.get("numOutputRows") else 0
+            counts = (new, rows - flagged - new, flagged, 0, 0, 0)
+        case ProcessType.HISTORIC if "source_rows" in found:
+            given = ("opened_new", "opened_changed", "deleted", "unchanged")
+            new, changed, closed, same = (found.get(name, 0) for name in given)
+            counts = (new, changed, closed, same, 0, closed)
+        case ProcessType.HISTORIC:
+            counts = (found.get("numOutputRows", 0), 0, 0, 0, 0, 0)
+    return dict(zip(NAMES, (rows, *counts), strict=True))
 
 
-def metrics_of_history(counts: Mapping[str, int]) -> EntityMetrics:
-    """Give the metrics of a history's step; `counts` are those of its engine."""
-    given = ("source_rows", "opened_new", "opened_changed", "deleted", "unchanged")
-    rows, new, changed, closed, same = (counts.get(name, 0) for name in given)
-    return EntityMetrics(rows, new, changed, closed, same, inferred_deleted=closed)
-
-
-def breaches(step: EntityStep, found: EntityMetrics, commit: Mapping[str, int]) -> Iterator[str]:
+def breaches(step: EntityStep, commit: Mapping[str, int]) -> Iterator[str]:
     """Say which counts of a merge do not agree with Delta's: a bug of ours, the commit stands."""
-    if step.process is not ProcessType.MERGE or step.build.table is None:
+    if step.process is not ProcessType.MERGE or "numTargetRowsInserted" not in commit:
         return
+    found = metrics_in(step.process, {**known_before(step), **commit})
     source, inserted, matched = (
         commit.get(name, 0)
         for name in ("numSourceRows", "numTargetRowsInserted", "numTargetRowsMatchedUpdated")
     )
-    rows, deleted, gone = found.records, found.deleted, found.inferred_deleted
-    if found.updated < 0:
+    rows, deleted, gone = found[RECORDS], found["deleted"], found[INFERRED]
+    if found["updated"] < 0:
         yield f"{inserted} rows were inserted and {deleted} arrived deleted, of {rows}"
     changes_alone = step.entity.settings.last_seen is LastSeen.ON_CHANGE
     alone = changes_alone or deleted == rows  # only rows that change anything were fed

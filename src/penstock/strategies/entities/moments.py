@@ -45,6 +45,28 @@ def instant(moment: dt.datetime) -> str:
     return f"TIMESTAMP '{moment.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%fZ}'"
 
 
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?")
+
+
+def read_moment(text: str, zone: str) -> dt.datetime | None:
+    """Read a processing time; None for what is none. Without an offset it is one of the zone.
+
+    A time that a zone leaves out moves forward by what it leaves out, of two it is the earlier.
+
+    >>> read_moment("2025-03-30T02:30:00", "Europe/Amsterdam").isoformat()
+    '2025-03-30T01:30:00+00:00'
+    """
+    try:
+        found = dt.datetime.fromisoformat(text) if _TIME.fullmatch(text) else None
+        if found is not None and found.tzinfo is None:
+            from zoneinfo import ZoneInfo  # it is looked for on disk
+
+            found = found.replace(tzinfo=ZoneInfo(zone))
+        return found and found.astimezone(dt.UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
 def _function(found: re.Match[str]) -> str:
     """Give the function that a word calls, "" where it calls none."""
     word = (found["word"] or "").lower()

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.core.entity import Entity, EntityColumn, FieldRole, ProcessType
+from penstock.core.errors import TableError
+from penstock.core.facts import TableFacts
 from penstock.core.names import quoted
 from penstock.core.strategy import Build
 from penstock.strategies.entities.rows import SliceRows
 from penstock.strategies.entities.statistics import SliceCounts
 from penstock.strategies.entities.watermarks import EntityWindow
+
+PROPERTY = "penstock.entity"
+"""The property of a silver table that says how its rows were made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +136,60 @@ def _one_of(name: str, values: Sequence[str]) -> str:
     if len(some) == len(values):
         return found
     return f"({found} OR {name} IS NULL)" if found else f"{name} IS NULL"
+
+
+def property_of(entity: Entity) -> str:
+    """Give what a table says of the entity that makes it; a later one must say the same."""
+    partitions = [each for each in entity.columns if FieldRole.PARTITION in each.roles]
+    made = {each.final_name: each.expression for each in partitions}
+    if entity.scope is not None:  # its literal is what tells the entities of one table apart
+        made.pop(entity.scope.column, None)
+    document = {
+        "strategy": str(entity.process),
+        "business_keys": list(entity.business_keys),
+        "partition_by": list(entity.partition_columns),
+        "expressions": made,
+        "hash": str(entity.settings.hash),
+        "prefix": entity.prefix,
+    }
+    return json.dumps(document, sort_keys=True, ensure_ascii=False)
+
+
+def check_table(entity: Entity, facts: TableFacts, *, adopts: bool) -> None:
+    """Refuse a table whose rows were made otherwise, or that no entity has made."""
+    written = facts.properties.get(PROPERTY)
+    if written is None:
+        _check_adopted(entity, facts, adopts=adopts)
+        return
+    before, now = json.loads(written), json.loads(property_of(entity))
+    wrong = [
+        f"{word} is {before.get(word)!r} in the table and {now[word]!r} in the entity"
+        for word in now
+        if before.get(word) != now[word]
+    ]
+    if wrong:
+        raise TableError(
+            "entity-settings-changed",
+            f"{entity.model}: {'; '.join(wrong)}",
+            where=entity.where,
+            hint=f"penstock run --select {entity.model} --full-refresh makes it anew",
+        )
+
+
+def _check_adopted(entity: Entity, facts: TableFacts, *, adopts: bool) -> None:
+    """Take over a table that has what an entity writes, if somebody asks for it."""
+    system, schema = entity.system, facts.schema
+    interval = (system.valid_from, system.valid_to, system.is_current)
+    names = (system.source_hash, system.deleted, system.last_seen, *entity.business_keys)
+    names += interval if entity.process is ProcessType.HISTORIC else ()
+    names += (entity.key_column,) if entity.key_column else ()
+    missing = [name for name in names if schema.find(name) is None]
+    if missing or not adopts:
+        lacks = f"has no column {', '.join(missing)}" if missing else "was made by no entity"
+        raise TableError(
+            "not-an-entity-table",
+            f"{entity.table} {lacks}",
+            where=entity.where,
+            hint="give the entity another silver table"
+            + ("" if missing else f", or: penstock run --select {entity.model} --adopt"),
+        )

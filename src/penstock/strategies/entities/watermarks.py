@@ -66,13 +66,14 @@ def _series(kind: str) -> str:
 
 
 def inferred_windows(
-    entity: Entity, lows: Mapping[int, TypedValue], counts: SliceCounts, table: Schema
+    entity: Entity, lows: Mapping[int, TypedValue], counts: SliceCounts, table: Schema | None
 ) -> tuple[tuple[EntityWindow, ...] | None, tuple[str, ...]]:
     """Give the windows in which missing keys are gone; None for no inference, and why.
 
     `lows` are the low bounds by the place of the entry, so that one column may have several.
+    A first run, without a table, has nothing to infer from.
     """
-    if not entity.infers_deletes or not entity.watermark:
+    if table is None or not entity.infers_deletes or not entity.watermark:
         return None, ()
     empty = not counts.rows
     if empty and not entity.settings.allow_empty_delete:

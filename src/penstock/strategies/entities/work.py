@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from functools import partial
 
 from penstock.core.columns.schema import Schema
-from penstock.core.entity import Entity, FieldRole, ProcessType
+from penstock.core.entity import Entity, ProcessType
 from penstock.core.history import (
     ENGINE_PREFIX,
     HardDeletes,
@@ -19,38 +19,21 @@ from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, Commit, Row, Work
 from penstock.strategies.build import create, listed
 from penstock.strategies.entities.merging import merge
+from penstock.strategies.entities.metrics import breaches, known_before, metrics_in
 from penstock.strategies.entities.moments import instant
-from penstock.strategies.entities.target import EntityStep
+from penstock.strategies.entities.rows import SliceRows
+from penstock.strategies.entities.target import PROPERTY, EntityStep, property_of
 from penstock.strategies.history.snapshot import history
 from penstock.strategies.history.terms import Terms
 
-PROPERTY = "penstock.entity"
-"""The property of a silver table that says how its rows were made."""
 # The hash of many columns is a method that the JVM is too slow with, or does not compile at all.
 _INTERPRETED = {"spark.sql.codegen.hugeMethodLimit": "8000"}
 _DYNAMIC = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
 
 
-def property_of(entity: Entity) -> str:
-    """Give what a table says of the entity that makes it; a later one must say the same."""
-    partitions = [each for each in entity.columns if FieldRole.PARTITION in each.roles]
-    made = {each.final_name: each.expression for each in partitions}
-    if entity.scope is not None:  # its literal is what tells the entities of one table apart
-        made.pop(entity.scope.column, None)
-    document = {
-        "strategy": str(entity.process),
-        "business_keys": list(entity.business_keys),
-        "partition_by": list(entity.partition_columns),
-        "expressions": made,
-        "hash": str(entity.settings.hash),
-        "prefix": entity.prefix,
-    }
-    return json.dumps(document, sort_keys=True, ensure_ascii=False)
-
-
-def query_of(step: EntityStep) -> str:
+def query_of(entity: Entity, rows: SliceRows) -> str:
     """Give the query that is `penstock_query` while the step runs; an engine adds its interval."""
-    return step.rows.sql(but=_interval(step.entity))
+    return rows.sql(but=_interval(entity))
 
 
 def _interval(entity: Entity) -> tuple[str, ...]:
@@ -61,17 +44,40 @@ def _interval(entity: Entity) -> tuple[str, ...]:
 
 def work_of(step: EntityStep) -> Work:
     """Give the statements of a step: what it reads was counted, so they are certain by now."""
-    properties = {PROPERTY: property_of(step.entity)}
+    history = step.build.history
+    properties = {PROPERTY: property_of(step.entity), **(history.properties if history else {})}
     match step.process:
         case ProcessType.FULL:
             work = full(step, properties)
         case ProcessType.MERGE:
             work = merge(step, properties)
         case ProcessType.HISTORIC:
-            return _hashing(historic(step, properties))
+            return _counting(step, _hashing(historic(step, properties)))
     names = listed(step.build.query.names)
     rows = f"SELECT {names} FROM {quoted(QUERY_VIEW)}"
-    return replace(_hashing(work), rows=lambda _: rows, fed_by=QUERY_VIEW)
+    if step.process is ProcessType.MERGE and step.build.table is None:
+        rows += f" WHERE NOT {quoted(step.entity.system.deleted)}"  # these are never inserted
+    work = _counting(step, _hashing(work))
+    return replace(work, rows=lambda _: rows, fed_by=QUERY_VIEW)
+
+
+def _counting(step: EntityStep, work: Work) -> Work:
+    """Let the token carry what was counted before, and a step without a commit tell everything."""
+    known = known_before(step)
+
+    def decide(seen: Row) -> Commit | None:
+        found = work.decide(seen)
+        metrics = {**known, **work.counts(seen), **(found.metrics if found else {})}
+        return found and replace(found, metrics=metrics, breaches=partial(breaches, step))
+
+    def counts(seen: Row) -> Mapping[str, int]:
+        metrics = {**known, **work.counts(seen)}
+        if work.decide(seen) is None:
+            metrics |= metrics_in(step.process, metrics)
+        return metrics
+
+    again = _counting(step, work.again) if work.again else None
+    return replace(work, decide=decide, counts=counts, again=again)
 
 
 def _hashing(work: Work) -> Work:

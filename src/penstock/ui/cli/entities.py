@@ -1,4 +1,4 @@
-"""Entities as the files say them: `entities list`, `show`, `validate`."""
+"""Entities as the files say them, and their slices: `penstock entities`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import Annotated
 
 from penstock.app.flags import FlagSpec
 from penstock.app.request import CommandRequest
-from penstock.ui.cli.options import command, group
+from penstock.core.errors import UsageError
+from penstock.ui.cli.options import ask, command, group
 from penstock.ui.cli.output import CommandOutput
 
 Which = Annotated[str, FlagSpec(names=("ENTITY",))]
+Skip = Annotated[str, FlagSpec("Leave this slice out of runs.", metavar="SLICE")]
+Unskip = Annotated[str, FlagSpec("Leave it out no longer.", metavar="SLICE")]
+Reason = Annotated[str, FlagSpec("Why; stands beside the slice.", metavar="TEXT")]
 Strict = Annotated[bool, FlagSpec("Warnings fail, too.")]
 Chosen = Annotated[
     Sequence[str],
@@ -75,3 +79,36 @@ def entities_validate(
     report = validate_entities(place_of(request), strict=strict)
     output.print(report, report_text, report_document)
     return 0 if report.passed else 1
+
+
+@command(
+    "penstock entities slices transactions\n"
+    "penstock entities slices transactions --skip 2025-07-02 --reason 'keys twice'",
+    of=entities_command,
+)
+def entities_slices(
+    output: CommandOutput,
+    request: CommandRequest,
+    entity: Which,
+    skip: Skip = "",
+    unskip: Unskip = "",
+    reason: Reason = "",
+) -> None:
+    """Say what became of each slice of an entity.
+
+    A run takes those that wait or failed, in this order. One that no run can take may be left out
+    with --skip, which needs a --reason; --slice NAME of penstock run takes it all the same.
+    """
+    from penstock.app.commands.entities import list_slices, skip_slice
+    from penstock.ui.render.entities import slices_document, slices_text
+
+    if bool(skip) and bool(unskip):
+        raise UsageError("option-conflict", "--skip and --unskip ask for opposite things")
+    if skip and not reason:
+        hint = f"penstock entities slices {entity} --skip {skip} --reason 'why'"
+        raise UsageError("reason-required", "--skip needs a --reason", hint=hint)
+    if skip or unskip:
+        found = ask(request, skip_slice, entity, skip or unskip, reason, skips=bool(skip))
+    else:
+        found = ask(request, list_slices, entity)
+    output.print(found, slices_text, slices_document)

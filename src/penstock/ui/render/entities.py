@@ -1,24 +1,32 @@
-"""What `entities list`, `show` and `validate` print."""
+"""What `entities list`, `show`, `validate` and `slices` print."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from penstock.app.commands.entities import EntitiesReport
+from penstock.app.commands.entities import EntitiesReport, SlicesReport
 from penstock.app.documents import Json, document_of
 from penstock.core.entity import (
     ColumnTransformation,
     Entity,
     EntityColumn,
-    Slices,
     Transformation,
-    WholeFolder,
-    WholeTable,
 )
 from penstock.core.masking import mask, mask_value
-from penstock.ui.render.values import FINDINGS, entity_count, findings_text, table
+from penstock.ui.render.run import slice_text
+from penstock.ui.render.values import (
+    FINDINGS,
+    count,
+    entity_count,
+    findings_text,
+    moment,
+    size,
+    table,
+)
 
+_MOST = 100  # rows of slices
 _ENTITY = (
     "id name model table strategy=process connection destination group connection_group enabled "
     "secure path timezone prefix business_keys partition_columns key_column description tags where"
@@ -26,7 +34,7 @@ _ENTITY = (
 _COLUMN = "name newname final_name type expression reads volatile"
 _WATERMARK = "column operation group expression"
 _SETTINGS = (
-    "delete_missing allow_empty allow_empty_delete hash last_seen on_schema_change "
+    "delete_missing allow_empty allow_empty_delete require_success hash last_seen on_schema_change "
     "table_properties layout"
 )
 
@@ -82,7 +90,7 @@ def _head(entity: Entity) -> Iterator[str]:
         "enabled": "" if entity.enabled else "no",
         "connection": entity.connection,
         "group": entity.group,
-        "bronze": mask(bronze_text(entity)),
+        "bronze": mask(str(entity.bronze)),
         "silver": mask(entity.path) or str(entity.table),
         "scope": f"{entity.scope.column} = {entity.scope.literal}" if entity.scope else "",
         "key": ", ".join(entity.business_keys),
@@ -94,17 +102,6 @@ def _head(entity: Entity) -> Iterator[str]:
     for name, value in rows.items():
         if value:
             yield f"  {name:<10} {value}"
-
-
-def bronze_text(entity: Entity) -> str:
-    """Say what an entity reads, and how."""
-    match entity.bronze:
-        case Slices(path, pattern):
-            return f"{path}, slices {pattern}"
-        case WholeFolder(path):
-            return f"{path}, read whole"
-        case WholeTable(name):
-            return f"table {name}"
 
 
 def _roles(column: EntityColumn) -> str:
@@ -146,7 +143,7 @@ def entity_document(entity: Entity) -> Json:
     """Give all of one entity; settings of users stand under their keys."""
     return {
         **document_of(entity, _ENTITY),
-        "bronze": bronze_text(entity),
+        "bronze": str(entity.bronze),
         "scope": document_of(entity.scope, "column literal") if entity.scope else None,
         "columns": [
             {**document_of(each, _COLUMN), "roles": sorted(each.roles)} for each in entity.columns
@@ -158,6 +155,39 @@ def entity_document(entity: Entity) -> Json:
             **{key.removeprefix("settings_"): value for key, value in _given(entity)},
         },
     }
+
+
+def slices_text(report: SlicesReport) -> str:
+    """Give one row per slice, the last ones if there are many, and how many are of each status."""
+    if not report.slices:
+        return f"{report.model} has no slices"
+    rows = [
+        [
+            each.id.name,
+            each.status,
+            size(each.id.size),
+            moment(each.moment),
+            each.step or "-",
+            slice_text(each.metrics) if each.metrics else "-",
+            mask(" ".join(filter(None, (each.why, f"({each.who})" if each.who else "")))),
+        ]
+        for each in report.slices[-_MOST:]
+    ]
+    header = ["slice", "status", "size", "processed at", "step", "rows", "why"]
+    counted = Counter(each.status for each in report.slices)
+    listed = ", ".join(f"{number:,} {status}" for status, number in counted.items())
+    left = len(report.slices) - len(rows)
+    more = [f"{count(left, 'slice')} before these, see --json"] if left else []
+    body = table(header, rows, right=["size"])
+    return "\n".join([*more, body, "", f"{count(len(report.slices), 'slice')}: {listed}"])
+
+
+def slices_document(report: SlicesReport) -> Json:
+    """Give all slices in their order."""
+    named = "name=id.name status size=id.size modified=id.modified digest=id.digest"
+    return document_of(
+        report, f"model slices[{named} processing_time=moment step? metrics why? who?]"
+    )
 
 
 def report_text(report: EntitiesReport) -> str:

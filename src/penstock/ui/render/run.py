@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.app.documents import (
@@ -87,18 +87,34 @@ def _outcome(result: ModelResult) -> Iterator[str]:
         return
     before = "the last try " if result.reason.startswith("failed") else ""  # this one did not
     yield mask(f"{before}{result.reason}")
-    if result.partitions != WHOLE:
+    if result.slice:
+        yield slice_text(result.metrics)
+    elif result.partitions != WHOLE:
         yield partitions_text(result.count)
     yield from map(window_text, result.windows)
     if result.status == "unchanged":
         yield "no change"
         yield from late_rows(result.rows)
-    elif not strategy_named(result.strategy).is_view:
+    elif not (result.slice or strategy_named(result.strategy).is_view):
         yield row_counts(result.rows)
-    if result.windows and result.version is not None:
+    if (result.windows or result.slice) and result.version is not None:
         yield f"v{result.version}"
     yield from result.schema_changes
     yield seconds(result.duration)
+
+
+_COUNTED = ("inserted", "updated", "deleted", "unchanged", "inferred_deleted")
+
+
+def slice_text(metrics: Mapping[str, int]) -> str:
+    """Say what a slice held and what became of it.
+
+    >>> slice_text({"recordsInSlice": 3, "inserted": 1, "updated": 2, "inferred_deleted": 1})
+    '3 rows: 1 inserted, 2 updated, 1 inferred deleted'
+    """
+    parts = [f"{metrics[n]:,} {n.replace('_', ' ')}" for n in _COUNTED if metrics.get(n)]
+    rows = count(metrics.get("recordsInSlice", 0), "row")
+    return f"{rows}: {', '.join(parts)}" if parts else rows
 
 
 def run_text(report: RunReport) -> str:
@@ -146,7 +162,7 @@ def done_line(ended: Sequence[ModelResult]) -> str:
 
     A step whose rows failed a check counts as done, and its failure is named.
     """
-    parted = any(result.partitions != WHOLE for result in ended)
+    parted = any(result.partitions != WHOLE and not result.slice for result in ended)
     found = Counter("failed" if by_check(result) else result.status for result in ended)
     is_done = ("success", "unchanged") if parted else ("success",)
     done = [r for r in ended if r.status in is_done or (r.status == "failed" and by_check(r))]

@@ -8,11 +8,12 @@ from penstock.app.commands.show import Graph, GraphNode, ModelDetail
 from penstock.app.documents import Json, document_of, instant, printed
 from penstock.core.graph import reach
 from penstock.core.masking import mask, mask_value
-from penstock.core.model import Model, language_of
+from penstock.core.model import Model, kind_of
 from penstock.core.records import Execution, ModelRecord
 from penstock.ui.render.values import moment, one_line, seconds, table
 
 _WRITTEN = "rows_written bytes_written"
+_CODE = {"sql": "SQL", "python": "Python", "entity": "Definition"}
 _CHECK = "phase name type severity description tags meta where"
 
 
@@ -21,14 +22,14 @@ def list_text(models: Sequence[Model]) -> str:
     if not models:
         return "no models"
     rows = [
-        [m.name, str(m.table), m.strategy_name, ",".join(m.tags) or "-", m.where.path]
+        [m.name, str(m.table), m.shown_strategy, ",".join(m.tags) or "-", m.where.path]
         for m in models
     ]
     return table(["name", "table", "strategy", "tags", "file"], rows)
 
 
 def show_text(detail: ModelDetail) -> str:
-    """Give the facts, columns, inputs, settings, SQL and last executions of a model."""
+    """Give the facts, columns, inputs, settings, code and last executions of a model."""
     model = detail.model
     columns = [[c.name, c.type or "-", c.description] for c in detail.columns]
     watermarks = detail.record.watermarks if detail.record else ()
@@ -40,7 +41,7 @@ def show_text(detail: ModelDetail) -> str:
         _checks(detail),
         _section("Config", [f"{k}: {mask_value(k, v)}" for k, v in sorted(model.config.items())]),
         _section("Watermarks", [f"{each.key}  {each.value}" for each in watermarks]),
-        _section("SQL", mask(detail.sql).strip().splitlines()),
+        _section(_CODE[kind_of(model)], mask(detail.sql).strip().splitlines()),
         _executions(detail.executions),
     ]
     return "\n\n".join(block for block in blocks if block)
@@ -48,7 +49,7 @@ def show_text(detail: ModelDetail) -> str:
 
 def _head(detail: ModelDetail) -> Iterator[str]:
     model = detail.model
-    yield f"{model.name}  {model.strategy_name}  {model.table}"
+    yield f"{model.name}  {model.shown_strategy}  {model.table}"
     if model.description:
         yield f"  {model.description}"
     record, fingerprint = detail.record, detail.fingerprint
@@ -59,7 +60,7 @@ def _head(detail: ModelDetail) -> Iterator[str]:
         "state": mask(str(detail.drift)),
         "version": "" if detail.version is None else str(detail.version),
         "last run": moment(record.executed_at) if record and record.executed_at else "",
-        "sql": f"{fingerprint.sql[:12]}, meaning {fingerprint.canonical[:12]}",
+        kind_of(model): f"{fingerprint.sql[:12]}, meaning {fingerprint.canonical[:12]}",
     }
     for name, value in rows.items():
         if value:
@@ -111,8 +112,8 @@ def list_document(models: Sequence[Model]) -> Json:
 
 
 def _model(model: Model) -> dict[str, Json]:
-    names = "strategy=strategy_name tags path=where.path description"
-    kind = {"kind": language_of(model)}
+    names = "strategy=shown_strategy tags path=where.path description"
+    kind = {"kind": kind_of(model)}
     return {**document_of(model, "model=name table"), **kind, **document_of(model, names)}
 
 

@@ -7,12 +7,14 @@ import json
 import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_source
+from fakes.entity_files import entity, files
 from fakes.reports import a_plan, a_report, a_result
 from fakes.services import a_shop
 from penstock.app.artifacts.write import write_artifacts
 from penstock.core.errors import QueryError
 from penstock.core.model import ColumnDoc
 from penstock.core.steps.step import RowCounts
+from penstock.project.load import load_project
 from penstock.strategies.merge import Merge
 
 
@@ -178,3 +180,31 @@ def test_J21_no_password_reaches_an_artifact(written, tmp_path):
 
     for path in (tmp_path / ".penstock" / "target").iterdir():
         assert "hunter2" not in path.read_text()
+
+
+def test_EC15_an_entity_is_a_node_with_its_definition_and_no_setting_of_users(tmp_path):
+    said = entity(settings={"sql_password": "s3cret", "bronze_table": "raw.x"})
+    reader = {"models/m.sql": "select ID from silver_aw.x"}
+    for name, text in {"penstock.yml": "name: shop\n", **files(said), **reader}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    shop = a_shop(load_project(tmp_path, environ={}))
+
+    write_artifacts(shop, a_report(a_plan()))
+
+    text = (tmp_path / ".penstock" / "target" / "manifest.json").read_text()
+    manifest = json.loads(text)
+    node = manifest["nodes"]["model.shop.silver_aw.x"]
+    assert (node["name"], node["schema"], node["alias"]) == ("silver_aw.x", "silver_aw", "x")
+    assert (node["language"], node["config"]["unique_key"]) == ("sql", ["ID"])
+    assert node["config"]["materialized"] == "incremental"
+    assert node["config"]["incremental_strategy"] == "merge"
+    assert (
+        node["raw_code"] == node["compiled_code"] == shop.project.models["silver_aw.x"].query.text
+    )
+    assert "s3cret" not in text
+    assert manifest["parent_map"] == {
+        "model.shop.m": ["model.shop.silver_aw.x"],
+        "model.shop.silver_aw.x": ["source.shop.raw.x"],
+        "source.shop.raw.x": [],
+    }

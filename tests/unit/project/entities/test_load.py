@@ -342,7 +342,7 @@ def test_values_of_the_environment_are_filled_in(load):
 def test_the_checks_of_an_entity_are_read(findings):
     own = files(entity(checks=[{"type": "row_count"}, 3]))
 
-    assert codes(findings(own)) == ["bad-value"]
+    assert codes(findings(own)) == ["missing-bounds", "bad-value"]
 
 
 def test_a_document_of_yaml_says_the_same(load):

@@ -16,10 +16,11 @@ from penstock.project.entities.selection import (
     entity_by_id,
     select_entities,
 )
+from penstock.project.selectors import Known, select
 
 
 @pytest.fixture
-def entities(load):
+def lake(load):
     off = {"name": "off", "enabled": False}
     said = (
         entity(1, "a", group="avw", tags=["daily"]),
@@ -27,7 +28,16 @@ def entities(load):
         entity(3, "c", process="full"),
         {**entity(4, "d"), "connection": "off"},
     )
-    return load(files(*said, connections=[CONNECTION, off])).entities
+    readers = {
+        "models/m.sql": "select * from silver_aw.a",
+        "models/n.sql": "select * from {{ ref('m') }}",
+    }
+    return load({**files(*said, connections=[CONNECTION, off]), **readers})
+
+
+@pytest.fixture
+def entities(lake):
+    return lake.entities
 
 
 def names(found):
@@ -82,3 +92,50 @@ def test_entities_of_a_connection(entities):
     with pytest.raises(ConnectionNotFoundError) as caught:
         entities_of_connection(entities, "aws")
     assert caught.value.hint == "did you mean 'aw'?"
+
+
+@pytest.mark.parametrize(
+    ("value", "models"),
+    [
+        ("silver_aw.a", ["silver_aw.a"]),
+        ("Silver_AW.A+", ["m", "n", "silver_aw.a"]),
+        ("silver_aw.a+1", ["m", "silver_aw.a"]),
+        ("+n", ["m", "n", "silver_aw.a"]),
+        ("1+m", ["m", "silver_aw.a"]),
+        ("@silver_aw.a", ["m", "n", "silver_aw.a"]),
+        ("name:silver_aw.*", ["silver_aw.a", "silver_aw.b", "silver_aw.c"]),
+        ("entity:2", ["silver_aw.b"]),
+        ("entity:C", ["silver_aw.c"]),
+        ("entity:1+", ["m", "n", "silver_aw.a"]),
+        ("group:AVW", ["silver_aw.a"]),
+        ("connection:aw", ["silver_aw.a", "silver_aw.b", "silver_aw.c"]),
+        ("connectiongroup:night", ["silver_aw.b"]),
+        ("kind:entity,strategy:full", ["silver_aw.c"]),
+        ("kind:sql", ["m", "n"]),
+        ("config.destination:b", ["silver_aw.b"]),
+        ("tag:daily", ["silver_aw.a"]),
+        ("path:entities", ["silver_aw.a", "silver_aw.b", "silver_aw.c"]),
+    ],
+)
+def test_EC8_models_are_selected_by_what_entities_say(lake, value, models):
+    assert sorted(select(lake, [value], [], Known())) == models
+
+
+def test_EC8_naming_a_disabled_entity_is_an_error_everywhere(lake):
+    for named in ("silver_off.d", "+silver_off.d", "name:Silver_Off.D", "entity:4", "entity:d"):
+        with pytest.raises(UsageError, match=r"silver_off\.d is disabled") as caught:
+            select(lake, [named], [], Known())
+        assert (caught.value.code, caught.value.exit_code) == ("entity-disabled", 2)
+    assert "silver_off.d" not in select(lake, ["connection:*"], [], Known())
+
+
+def test_entities_of_one_table_are_selected_by_their_ids(load):
+    columns = [{"name": "adm", "fieldroles": ["businesskey", "partition"]}]
+    both = [
+        entity(n, f"x{n}", columns=[{**columns[0], "expression": str(n)}], watermark=[])
+        for n in (1, 2)
+    ]
+    shared = load(files(*({**each, "settings": {"silver_table": "s.x"}} for each in both)))
+
+    assert select(shared, ["s.x@2"], [], Known()) == ("s.x@2",)
+    assert sorted(select(shared, ["s.x"], [], Known())) == ["s.x@1", "s.x@2"]

@@ -23,6 +23,7 @@ def test_EC3_maps_merge_and_all_else_is_replaced():
 def test_settings_are_typed(load):
     said = {
         "allow_empty_delete": True,
+        "require_success": True,
         "hash": "XXHASH64",
         "last_seen": "on_change",
         "on_schema_change": "fail",
@@ -34,6 +35,7 @@ def test_settings_are_typed(load):
 
     assert found == EntitySettings(
         allow_empty_delete=True,
+        require_success=True,
         hash=HashKind.XXHASH64,
         last_seen=LastSeen.ON_CHANGE,
         on_schema_change=OnSchemaChange.FAIL,
@@ -75,6 +77,7 @@ def test_a_setting_that_cannot_be_is_a_finding(findings, said, code):
         ("merge", {"layout": "plain"}),
         ("merge", {"allow_empty": True}),
         ("full", {"allow_empty_delete": True}),
+        ("merge", {"require_success": True, "bronze_read": "whole"}),
     ],
 )
 def test_a_setting_that_does_nothing_is_a_warning(findings, process, said):

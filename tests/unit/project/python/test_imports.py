@@ -6,6 +6,7 @@ import pytest
 
 import penstock
 from penstock.core.errors import ProjectError
+from penstock.project.first_pass import GivenParts
 from penstock.project.load import load_project
 from penstock.project.python.declare import Decorators, Registry
 
@@ -82,7 +83,7 @@ def test_P5_one_file_that_is_reached_twice_is_one_model(files):
     text = file.read_text().replace("from penstock import table\n", "\n")
     exec(compile(text, str(file), "exec"), scope)  # noqa: S102  as `python models/m/a.py` does
 
-    project = load_project(files.root, environ={}, functions=registry.models)
+    project = load_project(files.root, environ={}, given=GivenParts(registry.models))
 
     assert [*project.models] == ["a"]
 

@@ -6,6 +6,7 @@ import linecache
 import pytest
 
 from penstock.core.names import InputKind
+from penstock.project.first_pass import GivenParts
 from penstock.project.load import load_project
 from penstock.project.python.declare import Decorators, Registry
 
@@ -339,7 +340,7 @@ class Notebook:
         return self
 
     def load(self):
-        return load_project(self.root, environ={}, functions=self.registry.models)
+        return load_project(self.root, environ={}, given=GivenParts(self.registry.models))
 
     def meaning(self, name="events"):
         return self.load().models[name].fingerprint.canonical

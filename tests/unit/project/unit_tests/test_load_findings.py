@@ -1,5 +1,7 @@
 """What is wrong with test files, all at once and without a JVM: case C66 and beside it."""
 
+from fakes.entity_files import entity, files
+
 
 def test_C66_missing_unknown_too_large_and_untyped_are_told_with_their_places(told) -> None:
     assert told(
@@ -182,3 +184,22 @@ def test_files_without_the_key_are_somebody_elses_and_broken_ones_are_findings(l
 
 def test_no_tests_is_no_finding(load) -> None:
     assert load("version: 2\n") == load("unit_tests:\n")
+
+
+def test_an_entity_is_given_to_tests_of_its_readers_and_has_none_itself(told) -> None:
+    tests = """\
+        unit_tests:
+          - name: a
+            model: reader
+            given: {inputs: {silver_aw.x: {rows: [{ID: 1}], columns: {ID: INT}}}}
+            expect: {rows: [{ID: 1}]}
+          - {name: b, model: silver_aw.x, expect: {rows: []}}
+        """
+    reader = {"models/reader.sql": "select ID from silver_aw.x"}
+
+    assert told(tests, **files(entity()), **reader) == [
+        (
+            "tests/t.yml:6:22: error: not-supported-yet: silver_aw.x is an entity, whose slices no "
+            "unit test gives; hint: test the models that read it: their inputs may be given"
+        )
+    ]

@@ -38,8 +38,9 @@ from penstock.core.check_results import Checked, Quarantine
 from penstock.core.checks import OnFailure
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Seen, Touched
-from penstock.core.records import Status
+from penstock.core.records import SliceSkip, Status
 from penstock.core.sessions.manifest import SessionPromise
+from penstock.core.steps.slices import SliceId
 from penstock.core.steps.step import Outcome, StepKind
 from penstock.core.strategy import WindowSettings
 from penstock.state.open import open_store
@@ -122,8 +123,9 @@ class Busy:
         promise = SessionPromise("web", ROW, stitched=1)
         kept = workshop.begin(HERE, "top", "promised", session=promise)
         journal.finish("promised", wrote(workshop.commit(kept)))
-        failed = workshop.begin(HERE, "top", "failed")
+        failed = workshop.begin(HERE, "top", "failed", slice=SliceId("b", 3, 7, "digest"))
         journal.fail(failed.step, BROKEN)
+        workshop.store.slices.skip(SliceSkip("top", "b", True, "broken", "ann", AT))
         touched = Touched(0, AT, "WRITE", spans={"n": ((0, 5),), "date": None})
         workshop.store.notes.note(Seen("raw.events", "id-1", 0), [touched])
         journal.end_run(HERE.run, Status.SUCCESS)
@@ -164,6 +166,7 @@ def listed(workshop):
     for model in ("top", "log", "daily"):
         show(workshop.services(), model)
         history(workshop.services(), HistoryRequest(".", model, show_sql=True))
+        workshop.store.slices.recorded(model)
         check_history(workshop.services(), HistoryRequest(".", model))
 
 

@@ -133,7 +133,7 @@ def test_a_history_is_asked_in_terms_of_its_engine():
     step = fitted(a_step(XH, GIVEN, TWO))
     scoped = replace(XH, scope=EntityScope("office", "950"))
 
-    assert "p_ValidFrom" not in query_of(step)
+    assert "p_ValidFrom" not in query_of(step.entity, step.rows)
     assert settings_of(XH, infers=False).keys == ("ID",)
     assert settings_of(scoped, infers=True).keys == ("ID", "office")
     assert settings_of(XH, infers=True).change.column == "p_SourceHash"

@@ -84,6 +84,7 @@ def test_a_run_is_one_document_with_a_model_each():
                 "partitions": [["*", "*"]],
                 "count": 1,
                 "trigger": "run",
+                "slice": None,
                 "invariant_report": None,
                 "consequence": None,
                 "model_version": 1,

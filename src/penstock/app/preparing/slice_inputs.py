@@ -1,0 +1,217 @@
+"""Looking at a slice before its step begins: read, counted, held. Nothing is written."""
+
+from __future__ import annotations
+
+import datetime as dt
+import glob
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+from penstock.app.preparing.statements import hold
+from penstock.app.preparing.step_inputs import Looking, StepInputs
+from penstock.core.columns.schema import Schema
+from penstock.core.columns.typed import TypedValue
+from penstock.core.entity import Entity, ProcessType, WholeFolder
+from penstock.core.errors import DataError, QueryError, TableError
+from penstock.core.names import InputKind, InputName
+from penstock.core.ports.engine import StepSession
+from penstock.core.records import ModelRecord
+from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Work
+from penstock.core.steps.inputs import EVERY_COLUMN, DeltaRead, FilesRead, Relation
+from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
+from penstock.core.strategy import Build
+from penstock.plan.evolution import Evolution
+from penstock.plan.windows import Opened
+from penstock.project.entities.places import bronze_folder
+from penstock.project.entities.templates import low_bound, parse_watermark
+from penstock.strategies.entities.rows import SLICE_VIEW, SliceRead, SliceRows
+from penstock.strategies.entities.statistics import (
+    SliceCounts,
+    check_watermarks,
+    counted,
+    read_counts,
+)
+from penstock.strategies.entities.steps import take
+from penstock.strategies.entities.strategy import strategy_of_entity
+from penstock.strategies.entities.target import EntityStep, check_table
+from penstock.strategies.entities.watermarks import (
+    EntityWindow,
+    inferred_windows,
+    moved_on,
+    read_filter,
+)
+from penstock.strategies.entities.work import query_of, work_of
+
+BRONZE = "bronze"
+"""The name of the input whose watermarks an entity keeps."""
+
+
+class SliceLooking(Looking):
+    """One step of an entity about to begin."""
+
+    __slots__ = ()
+
+    @property
+    def entity(self) -> Entity:
+        """The entity whose slice is read."""
+        if self.model.entity is None:
+            raise TypeError(f"{self.model.name} is no entity")
+        return self.model.entity
+
+    @property
+    def moment(self) -> dt.datetime:
+        """The processing time of the step."""
+        return self.step.moment or self.context.run_timestamp
+
+    def _process(self) -> ProcessType:
+        """How the rows are written."""
+        return strategy_of_entity(self.entity, self.context.options.strategy).process()
+
+    def look(self, session: StepSession) -> StepInputs:
+        """Take the slice through its steps, count it, and hold what must not be in it."""
+        entity, facts, process = self.entity, self._facts(), self._process()
+        table = facts.schema if facts and not self.step.initial else None
+        if facts is not None and table is not None:
+            check_table(entity, facts, adopts=self.context.options.adopt)
+            this = DeltaRead(self.uri, facts.version)
+            session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, this)])
+        self._last_look()
+        lows = self._lows()
+        read = self._read(session, lows)
+        rows = take(replace(entity, process=process), read, table)
+        check_watermarks(entity, rows)
+        counts = self._counted(session, rows, read.name)
+        windows, undefined = inferred_windows(entity, lows, counts, table)
+        query = session.define(QUERY_VIEW, query_of(entity, rows))
+
+        def work(build: Build) -> Work:
+            step = EntityStep(entity, build, rows, counts, self.moment, windows, process)
+            return replace(work_of(step), last_look=self._last_look)
+
+        return StepInputs(
+            query=query,
+            evolution=Evolution(
+                query.names, rows.new, rows.widened, tuple(each.name for each in rows.gone)
+            ),
+            facts=facts,
+            table=table,
+            opened=Opened(tuple(_shown(windows)), tuple(self._moved(counts))),
+            late=None,
+            schema_changes=(
+                *(f"added {name}" for name in rows.new),
+                *(f"widened {name}" for name in rows.widened),
+            ),
+            notes=(*rows.notes, *counts.notes, *undefined, *self._empty(counts, table)),
+            work=work,
+            slice_view=SLICE_VIEW if self.step.slice else "",
+        )
+
+    def _last_look(self) -> None:
+        """Hold the slice against the one that was planned: another may have taken its place."""
+        planned, folder = self.step.slice, bronze_folder(self.entity, self.context.run_timestamp)
+        if planned is None or folder is None:
+            return
+        name = planned.id.name
+        alone = replace(folder, pattern=glob.escape(name))
+        now = self.services.log.slices(alone)
+        if [each.id for each in now] != [planned.id]:
+            what = "is gone" if not now else "is another one now"
+            raise TableError(
+                "slice-changed-during-run",
+                f"slice {name} of {self.model.name} {what}",
+                where=self.entity.where,
+                hint="nothing of it was written; run again",
+            )
+
+    def _read(self, session: StepSession, lows: Mapping[int, TypedValue]) -> SliceRead:
+        """Bind the rows to be read: of one slice, or of a whole source above its watermarks."""
+        entity, planned, options = self.entity, self.step.slice, self.context.options
+        folder = bronze_folder(entity, self.context.run_timestamp)
+        if planned is None or folder is None:
+            name, source = next(iter(self.inputs.reads.items()))
+            session.bind([Relation(name, SLICE_VIEW, source)])
+            whole = self._process() is ProcessType.FULL
+            where = "" if whole else read_filter(entity.watermark, lows)
+            shown = str(entity.bronze.path if isinstance(entity.bronze, WholeFolder) else name.name)
+            return SliceRead(shown, self.moment, session.describe, options.slice, where)
+        files = tuple(f"{folder.path}/{file}" for file in planned.files)
+        source = FilesRead("parquet", folder.path, files, EVERY_COLUMN if files[1:] else {})
+        name = InputName(InputKind.SOURCE, planned.id.name)
+        with self._readable():
+            session.bind([Relation(name, SLICE_VIEW, source)])
+        return SliceRead(planned.id.name, self.moment, session.describe)
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Say of what Spark cannot read that it is the slice."""
+        try:
+            yield
+        except (QueryError, TableError, DataError) as error:
+            if self.step.slice is None:
+                raise
+            name = self.step.slice.id.name
+            raise TableError(
+                "slice-unreadable",
+                f"slice {name} of {self.model.name} cannot be read: {error.sentence}",
+                where=self.entity.where,
+                hint="deliver it again, or leave it out: penstock entities slices "
+                f"{self.model.name} --skip {name} --reason TEXT",
+            ) from error
+
+    def _counted(self, session: StepSession, rows: SliceRows, name: str) -> SliceCounts:
+        """Count the rows in one action, and hold them."""
+        stage = counted(self.entity, rows, name)
+        seen = session.stage(stage)
+        hold(session, stage, seen, self.entity.where)
+        return read_counts(self.entity, rows, seen)
+
+    def _stored(self) -> Mapping[str, TypedValue]:
+        """Give the watermarks on record, by column; none for a table that is made anew."""
+        record = self.context.records.get(self.model.name)
+        return watermarks_in(None if self.step.initial else record)
+
+    def _lows(self) -> dict[int, TypedValue]:
+        """Give the low bound of every entry that has one, by its place."""
+        record = self.context.records.get(self.model.name)
+        return lows_of(self.entity, None if self.step.initial else record, self.moment)
+
+    def _moved(self, counts: SliceCounts) -> Iterator[Watermark]:
+        """Give the watermarks that the step leaves; none goes back."""
+        stored = self._stored()
+        for column, high in counts.highs.items():
+            moved = moved_on(self.entity, column, stored.get(column.lower()), high)
+            if moved is not None:
+                yield Watermark(BRONZE, column, moved)
+
+    def _empty(self, counts: SliceCounts, table: Schema | None) -> Iterator[str]:
+        """Warn of a slice without rows, which is more often a failed extract than the truth."""
+        if not counts.rows and table is not None:
+            name = self.step.slice.id.name if self.step.slice else "the source"
+            yield f"empty-slice: {name} of {self.model.name} holds no row"
+
+
+def watermarks_in(record: ModelRecord | None) -> dict[str, TypedValue]:
+    """Give the watermarks on record, by column in small letters."""
+    return {each.column.lower(): each.value for each in record.watermarks} if record else {}
+
+
+def lows_of(
+    entity: Entity, record: ModelRecord | None, moment: dt.datetime
+) -> dict[int, TypedValue]:
+    """Give the low bound of every entry that has one, by its place."""
+    stored, found = watermarks_in(record), {}
+    for place, each in enumerate(entity.watermark):
+        value = stored.get(each.column.lower())
+        if value is not None:
+            term = parse_watermark(each.expression)
+            found[place] = low_bound(term, value, moment, entity.timezone)
+    return found
+
+
+def _shown(windows: tuple[EntityWindow, ...] | None) -> Iterator[InputWindow]:
+    """Give the windows in which keys may be found to be gone, as records keep windows."""
+    for each in windows or ():
+        high = None if each.high is None else Bound(each.high, inclusive=True)
+        window = Window(each.column, Bound(each.low, inclusive=True), high)
+        yield InputWindow(BRONZE, window)

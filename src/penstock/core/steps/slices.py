@@ -1,0 +1,48 @@
+"""Slices of bronze as they lie there (docs/entities.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.core.findings import Location
+
+
+@dataclass(frozen=True, slots=True)
+class SliceId:
+    """One slice as it lay there: another with its name is another slice.
+
+    `name` is its path below the bronze folder. `size` is that of all its files in bytes, `modified`
+    the latest of their times in microseconds since 1970, `etag` is "" where a store has none.
+    `digest` tells the list of the files with their sizes and times.
+    """
+
+    name: str
+    size: int
+    modified: int
+    digest: str
+    etag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSlice:
+    """A slice that lies in bronze, with the files to be read, relative to the bronze folder.
+
+    `is_incomplete` is whether its folder still is being written, as far as one can see.
+    """
+
+    id: SliceId
+    files: tuple[str, ...]
+    is_incomplete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BronzeFolder:
+    """A folder of slices: what fits `pattern` is one. `where` is the entity's place.
+
+    With `require_success` a folder without `_SUCCESS` in it is incomplete.
+    """
+
+    path: str
+    pattern: str
+    where: Location
+    require_success: bool = False

@@ -1,0 +1,172 @@
+"""Which slices of an entity a run takes, and what is said of the others (docs/entities.md)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from penstock.core.errors import PenstockError, TableError, UsageError, error_of_warnings
+from penstock.core.findings import some
+from penstock.core.model import Model
+from penstock.core.records import SliceRecord, Status
+from penstock.core.steps.slices import ListedSlice
+from penstock.plan.values import Options, SlicesNow, State, Step
+
+_NEAR = 3
+_SUFFIX = ".parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class SlicesToRun:
+    """The slices of one run in their order, notes on them and on others, or why none can be."""
+
+    slices: tuple[ListedSlice, ...] = ()
+    notes: tuple[str, ...] = ()
+    error: PenstockError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DividedSlices:
+    """What lies in bronze against what is on record, each in the order of bronze.
+
+    `waiting` are to be run, and `held` come after one that is still being written. Of those that
+    are done, `changed` are others now than they were. `gone` are on record and lie there no more.
+    `early` are waiting ones that sort before one that was run.
+    """
+
+    waiting: tuple[ListedSlice, ...] = ()
+    held: tuple[ListedSlice, ...] = ()
+    done: tuple[ListedSlice, ...] = ()
+    changed: tuple[ListedSlice, ...] = ()
+    gone: tuple[SliceRecord, ...] = ()
+    early: tuple[ListedSlice, ...] = ()
+
+    @classmethod
+    def of(cls, now: SlicesNow) -> DividedSlices:
+        """Divide what lies there; every slice waits, is held, or is done."""
+        known = {each.id.name: each for each in now.recorded}
+        newest = max((n for n, each in known.items() if each.status is Status.SUCCESS), default="")
+        waiting: list[ListedSlice] = []
+        held: list[ListedSlice] = []
+        done: list[ListedSlice] = []
+        for each in now.there:
+            record = known.get(each.id.name)
+            if record is not None and record.is_done:
+                done.append(each)
+            elif held or each.is_incomplete:
+                held.append(each)
+            else:
+                waiting.append(each)
+        there = {each.id.name for each in now.there}
+        return cls(
+            waiting=tuple(waiting),
+            held=tuple(held),
+            done=tuple(done),
+            changed=tuple(
+                each
+                for each in done
+                if known[each.id.name].status is Status.SUCCESS
+                and known[each.id.name].id != each.id
+            ),
+            gone=tuple(
+                each
+                for each in now.recorded
+                if each.status is Status.SUCCESS and each.id.name not in there
+            ),
+            early=tuple(
+                each for each in waiting if each.id.name not in known and each.id.name < newest
+            ),
+        )
+
+    @property
+    def warnings(self) -> Iterator[str]:
+        """Say what may be a mistake; a strict run goes no further."""
+        if self.early:
+            named, sort = some([each.id.name for each in self.early], _NEAR), "sort"
+            sort += "s" if len(self.early) == 1 else ""
+            yield f"slice-out-of-order: {named} {sort} before slices that were run"
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """Say what a run should know of them."""
+        yield from self.warnings
+        if self.held:
+            first, *others = self.held
+            more = f"; {len(others)} after it wait" if others else ""
+            yield f"slice-incomplete: {first.id.name} is still being written{more}"
+        yield from self.of_done
+
+    @property
+    def of_done(self) -> Iterator[str]:
+        """Say which slices are not what was run, or are no longer there."""
+        if self.changed:
+            named = some([each.id.name for each in self.changed], _NEAR)
+            yield f"slice_changed: {named}; it runs only by name: --slice NAME"
+        if self.gone:
+            named = some([each.id.name for each in self.gone], _NEAR)
+            yield f"slice-gone: {named} was run and lies there no more"
+
+
+def slice_differences(now: SlicesNow) -> Iterator[str]:
+    """Give what makes an entity drift: slices that wait, and those that are others now."""
+    found = DividedSlices.of(now)
+    if found.waiting:
+        first, *others = found.waiting
+        word = "slice waits" if not others else "slices wait"
+        yield f"{len(found.waiting):,} {word}, {first.id.name} first"
+    for each in found.changed:
+        yield f"slice_changed {each.id.name}"
+
+
+def slices_to_run(model: Model, now: SlicesNow, options: Options, step: Step) -> SlicesToRun:
+    """Give the slices of a run: those that wait, the one that is named, or all for a table anew.
+
+    Of a table that is made again because it is gone, slices that were run and are no longer there
+    are an error: their rows would be lost without a word. `--full-refresh` asks for just that.
+    """
+    found = DividedSlices.of(now)
+    if options.slice:
+        return _by_name(model, now.there, options.slice)
+    if step.initial:
+        if found.gone and step.reason.state is State.MISSING and not options.full_refresh:
+            return SlicesToRun(error=_missing(model, found.gone))
+        skipped = tuple(each for each in now.recorded if each.status is Status.SKIPPED)
+        found = replace(DividedSlices.of(SlicesNow(now.there, skipped)), gone=found.gone)
+    if options.strict and (error := error_of_warnings(found.warnings, model.where)):
+        return SlicesToRun(error=error)
+    return SlicesToRun(found.waiting, tuple(f"{model.name}: {note}" for note in found.notes))
+
+
+def _missing(model: Model, gone: Sequence[SliceRecord]) -> TableError:
+    named = some([each.id.name for each in gone], _NEAR)
+    return TableError(
+        "missing-slices",
+        f"{model.table} is gone, and so is what made its rows: {named}",
+        where=model.where,
+        hint="deliver it again, or make the table of what is there: "
+        f"penstock run --select {model.name} --full-refresh",
+    )
+
+
+def slice_called(model: str, names: Collection[str], asked: str) -> str:
+    """Give the name that is meant, which may lack its suffix; raise `slice-not-found`."""
+    found = next((each for each in (asked, f"{asked}{_SUFFIX}") if each in names), "")
+    if not found:
+        near = difflib.get_close_matches(asked, names, n=_NEAR, cutoff=0.0)
+        hint = f"near it: {', '.join(near)}" if near else "there are none"
+        raise UsageError("slice-not-found", f"{model} has no slice {asked!r}", hint=hint)
+    return found
+
+
+def _by_name(model: Model, there: Sequence[ListedSlice], named: str) -> SlicesToRun:
+    known = {each.id.name: each for each in there}
+    try:
+        wanted = slice_called(model.name, known, named)
+    except UsageError as error:
+        return SlicesToRun(error=error)
+    if known[wanted].is_incomplete:
+        sentence = f"slice {wanted} of {model.name} is still being written"
+        hint = "wait until it is done"
+        return SlicesToRun(error=UsageError("slice-incomplete", sentence, hint=hint))
+    return SlicesToRun((known[wanted],))

@@ -1,0 +1,254 @@
+"""Entities as drafts of models: what they read is resolved, what they mean is fingerprinted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from penstock.core.entity import (
+    ColumnTransformation,
+    Entity,
+    EntityColumn,
+    ProcessType,
+    Slices,
+    Transformation,
+    WholeFolder,
+    WholeTable,
+)
+from penstock.core.findings import Finding
+from penstock.core.history import SystemColumns
+from penstock.core.masking import mask
+from penstock.core.model import ColumnDoc, Model, Source
+from penstock.core.names import InputKind, InputName, TableName, shown_name
+from penstock.core.project import Target
+from penstock.core.query import Query
+from penstock.core.steps.inputs import EVERY_COLUMN
+from penstock.core.strategy import Strategy, strategies
+from penstock.project.checks.phases import NONE, Phases
+from penstock.project.checks.scene import WrittenChecks, written_nodes
+from penstock.project.files.parsed import SqlFile
+from penstock.project.files.values import Plain, digest
+from penstock.project.models import Built, Draft
+from penstock.project.settings.config import shown_config
+from penstock.project.settings.strategy import StrategyConfig, layout_of
+from penstock.project.sql.bodies import fingerprint_of_settings
+from penstock.project.sql.names import Named, NameResolver
+
+_USUAL = "default"
+"""The schema of a table that is named without one."""
+_FILES = "parquet"
+_SWITCHES = ("delete_missing", "allow_empty", "allow_empty_delete")
+
+
+@dataclass(slots=True)
+class EntityDraft(Draft):
+    """An entity as a model that is to be linked; `phases` are its checks as they are written."""
+
+    entity: Entity = field(kw_only=True)
+    phases: Phases = field(kw_only=True, default=NONE)
+
+    @property
+    def owner(self) -> str:
+        """Who its table belongs to; entities of one table are held together where they are read."""
+        return f"entity {self.table}"
+
+    @property
+    def kept(self) -> SystemColumns | None:
+        """The columns that say from when to when a version of a row was valid."""
+        history = self._strategy().history
+        return history.columns if history else None
+
+    def checks(self, fill: Callable[[Plain], Plain]) -> tuple[WrittenChecks, ...]:
+        """Give its checks, which were filled with its document."""
+        del fill
+        written = written_nodes(self.phases)
+        return (written,) if written else ()
+
+    def made_source(self, resolver: NameResolver, target: Target) -> Source | None:
+        """Give what it reads as a whole, unless that is known or a catalog knows it."""
+        found = self._read(resolver)
+        if found is None or found.input.kind is not InputKind.EXTERNAL:
+            return None
+        if isinstance(self.entity.bronze, WholeFolder):
+            place = found.table.table
+            return Source(found.table, self.where, place, _FILES, EVERY_COLUMN, may_be_delta=True)
+        if target.catalog or "." in found.table.schema:
+            return None
+        return Source(found.table, self.where, target.uri_of(found.table))
+
+    def made(self, resolver: NameResolver) -> Built:
+        """Resolve what it reads."""
+        config, entity, read = self.config, self.entity, self._read(resolver)
+        strategy = self._strategy()
+        layout = layout_of(config, strategy)
+        built = Built(strategy, findings=config.findings)
+        if read is not None and read.input.kind is InputKind.MODEL:
+            built.parents = {read.input.name: self.where.line}
+            self._check_frame(read, resolver)
+        text, canonical = definition(entity), meaning(entity, str(read.input) if read else "")
+        code = fingerprint_of_settings(strategy, layout, entity.description, config.columns)
+        built.model = Model(
+            name=self.name,
+            table=self.table,
+            where=self.where,
+            strategy=strategy,
+            query=Query(text, text, canonical, (read.input,) if read else (), parsed=False),
+            # nothing of it is parsed, so no parser ever makes another meaning of it
+            fingerprint=replace(code, sql=digest(text), canonical=digest(canonical), parser=""),
+            depends_on=tuple(name for name in built.parents if name in resolver.built),
+            layout=layout,
+            on_schema_change=entity.settings.on_schema_change,
+            columns=config.columns,
+            description=entity.description,
+            tags=entity.tags,
+            config=shown_config(config.settings),
+            entity=entity,
+        )
+        return built
+
+    def _strategy(self) -> Strategy:
+        made = cast("Callable[[Entity], Strategy]", strategies()[f"entity_{self.entity.process}"])
+        return made(self.entity)
+
+    def _read(self, resolver: NameResolver) -> Named | None:
+        """Find what it reads as a whole; an entity of slices reads no table."""
+        match self.entity.bronze:
+            case Slices():
+                return None
+            case WholeFolder(path):
+                folder = str(path).rstrip("/")
+                unknown = Named(InputName(InputKind.EXTERNAL, folder), TableName("", folder))
+                return resolver.places.get(folder, unknown)
+            case WholeTable(name):
+                parts = str(name).split(".")
+                return resolver.table(tuple(parts if len(parts) > 1 else (_USUAL, *parts)))
+
+    def _check_frame(self, read: Named, resolver: NameResolver) -> None:
+        if read.input.name in resolver.frames:
+            sentence = f"{read.input.name!r} is a frame of Python, which lies nowhere"
+            hint = "decorate it with @table"
+            self.config.findings.append(Finding(self.where, "not-materialised", sentence, hint))
+
+
+def draft_of(entity: Entity, phases: Phases, prefix: str) -> EntityDraft:
+    """Give an entity as a draft; `prefix` stands before the schemas of the target."""
+    where, table = entity.where, entity.table
+    docs = tuple(ColumnDoc(each.final_name, type=each.type) for each in entity.columns)
+    config = StrategyConfig(_said(entity), {}, where, entity.model, columns=docs)
+    return EntityDraft(
+        name=entity.model,
+        where=where,
+        stem=entity.model.partition("@")[0],
+        file=SqlFile(where.path),
+        config=config,
+        table=table,
+        written=TableName(table.schema.removeprefix(prefix), table.table),
+        path=entity.path,
+        entity=entity,
+        phases=phases,
+    )
+
+
+def _said(entity: Entity) -> dict[str, Plain]:
+    """Give its settings under the keys of documents, as `config.KEY:` selects by them."""
+    settings = entity.settings
+    found: dict[str, Plain] = {
+        "materialized": str(entity.process),
+        "id": entity.id,
+        "connection": entity.connection,
+        "destination": entity.destination,
+        "group": entity.group,
+        "connectiongroup": entity.connection_group,
+        "enabled": entity.enabled,
+        "secure": entity.secure,
+        **{key: getattr(settings, key) for key in _SWITCHES},
+        "hash": str(settings.hash),
+        "last_seen": str(settings.last_seen),
+        "layout": settings.layout,
+        "tags": list(entity.tags),
+        "meta": dict(entity.meta),
+        "partition_by": list(entity.partition_columns),
+        "table_properties": dict(settings.table_properties),
+    }
+    return {key: value for key, value in found.items() if value or key == "enabled"}
+
+
+def definition(entity: Entity) -> str:
+    """Write what an entity does as people read it.
+
+    >>> from penstock.core.entity import NOWHERE, FieldRole, RunText
+    >>> key = EntityColumn("Order No", type="int", roles=frozenset({FieldRole.BUSINESS_KEY}))
+    >>> bronze, where = Slices(RunText("/in")), NOWHERE
+    >>> made = Entity("x", "s.x", TableName("s", "x"), ProcessType.MERGE, bronze, where)
+    >>> definition(replace(made, columns=(key,))).splitlines()[1:3]
+    ['from /in, slices *.parquet', 'column `Order No` as OrderNo int, businesskey']
+    """
+    lines = [f"{entity.process} into {shown_name(str(entity.table))}", f"from {entity.bronze}"]
+    lines += map(_transformation, entity.transformations)
+    lines += map(_column, entity.columns)
+    lines += (
+        f"watermark {each.operation} {each.group} {shown_name(each.column)}: {each.expression}"
+        for each in entity.watermark
+    )
+    if entity.scope is not None:
+        lines.append(f"where {shown_name(entity.scope.column)} = {entity.scope.literal}")
+    lines += (f"{key} {value}" for key, value in _effective(entity).items())
+    return mask("\n".join(lines))
+
+
+def _column(column: EntityColumn) -> str:
+    name, final = shown_name(column.made_name), shown_name(column.final_name)
+    parts = ["column", name, f"as {final}" if final != name else "", column.type]
+    said = " ".join(filter(None, parts)) + "".join(f", {role}" for role in sorted(column.roles))
+    return f"{said} = {column.expression}" if column.expression else said
+
+
+def _transformation(each: Transformation) -> str:
+    if isinstance(each, ColumnTransformation):
+        return f"set {shown_name(each.column)} = {each.expression}"
+    return f"select {', '.join(each.items)}"
+
+
+def _effective(entity: Entity) -> dict[str, str]:
+    """Give the settings that decide rows, as far as its process knows them."""
+    settings, infers = entity.settings, entity.infers_deletes
+    found = {
+        "delete_missing": infers,
+        "allow_empty_delete": infers and settings.allow_empty_delete,
+        "allow_empty": entity.process is ProcessType.FULL and settings.allow_empty,
+    }
+    return {
+        "key": entity.key_column,
+        "hash": str(settings.hash),
+        **({"last_seen": str(settings.last_seen)} if entity.process is ProcessType.MERGE else {}),
+        **{key: "true" for key, is_on in found.items() if is_on},
+        "prefix": entity.prefix,
+        "timezone": entity.timezone,
+    }
+
+
+def meaning(entity: Entity, read: str) -> str:
+    """Write what decides the rows of an entity as JSON; `read` is what it reads as a whole.
+
+    Where slices lie and what people say of it is no part of that.
+    """
+    document = {
+        "process": str(entity.process),
+        "read": read,
+        "scope": [entity.scope.column, entity.scope.literal] if entity.scope else None,
+        "columns": [
+            [c.name.lower(), c.final_name, c.type, sorted(c.roles), c.expression]
+            for c in entity.columns
+        ],
+        "transformations": [
+            [each.column, each.expression]
+            if isinstance(each, ColumnTransformation)
+            else {"select": each.items}
+            for each in entity.transformations
+        ],
+        "watermark": [[w.column, w.operation, w.group, w.expression] for w in entity.watermark],
+        "settings": _effective(entity),
+    }
+    return json.dumps(document, sort_keys=True, ensure_ascii=False)

@@ -1,0 +1,108 @@
+"""What became of slices: derived from the steps that read them and count by now."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from sqlalchemy import Select, bindparam, func, insert, select
+
+from penstock.core.records import SliceRecord, SliceSkip, Status
+from penstock.core.steps.slices import SliceId
+from penstock.core.steps.token import read_slice
+from penstock.state.schema import models, slice_skips, steps
+from penstock.state.sql.database import Database
+from penstock.state.sql.rows import Found, cells_of, model_id, next_number
+from penstock.state.transitions.model_state import BUILDS
+
+_STEP = steps.c
+_SKIP = ("name", "skips", "why", "who", "at")
+_MODEL = select(models.c.id).where(models.c.name == bindparam("model")).scalar_subquery()
+_FLAGGED = "after-check-failed"
+_REMADE = '"lowers_watermarks":true'  # as intents are written
+
+
+class SqlSlices:
+    """Reads what became of slices, and appends what people say of them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def recorded(self, model: str) -> tuple[SliceRecord, ...]:
+        """Give the slices of a model of which anything is known, by name: two queries for all."""
+        with self._database.read() as connection:
+            of_steps = connection.execute(_LAST_STEPS, {"model": model})
+            found = {row.slice: _record(row) for row in of_steps}
+            for row in connection.execute(_NEWEST_SKIPS, {"model": model}):
+                known = found.get(row.name) or SliceRecord(_nothing(row.name), Status.FAILED)
+                if row.skips and _may_skip(known, row.last_step_seq):
+                    skipped = {"status": Status.SKIPPED, "why": row.why, "who": row.who}
+                    found[row.name] = replace(known, **skipped)
+        return tuple(found[name] for name in sorted(found))
+
+    def skip(self, skip: SliceSkip) -> None:
+        """Append what somebody says of a slice, and after which step."""
+        with self._database.write() as connection:
+            cells = {
+                "id": next_number(connection, slice_skips.c.id),
+                "model_id": model_id(connection, skip.model),
+                "last_step_seq": next_number(connection, _STEP.step_seq) - 1,
+                **cells_of(skip, _SKIP),
+            }
+            connection.execute(insert(slice_skips).values(cells))
+
+
+def _may_skip(known: SliceRecord, last_step_seq: int) -> bool:
+    """Whether a skip counts: what is in the table stays so, and a later attempt takes it back."""
+    is_open = known.status not in (Status.SUCCESS, Status.RUNNING)
+    return is_open and known.step_seq <= last_step_seq
+
+
+def _nothing(name: str) -> SliceId:
+    """Name a slice of which no step tells more."""
+    return SliceId(name, 0, 0, "")
+
+
+def _last_steps() -> Select[tuple[object, ...]]:
+    """Ask for the last step of every slice that counts; built once, asked by every plan."""
+    # steps that only make the table ready for a slice have its name, too
+    builds = _STEP.kind.in_([str(kind) for kind in BUILDS])
+    counts = (_STEP.model_id == _MODEL, builds, _STEP.undone_by.is_(None))
+    made = (_STEP.commit_version.is_not(None), _STEP.intent.contains(_REMADE))
+    remade = select(func.max(_STEP.step_seq)).where(*counts, *made).scalar_subquery()
+    newest = (
+        select(func.max(_STEP.step_seq))
+        .where(*counts, _STEP.slice.is_not(None), _STEP.step_seq >= func.coalesce(remade, 0))
+        .group_by(_STEP.slice)
+    )
+    names = ("step_seq", "id", "slice", "status", "commit_version", "intent", "metrics")
+    asked = (*(_STEP[name] for name in names), _STEP.error_code, _STEP.error_message)
+    return select(*asked).where(_STEP.step_seq.in_(newest))
+
+
+def _newest_skips() -> Select[tuple[object, ...]]:
+    of_model = slice_skips.c.model_id == _MODEL
+    newest = select(func.max(slice_skips.c.id)).where(of_model).group_by(slice_skips.c.name)
+    return select(slice_skips).where(slice_skips.c.id.in_(newest))
+
+
+_LAST_STEPS, _NEWEST_SKIPS = _last_steps(), _newest_skips()
+
+
+def _record(row: Found) -> SliceRecord:
+    """Read what a step says of its slice; one that a check kept from running has failed, too.
+
+    Rows that a check found fault with when they were in the table are flagged there, and so done.
+    """
+    slice_id, moment = read_slice(row.intent)
+    is_over = row.status in (Status.SUCCESS, Status.RUNNING)
+    stays = row.error_code == _FLAGGED and row.commit_version is not None
+    return SliceRecord(
+        id=slice_id,
+        status=Status.SUCCESS if stays else Status(row.status) if is_over else Status.FAILED,
+        step=row.id,
+        step_seq=row.step_seq,
+        moment=moment,
+        metrics=json.loads(row.metrics),
+        why="" if is_over else f"{row.error_code}: {row.error_message}",
+    )

@@ -1,0 +1,94 @@
+"""What only real folders can be asked of the slices in them."""
+
+import os
+import time
+
+import pytest
+
+from penstock.core.errors import TableError
+from penstock.core.findings import Location
+from penstock.core.steps.slices import BronzeFolder
+from penstock.engine.log.bronze import slices_in
+
+WHERE = Location("entities/sales.json", 6)
+
+
+def listed(path, pattern="*"):
+    return slices_in(BronzeFolder(str(path), pattern, WHERE))
+
+
+def refused(path):
+    with pytest.raises(TableError) as caught:
+        listed(path)
+    return caught.value.render().partition("\n")[0]
+
+
+def test_a_folder_without_any_file_is_still_being_written(tmp_path):
+    (tmp_path / "a").mkdir()
+
+    assert [(each.files, each.is_incomplete) for each in listed(tmp_path)] == [((), True)]
+
+
+@pytest.mark.parametrize(
+    ("files", "read"),
+    [
+        (("0.parquet", "1.PARQUET", "manifest"), ("a/0.parquet", "a/1.PARQUET")),
+        (("000000_0", "000001_0"), ("a/000000_0", "a/000001_0")),
+    ],
+    ids=["what is no Parquet file is left out", "unless no name tells which"],
+)
+def test_the_parquet_files_of_a_folder_are_read(tmp_path, files, read):
+    (tmp_path / "a").mkdir()
+    for file in files:
+        (tmp_path / "a" / file).write_bytes(b"x")
+
+    assert [each.files for each in listed(tmp_path)] == [read]
+
+
+def test_links_are_followed_and_those_to_nothing_are_no_slices(tmp_path):
+    (tmp_path / "real").write_bytes(b"xx")
+    (tmp_path / "bronze").mkdir()
+    (tmp_path / "bronze" / "a").symlink_to(tmp_path / "real")
+    (tmp_path / "bronze" / "b").symlink_to(tmp_path / "gone")
+
+    assert [(e.id.name, e.id.size) for e in listed(tmp_path / "bronze")] == [("a", 2)]
+
+
+def test_a_file_uri_is_a_folder_of_this_machine(tmp_path):
+    (tmp_path / "a").write_bytes(b"x")
+
+    assert listed(f"file://{tmp_path}") == listed(tmp_path)
+
+
+def test_what_cannot_be_seen_is_not_taken_for_nothing(tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"x")
+    where = "entities/sales.json:6: bronze-unreadable: the bronze folder"
+
+    def forbid(path):
+        raise PermissionError(13, "Permission denied", path)
+
+    assert refused("s3://lake/bronze") == (
+        f"{where} s3://lake/bronze cannot be listed: "
+        "slices are listed in folders of this machine alone"
+    )
+    file = tmp_path / "file"
+    assert refused(file) == f"{where} {file} cannot be listed: {file}/: Not a directory"
+    monkeypatch.setattr(os, "scandir", forbid)
+    assert refused(tmp_path).endswith(f"{tmp_path}/: Permission denied")
+
+
+def test_a_name_that_nobody_could_write_down_is_told(tmp_path):
+    (tmp_path / os.fsdecode(b"a\xff")).write_bytes(b"x")
+
+    assert refused(tmp_path).endswith("the name 'a\\udcff' is not UTF-8")
+
+
+def test_ten_thousand_slices_are_listed_at_once(tmp_path):
+    for number in range(10_000):
+        (tmp_path / f"{number:05d}.parquet").touch()
+    start = time.process_time()
+
+    found = listed(tmp_path, "**/*.parquet")
+
+    assert len(found) == 10_000
+    assert time.process_time() - start < 1

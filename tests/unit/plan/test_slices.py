@@ -1,0 +1,145 @@
+import datetime as dt
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fakes.builders import a_model
+from penstock.core.records import SliceRecord, Status
+from penstock.core.steps.slices import ListedSlice, SliceId
+from penstock.plan.slices import DividedSlices, slice_differences, slices_to_run
+from penstock.plan.steps import slice_steps
+from penstock.plan.values import Options, Reason, SlicesNow, State, Step
+
+WAITS = Step("silver.x", Reason(State.SOURCE_CHANGED), initial=False)
+GONE = Step("silver.x", Reason(State.MISSING), initial=True)
+
+
+def there(*names, **incomplete):
+    found = [(f"{name}.parquet", False) for name in names]
+    found += [(f"{name}.parquet", True) for name in incomplete]
+    return tuple(
+        ListedSlice(SliceId(name, 1, 1, "d"), (name,), is_incomplete=half)
+        for name, half in sorted(found)
+    )
+
+
+def ran(*names, status=Status.SUCCESS, digest="d"):
+    return tuple(SliceRecord(SliceId(f"{n}.parquet", 1, 1, digest), status) for n in names)
+
+
+def names(slices):
+    return [each.id.name.removesuffix(".parquet") for each in slices]
+
+
+def taken(now, step=WAITS, **options):
+    return slices_to_run(a_model("silver.x"), now, Options(**options), step)
+
+
+def test_EC9_what_was_run_waits_no_more_and_what_comes_early_is_told():
+    now = SlicesNow(there("a", "aa", "b", "c", "d"), ran("a", "b", "c"))
+    found = taken(now)
+    assert names(found.slices) == ["aa", "d"]
+    assert found.notes == (
+        "silver.x: slice-out-of-order: aa.parquet sorts before slices that were run",
+    )
+    assert [*slice_differences(now)] == ["2 slices wait, aa.parquet first"]
+
+
+def test_EC10_a_slice_that_failed_is_first_again():
+    now = SlicesNow(there("a", "b", "c"), (*ran("a"), *ran("b", status=Status.FAILED)))
+    assert names(taken(now).slices) == ["b", "c"]
+
+
+def test_EC11_a_slice_that_is_another_now_runs_only_by_name():
+    now = SlicesNow(there("a"), ran("a", digest="old"))
+    found = taken(now)
+    assert found.slices == ()
+    assert found.notes == (
+        "silver.x: slice_changed: a.parquet; it runs only by name: --slice NAME",
+    )
+    assert [*slice_differences(now)] == ["slice_changed a.parquet"]
+    assert names(taken(now, slice="a").slices) == ["a"]
+
+
+def test_EC12_skipped_slices_stay_out_and_one_that_is_written_holds_up_others():
+    now = SlicesNow(there("a", "b", "d", c=True), ran("b", status=Status.SKIPPED))
+    found = taken(now)
+    assert names(found.slices) == ["a"]
+    assert found.notes == (
+        "silver.x: slice-incomplete: c.parquet is still being written; 1 after it wait",
+    )
+    assert names(taken(now, slice="b").slices) == ["b"]
+    error = taken(now, slice="nope").error
+    assert (error.code, error.hint) == (
+        "slice-not-found",
+        "near it: d.parquet, c.parquet, b.parquet",
+    )
+    assert taken(now, slice="c").error.code == "slice-incomplete"
+
+
+def test_EF12_all_slices_make_a_table_again_unless_one_is_gone():
+    now = SlicesNow(there("a", "b"), ran("a"))
+    assert names(taken(now, GONE).slices) == ["a", "b"]
+    now = SlicesNow(there("b", "c"), ran("a", "b"))
+    assert taken(now, GONE).error.code == "missing-slices"
+    assert names(taken(now, GONE, full_refresh=True).slices) == ["b", "c"]
+    assert taken(now).notes == ("silver.x: slice-gone: a.parquet was run and lies there no more",)
+
+
+def test_a_table_made_again_leaves_out_what_is_skipped_and_waits_for_what_is_written():
+    now = SlicesNow(there("a", "b", "d", c=True), (*ran("a", "c", "d", digest="old"),))
+    skipped = SlicesNow(now.there, (*now.recorded, *ran("b", status=Status.SKIPPED)))
+
+    again, refreshed = taken(now, GONE), taken(skipped, GONE, full_refresh=True)
+
+    assert (names(again.slices), names(refreshed.slices)) == (["a", "b"], ["a"])
+    assert again.notes == (
+        "silver.x: slice-incomplete: c.parquet is still being written; 1 after it wait",
+    )
+
+
+def test_many_slices_that_come_early_are_told_in_one_note():
+    now = SlicesNow(there(*"abcdez"), ran("z"))
+
+    (note,) = taken(now).notes
+    assert note == (
+        "silver.x: slice-out-of-order: a.parquet, b.parquet, c.parquet and 2 more "
+        "sort before slices that were run"
+    )
+
+
+def test_steps_of_slices_follow_each_other_a_microsecond_apart():
+    first = dt.datetime(2025, 5, 5, 10, tzinfo=dt.UTC)
+    steps = [*slice_steps(replace(GONE, moment=first), there("a", "b"))]
+    assert [each.key for each in steps] == ["silver.x a.parquet", "silver.x b.parquet"]
+    assert [each.upstream for each in steps] == [(), ("silver.x a.parquet",)]
+    assert [each.initial for each in steps] == [True, False]
+    assert steps[1].moment - first == dt.timedelta(microseconds=1)
+
+
+NAMES = st.lists(st.sampled_from("abcdefg"), unique=True)
+
+
+@given(NAMES, NAMES, st.dictionaries(st.sampled_from("abcdefg"), st.sampled_from(Status)))
+def test_every_slice_waits_or_is_held_or_is_done(whole, halves, recorded):
+    halves = [each for each in halves if each not in whole]
+    records = tuple(r for name, status in recorded.items() for r in ran(name, status=status))
+    now = SlicesNow(there(*whole, **dict.fromkeys(halves, True)), records)
+    found = DividedSlices.of(now)
+    assert sorted((*found.waiting, *found.held, *found.done), key=lambda e: e.id.name) == [
+        *now.there
+    ]
+    assert not {*names(found.waiting)} & {*halves}
+    assert all(names(found.waiting)[-1:] < names(found.held)[:1] for _ in found.held)
+    for step in (WAITS, GONE):
+        run = taken(now, step, full_refresh=True).slices
+        left = {name for name, status in recorded.items() if status is Status.SKIPPED}
+        assert not {*names(run)} & {*halves, *left}
+        assert names(run) == sorted(names(run))
+
+
+@pytest.mark.parametrize("named", ["a", "a.parquet"])
+def test_a_name_may_lack_its_suffix(named):
+    assert names(taken(SlicesNow(there("a")), slice=named).slices) == ["a"]
