@@ -47,6 +47,9 @@ SCHEMA = Schema(
         }.items()
     )
 )
+SCROLLS = ("doc_width", "doc_height", "br_viewwidth", "br_viewheight")
+OFFSETS = ("pp_xoffset_max", "pp_yoffset_max")
+SCROLLED = Schema((*SCHEMA.columns, *(Column(name, "int") for name in (*SCROLLS, *OFFSETS))))
 CLOCKS = ("derived_tstamp", "dvce_created_tstamp", "dvce_sent_tstamp")
 SCRATCH = (SessionTable.SESSIONS_THIS_RUN, SessionTable.EVENTS_THIS_RUN)
 
@@ -84,6 +87,7 @@ class SessionLake:
     stitched: dict[str, int] = field(default_factory=dict)
     released: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
+    schema: Schema = SCHEMA
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -110,8 +114,8 @@ class SessionLake:
         self, planned: PlannedPass, now: dt.datetime, seq: int, fails: tuple[str, ...]
     ) -> None:
         limits, spark = planned.limits, self.spark
-        schema = ", ".join(f"{column.name} {column.type}" for column in SCHEMA.columns)
-        rows = [tuple(each.values()) for each in self.events]
+        schema = ", ".join(f"{column.name} {column.type}" for column in self.schema.columns)
+        rows = [tuple(each.get(name) for name in self.schema.names) for each in self.events]
         spark.createDataFrame(rows, schema).createOrReplaceTempView(events.EVENTS)
         self._kept_tables()
         released = (
@@ -125,7 +129,7 @@ class SessionLake:
             if self.released
             else []
         )
-        run = SessionRun(self.package, SCHEMA, limits, f"run-{seq}", seq, now, tuple(released))
+        run = SessionRun(self.package, self.schema, limits, f"run-{seq}", seq, now, tuple(released))
         self._base(run)
         newest = self.counts["greatest"]
         later = None

@@ -11,9 +11,6 @@ from penstock.strategies.sessions import this_run, users, window
 from penstock.strategies.sessions.events import ReleasedSession, SessionRun
 
 LIMITS = Limits(RunState.STANDARD, at("01-01 14:00"), at("01-03"))
-SCROLLS = ("doc_width", "doc_height", "br_viewwidth", "br_viewheight")
-OFFSETS = ("pp_xoffset_max", "pp_yoffset_max")
-SCROLLED = Schema((*SCHEMA.columns, *(Column(name, "int") for name in (*SCROLLS, *OFFSETS))))
 RELEASED = (ReleasedSession("s1", at("2020-12-01")),)
 
 

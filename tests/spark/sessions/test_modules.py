@@ -2,12 +2,13 @@
 
 import pytest
 
-from fakes.session_lake import SessionLake, an_event
+from fakes.session_lake import SCROLLED, SessionLake, an_event
 from penstock.core.sessions.package import CarriedColumn, Passthrough, SessionUser
 
 pytestmark = pytest.mark.spark
 LONG = pytest.mark.matrix  # a pass is some thirty jobs; the gate runs a few
 ID = "session_identifier"
+WAYS = ("horizontal", "vertical")
 PING, CLICK = {"event_name": "page_ping"}, {"event_name": "link_click", "page_view_id": None}
 
 
@@ -206,3 +207,22 @@ def test_S80_an_older_event_does_not_change_the_mapping(lake, compat, known):
     web.run("01-02 12:00")
 
     assert web.read("user_mapping", "user_identifier", "user_id") == [("u1", known)]
+
+
+@LONG
+def test_S75_how_far_a_page_was_scrolled(lake):
+    page = {"doc_width": 1000, "doc_height": 4000, "br_viewwidth": 800, "br_viewheight": 600}
+    web = lake(
+        view("p1", "s", "10:00:00", **page),
+        ping("p1", "s", "10:00:10", **page, pp_yoffset_max=1000),
+        ping("p1", "s", "10:00:20", **page, pp_yoffset_max=400),
+        view("p2", "s", "11:00:00", **{**page, "doc_height": 0}),
+    )
+    web.schema = SCROLLED
+    web.run("01-02")
+
+    ways = [f"{way}_{what}_scrolled" for what in ("pixels", "percentage") for way in WAYS]
+    assert web.read("page_views", "page_view_id", *ways) == [
+        ("p1", 0, 1000, 80, 40),
+        ("p2", None, None, None, None),
+    ]

@@ -343,3 +343,59 @@ def test_S66_S67_no_event_leaves_without_being_counted(lake):
         web.read(HELD, ID, "events_dropped"),
         web.read("sessions", ID, "total_events"),
     )
+
+
+@LONG
+def test_S52_an_id_that_comes_back_beyond_the_horizon_is_another_session(lake):
+    def told(**keys):
+        web = lake("e1 s1 01-01 10:00", **keys)
+        web.run("01-02")
+        add(web, "x s2 02-28 10:00")
+        for _ in range(3):
+            web.run("02-28 12:00")
+        add(web, "e2 s1 03-01 10:00")
+        web.run("03-02")
+        return web
+
+    web = told(session_lookback_days=40)
+    found = [("s1", "01-01 10:00"), ("s1", "03-01 10:00"), ("s2", "02-28 10:00")]
+    assert web.read(LIFE, ID, "start_tstamp") == found
+    assert web.read("sessions", ID, "start_tstamp") == found
+    other = told()
+    assert other.read(LIFE, ID) == ["s1", "s2"]
+    assert other.read(HELD, ID, "reason") == [("s1", "id_reused")]
+
+
+@LONG
+@pytest.mark.parametrize(("rule", "user"), [("earliest_event", None), ("first_run", "z")])
+def test_S58_an_event_beyond_the_cap_names_no_user(lake, rule, user):
+    web = lake(
+        an_event("e1", "s1", "01-01 10:00", domain_userid=None),
+        an_event("e2", "s1", "01-06 10:00", domain_userid="z"),
+        user_of_session=SessionUser(rule),
+    )
+    web.run("01-07")
+
+    assert web.read(LIFE, "user_identifier") == [user]
+
+
+@LONG
+def test_S59_a_session_may_be_a_day(lake):
+    day = "date_format(collector_tstamp, 'yyyy-MM-dd')"
+    web = lake("a x 01-01 10:00", "b x 01-01 23:00", "c x 01-02 01:00", session_id=(day,))
+    web.run("01-03")
+
+    assert web.read("sessions", ID, "total_events") == [("2021-01-01", 2), ("2021-01-02", 1)]
+
+
+@LONG
+def test_S65_of_events_that_tie_in_every_key_the_same_one_is_kept(lake):
+    ties = [an_event("t", "s1", "01-01 10:00", page_url=url) for url in ("/a", "/b")]
+    found = []
+    for order in (ties, ties[::-1]):
+        web = lake(*order)
+        web.run("01-02")
+        found.append(web.read(EVENTS, "page_url"))
+
+    assert found[0] == found[1]
+    assert len(found[0]) == 1

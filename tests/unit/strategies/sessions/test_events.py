@@ -3,7 +3,8 @@
 import pytest
 import sqlglot
 
-from fakes.session_sql import RELEASED, SCROLLED, a_run, statements, with_events
+from fakes.session_lake import SCROLLED
+from fakes.session_sql import RELEASED, a_run, statements, with_events
 from penstock.core.sessions.package import MODULES, CarriedColumn, Passthrough, SessionUser
 from penstock.strategies.sessions.events import classified, event_hash, order_of
 

@@ -1,6 +1,7 @@
 """The columns of page views and sessions."""
 
-from fakes.session_sql import SCROLLED, a_run
+from fakes.session_lake import SCROLLED
+from fakes.session_sql import a_run
 from penstock.core.columns.schema import Schema
 from penstock.core.sessions.package import CarriedColumn, Passthrough
 from penstock.strategies.sessions.modules import has_scroll, module_events, page_views, sessions
