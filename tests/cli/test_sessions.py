@@ -258,6 +258,7 @@ def test_tables_of_packages_are_models_that_list_and_graph_know(web, call):
 
     listed = call("list", "--select", "strategy:sessions").out
     assert [line.split()[0] for line in listed.splitlines()[1:10]][-1:] == ["web_users"]
+    assert call("list", "--select", "web").out == listed == call("list", "-s", "kind:sessions").out
     assert "web_sessions" in call("graph").out
     assert call("show", "web_sessions").code == 0
     assert call("validate").code == 0

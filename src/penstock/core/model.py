@@ -229,7 +229,9 @@ class Model:
 
 
 def kind_of(model: Model) -> str:
-    """Say what makes the rows of a model: `sql`, `python` or `entity`."""
+    """Say what makes the rows of a model: `sql`, `python`, `entity` or `sessions`."""
+    if model.strategy.by_passes:
+        return "sessions"
     if model.entity is not None:
         return "entity"
     return "sql" if model.function is None else "python"

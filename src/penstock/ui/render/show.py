@@ -13,7 +13,7 @@ from penstock.core.records import Execution, ModelRecord
 from penstock.ui.render.values import moment, one_line, seconds, table
 
 _WRITTEN = "rows_written bytes_written"
-_CODE = {"sql": "SQL", "python": "Python", "entity": "Definition"}
+_CODE = {"sql": "SQL", "python": "Python", **dict.fromkeys(("entity", "sessions"), "Definition")}
 _CHECK = "phase name type severity description tags meta where"
 
 
