@@ -116,7 +116,7 @@ class SessionLake:
         limits, spark = planned.limits, self.spark
         schema = ", ".join(f"{column.name} {column.type}" for column in self.schema.columns)
         rows = [tuple(each.get(name) for name in self.schema.names) for each in self.events]
-        spark.createDataFrame(rows, schema).createOrReplaceTempView(events.EVENTS)
+        self.hold(events.EVENTS, spark.createDataFrame(rows, schema))
         self._kept_tables()
         released = (
             [
@@ -165,7 +165,7 @@ class SessionLake:
     def _base(self, run: SessionRun) -> None:
         spark = self.spark
         held = self.table(SessionTable.QUARANTINE)
-        self.hold(window.BEFORE, spark.createDataFrame(held.collect(), held.schema))
+        self.hold(window.BEFORE, held)
         self.hold(window.WINDOW, spark.sql(window.window_groups(run)))
         changes = self.hold(window.CHANGES, spark.sql(window.lifecycle_changes(run)))
         dates = [str(r[0]) for r in changes.select("old_start_date").distinct().collect() if r[0]]
@@ -242,8 +242,8 @@ class SessionLake:
         writer.option("delta.enableDeletionVectors", "true").save(str(self.folder / part))
 
     def hold(self, view: str, frame: DataFrame) -> DataFrame:
-        """Compute rows once, and keep them under a view."""
-        held = self.spark.createDataFrame(frame.collect(), frame.schema)
+        """Compute rows once, and keep them under a view; rows of Python would be made each time."""
+        held = frame.localCheckpoint()
         held.createOrReplaceTempView(view)
         return held
 

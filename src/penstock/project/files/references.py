@@ -242,6 +242,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _YAML = (".yml", ".yaml")
 DOCUMENTS = (".json", *_YAML)
 """How documents of entities end."""
+_USUAL, _PACKAGES = ("models", "sessions"), "session_paths"
 _PROSE = (".md", ".txt", ".rst", ".gitkeep")
 SEED_FORMATS = {".csv": "csv", ".parquet": "parquet"}
 QUERY_KEYS = ("relation", "sql")
@@ -290,7 +291,6 @@ def discover(
             hint = "models are .sql and .py files, their descriptions .yml files"
             stray = Finding(Location(path), "stray-file", sentence, hint, Severity.WARNING)
             findings.append(stray)
-    held = _inside(root, "session_paths", packages, findings)
     seeds = sorted(_walk(root, "seeds"))
     yaml += [path for path in seeds if path.endswith(_YAML)]
     return Discovery(
@@ -300,7 +300,9 @@ def discover(
         macros=tuple(path for path in sorted(_walk(root, "macros")) if path.endswith(".sql")),
         seeds=tuple(path for path in seeds if PurePosixPath(path).suffix in SEED_FORMATS),
         entities=tuple(path for path in sorted(_walk(root, ENTITIES)) if path.endswith(DOCUMENTS)),
-        sessions=tuple(path for path in held if path.endswith(_YAML)),
+        sessions=tuple(
+            p for p in _inside(root, _PACKAGES, packages, findings) if p.endswith(_YAML)
+        ),
         findings=tuple(findings),
     )
 
@@ -317,7 +319,7 @@ def _inside(
             findings.append(Finding(where, "path-outside-project", sentence))
             continue
         inside.append(folder)
-        if folder not in ("models", "sessions") and not (root / folder).is_dir():
+        if folder not in _USUAL and not (root / folder).is_dir():
             findings.append(Finding(where, "bad-value", f"{key}: there is no folder {folder!r}"))
     return sorted({path for folder in inside for path in _walk(root, folder)})
 
