@@ -242,7 +242,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _YAML = (".yml", ".yaml")
 DOCUMENTS = (".json", *_YAML)
 """How documents of entities end."""
-_USUAL, _PACKAGES = ("models", "sessions"), "session_paths"
+_USUAL = ("models", "sessions")
 _PROSE = (".md", ".txt", ".rst", ".gitkeep")
 SEED_FORMATS = {".csv": "csv", ".parquet": "parquet"}
 QUERY_KEYS = ("relation", "sql")
@@ -291,6 +291,7 @@ def discover(
             hint = "models are .sql and .py files, their descriptions .yml files"
             stray = Finding(Location(path), "stray-file", sentence, hint, Severity.WARNING)
             findings.append(stray)
+    held = _inside(root, "session_paths", packages, findings)
     seeds = sorted(_walk(root, "seeds"))
     yaml += [path for path in seeds if path.endswith(_YAML)]
     return Discovery(
@@ -300,27 +301,23 @@ def discover(
         macros=tuple(path for path in sorted(_walk(root, "macros")) if path.endswith(".sql")),
         seeds=tuple(path for path in seeds if PurePosixPath(path).suffix in SEED_FORMATS),
         entities=tuple(path for path in sorted(_walk(root, ENTITIES)) if path.endswith(DOCUMENTS)),
-        sessions=tuple(
-            p for p in _inside(root, _PACKAGES, packages, findings) if p.endswith(_YAML)
-        ),
+        sessions=tuple(path for path in held if path.endswith(_YAML)),
         findings=tuple(findings),
     )
 
 
-def _inside(
-    root: FilePath, key: str, folders: Mapping[str, Location], findings: list[Finding]
-) -> list[str]:
+def _inside(root: FilePath, key: str, at: Mapping[str, Location], said: list[Finding]) -> list[str]:
     """Give the files in folders that a key of penstock.yml names; the usual one may be missing."""
     inside = []
-    for folder, where in folders.items():
+    for folder, where in at.items():
         pure = PurePosixPath(folder)
         if pure.is_absolute() or ".." in pure.parts:
             sentence = f"{key}: {folder!r} lies outside of the project"
-            findings.append(Finding(where, "path-outside-project", sentence))
+            said.append(Finding(where, "path-outside-project", sentence))
             continue
         inside.append(folder)
         if folder not in _USUAL and not (root / folder).is_dir():
-            findings.append(Finding(where, "bad-value", f"{key}: there is no folder {folder!r}"))
+            said.append(Finding(where, "bad-value", f"{key}: there is no folder {folder!r}"))
     return sorted({path for folder in inside for path in _walk(root, folder)})
 
 
