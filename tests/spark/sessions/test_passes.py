@@ -288,6 +288,7 @@ def test_S64_of_events_of_one_id_the_first_is_kept(lake, keys, count):
     assert web.sums()
 
 
+@LONG
 def test_S66_S67_no_event_leaves_without_being_counted(lake):
     web = lake(
         "q1 sQ 01-01 10:00",
