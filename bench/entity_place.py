@@ -169,7 +169,7 @@ class EntityBench:
         return found
 
 
-def _rows_of_target(store: Any, number: int) -> int:
+def _rows_of_target(store: Any, number: int) -> int:  # noqa: ANN401  it is Java
     values, nodes = store.executionMetrics(number), store.planGraph(number).allNodes()
     found = 0
     for node in map(nodes.apply, range(nodes.size())):
