@@ -16,6 +16,7 @@ from penstock.core.entity import Entity, ProcessType, WholeFolder
 from penstock.core.errors import DataError, QueryError, TableError
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
+from penstock.core.records import ModelRecord
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Work
 from penstock.core.steps.inputs import EVERY_COLUMN, DeltaRead, FilesRead, Relation
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
@@ -103,6 +104,7 @@ class SliceLooking(Looking):
             ),
             notes=(*rows.notes, *counts.notes, *undefined, *self._empty(counts, table)),
             work=work,
+            slice_view=SLICE_VIEW if self.step.slice else "",
         )
 
     def _last_look(self) -> None:
@@ -167,19 +169,12 @@ class SliceLooking(Looking):
     def _stored(self) -> Mapping[str, TypedValue]:
         """Give the watermarks on record, by column; none for a table that is made anew."""
         record = self.context.records.get(self.model.name)
-        if record is None or self.step.initial:
-            return {}
-        return {each.column.lower(): each.value for each in record.watermarks}
+        return watermarks_in(None if self.step.initial else record)
 
     def _lows(self) -> dict[int, TypedValue]:
         """Give the low bound of every entry that has one, by its place."""
-        stored, found = self._stored(), {}
-        for place, each in enumerate(self.entity.watermark):
-            value = stored.get(each.column.lower())
-            if value is not None:
-                term = parse_watermark(each.expression)
-                found[place] = low_bound(term, value, self.moment, self.entity.timezone)
-        return found
+        record = self.context.records.get(self.model.name)
+        return lows_of(self.entity, None if self.step.initial else record, self.moment)
 
     def _moved(self, counts: SliceCounts) -> Iterator[Watermark]:
         """Give the watermarks that the step leaves; none goes back."""
@@ -194,6 +189,24 @@ class SliceLooking(Looking):
         if not counts.rows and table is not None:
             name = self.step.slice.id.name if self.step.slice else "the source"
             yield f"empty-slice: {name} of {self.model.name} holds no row"
+
+
+def watermarks_in(record: ModelRecord | None) -> dict[str, TypedValue]:
+    """Give the watermarks on record, by column in small letters."""
+    return {each.column.lower(): each.value for each in record.watermarks} if record else {}
+
+
+def lows_of(
+    entity: Entity, record: ModelRecord | None, moment: dt.datetime
+) -> dict[int, TypedValue]:
+    """Give the low bound of every entry that has one, by its place."""
+    stored, found = watermarks_in(record), {}
+    for place, each in enumerate(entity.watermark):
+        value = stored.get(each.column.lower())
+        if value is not None:
+            term = parse_watermark(each.expression)
+            found[place] = low_bound(term, value, moment, entity.timezone)
+    return found
 
 
 def _shown(windows: tuple[EntityWindow, ...] | None) -> Iterator[InputWindow]:

@@ -18,6 +18,7 @@ from penstock.state.transitions.model_state import BUILDS
 _STEP = steps.c
 _SKIP = ("name", "skips", "why", "who", "at")
 _MODEL = select(models.c.id).where(models.c.name == bindparam("model")).scalar_subquery()
+_FLAGGED = "after-check-failed"
 _REMADE = '"lowers_watermarks":true'  # as intents are written
 
 
@@ -74,8 +75,8 @@ def _last_steps() -> Select[tuple[object, ...]]:
         .where(*counts, _STEP.slice.is_not(None), _STEP.step_seq >= func.coalesce(remade, 0))
         .group_by(_STEP.slice)
     )
-    names = ("step_seq", "id", "slice", "status", "intent", "metrics", "error_code")
-    asked = (*(_STEP[name] for name in names), _STEP.error_message)
+    names = ("step_seq", "id", "slice", "status", "commit_version", "intent", "metrics")
+    asked = (*(_STEP[name] for name in names), _STEP.error_code, _STEP.error_message)
     return select(*asked).where(_STEP.step_seq.in_(newest))
 
 
@@ -89,12 +90,16 @@ _LAST_STEPS, _NEWEST_SKIPS = _last_steps(), _newest_skips()
 
 
 def _record(row: Found) -> SliceRecord:
-    """Read what a step says of its slice; one that a check kept from running has failed, too."""
+    """Read what a step says of its slice; one that a check kept from running has failed, too.
+
+    Rows that a check found fault with when they were in the table are flagged there, and so done.
+    """
     slice_id, moment = read_slice(row.intent)
     is_over = row.status in (Status.SUCCESS, Status.RUNNING)
+    stays = row.error_code == _FLAGGED and row.commit_version is not None
     return SliceRecord(
         id=slice_id,
-        status=Status(row.status) if is_over else Status.FAILED,
+        status=Status.SUCCESS if stays else Status(row.status) if is_over else Status.FAILED,
         step=row.id,
         step_seq=row.step_seq,
         moment=moment,
