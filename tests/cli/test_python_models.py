@@ -111,13 +111,15 @@ def test_a_backfill_of_a_python_table_is_a_rerun(logs, call):
     ends = "[2025-01-15 12:00:00, 2025-01-15 18:00:00]"
     assert planned.code == 0
     assert f"raw_logs.ts {ends}" in planned.out
+    assert "append  rerun [2025-01-15T12:00:00.000000Z, " in planned.out
     assert "Nothing was run." in planned.out
     assert (refused.code, "option-conflict" in refused.err) == (2, True)
     assert (no_table.code, "rerun-unsupported" in no_table.err) == (2, True)
     assert (done.code, "1 inserted, 1 deleted" in done.out) == (0, True)
     assert "schema-changed" in failed.out
     assert failed.out.splitlines()[-1].startswith(
-        "Resume: penstock backfill events --from 2025-01-15T12:00:00 --to 2025-01-15T18:00:00"
+        "Resume: penstock backfill events --from 2025-01-15T12:00:00 --to 2025-01-15T18:00:00 "
+        "--allow-schema-change --yes"
     )
     triggers = [each["triggered_by"] for each in json.loads(told.out)["executions"]]
     assert triggers == ["rerun", "rerun", "run"]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from contracts.store_cases import HERE, days, wrote
+from contracts.store_cases import HERE, days, intent, wrote
 from penstock.core.records import Status
 from penstock.core.steps.step import StepKind
 
@@ -24,6 +24,17 @@ def test_partitions_are_as_the_build_made_them_around_a_change_of_the_table(stor
         2,
         2,
     )
+
+
+def test_the_history_has_a_build_above_what_made_the_table_ready_inside_of_it(store, world):
+    store.journal.begin(intent("step-1"), {}, HERE, None)
+    world.pass_(1)
+    done(store, replace(intent("step-2"), kind=StepKind.ALTER, lane="alter"), 1)
+    world.pass_(1)
+    store.journal.finish("step-1", wrote(2))
+
+    assert [row.step for row in store.records.history("orders", 9)] == ["step-1", "step-2"]
+    assert [row.step for row in store.records.history("orders", 1)] == ["step-1"]
 
 
 def done(store, step, version):

@@ -85,6 +85,14 @@ def test_a_slice_whose_rows_are_flagged_is_done_and_one_that_was_held_back_is_no
     assert became(store) == [("a", "SUCCESS", "step-1"), ("b", "FAILED", "step-2")]
 
 
+def test_a_step_that_makes_the_table_ready_reads_no_slice(store):
+    succeed(store, reads("step-1", A, kind=StepKind.ALTER))
+    fail(store, reads("step-2", B))
+    succeed(store, reads("step-3", B, kind=StepKind.ALTER), version=1)
+
+    assert became(store) == [("b", "FAILED", "step-2")]
+
+
 def test_what_a_rollback_undid_never_was(store):
     succeed(store, reads("step-1", A, lowers_watermarks=True), version=0)
     succeed(store, reads("step-2", B), version=1)

@@ -139,7 +139,7 @@ class DriftPlace:
 
     def preview(self, *select: str, **asked: Any) -> RunReport:
         request = SyncRequest(select=select, dry_run=True, **ranged(asked))
-        return self.with_shop(lambda services: preview_sync(services, request))
+        return self.with_shop(lambda services: preview_sync(services, request).report)
 
     def backfill(self, model: str, first: str, last: str, **asked: Any) -> RunReport:
         request = BackfillRequest(".", model, from_=first, to=last, **{"threads": 1, **asked})

@@ -158,7 +158,7 @@ class App(Decorators):
         )
         with self.opened() as services:
             request = rerun_of(services, asked, low, high)
-            planned = preview_sync(services, request) if dry_run else None
+            planned = preview_sync(services, request).report if dry_run else None
             report = self._framed(planned or sync(services, request))
         if not dry_run:
             raise_first(report)

@@ -99,7 +99,9 @@ def _synced(request: AnySync) -> RunReport:
     from penstock.app.commands.sync import sync as execute
 
     with opened(request) as services:
-        return preview_sync(services, request) if request.dry_run else execute(services, request)
+        if request.dry_run:
+            return preview_sync(services, request).report
+        return execute(services, request)
 
 
 @takes(CheckRequest)

@@ -213,7 +213,10 @@ class ColumnChange:
 
 
 class SchemaChangeError(SchemaError):
-    """A function gives other columns than its table has: `added`, `removed`, `type_changes`."""
+    """A function gives other columns than its table has: `added`, `removed`, `type_changes`.
+
+    `passes` is whether a run that lets columns change would take them.
+    """
 
     def __init__(
         self,
@@ -222,7 +225,9 @@ class SchemaChangeError(SchemaError):
         *,
         where: Location | None,
         hint: str,
+        passes: bool = True,
     ) -> None:
+        self.passes = passes
         self.added = tuple(each for each in changes if each.old is None)
         self.removed = tuple(each for each in changes if each.new is None)
         self.type_changes = tuple(each for each in changes if each.old and each.new)

@@ -77,6 +77,26 @@ class Project:
     folders: tuple[str, ...] = ("models",)
     entities: Mapping[str, Entity] = field(default_factory=dict)
     environment: EntityEnvironment = EntityEnvironment()
+    _read_views: list[frozenset[str]] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
+
+    @property
+    def views_of_tables(self) -> frozenset[str]:
+        """The views that a table reads, through other views too; looked for once."""
+        if not self._read_views:
+            found: set[str] = set()
+            waiting = [model for model in self.models.values() if not model.is_view]
+            while waiting:
+                model = waiting.pop()
+                read = {name.name for name in model.inputs if name.kind is InputKind.MODEL}
+                for name in read.union(model.depends_on) - found:
+                    above = self.models.get(name)
+                    if above is not None and above.is_view:
+                        found.add(name)
+                        waiting.append(above)
+            self._read_views.append(frozenset(found))
+        return self._read_views[0]
 
     def table_of(self, name: InputName, this: Model | None = None) -> TableName:
         """Give the table behind an input name; seeds answer as models do."""

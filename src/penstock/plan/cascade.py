@@ -59,19 +59,7 @@ def parents_of(project: Project, model: Model) -> tuple[str, ...]:
 
 def is_decided_alone(project: Project, model: Model) -> bool:
     """Whether a view has checks and no table reads it, so that no other step looks at them."""
-    if not model.is_view or not model.all_checks:
-        return False
-    waiting, seen = [model.name], {model.name}
-    while waiting:
-        above = waiting.pop()
-        for each in project.models.values():
-            if each.name in seen or above not in upstream_models(each):
-                continue
-            if not each.is_view:
-                return False
-            seen.add(each.name)
-            waiting.append(each.name)
-    return True
+    return model.is_view and bool(model.all_checks) and model.name not in project.views_of_tables
 
 
 def grid_of(project: Project, name: str) -> Grid:

@@ -218,7 +218,8 @@ def _reason(project: Project, model: Model, records: Mapping[str, ModelRecord], 
     until a step reads everything; so are others' changes of its table.
     """
     record = records.get(model.name)
-    found = list(_differences(project, model, records, now))
+    # a failure is seen before the table is, and hides nothing that forbids a step
+    found = sorted(_differences(project, model, records, now), key=lambda each: _ORDER[each.state])
     is_windowed = model.strategy.window is not None
     if not is_windowed and not model.query.deltas:
         return first_of(found)

@@ -19,12 +19,7 @@ from penstock.core.columns.types import (
     parse_type,
     scalars,
 )
-from penstock.core.errors import (
-    ColumnChange,
-    PythonModelError,
-    SchemaChangeError,
-    SchemaError,
-)
+from penstock.core.errors import ColumnChange, PythonModelError, SchemaChangeError, SchemaError
 from penstock.core.facts import TableFacts
 from penstock.core.findings import Finding, some
 from penstock.core.history import (
@@ -174,13 +169,18 @@ class Evolution:
 
 
 def evolve(
-    model: Model, query: Schema, table: Schema | None, properties: Mapping[str, str] | None = None
+    model: Model,
+    query: Schema,
+    table: Schema | None,
+    properties: Mapping[str, str] | None = None,
+    *,
+    may_change: bool = False,
 ) -> Evolution:
     """Compare before anything is written: Delta would cast silently, so penstock looks first.
 
     Fields inside ARRAY, MAP and STRUCT are compared like columns; only a snapshot can lack one
-    that its table has. `properties` are the table's.
-    Raises `incompatible-type`, `schema-changed` (with `on_schema_change: fail`),
+    that its table has. `properties` are the table's. `may_change` lets a function give others.
+    Raises `incompatible-type`, `schema-changed` (with `on_schema_change: fail`, or of a function),
     `duplicate-column`, `column-name`, `void-column` and, of a snapshot, what `check_history`
     finds; every difference is named in one error.
     """
@@ -195,7 +195,7 @@ def evolve(
     stored = Schema(tuple(c for c in table.columns if c.name.lower() not in system))
     if model.on_schema_change is OnSchemaChange.EXACT:
         refuse(wrong, model)
-        _refuse_change(model, query, stored)
+        _refuse_change(model, query, stored, may_change=may_change)
     there = {column.name.lower(): column for column in stored.columns}
     added: list[str] = []
     widened: list[str] = []
@@ -209,7 +209,7 @@ def evolve(
         else:
             added += grown[0]
             widened += grown[1]
-    if misfits:
+    if misfits and model.on_schema_change is not OnSchemaChange.EXACT:
         wrong.append(incompatible(model, *misfits[0], more=len(misfits) - 1))
     refuse(wrong, model)
     given = {name.lower() for name in query.names}
@@ -236,22 +236,28 @@ def _allowed(model: Model, found: Evolution, stored: Schema) -> Evolution:
     return found
 
 
-def _refuse_change(model: Model, query: Schema, stored: Schema) -> None:
-    """Raise `schema-changed` unless names, without case, and types are those of the table."""
-    changes = []
+def _refuse_change(model: Model, query: Schema, stored: Schema, *, may_change: bool) -> None:
+    """Raise `schema-changed` unless names, without case, and types are those of the table.
+
+    With `may_change` a table that is replaced takes all of it; one that keeps rows gains and lacks
+    columns, and takes what fits into its types.
+    """
+    changes: list[ColumnChange] = []
+    replaces, passes = model.writing is Writing.WHOLE, True
     for column in query.columns:
         known, new = stored.find(column.name), column.type.upper()
         if known is None or known.type != column.type:
             changes.append(ColumnChange(column.name, known.type.upper() if known else None, new))
+            grown = _grown(model, column, known, {}) if known else ([], [])
+            passes = passes and (replaces or bool(grown and not grown[1]))
     gone = (each for each in stored.columns if query.find(each.name) is None)
     changes += [ColumnChange(each.name, each.type.upper(), None) for each in gone]
-    if not changes:
+    if not changes or (may_change and passes):
         return
-    hint = (
-        "run with safe=False (--allow-schema-change) to add columns, "
-        "or full_refresh=True (--full-refresh) to replace the table"
-    )
-    raise SchemaChangeError(model.name, changes, where=model.where, hint=hint)
+    ways = ["safe=False (--allow-schema-change) to add columns"] * passes
+    ways += ["full_refresh=True (--full-refresh) to replace the table"]
+    hint = f"run with {', or '.join(ways)}"
+    raise SchemaChangeError(model.name, changes, where=model.where, hint=hint, passes=passes)
 
 
 def refuse(findings: Sequence[Finding], model: Model | None = None) -> None:

@@ -186,7 +186,7 @@ def history_refusal(
     cluttered = not_delta(model, seen, record)
     if cluttered is not None:
         return cluttered
-    states = {reason.state, *reason.also}
+    states = reason.states
     on_record = record is not None and record.succeeded_once
     if State.MISSING in states or (on_record and State.FOREIGN_TABLE in states):
         return _missing(model, seen, reason)
@@ -245,7 +245,7 @@ def run_time_refusal(
 
 def _missing(model: Model, seen: Observed, reason: Reason) -> TableError:
     there = seen.there
-    foreign = State.FOREIGN_TABLE in (reason.state, *reason.also)
+    foreign = State.FOREIGN_TABLE in reason.states
     away = "move that table away, then " if foreign else ""
     return TableError(
         "history-missing",

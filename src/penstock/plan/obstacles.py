@@ -165,7 +165,7 @@ def _not_ours(  # what either kind of table is told by
 
 def _table_refusal(question: Question, model: Model, reason: Reason) -> PenstockError | None:
     """Find states of a table in which nothing of its model may run."""
-    options, is_foreign = question.options, State.FOREIGN_TABLE in (reason.state, *reason.also)
+    options, is_foreign = question.options, State.FOREIGN_TABLE in reason.states
     seen = question.now.targets.get(model.name, Observed())
     if reason.state is State.UNRECORDED and seen.unrecorded and options.full_refresh:
         return None

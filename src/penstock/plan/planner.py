@@ -221,7 +221,7 @@ def _to_repair(
     """Say why a sync builds a model, and in whose name; None if it does not."""
     scope, is_selected = question.scope, model.name in question.selected
     forced = scope.force or question.options.full_refresh
-    fits = not scope.states or bool({found.state, *found.also} & scope.states)
+    fits = not scope.states or bool(scope.states.intersection(found.states))
     if is_selected and (forced or (found.is_drift and fits)):
         asked = Reason(State.CURRENT, "asked for", drift=False)
         return asked if found.state is State.CURRENT else found, scope.trigger

@@ -126,13 +126,13 @@ def table_step(
     """Give the step that builds a model after those it waits for; `anew` from all its inputs."""
     record, options = question.records.get(model.name), question.options
     built = record is not None and record.succeeded_once
-    adopted = reason.state is State.FOREIGN_TABLE and (options.adopt or model.keeps_history)
+    adopted = State.FOREIGN_TABLE in reason.states and (options.adopt or model.keeps_history)
     seen = question.now.targets.get(model.name, Observed())
     initial = (
         anew
         or is_replaced(record.table_id if record else "", seen)
         or options.full_refresh
-        or reason.state is State.MISSING
+        or State.MISSING in reason.states
         or not (built or adopted)
     )
     notes, owner = _notes(model, reason, initial=initial), seen.owner
@@ -169,14 +169,14 @@ def _kind(model: Model, options: Options, seen: Observed, *, initial: bool) -> s
 
 def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
     """Say what an ordinary run of an incremental model leaves as it is."""
-    states = {reason.state, *reason.also}
-    if reason.state is State.MISSING:
+    states = reason.states
+    if State.MISSING in states:
         return ("the table is gone: full rebuild from all inputs",)
     if initial or not (model.strategy.keeps_rows or model.keeps_history):
         return ()
     reads_all = not (model.strategy.adds_again or model.keeps_history)
     if reads_all and model.strategy.window is None:
-        wrong = bool(states & {State.SQL_CHANGED, State.TAMPERED})
+        wrong = State.SQL_CHANGED in states or State.TAMPERED in states
         return ("rows that the query no longer gives stay; --full-refresh drops them",) * wrong
     kept, others = _KEPT[model.keeps_history]
     notes = (kept,) if State.SQL_CHANGED in states else ()

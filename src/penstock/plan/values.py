@@ -149,6 +149,11 @@ class Reason:
     stale: bool = False
     passed: bool = False
 
+    @property
+    def states(self) -> tuple[State, ...]:
+        """All states that hold: what is asked of one is asked of these, or the first hides it."""
+        return (self.state, *self.also)
+
     @classmethod
     def after(cls, names: Iterable[str]) -> Reason:
         """Wait for the outcome of other steps of the plan.
@@ -168,7 +173,14 @@ class Reason:
 
         >>> str(Reason(State.SOURCE_CHANGED, "raw.events v3 -> v4"))
         'source_changed: raw.events v3 -> v4'
+
+        Of a table that is current it is what asks for a step all the same.
+
+        >>> str(Reason(State.CURRENT, "full refresh asked for"))
+        'full refresh asked for'
         """
+        if self.state is State.CURRENT and self.detail:
+            return self.detail
         return f"{self.state}: {self.detail}" if self.detail else str(self.state)
 
 

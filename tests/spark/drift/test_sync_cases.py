@@ -326,9 +326,11 @@ def test_DS9_dry_runs_write_nothing(cascaded):
         cascaded.preview(cascade=True),
         cascaded.preview(full_refresh=True),
         cascaded.with_shop(
-            lambda services: preview_sync(
-                services,
-                BackfillRequest(".", "daily_user_stats", from_="2024-12-02", to="2024-12-03"),
+            lambda services: (
+                preview_sync(
+                    services,
+                    BackfillRequest(".", "daily_user_stats", from_="2024-12-02", to="2024-12-03"),
+                ).report
             )
         ),
         cascaded.with_shop(lambda services: preview(services, RunRequest()).report),

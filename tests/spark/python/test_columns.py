@@ -39,6 +39,16 @@ def test_P110_a_plain_table_keeps_its_columns_unless_it_may_change(place):
     assert place.rows("t", "id, c") == [(1, 1), (2, 1)]
 
 
+@pytest.mark.matrix
+def test_a_plain_table_that_may_change_takes_other_types_and_loses_columns(place):
+    app = changed(place, "table", [*IDS, "1 as c"], ["string(id) as id", "date(ts) as ts"])
+
+    app.run(safe=False)
+
+    assert place.rows("t", "id, cast(ts as string)") == [("1", "2025-01-15"), ("2", "2025-01-15")]
+    assert place.spark.sql(f"SELECT * FROM {place.table('t')}").columns == ["id", "ts"]
+
+
 def test_P111_an_incremental_table_gains_a_column(place):
     place.source(1, 2)
     texts = [["id", "ts"], ["id", "ts", "amount as c"]]
@@ -75,7 +85,11 @@ def test_P112_what_may_not_change(place):
     with pytest.raises(SchemaChangeError) as caught:
         place.app.run()
 
+    with pytest.raises(SchemaChangeError) as not_asked:
+        place.app.run(safe=False)
+
     assert removed == [(1, 10), (2, 20), (3, None)]
+    assert (not_asked.value.passes, "full_refresh=True" in not_asked.value.hint) == (False, True)
     assert [str(each) for each in caught.value.type_changes] == ["amount: BIGINT -> STRING"]
 
 

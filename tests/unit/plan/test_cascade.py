@@ -1,6 +1,7 @@
 import pytest
 
 from fakes.builders import a_model, a_project
+from fakes.check_inputs import a_check
 from fakes.versioned_models import (
     DAY,
     MONTH,
@@ -16,6 +17,7 @@ from fakes.versioned_models import (
     the_project,
     weekly,
 )
+from penstock.core.checks import Checks, RowCount
 from penstock.core.model import Model
 from penstock.core.partitions.calendar import DAY as A_DAY
 from penstock.core.partitions.mapping import (
@@ -34,7 +36,7 @@ from penstock.core.partitions.mapping import (
 from penstock.core.partitions.partition import Grid
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.project import Project
-from penstock.plan.cascade import cascaded, parents_of, reads_itself
+from penstock.plan.cascade import cascaded, is_decided_alone, parents_of, reads_itself
 from penstock.plan.resolve import due, resolve
 from penstock.strategies.view import View
 
@@ -203,3 +205,20 @@ def test_only_candidates_are_followed():
     found = cascaded(project, start, lambda name: some.get(name, ()), lambda _: True)
 
     assert found == {"daily": ords("2024-12-02"), "weekly": ords("2024-12-02")}
+
+
+def test_a_view_with_checks_is_decided_alone_unless_a_table_reads_it_through_other_views():
+    checks = Checks((), (a_check(RowCount(1)),))
+    project = a_project(
+        a_model("top", strategy=View(), checks=checks),
+        a_model("between", "top", strategy=View()),
+        a_model("table", "between"),
+        a_model("lone", "top", strategy=View(), checks=checks),
+        a_model("declared", strategy=View(), checks=checks),
+        a_model("after", depends_on=("declared",)),
+        a_model("bare", strategy=View()),
+    )
+
+    assert [n for n, model in project.models.items() if is_decided_alone(project, model)] == [
+        "lone"
+    ]

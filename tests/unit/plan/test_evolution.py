@@ -5,10 +5,11 @@ import pytest
 from fakes.builders import a_model
 from fakes.lake import columns
 from penstock.core.columns.schema import Column, Schema
-from penstock.core.errors import SchemaError
+from penstock.core.errors import SchemaChangeError, SchemaError
 from penstock.core.history import ColumnsDiffer
 from penstock.core.strategy import Layout, OnSchemaChange
 from penstock.plan.evolution import Evolution, evolve
+from penstock.strategies.append import Append
 from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.table import Table
 from penstock.strategies.view import View
@@ -67,6 +68,41 @@ def test_on_schema_change_ignore_leaves_new_columns_unwritten():
     found = evolve(model, columns("id bigint, more int"), columns("id int"))
 
     assert found == Evolution(("id",), (), ("id",))
+
+
+FUNCTION = replace(MODEL, strategy=Table(), on_schema_change=OnSchemaChange.EXACT)
+ADDED_TO = replace(FUNCTION, strategy=Append(None))
+
+
+def test_a_table_of_a_function_that_is_replaced_may_change_in_everything():
+    query, table = columns("id string, new int"), columns("id int, gone int")
+
+    with pytest.raises(SchemaChangeError) as caught:
+        evolve(FUNCTION, query, table)
+
+    assert caught.value.passes
+    assert "--allow-schema-change" in caught.value.hint
+    assert evolve(FUNCTION, query, table, may_change=True).written == ("id", "new")
+
+
+def test_a_table_of_a_function_that_keeps_rows_may_gain_and_lack_columns_and_take_what_fits():
+    query, table = columns("id int, new int"), columns("id bigint, gone int")
+
+    found = evolve(ADDED_TO, query, table, may_change=True)
+
+    assert found == Evolution(("id", "new"), ("new",), gone=("gone",))
+
+
+@pytest.mark.parametrize(("query", "table"), [("id string", "id int"), ("id bigint", "id int")])
+@pytest.mark.parametrize("may_change", [False, True])
+def test_P112_another_type_takes_a_full_refresh_of_a_table_that_keeps_rows(
+    query, table, may_change
+):
+    with pytest.raises(SchemaChangeError) as caught:
+        evolve(ADDED_TO, columns(query), columns(table), may_change=may_change)
+
+    assert not caught.value.passes
+    assert caught.value.hint == "run with full_refresh=True (--full-refresh) to replace the table"
 
 
 def test_a_column_that_comes_twice_is_refused_before_there_is_a_table():

@@ -70,7 +70,7 @@ def test_prune_looks_at_what_is_current_and_is_no_drift():
         options=Options(prune=True, retention=Retention(keep_last=2)),
     )
 
-    assert steps(made) == [("users", "current: prune asked for", False)]
+    assert steps(made) == [("users", "prune asked for", False)]
     assert not made.steps[0].reason.drift
 
 
@@ -89,7 +89,7 @@ def test_full_refresh_starts_over_whatever_settings_the_table_has():
     ]
     assert steps(
         planned(USERS, records=[DONE], users=seen, options=Options(full_refresh=True))
-    ) == [("users", "current: full refresh asked for", True)]
+    ) == [("users", "full refresh asked for", True)]
 
 
 def test_H106_a_history_that_is_gone_waits_for_a_full_refresh():

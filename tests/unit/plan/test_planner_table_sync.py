@@ -147,7 +147,7 @@ def keeping(strategy, **record):
         ({"status": Status.FAILED, "fingerprint": OTHER_SQL}, {}, "failed"),
         ({"status": Status.FAILED}, {"seen": UPDATED}, "failed"),
         ({"status": Status.FAILED}, {"below": ["base"]}, "failed"),
-        ({}, {"force": True}, "current: asked for"),
+        ({}, {"force": True}, "asked for"),
         (
             {"fingerprint": OTHER_SQL},
             {"selected": False, "cascade": True, "earlier": BASE_RUNS},
@@ -225,7 +225,7 @@ def test_the_first_build_of_a_windowed_model_is_no_refresh():
 def test_what_is_asked_for_runs_though_nothing_drifted(settings, initial):
     found = synced(MART, a_success(MART, base=OF_BASE), **settings)
 
-    assert shown(found) == [("current: asked for", "sync", initial)]
+    assert shown(found) == [("asked for", "sync", initial)]
     assert not found.steps[0].reason.drift
 
 

@@ -103,3 +103,12 @@ def test_a_run_says_which_rows_of_an_earlier_sql_it_leaves(strategy, notes):
     step = table_step(question(), replace(BASE, strategy=strategy), Reason(State.SQL_CHANGED), ())
 
     assert (step.initial, step.notes) == (False, notes)
+
+
+def test_a_table_that_is_gone_is_built_anew_also_where_the_last_try_failed():
+    failed_since = Reason(State.FAILED, "spark-error", (State.MISSING,))
+
+    step = table_step(question(), BASE, failed_since, ())
+
+    assert step.initial
+    assert step.notes == ("the table is gone: full rebuild from all inputs",)

@@ -236,7 +236,7 @@ def test_DS16_a_backfill_says_so_and_is_one_step():
     )
 
     assert steps_of(planned(the_project(), scope, "daily")) == [
-        ("daily", "2024-12-02..2024-12-04", "backfill", "current: asked for")
+        ("daily", "2024-12-02..2024-12-04", "backfill", "asked for")
     ]
 
 

@@ -63,6 +63,15 @@ def test_a_missing_table_hides_what_others_did_to_it():
     assert State.TAMPERED not in found.also
 
 
+def test_a_failure_hides_no_state_in_which_nothing_of_the_table_may_run():
+    forgotten = replace(HERE, unrecorded=(replace(FOREIGN, step="step-9", store="store-1"),))
+
+    found = reason(everything_wrong(), forgotten)
+
+    assert (found.state, found.also[0]) == (State.UNRECORDED, State.FAILED)
+    assert found.detail == "version 1 is of step step-9, which is not on record with it"
+
+
 def test_another_table_in_its_place_is_a_missing_one():
     theirs = replace(HERE, table_id="id-2", ever_ours=True)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from penstock.app.commands.plan import (
+    Preview,
     diffs_of,
     drifted_of,
     planned_partitions,
@@ -103,10 +104,10 @@ def _of_partitions(
 def _of_table(planned: Planned, name: str, step: Step) -> Overwrite | None:
     project_state = planned.project_state
     model, record = project_state.project.models[name], project_state.records.get(name)
-    built = record is not None and record.succeeded_once and step.reason.state is not State.MISSING
+    built = record is not None and record.succeeded_once and State.MISSING not in step.reason.states
     if model.is_view or not built or record is None:
         return None
-    tampered = State.TAMPERED in (step.reason.state, *step.reason.also)
+    tampered = State.TAMPERED in step.reason.states
     return Overwrite(
         model=name,
         count=1,
@@ -154,19 +155,20 @@ def asked(services: Services, request: AnySync) -> AnySync:
 
 
 @in_one_state
-def preview_sync(services: Services, request: AnySync) -> RunReport:
+def preview_sync(services: Services, request: AnySync) -> Preview:
     """Plan what `sync` would do with the same request. Nothing is written, no JVM starts."""
     request = asked(services, request)
     planned = plan_sync(services, request)
     if isinstance(request, RerunRequest):
-        return shown(services, planned, request).report
+        return shown(services, planned, request)
     preview = _preview(services, request, planned)
-    return replace(
+    report = replace(
         report_of(planned, request),
         results=planned_results(services, planned.plan),
         dry_run=True,
         preview=replace(preview, diffs=diffs_of(services, planned)),
     )
+    return Preview(report)
 
 
 @in_one_state

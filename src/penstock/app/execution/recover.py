@@ -10,12 +10,12 @@ from penstock.app.checking.flags import sweep
 from penstock.app.observation.observe import unrecorded
 from penstock.app.preparing.outcomes import base_of, outcome_of
 from penstock.app.services.services import Services
-from penstock.app.services.workers import fence, lives
+from penstock.app.services.workers import fence, left_open
 from penstock.core.errors import PenstockError, StateError, TableError, UsageError
 from penstock.core.facts import LogCommit
 from penstock.core.names import TableName
 from penstock.core.ports.ports import RebuiltStep
-from penstock.core.records import ModelRecord, StepRecord
+from penstock.core.records import ModelRecord
 from penstock.core.steps.step import Intent, Outcome, StepFailure, StepKind
 from penstock.core.steps.token import project_of, read_intent
 from penstock.core.strategy import strategy_named
@@ -36,6 +36,7 @@ def rebuild(services: Services) -> RebuildReport:
     Restores versions, partitions, fingerprints and watermarks as far as the logs still go back.
     Views have no log: their next run writes their records anew.
     """
+    recover(services)  # a step that a crash left open is on record, and would stay so
     found: list[RebuiltStep] = []
     untold = []
     for name, table in _tables(services):
@@ -139,7 +140,7 @@ def recover(services: Services, give_up: Collection[str] = ()) -> Recovery:
         return Recovery()
     found: list[Recovered] = []
     stuck: dict[str, PenstockError] = {}
-    for record in _left_open(services):
+    for record in left_open(services.writing, services):
         intent = record.intent
         try:
             found.append(_settle(services, intent, give_up=intent.model in give_up))
@@ -173,7 +174,7 @@ def settle_as(services: Services, step: str, *, committed: bool) -> Recovered:
         hint = f"open steps: {', '.join(sorted(running)) or 'none'}"
         raise UsageError("unknown-step", f"{step!r}: {why}", hint=hint)
     record = running[named[0]]
-    if record not in tuple(_left_open(services)):
+    if record not in tuple(left_open(services.writing, services)):
         raise UsageError(
             "step-running",
             f"step {record.intent.step} of {record.intent.model} is still being run",
@@ -185,16 +186,6 @@ def settle_as(services: Services, step: str, *, committed: bool) -> Recovered:
     facts = services.log.facts(intent.uri) if intent.uri else None
     version = facts.version if facts else None
     return _finished(services, intent, Outcome(version, facts.table_id if facts else "", version))
-
-
-def _left_open(services: Services) -> Iterator[StepRecord]:
-    journal = services.writing.journal
-    running = journal.running()
-    leases = {lease.target: lease for lease in services.writing.leases.taken()} if running else {}
-    for record in running:
-        lease = leases.get(str(record.intent.table))
-        if lease is None or not lives(services, lease, record):
-            yield record
 
 
 def _placed(services: Services, intent: Intent) -> Intent:
@@ -288,8 +279,13 @@ def _unknown_steps(
         head = services.log.head(uri)
         if head is None or head.version <= after:
             return []
+        facts = services.log.facts(uri)
+        if record is not None and facts is not None and record.table_id != facts.table_id:
+            after = -1  # of a table in its place, its making too: rows on record lie in the old one
         since = services.log.commits(uri, after, partial=True)
-        commits = unrecorded(services, (commit for commit in since if commit.changes_data))
+        # of a table not on record all counts: it may have been made, and hold no row yet
+        counted = (commit for commit in since if commit.changes_data or after < 0)
+        commits = unrecorded(services, counted)
     except (TableError, OSError):  # its model will say so when its turn comes
         return []
     return list(steps_in_log(services, name, uri, commits)) if commits else []

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from typing import TypeVar
 
 from penstock.app.checking.results import refusal
 from penstock.app.execution.commit import Ended
 from penstock.app.flags import command_words
 from penstock.app.preparing.run_context import ViewReport
 from penstock.app.reports import ModelResult
-from penstock.app.request import AnyRun, AnySync, SnapshotRequest
+from penstock.app.request import AnyRun, AnySync, SnapshotRequest, StepsRequest
 from penstock.app.run_report import RunReport
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure, Phase
-from penstock.core.errors import CheckFailedError, ConcurrentWriterError, PenstockError
+from penstock.core.errors import (
+    CheckFailedError,
+    ConcurrentWriterError,
+    PenstockError,
+    SchemaChangeError,
+)
 from penstock.core.partitions.partition import shown_ranges
 from penstock.core.partitions.ranges import Ranges, difference
 from penstock.core.project import Project
@@ -79,6 +85,7 @@ def consequence(ended: Ended, checked: Checked) -> str:
     return f"rows kept in {kept.table} until {kept.expires.date().isoformat()}"
 
 
+Asked = TypeVar("Asked", bound=StepsRequest)
 _NAMED = 20
 _MODELS = ("select", "exclude")
 _CHECKS = ("skip_checks", "on_failure")
@@ -98,7 +105,8 @@ def resume_sync(report: RunReport, request: AnySync) -> str:
     if not left and not report.plan.blocked:
         return ""
     words = ["penstock", request.command, *[request.model] * bool(request.model)]
-    return shlex.join([*words, *command_words(request, (*_MODELS, *_ROWS)), "--yes"])
+    words += command_words(_let_through(report, request), (*_MODELS, *_ROWS))
+    return shlex.join([*words, "--yes"])
 
 
 def resume_command(report: RunReport, request: AnyRun) -> str:
@@ -122,10 +130,18 @@ def resume_command(report: RunReport, request: AnyRun) -> str:
         words += ["--select", " ".join(left)]
     else:  # what is done is current, so the same selection does only what is left
         words += command_words(request, _MODELS)
-    words += command_words(request, _ROWS)
+    words += command_words(_let_through(report, request), _ROWS)
     # only `snapshot run` asks before it builds anew
     words += ["--yes"] * (request.full_refresh and isinstance(request, SnapshotRequest))
     return shlex.join(words)
+
+
+def _let_through(report: RunReport, request: Asked) -> Asked:
+    """Give the request that lets columns change, if that is what stopped a function."""
+    errors = [result.error for result in report.results]
+    if any(isinstance(error, SchemaChangeError) and error.passes for error in errors):
+        return replace(request, allow_schema_change=True)
+    return request
 
 
 def _flagged(report: RunReport) -> list[str] | None:

@@ -131,7 +131,7 @@ def refuse_foreign(
     owner = look_at_seed(services, model, record).owner
     if owner is not None:
         raise table_of_another_store(model, owner, services.project.name)
-    if State.FOREIGN_TABLE in (reason.state, *reason.also):
+    if State.FOREIGN_TABLE in reason.states:
         hint = "move that table away, or give the seed another schema or alias"
         raise foreign_table(model, hint)
 

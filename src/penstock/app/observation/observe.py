@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from penstock.app.services.services import Services
+from penstock.app.services.workers import left_open
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Head, Listing, LogCommit, Touched
 from penstock.core.model import Model, Source
@@ -69,6 +70,19 @@ def unrecorded(services: Services, changes: Iterable[Commit]) -> tuple[Commit, .
     versions = {step: commit.version for step, commit in named.items()}
     unknown = services.reading.records.unrecorded(versions) if named else ()
     return tuple(commit for step, commit in named.items() if step in unknown)
+
+
+def unsettled(services: Services, changes: Iterable[Commit]) -> tuple[Commit, ...]:
+    """Give those that are unrecorded, and those that a crash left between commit and record.
+
+    Until they are settled no record tells of these rows, nor what reads them that it is stale.
+    """
+    made = [change for change in changes if change.step]
+    if not made:
+        return ()
+    lost = {change.step for change in unrecorded(services, made)}
+    lost |= {record.intent.step for record in left_open(services.reading, services)}
+    return tuple(change for change in made if change.step in lost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +254,7 @@ def _observe_there(
         foreign = tuple(c for c in commits if c.changes_data and c.store != store)
         owner = others(services, last_writer(foreign))
         seen = replace(seen, foreign=_as_touched(foreign), owner=owner, gap=gap)
-    unknown = unrecorded(services, (c for c in commits if c.changes_data))
+    unknown = unsettled(services, (c for c in commits if c.changes_data))
     return replace(seen, unrecorded=_as_touched(unknown))
 
 

@@ -18,7 +18,7 @@ from penstock.app.observation.observe import (
     not_read,
     observe,
     others,
-    unrecorded,
+    unsettled,
     without_record,
 )
 from penstock.app.services.services import Services, in_one_state
@@ -271,7 +271,7 @@ class ProjectState:
             foreign=foreign,
             lying=lying,
             gap=tail.gap,
-            unrecorded=unrecorded(self.services, tail.commits),
+            unrecorded=unsettled(self.services, tail.commits),
             owner=owner,
         )
 

@@ -18,7 +18,7 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
 from penstock.core.records import ModelRecord
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Work
-from penstock.core.steps.inputs import DeltaRead, FilesRead, Relation
+from penstock.core.steps.inputs import EVERY_COLUMN, DeltaRead, FilesRead, Relation
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Build
 from penstock.plan.evolution import Evolution
@@ -136,7 +136,7 @@ class SliceLooking(Looking):
             shown = str(entity.bronze.path if isinstance(entity.bronze, WholeFolder) else name.name)
             return SliceRead(shown, self.moment, session.describe, options.slice, where)
         files = tuple(f"{folder.path}/{file}" for file in planned.files)
-        source = FilesRead("parquet", folder.path, files)
+        source = FilesRead("parquet", folder.path, files, EVERY_COLUMN if files[1:] else {})
         name = InputName(InputKind.SOURCE, planned.id.name)
         with self._readable():
             session.bind([Relation(name, SLICE_VIEW, source)])

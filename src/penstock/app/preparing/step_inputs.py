@@ -20,7 +20,7 @@ from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Work
 from penstock.core.steps.inputs import DeltaRead, InputPin, Relation
 from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Bound, InputWindow, Window
-from penstock.core.strategy import Build, OnSchemaChange, Writing
+from penstock.core.strategy import Build, Writing
 from penstock.plan.evolution import Evolution, evolve
 from penstock.plan.values import Step
 from penstock.plan.windows import (
@@ -83,10 +83,9 @@ class Looking:
         found = Opening(*how, session, facts).open() if reads_new else FoundWindows()
         query = self._defined(session, found)
         table = facts.schema if facts and not self.step.initial else None
-        model, properties = self.model, facts.properties if facts else None
-        if self.context.options.allow_schema_change:
-            model = replace(model, on_schema_change=OnSchemaChange.APPEND)
-        evolution = evolve(model, query, table, properties)
+        properties = facts.properties if facts else None
+        may_change = self.context.options.allow_schema_change
+        evolution = evolve(self.model, query, table, properties, may_change=may_change)
         if facts is not None and table is not None:
             read = DeltaRead(self.uri, facts.version)
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from penstock.app.services.services import Services
 from penstock.core.errors import LeaseHeldError, StateError
-from penstock.core.ports.ports import Leases
+from penstock.core.ports.ports import Leases, Store
 from penstock.core.records import Lease, Run, Status, StepRecord
 from penstock.core.steps.step import Intent
 
@@ -104,6 +104,16 @@ def lives(services: Services, lease: Lease, record: StepRecord) -> bool:
     if lease.run != record.intent.run or lease.token != record.lease_token:
         return False
     return may_write(services, lease)
+
+
+def left_open(store: Store, services: Services) -> Iterator[StepRecord]:
+    """Give the steps that are written as RUNNING and whose run can no longer finish them."""
+    running = store.journal.running()
+    leases = {lease.target: lease for lease in store.leases.taken()} if running else {}
+    for record in running:
+        lease = leases.get(str(record.intent.table))
+        if lease is None or not lives(services, lease, record):
+            yield record
 
 
 def may_write(services: Services, lease: Lease) -> bool:

@@ -138,7 +138,12 @@ class SqlRecords:
             .join(steps, steps.c.step_seq == execution_history.c.step_seq)
             .join(fingerprints, fingerprints.c.id == execution_history.c.fingerprint_id)
             .where(models.c.name == model, *which)
-            .order_by(execution_history.c.step_seq.desc(), execution_history.c.ord)
+            # by their ends: what makes a table ready may begin inside of the step that needs it
+            .order_by(
+                execution_history.c.executed_at.desc(),
+                execution_history.c.step_seq.desc(),
+                execution_history.c.ord,
+            )
             .limit(limit)
         )
         with self._database.read() as connection:

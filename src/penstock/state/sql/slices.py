@@ -13,6 +13,7 @@ from penstock.core.steps.token import read_slice
 from penstock.state.schema import models, slice_skips, steps
 from penstock.state.sql.database import Database
 from penstock.state.sql.rows import Found, cells_of, model_id, next_number
+from penstock.state.transitions.model_state import BUILDS
 
 _STEP = steps.c
 _SKIP = ("name", "skips", "why", "who", "at")
@@ -64,7 +65,9 @@ def _nothing(name: str) -> SliceId:
 
 def _last_steps() -> Select[tuple[object, ...]]:
     """Ask for the last step of every slice that counts; built once, asked by every plan."""
-    counts = (_STEP.model_id == _MODEL, _STEP.undone_by.is_(None))
+    # steps that only make the table ready for a slice have its name, too
+    builds = _STEP.kind.in_([str(kind) for kind in BUILDS])
+    counts = (_STEP.model_id == _MODEL, builds, _STEP.undone_by.is_(None))
     made = (_STEP.commit_version.is_not(None), _STEP.intent.contains(_REMADE))
     remade = select(func.max(_STEP.step_seq)).where(*counts, *made).scalar_subquery()
     newest = (

@@ -80,15 +80,14 @@ def backfill_command(output: CommandOutput, request: BackfillRequest, *, yes: Ye
 def _sync(output: CommandOutput, request: AnySync, *, yes: bool) -> int:
     """Show the plan, or run it; give the exit code."""
     if request.dry_run:
-        from penstock.app.commands.plan import Preview
         from penstock.app.commands.sync import preview_sync
         from penstock.ui.render.plan import sync_text
 
-        report = ask(request, preview_sync, request)
-        if report.preview is None:  # a rerun, which repairs no drift
-            return _show_plan(output, Preview(report))
+        found = ask(request, preview_sync, request)
+        if found.report.preview is None:  # a rerun, which repairs no drift
+            return _show_plan(output, found)
         text = functools.partial(sync_text, verbose=output.verbose)
-        return output.finish(request, report, text)
+        return output.finish(request, found.report, text)
     from penstock.app.commands.sync import sync
     from penstock.ui.render.run import run_text
 

@@ -13,7 +13,7 @@ from penstock.core.records import Execution, ModelRecord
 from penstock.ui.render.values import moment, one_line, seconds, table
 
 _WRITTEN = "rows_written bytes_written"
-_CODE = {"sql": "SQL", "python": "Function", "entity": "Definition"}
+_CODE = {"sql": "SQL", "python": "Python", "entity": "Definition"}
 _CHECK = "phase name type severity description tags meta where"
 
 
@@ -29,7 +29,7 @@ def list_text(models: Sequence[Model]) -> str:
 
 
 def show_text(detail: ModelDetail) -> str:
-    """Give the facts, columns, inputs, settings, SQL and last executions of a model."""
+    """Give the facts, columns, inputs, settings, code and last executions of a model."""
     model = detail.model
     columns = [[c.name, c.type or "-", c.description] for c in detail.columns]
     watermarks = detail.record.watermarks if detail.record else ()
@@ -60,7 +60,7 @@ def _head(detail: ModelDetail) -> Iterator[str]:
         "state": mask(str(detail.drift)),
         "version": "" if detail.version is None else str(detail.version),
         "last run": moment(record.executed_at) if record and record.executed_at else "",
-        "sql": f"{fingerprint.sql[:12]}, meaning {fingerprint.canonical[:12]}",
+        kind_of(model): f"{fingerprint.sql[:12]}, meaning {fingerprint.canonical[:12]}",
     }
     for name, value in rows.items():
         if value:

@@ -167,8 +167,9 @@ def _total(report: StatusReport) -> str:
 
 def _next(report: StatusReport) -> str:
     drifted = [model for model in report.models if model.drifted]
-    if any(each.state is State.UNRECORDED for model in drifted for each in model.states):
-        return "state rebuild"
+    unknown = [m for m in drifted if any(s.state is State.UNRECORDED for s in m.states)]
+    if unknown:  # of a table with a record only steps are, and those any command can settle
+        return "recover" if all(model.executed_at for model in unknown) else "state rebuild"
     if drifted and all(
         each.state is State.UNREADABLE for m in drifted for each in m.states if each.drifted
     ):

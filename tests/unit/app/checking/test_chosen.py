@@ -31,6 +31,7 @@ from penstock.core.checks import (
     Unique,
     ValueRange,
 )
+from penstock.core.columns.typed import TypedValue
 from penstock.core.findings import Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import Grain, Grid
@@ -165,6 +166,15 @@ def test_rows_are_observed_where_a_write_reports_them(strategy, step, how):
     text = line(strategy, Checks((), (ROWS,)), **step)
 
     assert text == f"checks: 1 after ({how}), on failure: flag"
+
+
+@pytest.mark.parametrize("mode", [OnFailure.FLAG, OnFailure.BLOCK])
+def test_a_rerun_of_a_table_that_is_added_to_observes_nothing(mode):
+    day = TypedValue("DATE", "2024-12-01")
+
+    text = line(Append(None), Checks((), (ROWS,), mode), Options(rerun=(day, day)))
+
+    assert text == f"checks: 1 after (1 scan), on failure: {mode}"
 
 
 def test_staged_rows_are_observed_whatever_the_strategy():

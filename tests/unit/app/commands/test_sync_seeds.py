@@ -42,7 +42,7 @@ def test_a_cascade_and_a_selection_with_all_above_pass_over_a_seed(place):
 def test_a_backfill_over_a_seed_is_planned_as_a_sync_is(place):
     request = BackfillRequest(".", "daily", from_="2024-01-02", to="2024-01-02", dry_run=True)
 
-    report = place.with_shop(lambda services: preview_sync(services, request))
+    report = place.with_shop(lambda services: preview_sync(services, request).report)
 
     assert blocked(report.plan) == NOT_LOADED[:1]
 

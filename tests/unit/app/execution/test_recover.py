@@ -8,7 +8,7 @@ from fakes.builders import a_model, a_source
 from fakes.place import statuses
 from fakes.workshop import DEAD, ELSEWHERE, Workshop
 from penstock.app.commands.status import status
-from penstock.app.execution.recover import recover, settle_as
+from penstock.app.execution.recover import rebuild, recover, settle_as
 from penstock.app.request import StatusRequest
 from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import UsageError
@@ -182,6 +182,20 @@ def test_T16_steps_that_the_store_forgot_are_recorded_before_anything_is_written
     assert workshop.run("log").plan.is_empty
 
 
+def test_T16_a_table_that_was_made_and_holds_no_row_is_recorded_too(workshop):
+    old = workshop.store.archive.export()
+    workshop.run("log")
+    (uri,) = (uri for uri in workshop.lake.tables if uri.endswith("log"))
+    (made,) = workshop.lake.tables[uri].commits
+    workshop.lake.tables[uri].commits[:] = [replace(made, changes_data=False)]
+    workshop.store.archive.load(old)
+
+    assert [line.partition(" of log ")[2] for line in told(workshop)] == [
+        "had made version 0 of its table, and the state did not know it; recorded"
+    ]
+    assert workshop.records()["log"].settled_version == 0
+
+
 def test_T16_a_copy_that_was_put_back_by_hand_gives_out_no_number_that_delta_has_seen(workshop):
     workshop.run("log")
     step = workshop.begin(ELSEWHERE, "log", base_version=0)
@@ -287,3 +301,35 @@ def test_status_names_a_commit_of_this_store_that_no_step_is_known_to_have_made(
     assert str(reason.state) == "unrecorded"
     assert reason.because[0].startswith("version 1 is of step ")
     assert workshop.plan("log").plan.blocked[0].error.code == "unrecorded-commit"
+
+
+def test_status_calls_nothing_current_that_a_crash_left_between_commit_and_record(workshop):
+    workshop.run("log")
+    step = workshop.begin(DEAD, "log", base_version=0)
+    workshop.commit(step)
+
+    report = status(workshop.services(), StatusRequest(select=("log",)))
+
+    (state,) = report.models[0].states
+    assert str(state.state) == "unrecorded"
+    assert state.because == ("version 1 is of step step-other, which is not on record with it",)
+    told(workshop)
+    assert not status(workshop.services(), StatusRequest(select=("log",))).models[0].states
+
+
+def test_status_is_silent_on_the_commit_of_a_run_that_lives(workshop):
+    workshop.run("log")
+    workshop.commit(workshop.begin(ELSEWHERE, "log", base_version=0))
+
+    assert not status(workshop.services(), StatusRequest(select=("log",))).models[0].states
+
+
+def test_a_rebuild_settles_what_a_crash_left_open_where_nothing_else_is_on_record(workshop):
+    workshop.commit(workshop.begin(DEAD, "log"))
+    assert str(
+        status(workshop.services(), StatusRequest(select=("log",))).models[0].states[0].state
+    )
+
+    rebuild(workshop.services())
+
+    assert not status(workshop.services(), StatusRequest(select=("log",))).models[0].states

@@ -1,12 +1,14 @@
 """The command that takes a failed run up again."""
 
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 
 from fakes.reports import a_plan, a_report, a_result, a_step
-from penstock.app.execution.results import resume_command
-from penstock.app.request import RunRequest
+from penstock.app.execution.results import resume_command, resume_sync
+from penstock.app.request import BackfillRequest, RunRequest
+from penstock.core.errors import ColumnChange, SchemaChangeError
 
 PLAN = a_plan(a_step("a"), a_step("b"), a_step("c"))
 NOON = dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC)
@@ -45,3 +47,17 @@ def test_what_decides_about_rows_is_asked_for_again(request_, command):
     report = a_report(PLAN, a_result("a"), a_result("b"), a_result("c", "failed"))
 
     assert resume_command(report, request_) == command
+
+
+@pytest.mark.parametrize(("passes", "flag"), [(True, " --allow-schema-change"), (False, "")])
+def test_columns_that_change_are_let_through_where_that_is_all_it_takes(passes, flag):
+    change = ColumnChange("n", None, "INT")
+    error = SchemaChangeError("c", (change,), where=None, hint="", passes=passes)
+    failed = replace(a_result("c", "failed"), error=error)
+    report = a_report(PLAN, a_result("a"), a_result("b"), failed)
+    range_ = BackfillRequest(".", "c", from_="2025-01-15", to="2025-01-16")
+
+    assert resume_command(report, RunRequest()) == f"penstock run --select c{flag}"
+    assert resume_sync(report, range_) == (
+        f"penstock backfill c --from 2025-01-15 --to 2025-01-16{flag} --yes"
+    )

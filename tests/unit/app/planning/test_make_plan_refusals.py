@@ -61,7 +61,7 @@ def test_DS18_inside_a_range_partitions_without_a_version_are_passed_over(place)
     from penstock.app.request import BackfillRequest
 
     request = BackfillRequest(".", "daily_user_stats", from_="2024-11-20", to="2024-11-26")
-    report = place.with_shop(lambda services: preview_sync(services, request))
+    report = place.with_shop(lambda services: preview_sync(services, request).report)
 
     assert report.preview.lines == (
         "daily_user_stats: 5 partitions have no version and are passed over",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fakes.reports import a_plan, a_report, a_result, a_step
+from penstock.app.commands.plan import Preview
 from penstock.app.flags import Range
 from penstock.app.reports import Overwrite
 from penstock.app.request import (
@@ -148,7 +149,7 @@ def test_a_failed_sync_exits_1_and_resumes_at_the_same_place(use_case, call):
 
 
 def test_backfill_names_a_model_and_a_range(use_case, call):
-    asked = use_case("commands.sync", "preview_sync", NOTHING)
+    asked = use_case("commands.sync", "preview_sync", Preview(NOTHING))
 
     call("backfill", "daily", "--from", "2024-12-02", "--to", "2024-12-04", "--dry-run")
 
