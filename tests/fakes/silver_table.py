@@ -169,7 +169,7 @@ class SilverTable:
         self.notes = (*rows.notes, *counts.notes, *said)
         build = Build(self._model(), self.target, rows.stored, table)
         step = EntityStep(entity, build, rows, counts, read.moment, windows)
-        query = session.define(QUERY_VIEW, query_of(step))
+        query = session.define(QUERY_VIEW, query_of(entity, rows))
         step = replace(step, build=replace(build, query=query, evolves=step.evolves))
         moved = {
             column: moved_on(entity, column, self.watermarks.get(column), high)
