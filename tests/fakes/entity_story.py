@@ -60,6 +60,7 @@ class Took:
     initial: bool
     before: SilverModel
     after: SilverModel
+    table: int
     id: str = ""
     undone: bool = False
 
@@ -75,7 +76,7 @@ class EntityStory:
         self.bronze: dict[str, tuple[int, Given]] = {}
         self.steps: list[Took] = []
         self.skipped: set[str] = set()
-        self.clock, self.high, self.exists, self.deliveries = BEGIN, None, False, 0
+        self.clock, self.exists, self.deliveries, self.tables = BEGIN, False, 0, 0
         self.kept: tuple[Path, int, set[str]] | None = None
         self.told: list[str] = []
 
@@ -131,9 +132,10 @@ class EntityStory:
     def roll_back(self, number: int) -> None:
         """Take back a step that committed, unless nothing was before it."""
         made = [k for k, took in enumerate(self.steps) if took.commits and took.id]
-        made = [k for k in made if any(each.commits for each in self.steps[:k])]
-        if not made or not self.exists or self.kind == "never":
+        made = [k for k in made if self.steps[k].table == self.tables]
+        if not made[1:] or not self.exists:
             return
+        made = made[1:]
         place = made[number % len(made)]
         services = self.place.services()
         try:
@@ -149,6 +151,7 @@ class EntityStory:
         if self.exists:
             self.place.folders_gone()
             self.exists = False
+            self.tables += 1
 
     def lose_state(self) -> None:
         """Delete the state, and make it anew from the log."""
@@ -259,7 +262,8 @@ class EntityStory:
             try:
                 says = after.run(micros(moment), rows)
             except TimeTakenError:
-                self.steps.append(Took(name, content, False, False, initial, before, before))
+                refused = (False, False, initial, before, before, self.tables)
+                self.steps.append(Took(name, content, *refused))
                 told.append(f"{name}.parquet run-time-not-after-version")
                 told += [f"{each}.parquet skipped" for each in wanted[number + 1 :]]
                 return told
@@ -268,8 +272,8 @@ class EntityStory:
             passed += passes
             self._died = passes and passed == fault[1]
             lost = self._died and fault[0] not in COMMITTED
-            took = Took(name, content, not lost, commits and not lost, initial, before, after)
-            self.steps.append(took)
+            came = (not lost, commits and not lost, initial, before, after, self.tables)
+            self.steps.append(Took(name, content, *came))
             if not lost:
                 self.model = after
                 if commits:
@@ -284,7 +288,8 @@ class EntityStory:
         """Take back what only a state knew: steps without a commit after which none came."""
         last = max((k for k, took in enumerate(self.steps) if took.commits), default=-1)
         for place, took in enumerate(self.steps):
-            if place >= first and not took.commits and (not took.done or place > last):
+            told = took.commits or (took.done and place < last)
+            if place >= first and (took.table != self.tables or not told):
                 took.undone = True
         counts = [took for took in self.steps if not took.undone and took.done]
         if counts:

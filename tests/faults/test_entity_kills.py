@@ -115,7 +115,7 @@ def test_a_table_that_was_only_made_ready_has_not_taken_its_slice(place, point):
 
     report = place.at(T2, "silver_aw.merge")
 
-    assert [counted(each) for each in report.results] == ["b.parquet 1/0/1/0"]
+    assert [counted(each) for each in report.results] == ["b.parquet 1/0/1/0 x1"]
     assert (1, 5_000_000_000, "A") in place.stored(entity="merge")
 
 
