@@ -139,7 +139,9 @@ class EntityStory:
         place = made[number % len(made)]
         services = self.place.services()
         try:
-            rollback(services, RollbackRequest(".", MODEL, to=self.steps[place].id))
+            rollback(
+                services, RollbackRequest(".", MODEL, to=self.steps[place].id, include_foreign=True)
+            )
         finally:
             services.close()
         self.model = deepcopy(self.steps[place].before)
