@@ -105,8 +105,8 @@ def test_a_rebuilt_step_whose_number_is_taken_gets_the_next_one(store, world):
 
     assert store.records.models()["orders"] == replace(newer, last_step_seq=8)
     assert [(row.step, row.step_seq) for row in store.records.history("orders", 9)] == [
-        ("older", 8),
         ("newer", 1),
+        ("older", 8),
     ]
     assert store.records.models()["lines"].step_seq == 7
     assert store.journal.begin(intent("next"), {}, HERE, 8).step_seq == 9

@@ -71,6 +71,16 @@ def test_a_rollback_knows_the_partitions_by_the_steps_that_it_undoes(store):
     assert runs(store) == [(1, 2, 1, 1, 1), (3, 4, 1, 3, 3)]
 
 
+def test_what_a_table_held_before_it_was_made_anew_does_not_come_back(store):
+    succeed(store, days("step-1", "orders", (1, 4)), version=1)
+    succeed(store, days("step-2", "orders", (4, 4), kind=StepKind.CREATE), version=0)
+    succeed(store, days("step-3", "orders", (4, 4)), version=1)
+    succeed(store, days("step-4", "orders", (1, 3)), version=2)
+    succeed(store, *back("step-5", 4, (1, 3), version=3))
+
+    assert runs(store) == [(4, 4, 3, 1, 1)]
+
+
 def test_a_step_that_was_rolled_back_never_counts_again(store):
     succeed(store, days("step-1", "orders", (1, 1)), version=1)
     succeed(store, days("step-2", "orders", (1, 1)), version=2)

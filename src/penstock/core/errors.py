@@ -45,7 +45,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from penstock.core.findings import Finding, Location
     from penstock.core.records import Lease
@@ -248,6 +248,15 @@ class ConcurrentWriterError(TableError):
 
 class DataError(PenstockError):
     """Rows that must not reach the table: duplicate keys, NULL keys, NULL watermarks."""
+
+
+def error_of_warnings(notes: Iterable[str], where: Location | None) -> DataError | None:
+    """Give what is warned of, each as `code: sentence`, as one error; None for nothing."""
+    first, *others = [*notes] or [""]
+    code, _, sentence = first.partition(": ")
+    hint = "without --strict it is a warning; nothing was written"
+    said = "; ".join((sentence, *others))
+    return DataError(code, said, where=where, hint=hint) if first else None
 
 
 class DuplicateKeysError(DataError):

@@ -286,6 +286,11 @@ class Strategy(ABC):
         return ()
 
     @property
+    def reads_slices(self) -> bool:
+        """Whether a step reads files of its own in place of inputs."""
+        return False
+
+    @property
     def keeps_rows(self) -> bool:
         """Whether an ordinary step leaves rows in place that earlier ones made, whatever made them.
 

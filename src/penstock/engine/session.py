@@ -59,6 +59,9 @@ def read(spark: SparkSession, relation: Relation, frames: SharedFrames | None = 
     return frame.where(relation.window.condition) if relation.window else frame
 
 
+_GLOBS = "__globPaths__"  # as Spark's own readers say it
+
+
 def _read_files(spark: SparkSession, files: FilesRead, name: str) -> DataFrame:
     declared = ", ".join(f"{quoted(column)} {kind}" for column, kind in files.columns)
     if not files.files:
@@ -69,7 +72,8 @@ def _read_files(spark: SparkSession, files: FilesRead, name: str) -> DataFrame:
                 hint="declare its columns with their types, or deliver a file",
             )
         return spark.createDataFrame([], declared)
-    reader = spark.read.format(files.format).options(**files.options)
+    # a name is a name, whatever signs are in it: files are listed, not looked for
+    reader = spark.read.format(files.format).options(**files.options).option(_GLOBS, "false")
     options = {key.lower(): value.lower() for key, value in files.options.items()}
     has_header = files.format.lower() != "csv" or options.get("header", "false") == "true"
     if declared and not has_header:

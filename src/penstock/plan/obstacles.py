@@ -195,7 +195,8 @@ def _table_refusal(question: Question, model: Model, reason: Reason) -> Penstock
     if options.full_refresh:
         return None
     high = record.high_time if record and model.strategy.moves_forward else None
-    return other_partitions(model, seen) or run_time_refusal(model, high, moment)
+    refused = not_delta(model, seen, record) or other_partitions(model, seen)
+    return refused or run_time_refusal(model, high, moment)
 
 
 def other_partitions(model: Model, seen: Observed) -> PartitionSchemaError | None:

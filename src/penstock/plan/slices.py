@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from penstock.core.errors import PenstockError, TableError, UsageError
+from penstock.core.errors import PenstockError, TableError, UsageError, error_of_warnings
 from penstock.core.findings import some
 from penstock.core.model import Model
 from penstock.core.records import SliceRecord, Status
@@ -80,12 +80,17 @@ class DividedSlices:
         )
 
     @property
-    def notes(self) -> Iterator[str]:
-        """Say what a run should know of them."""
+    def warnings(self) -> Iterator[str]:
+        """Say what may be a mistake; a strict run goes no further."""
         if self.early:
             named, sort = some([each.id.name for each in self.early], _NEAR), "sort"
             sort += "s" if len(self.early) == 1 else ""
             yield f"slice-out-of-order: {named} {sort} before slices that were run"
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """Say what a run should know of them."""
+        yield from self.warnings
         if self.held:
             first, *others = self.held
             more = f"; {len(others)} after it wait" if others else ""
@@ -128,6 +133,8 @@ def slices_to_run(model: Model, now: SlicesNow, options: Options, step: Step) ->
             return SlicesToRun(error=_missing(model, found.gone))
         skipped = tuple(each for each in now.recorded if each.status is Status.SKIPPED)
         found = replace(DividedSlices.of(SlicesNow(now.there, skipped)), gone=found.gone)
+    if options.strict and (error := error_of_warnings(found.warnings, model.where)):
+        return SlicesToRun(error=error)
     return SlicesToRun(found.waiting, tuple(f"{model.name}: {note}" for note in found.notes))
 
 

@@ -110,7 +110,8 @@ def _checked_models(parts: ProjectParts, columns: _Columns) -> Iterable[scene.Ch
             continue
         built = parts.built[draft.name]
         said = draft.checks(parts.first.fill)
-        inputs = _outer(built.model.inputs) if built.model else None
+        slices = built.strategy.reads_slices  # whose columns no file tells
+        inputs = _outer(built.model.inputs) if built.model and not slices else None
         known = columns.of_draft(draft) if said else scene.UNKNOWN
         yield scene.CheckedModel(draft.named, built.strategy, [scene.Stand(1, said, known, inputs)])
     for item in parts.versioned:

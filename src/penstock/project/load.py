@@ -25,7 +25,7 @@ from penstock.project.files.references import (
     entry_key,
     queries_of,
 )
-from penstock.project.files.values import Plain, did_you_mean, mapping_of, text_of
+from penstock.project.files.values import did_you_mean, mapping_of, text_of
 from penstock.project.first_pass import NOTHING_GIVEN, FirstPass, GivenParts
 from penstock.project.input_ranges.mappings import map_inputs
 from penstock.project.models import SNAPSHOTS, Draft, cycle_findings, draft, name_every_maker
@@ -83,8 +83,7 @@ def load_project(
     places = {f: document.place("models", i) for i, f in enumerate(settings.folders)}
     found = discover(root, places) if is_whole else Discovery()
     parts = _read(settings, found, first)
-    documents = found.entities if given.documents is None else tuple(given.documents)
-    parts.entities = entities_of(parts, documents, given.environment)
+    parts.entities = entities_of(parts, found.entities, given)
     parts.python = import_functions(root, found.python, given.functions or ())
     project = _assembled(parts, found.seeds)
     first.cache.save()
@@ -218,16 +217,18 @@ def drafts_of_functions(
 
 
 def entities_of(
-    parts: ProjectParts, documents: Sequence[str], environment: Mapping[str, Plain]
+    parts: ProjectParts, found: Sequence[str], given: GivenParts
 ) -> ReadEntities | None:
-    """Read the entities of a project, if there are any."""
+    """Read the entities of a project, if there are any, in files that were found or are given."""
+    documents = found if given.documents is None else tuple(given.documents)
     if not documents and not parts.natives:
         return None
     from penstock.project.entities.load import read_entities
 
-    found = read_entities(documents, parts.natives, parts.settings, parts.first, environment)
-    parts.findings += found.findings
-    return found
+    over, first = given.environment, parts.first
+    entities = read_entities(documents, parts.natives, parts.settings, first, over)
+    parts.findings += entities.findings
+    return entities
 
 
 def _documented(parts: ProjectParts, key: str) -> dict[str, YamlEntry]:
@@ -386,9 +387,11 @@ def _name_resolver(parts: ProjectParts) -> NameResolver:
 
 def _resolve_places(parts: ProjectParts, resolver: NameResolver) -> None:
     """Note in which folders tables lie, and declare what entities read and nobody has declared."""
-    target, enabled = parts.settings.target, [item for item in parts.drafts if item.enabled]
-    owned = [(d.named, d.path) for d in enabled] + [(v.named, "") for v in parts.versioned]
-    resolver.places |= {(at or target.uri_of(n.table)).rstrip("/"): n for n, at in owned}
+    own = {item.table.folded: item.path for item in parts.drafts if item.path}
+    target = replace(parts.settings.target, places=own)
+    enabled = [item for item in parts.drafts if item.enabled]
+    named = [item.named for item in enabled] + [item.named for item in parts.versioned]
+    resolver.places |= {target.uri_of(each.table).rstrip("/"): each for each in named}
     for item in enabled:
         if (made := item.made_source(resolver, target)) is not None:
             resolver.add_source(made.table, made.path)

@@ -6,19 +6,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.core.errors import TableError
 from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName
-from penstock.core.steps.inputs import FilesRead, Relation
+from penstock.core.steps.inputs import EVERY_COLUMN, FilesRead, Relation
 from penstock.core.steps.slices import BronzeFolder
 from penstock.engine.log.bronze import slices_in
 
 NAMES = ("a b", "100%", "50%25", "it's", 'say "x"', "é", "a\nb", "[x]", "{a,b}", "*", "a,b", "x\\y")
 
 
-def deliver(bench, name, *ids):
+def deliver(bench, name, *ids, **more):
     path = Path(bench.at(f"bronze/{name}"))
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table({"id": list(ids)}), path)
+    columns = {"id": list(ids), **{key: [value] * len(ids) for key, value in more.items()}}
+    pq.write_table(pa.table(columns), path)
 
 
 def read(bench, name, pattern="*"):
@@ -26,7 +28,8 @@ def read(bench, name, pattern="*"):
     root = bench.at("bronze")
     listed = slices_in(BronzeFolder(root, pattern, Location("entities/x.json", 6)))
     (found,) = [each for each in listed if each.id.name == name]
-    files = FilesRead("parquet", root, tuple(f"{root}/{file}" for file in found.files))
+    paths = tuple(f"{root}/{file}" for file in found.files)
+    files = FilesRead("parquet", root, paths, EVERY_COLUMN)
     relation = Relation(InputName(InputKind.EXTERNAL, "slice"), "slice", files)
     columns = bench.session.bind([relation])["slice"].columns
     return {each.name: each.type for each in columns}, bench.rows("SELECT * FROM slice")
@@ -57,8 +60,17 @@ def test_folders_below_a_slice_may_be_partitions(bench):
     assert (columns, str(rows[0][1])) == ({"id": "bigint", "day": "date"}, "2025-07-01")
 
 
-@pytest.mark.parametrize("name", ["06:00.parquet"])
-def test_a_colon(bench, name):
-    deliver(bench, name, 1)
+def test_every_file_of_a_slice_brings_its_columns(bench):
+    deliver(bench, "d/part-0.parquet", 1)
+    deliver(bench, "d/part-1.parquet", 2, more="é")
 
-    assert read(bench, name)[1] == [(1,)]
+    assert read(bench, "d") == ({"id": "bigint", "more": "string"}, [(1, None), (2, "é")])
+
+
+def test_a_sign_that_hadoop_refuses_may_be_in_the_name_of_a_folder(bench):
+    deliver(bench, "06:00/part-0.parquet", 1)
+    deliver(bench, "06:00.parquet", 2)
+
+    assert read(bench, "06:00")[1] == [(1,)]
+    with pytest.raises(TableError):  # its file system makes `.06:00.parquet.crc` of it, no path
+        read(bench, "06:00.parquet")

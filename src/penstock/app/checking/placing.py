@@ -32,6 +32,7 @@ from penstock.strategies.checks.types import NOTHING_WRITTEN, fields_of, unlike,
 
 NO_TABLE = "table does not exist yet"
 NO_STEP_ROWS = "no step rows"
+NO_SLICE = "no slice is being read"
 NO_WINDOW = "no window is on record"
 
 
@@ -168,6 +169,8 @@ def _rows_of(check: Check, given: CheckInputs) -> CheckedRows | CheckResult:
         is_current = isinstance(check.rule, rules.Unique) and not check.rule.all_versions
         return (given.current if is_current else None) or given.table or skip(check, NO_TABLE)
     name, inputs = check.input, given.inputs
+    if name is None and not inputs:
+        return skip(check, NO_SLICE)
     if name is None and len(inputs) == 1:
         return next(iter(inputs.values()))
     if name is None:

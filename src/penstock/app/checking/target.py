@@ -36,7 +36,10 @@ AFTER_VIEW = "check_after_target"
 
 @dataclass(frozen=True, slots=True)
 class CheckTarget:
-    """What is checked, and through what; `body` is the SQL of partitions, None for a table."""
+    """What is checked, and through what; `body` is the SQL of partitions, None for a table.
+
+    `slice_view` holds the rows that the step reads of no input, "" where there are none.
+    """
 
     services: Services
     context: run_context.Context
@@ -48,11 +51,17 @@ class CheckTarget:
     partitions: Ranges = ONE_GROUP
     body: Body | None = None
     sampling: bool = True
+    slice_view: str = ""
 
     @property
     def this(self) -> InputName:
         """The target as checks name it."""
         return InputName(InputKind.THIS, self.model.name)
+
+    @property
+    def slice_input(self) -> InputName:
+        """The slice as an input."""
+        return InputName(InputKind.EXTERNAL, self.slice_view)
 
     @property
     def values(self) -> Values:
@@ -74,7 +83,7 @@ class CheckTarget:
         read = tuple(name for name in query.inputs if name.kind is not InputKind.THIS)
         given = replace(self.given(), inputs=self._input_rows(read, views), views=views)
         # Without a word a check looks at the only input.
-        only = read[0] if len(read) == 1 else None
+        only = self.slice_input if self.slice_view else read[0] if len(read) == 1 else None
         named = [replace(check, input=check.input or only) for check in checks]
         return evaluate(self.session, named, given, sampling=self.sampling)
 
@@ -205,6 +214,9 @@ class CheckTarget:
         for name in sorted(name for name in asked if name and name not in read and name in views):
             sql = f"SELECT * FROM {quoted(views[name])}"
             found[name] = CheckedRows(sql, self.session.describe(sql))
+        if self.slice_view:
+            sql = f"SELECT * FROM {quoted(self.slice_view)}"
+            found[self.slice_input] = CheckedRows(sql, self.session.describe(sql))
         names = read if None in asked else tuple(name for name in read if name in asked)
         project, at = self.services.project, self.context.run_timestamp
         relations, inputs = bind_tables(project, names, self.inputs.reads, at, "check_input")

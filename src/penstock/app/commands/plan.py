@@ -14,6 +14,7 @@ from penstock.app.commands.diff import model_diff
 from penstock.app.commands.status import status_of_models
 from penstock.app.observation.detect_drift import detect_drift
 from penstock.app.planning.make_plan import Planned, make_plan, timed
+from penstock.app.planning.slice_previews import slice_previews
 from penstock.app.preparing.run_context import Context, pin_inputs, pin_names, version_read
 from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking
@@ -139,12 +140,14 @@ def executed_sql(services: Services, step: Step, record: ModelRecord | None) -> 
 class Preview:
     """A run's report before the run, and what changed in the SQL of its steps.
 
-    `checks` says of each step, by its key, how its checks are looked at.
+    `checks` says of each step, by its key, how its checks are looked at. `sql` is that of the first
+    slice of an entity, by the key of its step, as far as it is known without the slice.
     """
 
     report: RunReport
     changes: tuple[SqlChange, ...] = ()
     checks: Mapping[str, PlannedChecks] = field(default_factory=dict)
+    sql: Mapping[str, str] = field(default_factory=dict)
 
 
 @in_one_state
@@ -159,8 +162,11 @@ def preview(services: Services, request: AnyRun) -> Preview:
 def shown(services: Services, planned: Planned, request: AnyRun | AnySync) -> Preview:
     """Give what would become of a plan, with what changed in the SQL of its steps."""
     steps = {step.key: step for step in planned.plan.steps}
+    slices = dict(slice_previews(services, planned, request))
     results = tuple(
-        _expected(services, planned, steps[each.name], each, request)
+        replace(each, windows=found.windows)
+        if (found := slices.get(f"{each.name} {each.slice}".strip())) is not None
+        else _expected(services, planned, steps[each.name], each, request)
         if each.name in steps
         else each
         for each in preview_results(services, planned.plan)
@@ -178,7 +184,9 @@ def shown(services: Services, planned: Planned, request: AnyRun | AnySync) -> Pr
         step.key: planned_checks(project, step, request.options, partial(creates, step))
         for step in planned.plan.steps
     }
-    return Preview(report, tuple(change for change in changes if change is not None), checks)
+    changed = tuple(change for change in changes if change is not None)
+    texts = {key: each.sql for key, each in slices.items() if each.sql}
+    return Preview(report, changed, checks, texts)
 
 
 def _expected(

@@ -6,13 +6,15 @@ import datetime as dt
 import json
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.app.execution.recover import recover
 from penstock.app.preparing.slice_inputs import BRONZE
 from penstock.app.services.services import Services, in_one_state, named_model, user_name
-from penstock.core.columns.typed import TypedValue, is_watermark_type
+from penstock.core.columns.typed import TypedValue, is_watermark_type, read_typed
+from penstock.core.entity import Entity
 from penstock.core.errors import LeaseHeldError, StateError, UsageError
 from penstock.core.model import Model
 from penstock.core.names import InputKind
@@ -20,6 +22,7 @@ from penstock.core.ports.ports import Records
 from penstock.core.project import Project
 from penstock.core.records import Lease, ModelRecord, WatermarkChange
 from penstock.core.steps.window import Watermark
+from penstock.project.entities.templates import BadExpressionError, low_bound, parse_watermark
 from penstock.project.files.values import did_you_mean, some_of
 
 Entry = dict[str, str | dict[str, dict[str, str]]]
@@ -132,10 +135,16 @@ def unlock(services: Services, lease: Lease) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class WatermarkReport:
-    """The newest change of each watermark that is set, and every change if asked for."""
+    """The newest change of each watermark that is set, and every change if asked for.
+
+    Of entities `lows` are the low bounds that a run would have now, by change, and `slices` those
+    that steps read.
+    """
 
     current: tuple[WatermarkChange, ...] = ()
     history: tuple[WatermarkChange, ...] | None = None
+    lows: Mapping[WatermarkChange, str] = field(default_factory=dict)
+    slices: Mapping[str, str] = field(default_factory=dict)
 
 
 @in_one_state
@@ -150,7 +159,28 @@ def show_watermarks(
     for change in changes:
         newest.setdefault((change.model, change.input, change.column), change)
     current = tuple(change for _, change in sorted(newest.items()) if change.value is not None)
-    return WatermarkReport(current, tuple(changes) if history else None)
+    entities = {each: e for each in names if (e := services.project.models[each].entity)}
+    lows = {
+        change: low
+        for change in current
+        if change.model in entities
+        and (low := _next_low(entities[change.model], change, services.clock.now()))
+    }
+    recorded = (each for of in entities for each in services.reading.slices.recorded(of))
+    slices = {each.step: each.id.name for each in recorded}
+    return WatermarkReport(current, tuple(changes) if history else None, lows, slices)
+
+
+def _next_low(entity: Entity, change: WatermarkChange, now: dt.datetime) -> str:
+    """Give the low bound that a run would have now, "" where the expression gives none."""
+    for entry in entity.watermark:
+        if entry.column.lower() == change.column.lower():
+            with suppress(UsageError, BadExpressionError):
+                stored = read_typed(change.value or "")
+                return low_bound(
+                    parse_watermark(entry.expression), stored, now, entity.timezone
+                ).text
+    return ""
 
 
 def set_watermark(

@@ -18,7 +18,7 @@ from penstock.app.preparing.slice_inputs import SliceLooking
 from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking, table_gone
 from penstock.app.services.services import Services
-from penstock.core.errors import DataError, IncrementalConfigError
+from penstock.core.errors import DataError, IncrementalConfigError, error_of_warnings
 from penstock.core.facts import TableFacts
 from penstock.core.model import Body, Model
 from penstock.core.partitions.partition import write_ranges
@@ -125,6 +125,9 @@ def look(state: StepState) -> StepState:
             kind = Looking if model.entity is None else SliceLooking
             looking = kind(services, context, state.step, model, inputs, uri)
             found = looking.look(session)
+            warned = error_of_warnings(found.notes, model.where) if context.options.strict else None
+            if warned is not None:
+                raise warned
             intent = looking.promised(state.intent, found)
             changes = () if found.is_idle else found.schema_changes
             state = replace(state, intent=intent, step_inputs=found, changes=changes)
@@ -142,6 +145,7 @@ def look(state: StepState) -> StepState:
             windows=state.intent.windows,
             partitions=state.step.partitions,
             body=state.body,
+            slice_view=state.step_inputs.slice_view,
         )
         return replace(state, check_target=target)
 

@@ -188,26 +188,28 @@ def _slices(
 
 def observe_target(services: Services, model: Model, record: ModelRecord | None) -> Observed:
     """Look at one target: the newest entry of its log, and more only if something happened."""
-    if model.keeps_history:
-        return _observe_history(services, model, record)
+    if model.keeps_history or model.strategy.moves_forward:
+        return _observe_guarded(services, model, record)
     head = services.log.head(services.project.uri_of(model.table))
     return Observed() if head is None else _observe_there(services, model, record, head)
 
 
-def _observe_history(services: Services, model: Model, record: ModelRecord | None) -> Observed:
-    """Look at a history table; one that cannot be read must not be taken for one that is not there.
+def _observe_guarded(services: Services, model: Model, record: ModelRecord | None) -> Observed:
+    """Look at a table that must not be taken for one that is not there, as no query makes it again.
 
-    Its history could not be made again.
+    That is a history, of which more is asked, or what slices have made.
     """
     uri = services.project.uri_of(model.table)
     try:
         head = services.log.head(uri)
         if head is None:
             return Observed(clutter=services.log.is_cluttered(uri))
-        facts = services.log.facts(uri)
+        facts = services.log.facts(uri) if model.keeps_history else None
         seen = _observe_there(services, model, record, head)
     except TableError as error:
         raise _unreadable(model, error.sentence) from error
+    if not model.keeps_history:
+        return seen
     if facts is None:
         raise _unreadable(model, f"the log of {uri} tells nothing of its table")
     return replace(seen, facts=facts)

@@ -20,10 +20,12 @@ from penstock.core.entity import ProcessType
 from penstock.core.errors import (
     PenstockError,
     ProcessStrategyNotSupportedError,
+    ProjectError,
     TableError,
     UsageError,
 )
 from penstock.core.facts import TableFacts
+from penstock.core.findings import Severity
 from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import difference, intersection
 from penstock.plan.detect_drift import detect_table_drift
@@ -87,6 +89,9 @@ class Planned:
 @in_one_state
 def make_plan(services: Services, request: AnyRun) -> Planned:
     """Select, look at tables and inputs, decide."""
+    warned = [each for each in services.project.findings if each.is_warning]
+    if request.options.strict and warned:
+        raise ProjectError(tuple(replace(each, severity=Severity.ERROR) for each in warned))
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
     names, not_run, note = divided(services, request, run_timestamp)
@@ -113,11 +118,12 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
 
 def _check_entities(services: Services, names: Sequence[str], options: Options) -> None:
     """Refuse what is asked of one entity where not just one is selected, or it cannot be done."""
-    words = {"--slice": options.slice, "--strategy": options.strategy}
+    entities = [e for name in names if (e := services.project.models[name].entity) is not None]
+    adopts = options.adopt and bool(entities)
+    words = {"--slice": options.slice, "--strategy": options.strategy, "--adopt": adopts}
     asked = [word for word, value in words.items() if value]
     if not asked:
         return
-    entities = [e for name in names if (e := services.project.models[name].entity) is not None]
     if len(names) != 1 or not entities:
         sentence = f"{', '.join(asked)} is about one entity; {len(names)} models are selected"
         hint = f"name it: --select entity:NAME {asked[0]}"

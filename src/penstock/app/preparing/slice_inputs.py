@@ -16,9 +16,9 @@ from penstock.core.entity import Entity, ProcessType, WholeFolder
 from penstock.core.errors import DataError, QueryError, TableError
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
-from penstock.core.records import Status
+from penstock.core.records import ModelRecord, Status
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Work
-from penstock.core.steps.inputs import DeltaRead, FilesRead, Relation
+from penstock.core.steps.inputs import EVERY_COLUMN, DeltaRead, FilesRead, Relation
 from penstock.core.steps.slices import UnchangedSlice
 from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
@@ -108,6 +108,7 @@ class SliceLooking(Looking):
             ),
             notes=(*rows.notes, *counts.notes, *undefined, *self._empty(counts, table)),
             work=work,
+            slice_view=SLICE_VIEW if self.step.slice else "",
         )
 
     def promised(self, intent: Intent, found: StepInputs) -> Intent:
@@ -153,7 +154,7 @@ class SliceLooking(Looking):
             shown = str(entity.bronze.path if isinstance(entity.bronze, WholeFolder) else name.name)
             return SliceRead(shown, self.moment, session.describe, options.slice, where)
         files = tuple(f"{folder.path}/{file}" for file in planned.files)
-        source = FilesRead("parquet", folder.path, files)
+        source = FilesRead("parquet", folder.path, files, EVERY_COLUMN if files[1:] else {})
         name = InputName(InputKind.SOURCE, planned.id.name)
         with self._readable():
             session.bind([Relation(name, SLICE_VIEW, source)])
@@ -192,13 +193,8 @@ class SliceLooking(Looking):
 
     def _lows(self) -> dict[int, TypedValue]:
         """Give the low bound of every entry that has one, by its place."""
-        stored, found = self._stored(), {}
-        for place, each in enumerate(self.entity.watermark):
-            known = stored.get(each.column.lower())
-            if known is not None:
-                term = parse_watermark(each.expression)
-                found[place] = low_bound(term, known.value, self.moment, self.entity.timezone)
-        return found
+        record = self.context.records.get(self.model.name)
+        return lows_of(self.entity, None if self.step.initial else record, self.moment)
 
     def _moved(self, counts: SliceCounts) -> Iterator[Watermark]:
         """Give the watermarks that the step leaves; none goes back.
@@ -228,6 +224,24 @@ def _evolution(query: Schema, rows: SliceRows) -> Evolution:
 def _counts(metrics: Mapping[str, int]) -> dict[str, int]:
     """Leave out what is 0, but for the number of rows."""
     return {name: count for name, count in metrics.items() if count or name == RECORDS}
+
+
+def watermarks_in(record: ModelRecord | None) -> dict[str, TypedValue]:
+    """Give the watermarks on record, by column in small letters."""
+    return {each.column.lower(): each.value for each in record.watermarks} if record else {}
+
+
+def lows_of(
+    entity: Entity, record: ModelRecord | None, moment: dt.datetime
+) -> dict[int, TypedValue]:
+    """Give the low bound of every entry that has one, by its place."""
+    stored, found = watermarks_in(record), {}
+    for place, each in enumerate(entity.watermark):
+        value = stored.get(each.column.lower())
+        if value is not None:
+            term = parse_watermark(each.expression)
+            found[place] = low_bound(term, value, moment, entity.timezone)
+    return found
 
 
 def _shown(windows: tuple[EntityWindow, ...] | None) -> Iterator[InputWindow]:

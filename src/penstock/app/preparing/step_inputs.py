@@ -42,7 +42,8 @@ class StepInputs:
     counts rows that came below a watermark, None where nobody can tell. `passed_by` are inputs that
     changed rows which the windows have passed. `is_idle` is whether all windows are empty: then
     there is no statement and no commit, only new pins. `notes` warn
-    of watermarks. `work` gives the statements where these depend on rows that were looked at.
+    of watermarks. `work` gives the statements where these depend on rows that were looked at, and
+    `slice_view` has those of a slice.
     """
 
     query: Schema
@@ -56,6 +57,7 @@ class StepInputs:
     is_idle: bool = False
     notes: tuple[str, ...] = ()
     work: Callable[[Build], Work] | None = None
+    slice_view: str = ""
 
 
 NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)

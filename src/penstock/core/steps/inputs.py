@@ -97,6 +97,10 @@ class FilesRead:
     columns: tuple[tuple[str, str], ...] = ()
 
 
+EVERY_COLUMN = {"mergeSchema": "true"}
+"""The option of Parquet without which columns that the first file lacks are left out."""
+
+
 @dataclass(frozen=True, slots=True)
 class QueryRead:
     """A query over relations that come before this one: a view model, inlined."""

@@ -10,6 +10,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
+from penstock.core.names import quoted
 from penstock.project.checks.expressions import aggregates_of, volatile_of
 from penstock.project.entities.parts import ExpressionFacts
 from penstock.project.sql.canonical import (
@@ -130,3 +131,19 @@ def volatile_outputs(text: str) -> tuple[str, ...]:
         return ()
     columns = outputs_of(query).columns if query is not None else ()
     return tuple(each.name for each in columns if each.name and each.volatile)
+
+
+def columns_over(text: str, view: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Give the columns of a query over a view that has those, as far as its text tells.
+
+    >>> columns_over("SELECT *, upper(b) AS c FROM (SELECT a, b FROM `v`)", "v", ["a", "b", "x y"])
+    ('a', 'b', 'c')
+    """
+    given = ", ".join(f"NULL AS {quoted(name)}" for name in known) or "NULL"
+    whole = f"WITH {quoted(view)} AS (SELECT {given}) {text}"
+    try:
+        query = parse_query(tokens_of(whole), whole)
+    except (SqlglotError, NotAQueryError):  # Spark will say
+        return tuple(known)
+    columns = outputs_of(query).columns if query is not None else ()
+    return tuple(each.name for each in columns if each.name)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.core.entity import Entity, EntityEnvironment, EntityScope
-from penstock.core.findings import Finding
+from penstock.core.findings import Finding, Location
 from penstock.project.checks.phases import NONE, Phases
 from penstock.project.entities.columns import Expressions
 from penstock.project.entities.definition import (
@@ -81,18 +81,21 @@ def read_entities(
         first.cache.keep(_CACHE, digest(_FORM), Expressions, kept)
     found = _side_by_side([each for each in read if each is not None], findings)
     if len(written) < len(files):  # what is missing may stand in a file that cannot be read
-        lost = (("unknown-connection", None), ("missing-key", environment.reader.whole.where))
-        findings.found = [
-            finding
-            for finding in findings.found
-            if not any(finding.code == code and at in (None, finding.where) for code, at in lost)
-        ]
+        findings.found = [*_certain(findings.found, environment.reader.whole.where)]
     return ReadEntities(
         environment.facts,
         {each.entity.model: each.entity for each in found},
         {each.entity.model: each.checks for each in found if each.checks},
         findings.found,
     )
+
+
+def _certain(found: Sequence[Finding], where: Location) -> Iterator[Finding]:
+    """Leave out what is said of things that may be there, and of keys that are missing."""
+    lost = (("unknown-connection", None), ("missing-key", where))
+    for finding in found:
+        if not any(finding.code == code and at in (None, finding.where) for code, at in lost):
+            yield finding
 
 
 def _file(path: str, first: FirstPass) -> YamlFile:

@@ -13,10 +13,12 @@ from penstock.core.steps.token import read_slice
 from penstock.state.schema import models, slice_skips, steps
 from penstock.state.sql.database import Database
 from penstock.state.sql.rows import Found, cells_of, model_id, next_number
+from penstock.state.transitions.model_state import BUILDS
 
 _STEP = steps.c
 _SKIP = ("name", "skips", "why", "who", "at")
 _MODEL = select(models.c.id).where(models.c.name == bindparam("model")).scalar_subquery()
+_FLAGGED = "after-check-failed"
 _REMADE = '"lowers_watermarks":true'  # as intents are written
 
 
@@ -63,26 +65,21 @@ def _nothing(name: str) -> SliceId:
 
 def _last_steps() -> Select[tuple[object, ...]]:
     """Ask for the step that says what became of each slice; built once, asked by every plan."""
-    counts = (_STEP.model_id == _MODEL, _STEP.undone_by.is_(None))
+    # steps that only make the table ready for a slice are none of those
+    builds = _STEP.kind.in_([str(kind) for kind in BUILDS])
+    counts = (_STEP.model_id == _MODEL, builds, _STEP.undone_by.is_(None))
     made = (_STEP.commit_version.is_not(None), _STEP.intent.contains(_REMADE))
     remade = select(func.max(_STEP.step_seq)).where(*counts, *made).scalar_subquery()
-    done = func.max(case((_STEP.status == str(Status.SUCCESS), _STEP.step_seq)))
+    flagged = (_STEP.error_code == _FLAGGED) & _STEP.commit_version.is_not(None)
+    is_done = (_STEP.status == str(Status.SUCCESS)) | flagged
+    done = func.max(case((is_done, _STEP.step_seq)))
     telling = (
         select(func.coalesce(done, func.max(_STEP.step_seq)))
         .where(*counts, _STEP.slice.is_not(None), _STEP.step_seq >= func.coalesce(remade, 0))
         .group_by(_STEP.slice)
     )
-    names = (
-        "step_seq",
-        "id",
-        "slice",
-        "status",
-        "intent",
-        "metrics",
-        "commit_version",
-        "error_code",
-    )
-    asked = (*(_STEP[name] for name in names), _STEP.error_message)
+    names = ("step_seq", "id", "slice", "status", "commit_version", "intent", "metrics")
+    asked = (*(_STEP[name] for name in names), _STEP.error_code, _STEP.error_message)
     return select(*asked).where(_STEP.step_seq.in_(telling))
 
 
@@ -96,12 +93,16 @@ _LAST_STEPS, _NEWEST_SKIPS = _last_steps(), _newest_skips()
 
 
 def _record(row: Found) -> SliceRecord:
-    """Read what a step says of its slice; one that a check kept from running has failed, too."""
+    """Read what a step says of its slice; one that a check kept from running has failed, too.
+
+    Rows that a check found fault with when they were in the table are flagged there, and so done.
+    """
     slice_id, moment = read_slice(row.intent)
     is_over = row.status in (Status.SUCCESS, Status.RUNNING)
+    stays = row.error_code == _FLAGGED and row.commit_version is not None
     return SliceRecord(
         id=slice_id,
-        status=Status(row.status) if is_over else Status.FAILED,
+        status=Status.SUCCESS if stays else Status(row.status) if is_over else Status.FAILED,
         step=row.id,
         step_seq=row.step_seq,
         moment=moment,

@@ -66,10 +66,19 @@ def restored(records: ModelState, intent: Intent) -> Runs[Restored]:
     flagged: dict[int, list[int]] = {}
     for seq, number in records.flags:
         flagged.setdefault(seq, []).append(number)
-    pieces = []
+    # what was built before a table was made anew lay in another one
+    made = [
+        step.seq
+        for step in records.steps.values()
+        if step.seq < intent.restores
+        and step.intent.kind is StepKind.CREATE
+        and step.outcome is not None
+        and not step.undone_by
+    ]
+    first, pieces = max(made, default=0), []
     for each in records.history:
         step = records.steps[each.step_seq]
-        counts = each.step_seq < intent.restores and not step.undone_by
+        counts = first <= each.step_seq < intent.restores and not step.undone_by
         if not counts or step.intent.kind not in BUILDS or step.intent.grid != intent.grid:
             continue
         ords: Ranges = ((each.low, each.high),)

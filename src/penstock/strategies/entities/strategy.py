@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NoReturn, Self
 
 from penstock.core import strategy as port
-from penstock.core.entity import Entity, ProcessType
+from penstock.core.entity import Entity, ProcessType, Slices
 from penstock.core.history import HistorySettings
 from penstock.strategies.entities.metrics import metrics_in
 from penstock.strategies.entities.target import property_of
@@ -35,6 +35,11 @@ class EntityStrategy(port.Strategy):
     def work(self, build: port.Build) -> NoReturn:
         """Refuse: what a step of an entity runs depends on what its slice holds."""
         raise TypeError(f"{build.model.name} is made of slices")
+
+    @property
+    def reads_slices(self) -> bool:
+        """Whether it is no whole source that it reads."""
+        return isinstance(self.entity.bronze, Slices)
 
     @property
     def keys(self) -> tuple[str, ...]:

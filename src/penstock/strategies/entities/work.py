@@ -55,6 +55,8 @@ def work_of(step: EntityStep) -> Work:
             return _counting(step, _hashing(_committing(step, historic(step, properties))))
     names = listed(step.build.query.names)
     rows = f"SELECT {names} FROM {quoted(QUERY_VIEW)}"
+    if step.process is ProcessType.MERGE and step.build.table is None:
+        rows += f" WHERE NOT {quoted(step.entity.system.deleted)}"  # these are never inserted
     work = _counting(step, _hashing(_committing(step, work)))
     return replace(work, rows=lambda _: rows, fed_by=QUERY_VIEW)
 

@@ -175,11 +175,11 @@ def slices_text(report: SlicesReport) -> str:
     ]
     header = ["slice", "status", "size", "processed at", "step", "rows", "why"]
     counted = Counter(each.status for each in report.slices)
-    counts = ", ".join(f"{number:,} {status}" for status, number in counted.items())
+    listed = ", ".join(f"{number:,} {status}" for status, number in counted.items())
     left = len(report.slices) - len(rows)
     more = [f"{count(left, 'slice')} before these, see --json"] if left else []
     body = table(header, rows, right=["size"])
-    return "\n".join([*more, body, "", f"{count(len(report.slices), 'slice')}: {counts}"])
+    return "\n".join([*more, body, "", f"{count(len(report.slices), 'slice')}: {listed}"])
 
 
 def slices_document(report: SlicesReport) -> Json:

@@ -18,6 +18,7 @@ from penstock.ui.render.status import diff_text, diffs_text
 from penstock.ui.render.values import (
     LISTED,
     RANGES,
+    WHOLE,
     ago,
     by_state,
     count,
@@ -63,6 +64,7 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
         _steps(preview, limit),
         *first_of(changes, limit, "changed model"),
         blocked_text(plan, limit),
+        *first_of([*_of_slices(preview)], limit, "entity"),
         "\n".join(cosmetic_lines([*plan.cosmetic, *same])),
         f"{', '.join(total)}. Nothing was run.",
     ]
@@ -78,7 +80,7 @@ def _steps(preview: Preview, limit: int | None) -> str:
     names = max(len(step.model) for step in steps)
     strategies = max(len(result.shown_strategy) for result in results)
     ranges = None if limit is None else RANGES
-    keys = ["" if step.grid.is_whole else ranges_text(step.keys, ranges) for step in steps]
+    keys = ["" if step.keys == WHOLE else ranges_text(step.keys, ranges) for step in steps]
     width = max(map(len, keys))
     shown = []
     for number, (step, result, text) in enumerate(zip(steps, results, keys, strict=True), start=1):
@@ -109,11 +111,16 @@ def _why(result: ModelResult, step: Step) -> Iterator[str]:
     if not step.grid.is_whole:
         yield partitions_text(step.count)
     yield from map(window_text, result.windows)
-    if step.initial and strategy_named(result.strategy).is_incremental:
+    if step.initial and not step.slice and strategy_named(result.strategy).is_incremental:
         yield "reads its inputs whole"
     if step.estimate is not None:
         rows, took = count(step.estimate.rows, "row"), seconds(step.estimate.seconds)
         yield f"about {rows}, {size(step.estimate.size_bytes)}, {took}"
+
+
+def _of_slices(preview: Preview) -> Iterator[str]:
+    for key, sql in preview.sql.items():
+        yield f"SQL of {key}, of the columns that are known:\n{indent(mask(sql), '  ')}"
 
 
 def blocked_text(plan: Plan, limit: int | None) -> str:
@@ -139,6 +146,8 @@ def preview_document(preview: Preview) -> Json:
             "cosmetic": change.cosmetic if change else False,
             "checks": document_of(checks, _CHECKS) if checks and checks.total else None,
         }
+        if sql := preview.sql.get(step.key):
+            found["sql"] = mask(sql)
         return {"plan": found, "cosmetic": result.name in cosmetic}
 
     return run_document(preview.report, planned)

@@ -24,20 +24,23 @@ _SIGNS = {"ok": "✓", "warning": "⚠", "error": "✗"}
 def watermarks_text(report: WatermarkReport) -> str:
     """Give one row per watermark, or per change of one, newest first."""
     changes = report.current if report.history is None else report.history
+    of = report.slices.get
     if not changes:
         return "no watermarks" if report.history is None else "no watermark was ever set"
+    low = ["next low"] if report.lows else []
     rows = [
         [
             change.model,
             f"{change.input}.{change.column}",
             change.value or "(reset)",
+            *(report.lows.get(change, "-") for _ in low),
             moment(change.set_at),
-            change.who or f"step {change.step}",
+            change.who or ", ".join(filter(None, (f"step {change.step}", of(change.step, "")))),
             mask(change.why),
         ]
         for change in changes
     ]
-    return table(["model", "column", "value", "set_at", "by", "why"], rows)
+    return table(["model", "column", "value", *low, "set_at", "by", "why"], rows)
 
 
 def changed_text(changes: Sequence[WatermarkChange]) -> str:
@@ -111,7 +114,11 @@ doctor_document = partial(document_of, names="healthy checks[name health message
 
 def watermarks_document(report: WatermarkReport) -> Json:
     """Give the watermarks that are set; with their history where it was asked for."""
-    document = {"watermarks": [_change(change) for change in report.current]}
+    document = {
+        "watermarks": [
+            {**_change(change), "next_low": report.lows.get(change)} for change in report.current
+        ]
+    }
     if report.history is not None:
         document["history"] = [_change(change) for change in report.history]
     return document
@@ -134,7 +141,7 @@ def files_document(made: tuple[str, Sequence[str]]) -> Json:
     return {"folder": folder, "files": files}
 
 
-def _change(change: WatermarkChange) -> Json:
+def _change(change: WatermarkChange) -> dict[str, Json]:
     type_, _, value = (change.value or "").partition(" ")
     typed = {"type": type_ or None, "value": None if change.value is None else value}
     head = document_of(change, "model input column")

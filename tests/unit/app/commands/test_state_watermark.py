@@ -1,10 +1,13 @@
 """Watermarks set and reset by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from fakes.builders import a_model, a_project, a_source
 from fakes.log import FakeLog
 from fakes.services import ME, a_shop, an_intent, built
+from fakes.silver_table import KEY, SEQ, an_entity
 from penstock.app.commands.state import (
     reset_watermarks,
     set_watermark,
@@ -13,11 +16,16 @@ from penstock.app.commands.state import (
 )
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue
+from penstock.core.entity import EntityColumn, WatermarkEntry
 from penstock.core.errors import LeaseHeldError, UsageError
 from penstock.core.facts import TableFacts
+from penstock.core.steps.slices import SliceId
+from penstock.core.steps.step import Outcome
 from penstock.core.steps.window import Watermark
 from penstock.core.strategy import WindowSettings
 from penstock.strategies.append import Append
+from penstock.strategies.entities.strategy import strategy_of_entity
+from penstock.ui.render.state import watermarks_text
 
 LOG = a_model("log", "raw.events", strategy=Append(WindowSettings("ts")))
 MARK = Watermark("raw.events", "ts", TypedValue("BIGINT", "7"))
@@ -84,3 +92,94 @@ def test_all_models_are_shown_without_a_name():
     (only,) = show_watermarks(services).current
 
     assert (only.model, only.value, only.step) == ("log", "BIGINT 7", "step-log")
+
+
+DAYS = EntityColumn("Day", type="date")
+HUNDRED = Watermark("bronze", "SeqNr", TypedValue("INT", "100"))
+LOOKBACK = WatermarkEntry("Day", expression="${minus_days(last_value, 7)}")
+
+
+def an_entity_shop(*marks, **changes):
+    """Wire a project with the entity `x`, whose watermark is SeqNr unless others are said."""
+    entity = an_entity(**changes)
+    strategy = strategy_of_entity(entity)
+    model = a_model(entity.model, strategy=strategy, table=entity.table, entity=entity)
+    services = a_shop(a_project(model))
+    if marks:
+        built(services, model, *marks)
+    return services
+
+
+def stored(services):
+    return services.reading.records.models()["silver_aw.x"].watermarks
+
+
+def test_EW3_a_reset_leaves_nothing_and_the_history_keeps_what_there_was():
+    services = an_entity_shop(HUNDRED)
+
+    reset_watermarks(services, "silver_aw.x", watermarks_to_reset(services, "silver_aw.x"))
+
+    assert stored(services) == ()
+    found = show_watermarks(services, "silver_aw.x", history=True)
+    assert [each.value for each in found.history] == [None, "INT 100"]
+    assert (found.current, found.lows) == ((), {})
+
+
+def test_EW3_a_value_that_was_set_is_where_the_next_run_begins():
+    day = Watermark("bronze", "Day", TypedValue("DATE", "2025-05-05"))
+    services = an_entity_shop(day, columns=(KEY, DAYS), watermark=(LOOKBACK,))
+
+    change = set_watermark(services, "silver_aw.x", "2024-01-01")
+
+    assert (change.input, change.column, change.value) == ("bronze", "Day", "DATE 2024-01-01")
+    assert show_watermarks(services, "silver_aw.x").lows == {change: "2023-12-25"}
+
+
+def test_EW3_a_value_of_another_type_is_refused():
+    services = an_entity_shop(HUNDRED)
+
+    with pytest.raises(UsageError) as caught:
+        set_watermark(services, "silver_aw.x", "abc")
+
+    assert caught.value.code == "bad-value"
+    assert stored(services) == (HUNDRED,)
+
+
+def test_EW3_of_two_columns_one_must_be_named():
+    services = an_entity_shop(HUNDRED, columns=(KEY, DAYS), watermark=(SEQ, LOOKBACK))
+
+    with pytest.raises(UsageError) as caught:
+        set_watermark(services, "silver_aw.x", "7")
+
+    assert caught.value.render() == (
+        "error: column-required: silver_aw.x has more than one watermark column\n"
+        "  hint: add --column with one of: bronze.Day, bronze.SeqNr"
+    )
+    assert set_watermark(services, "silver_aw.x", "7", column="seqnr").value == "INT 7"
+    changed = set_watermark(services, "silver_aw.x", "2024-01-01", column="day", type_="date")
+    assert (changed.column, changed.value) == ("Day", "DATE 2024-01-01")
+
+
+def test_a_column_without_a_type_in_the_files_has_that_of_the_table():
+    services = an_entity_shop()
+    facts = TableFacts("id", 0, Schema((Column("SeqNr", "bigint"),)))
+    services.log.described = {services.project.uri_of(an_entity().table): facts}
+
+    assert set_watermark(services, "silver_aw.x", "7").value == "BIGINT 7"
+
+
+def test_a_watermark_tells_the_slice_that_left_it():
+    services = an_entity_shop()
+    model = services.project.models["silver_aw.x"]
+    step = replace(an_intent(model, HUNDRED), slice=SliceId("2025-07-02.parquet", 1, 1, ""))
+    services.writing.journal.begin(step, {}, ME, None)
+    services.writing.journal.finish(step.step, Outcome(0, "id", 0))
+
+    report = show_watermarks(services, "silver_aw.x")
+
+    assert watermarks_text(report) == (
+        "MODEL        COLUMN        VALUE    NEXT LOW  SET_AT               BY"
+        "                                         WHY\n"
+        "silver_aw.x  bronze.SeqNr  INT 100  100       2024-03-01 12:00:00  "
+        "step step-silver_aw.x, 2025-07-02.parquet"
+    )
