@@ -243,10 +243,12 @@ class EntityStory:
         built = any(took.commits for took in self.steps)
         if built and not self.exists and self.model.process == "historic" and not anew:
             return [], "history-missing"
-        if named:
-            return ([named], "") if named in self.bronze else ([], "slice-not-found")
         found = self.slices()
         success = {name for name, status in found.items() if status == "SUCCESS"}
+        if named:
+            if self._initial(anew=anew) and success - self.bronze.keys() and not anew:
+                return [], "missing-slices"
+            return ([named], "") if named in self.bronze else ([], "slice-not-found")
         if self._initial(anew=anew):
             if success - self.bronze.keys() and not anew:
                 return [], "missing-slices"
@@ -312,13 +314,13 @@ class EntityStory:
                     (r.key, r.seq, r.name, r.deleted, r.seen, r.start, r.end)
                     for r in self.model.rows
                 ]
-            assert sorted(stored, key=repr) == sorted(own, key=repr)
+            assert sorted(stored, key=repr) == sorted(own, key=repr), (stored, own)
         services = self.place.services()
         try:
             recorded = services.reading.slices.recorded(MODEL)
             record = services.reading.records.models().get(MODEL)
             found = {e.id.name.removesuffix(".parquet"): str(e.status) for e in recorded}
-            assert found == self.slices()
+            assert found == self.slices(), (found, self.slices())
             low = {each.column: each.value.text for each in record.watermarks} if record else {}
             want = {} if self.model.watermark is None else {"SeqNr": str(self.model.watermark)}
             assert low == (want if self.model.process != "full" else {})

@@ -9,7 +9,7 @@ import pytest
 from fakes.built_once import built_once
 from fakes.command import Command, kill_at
 from fakes.entity_files import KEY, entity
-from fakes.entity_place import T1, T2, EntityPlace, counted
+from fakes.entity_place import T1, T2, T3, EntityPlace, counted
 from fakes.faulted import POINTS
 from fakes.kill_project import PROJECT
 from penstock.app.commands.entities import list_slices
@@ -159,3 +159,29 @@ def test_EM21_of_two_runs_of_a_slice_one_names_the_other_or_waits(place):
     assert refused.error.code == "lease-held"
     assert f"pid {first.pid}" in refused.error.sentence
     assert counted(waited) == "b.parquet 4/0/4/0"
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_run_that_waited_for_another_takes_each_slice_in_its_turn(place, anew):
+    text = (place.root / "penstock.yml").read_text()
+    place.write("penstock.yml", text.replace("length: 4s", "length: 60s"))
+    place.slice("c", (1, 300, "C"), entity="merge")
+    words = ("run", "--select", "silver_aw.merge", "--processing-time", T2)
+    first = Command(place.root, *words, spark=place.spark, fault="stop:before-commit:1")
+    first.wait_until_stopped()
+
+    threading.Timer(3, first.send, (signal.SIGCONT,)).start()
+    report = place.at(T3, "silver_aw.merge", wait=60, full_refresh=anew)
+
+    code, output = first.ended()
+    assert code == 0, output
+    assert [each.slice for each in report.results] == [
+        *["a.parquet"] * anew,
+        "b.parquet",
+        "c.parquet",
+    ]
+    wanted = "success" if anew else "unchanged"
+    assert {each.status for each in report.results} == {wanted}
+    assert (1, 300, "C") in place.stored(entity="merge")
+    assert place.at(T3, "silver_aw.merge").plan.is_empty

@@ -70,7 +70,7 @@ def steps_in_log(
     facts = services.log.facts(uri)
     table_id = ""
     for commit in commits:
-        table_id = commit.table_id or table_id
+        before, table_id = table_id or commit.table_id, commit.table_id or table_id
         if not commit.step:
             continue
         try:
@@ -82,7 +82,7 @@ def steps_in_log(
         if project_of(commit.token) not in ("", services.project.name):
             continue  # another project's, of a model of the same name
         known = table_id or (facts.table_id if facts else "")
-        yield from _unchanged(intent, known, commit)
+        yield from _unchanged(intent, before or known, commit)
         yield RebuiltStep(intent, outcome_of(services, intent, commit, known=known), commit.time)
 
 
