@@ -138,7 +138,7 @@ def test_models_below_an_entity_drift_and_are_synced(place):
     below = ["upstream_changed"]
     assert [place.states()[name] for name in ("names", "counts")] == [below, below]
 
-    place.slice("d", (5, 300, "E"))
+    place.slice("d", (5, 350, "E"))
     report = place.sync("silver_aw.merged", cascade=True)
     assert told(report, "merged") == ["d.parquet 1/1/0/0 x1"]
     assert place.rows("names") == [(5, "E")]
@@ -146,19 +146,18 @@ def test_models_below_an_entity_drift_and_are_synced(place):
     assert [each.status for each in place.run("names counts").results] == ["unchanged"] * 2
 
 
-def test_a_step_that_is_taken_back_gives_its_slice_back(place):
+def test_a_step_that_is_taken_back_gives_its_slice_and_watermark_back(place):
     services = place.services()
     try:
-        (last,) = [
-            each.step
-            for each in services.reading.slices.recorded("silver_aw.merged")
-            if each.id.name == "c.parquet"
-        ]
-        rollback(services, RollbackRequest(place.root, "silver_aw.merged", to=last))
+        records, slices = services.reading.records, services.reading.slices
+        before = records.models()["silver_aw.merged"]
+        rollback(services, RollbackRequest(place.root, "silver_aw.merged", to=before.step))
+        after = records.models()["silver_aw.merged"]
+        kept = [each.id.name for each in slices.recorded("silver_aw.merged")]
     finally:
         services.close()
 
+    found = [str(record.watermarks[0].value) for record in (before, after)]
+    assert found == ["INT 350", "INT 300"]
+    assert kept == ["a.parquet", "b.parquet", "c.parquet"]
     assert place.states()["silver_aw.merged"] == ["source_changed"]
-    report = place.run("silver_aw.merged")
-    assert told(report, "merged") == ["c.parquet 1/0/1/0 x1", "d.parquet 1/1/0/0 x1"]
-    assert [str(each.value) for each in report.results[0].watermarks] == ["INT 300"]
