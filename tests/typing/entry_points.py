@@ -35,3 +35,15 @@ def calls() -> None:
     penstock.history(".")  # type: ignore[call-arg]
     penstock.backfill(".", "daily", from_="2024")  # type: ignore[call-arg]
     penstock.status(spark=None)  # type: ignore[call-arg]
+
+
+def entities(metadata: penstock.Metadata) -> None:
+    """Load entities and run one."""
+    found = metadata.get_entity(1)
+    assert_type(metadata.get_entities([1, 2])[0].model, str)
+    assert_type(found.watermark("SeqNr"), penstock.WatermarkValue | None)
+    assert_type(penstock.Processing(found, "a").process(penstock.Full).inserted, int)
+    penstock.Metadata(penstock.JsonFolderMetadataSettings(), penstock.Environment(name="dev"))
+
+    penstock.Metadata("entities")  # type: ignore[arg-type]
+    metadata.get_entity("1")  # type: ignore[arg-type]

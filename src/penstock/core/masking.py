@@ -33,8 +33,13 @@ def mask(text: str) -> str:
     >>> mask("postgresql://penstock:hunter2@db/penstock")
     'postgresql://penstock:***@db/penstock'
     """
+    # Most texts hold neither; the patterns take longer the longer a word is.
+    if "://" in text:
+        text = _URL.sub(rf"\1:{MASK}@", text)
+    if _KEY.search(text) is None:
+        return text
     # a value in quotes keeps them: one of the groups 2 and 3, the other one is empty
-    return _PAIR.sub(rf"\1\2\3{MASK}\2\3", _URL.sub(rf"\1:{MASK}@", text))
+    return _PAIR.sub(rf"\1\2\3{MASK}\2\3", text)
 
 
 def mask_value(key: str, value: str) -> str:

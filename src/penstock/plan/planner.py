@@ -186,8 +186,7 @@ def _built(
 def _of_slices(question: Question, model: Model, step: Step, slices: SlicesNow) -> Decided:
     """Give a step per slice that waits, or of all where the table is made anew."""
     found = slices_to_run(model, slices, question.options, step)
-    first = question.options.processing_time or question.now.run_timestamp
-    steps = tuple(slice_steps(step, found.slices, first))
+    steps = tuple(slice_steps(step, found.slices))
     if steps or found.error or model.name not in question.records:
         return Decided(steps, found.notes, found.error, todo=WHOLE if steps else ())
     left = left_current(question, model, step.upstream)  # code that changed has no rows to make

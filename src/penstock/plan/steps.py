@@ -154,6 +154,7 @@ def table_step(
         estimate=estimate,
         notes=notes,
         kind=_kind(model, options, seen, initial=initial),
+        moment=(options.processing_time or question.now.run_timestamp) if model.entity else None,
     )
 
 
@@ -183,16 +184,17 @@ def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
     return (*notes, others) if State.TAMPERED in states else notes
 
 
-def slice_steps(step: Step, slices: Sequence[ListedSlice], first: dt.datetime) -> Iterator[Step]:
+def slice_steps(step: Step, slices: Sequence[ListedSlice]) -> Iterator[Step]:
     """Cut the step of an entity into those of its slices, each after the one before.
 
-    The first is processed at `first`, the others a microsecond later each: no two share an instant.
+    The first is processed at its moment, the others a microsecond later each: no two share one.
     """
-    for number, each in enumerate(slices):
-        moment = first + number * dt.timedelta(microseconds=1)
-        cut = replace(step, slice=each, moment=moment)
+    for each in slices:
+        cut = replace(step, slice=each)
         yield cut
-        step = replace(step, upstream=(cut.key,), initial=False, kind="", notes=())
+        later = cut.moment and cut.moment + dt.timedelta(microseconds=1)
+        rest = replace(step, upstream=(cut.key,), initial=False, kind="", notes=())
+        step = replace(rest, moment=later)
 
 
 _KEPT = {

@@ -387,9 +387,11 @@ def _name_resolver(parts: ProjectParts) -> NameResolver:
 
 def _resolve_places(parts: ProjectParts, resolver: NameResolver) -> None:
     """Note in which folders tables lie, and declare what entities read and nobody has declared."""
-    target, enabled = parts.settings.target, [item for item in parts.drafts if item.enabled]
-    owned = [(d.named, d.path) for d in enabled] + [(v.named, "") for v in parts.versioned]
-    resolver.places |= {(at or target.uri_of(n.table)).rstrip("/"): n for n, at in owned}
+    own = {item.table.folded: item.path for item in parts.drafts if item.path}
+    target = replace(parts.settings.target, places=own)
+    enabled = [item for item in parts.drafts if item.enabled]
+    named = [item.named for item in enabled] + [item.named for item in parts.versioned]
+    resolver.places |= {target.uri_of(each.table).rstrip("/"): each for each in named}
     for item in enabled:
         if (made := item.made_source(resolver, target)) is not None:
             resolver.add_source(made.table, made.path)

@@ -1,4 +1,5 @@
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -123,7 +124,7 @@ def test_a_strict_run_takes_no_slice_that_comes_early():
 
 def test_steps_of_slices_follow_each_other_a_microsecond_apart():
     first = dt.datetime(2025, 5, 5, 10, tzinfo=dt.UTC)
-    steps = [*slice_steps(GONE, there("a", "b"), first)]
+    steps = [*slice_steps(replace(GONE, moment=first), there("a", "b"))]
     assert [each.key for each in steps] == ["silver.x a.parquet", "silver.x b.parquet"]
     assert [each.upstream for each in steps] == [(), ("silver.x a.parquet",)]
     assert [each.initial for each in steps] == [True, False]

@@ -47,6 +47,8 @@ def test_the_demo_shows_every_strategy(tmp_path):
         "planes_clean": "view",
         "planes_history": "snapshot",
         "seats_by_route": "table",
+        "silver_faa.airports": "entity_historic",
+        "silver_faa.registry": "entity_merge",
         "weather_clean": "view",
         "weekly_flight_stats": "partition",
     }

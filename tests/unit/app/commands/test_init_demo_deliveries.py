@@ -4,6 +4,7 @@ import importlib.util
 import zipfile
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import penstock.app.commands.init
@@ -12,13 +13,18 @@ from penstock.project.load import load_project
 from penstock.strategies.history.snapshot import Snapshot
 
 FLIGHTS = """\
-year,month,day,dep_time,tailnum,origin,time_hour
-2013,1,1,517,N1,EWR,2013-01-01T10:00:00Z
-2013,1,1,533,N2,LGA,2013-01-01T10:00:00Z
-2013,12,31,NA,N3,LGA,2013-12-31T10:00:00Z
-2013,3,31,600,N1,JFK,2013-03-31T10:00:00Z
-2013,4,1,601,N2,JFK,2013-04-01T10:00:00Z
-2013,4,1,602,N4,JFK,2013-04-01T10:00:00Z
+year,month,day,dep_time,carrier,tailnum,origin,dest,time_hour
+2013,1,1,517,UA,N1,EWR,IAH,2013-01-01T10:00:00Z
+2013,1,1,533,AA,N2,LGA,IAH,2013-01-01T10:00:00Z
+2013,12,31,NA,AA,N3,LGA,MIA,2013-12-31T10:00:00Z
+2013,3,31,600,UA,N1,JFK,IAH,2013-03-31T10:00:00Z
+2013,4,1,601,AA,N2,JFK,IAH,2013-04-01T10:00:00Z
+2013,4,1,602,B6,N4,JFK,BQN,2013-04-01T10:00:00Z
+"""
+AIRPORTS = """\
+faa,name,alt
+IAH,Houston,97
+MIA,Miami,8
 """
 PLANES = """\
 tailnum,year,model,seats
@@ -54,14 +60,18 @@ def data(tmp_path):
         ("planes", PLANES),
         ("weather", WEATHER),
         ("airlines", ""),
-        ("airports", ""),
+        ("airports", AIRPORTS),
     ):
         (folder / f"{name}.csv").write_text(text)
     return folder
 
 
 def files(landing):
-    return sorted(path.relative_to(landing).as_posix() for path in landing.rglob("*.csv"))
+    return sorted(path.relative_to(landing).as_posix() for path in landing.rglob("*.*"))
+
+
+def rows(landing, entity, start):
+    return pq.read_table(landing / "bronze" / "faa" / entity / f"{start}.parquet").to_pylist()
 
 
 def test_the_first_batch_is_january_to_march(deliver, data, tmp_path, capsys):
@@ -70,6 +80,8 @@ def test_the_first_batch_is_january_to_march(deliver, data, tmp_path, capsys):
     assert files(tmp_path / "landing") == [
         "airlines/airlines.csv",
         "airports/airports.csv",
+        "bronze/faa/airports/2013-01-01.parquet",
+        "bronze/faa/registry/2013-01-01.parquet",
         "flights/2013-01/2013-01-01.csv",
         "flights/2013-03/2013-03-31.csv",
         "planes/2013-01-01.csv",
@@ -77,7 +89,7 @@ def test_the_first_batch_is_january_to_march(deliver, data, tmp_path, capsys):
     ]
     assert capsys.readouterr().out == (
         "delivered batch 1, 2013-01-01 to 2013-03-31: 3 flights in 2 files, "
-        "1 hours of weather, 2 new planes, 0 corrected ones\n"
+        "1 hours of weather, 2 new planes, 0 corrected ones; 2 planes in the registry\n"
     )
 
 
@@ -92,6 +104,24 @@ def test_the_second_batch_brings_new_planes_and_corrected_seats(deliver, data, t
     )
 
 
+def test_the_registry_is_delivered_whole_but_for_planes_that_fly_no_more(deliver, data, tmp_path):
+    deliver.main(1, data, tmp_path)
+    deliver.main(2, data, tmp_path)
+
+    first, second = (rows(tmp_path, "registry", start) for start in ("2013-01-01", "2013-04-01"))
+    assert [(row["tailnum"], row["seats"]) for row in first] == [("N1", "149"), ("N2", "100")]
+    assert [(row["tailnum"], row["seats"]) for row in second] == [("N2", "149"), ("N4", "182")]
+
+
+def test_airports_are_delivered_with_who_flew_there(deliver, data, tmp_path):
+    deliver.main(1, data, tmp_path)
+    deliver.main(2, data, tmp_path)
+
+    houston = {"faa": "IAH", "name": "Houston", "alt": "97"}
+    assert rows(tmp_path, "airports", "2013-01-01") == [{**houston, "carriers": "AA UA"}]
+    assert rows(tmp_path, "airports", "2013-04-01") == [{**houston, "carriers": "AA"}]
+
+
 def test_a_version_of_a_plane_starts_on_the_day_of_its_delivery(tmp_path):
     penstock.app.commands.init.init(tmp_path, "demo")
 
@@ -102,11 +132,11 @@ def test_a_version_of_a_plane_starts_on_the_day_of_its_delivery(tmp_path):
 
 def test_a_batch_that_is_delivered_again_touches_no_file(deliver, data, tmp_path):
     deliver.main(1, data, tmp_path)
-    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.csv")}
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")}
 
     deliver.main(1, data, tmp_path)
 
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.csv")} == before
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")} == before
 
 
 def test_after_the_year_there_is_nothing_to_deliver(deliver, data, tmp_path):

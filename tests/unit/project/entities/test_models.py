@@ -286,6 +286,14 @@ def test_an_entity_reads_the_table_of_another_one_by_its_folder(load):
     assert project.models["gold.y"].depends_on == ("silver_aw.x",)
 
 
+def test_the_table_of_a_disabled_entity_is_a_source_where_it_lies(load):
+    reader = entity(2, "y", settings={"bronze_table": "silver_aw.x"})
+
+    source = load(files(entity(enabled=False), reader)).sources["silver_aw.x"]
+
+    assert source.path == "/data/silver/aw/x"
+
+
 def test_an_entity_that_reads_itself_is_a_cycle(findings):
     own = files(entity(settings={"bronze_table": "silver_aw.x"}))
 

@@ -1,5 +1,8 @@
 """Plays the part of the airports: delivers real flights of 2013 into landing/, batch by batch.
 
+Most of it as CSV files; the registry of planes, whole, and who flies where also as Parquet slices
+in landing/bronze/, which the entities in entities/ take in.
+
     python deliver.py 1     January to March
     python deliver.py 2     the next 14 days, new planes, corrected seats; 3, 4, … go on
     python deliver.py bad   a registry in which somebody mistyped; `good` corrects it
@@ -28,15 +31,17 @@ def main(batch, data, landing=LANDING):
     start, end = period(batch)
     if start.year > FIRST.year:
         sys.exit("there is nothing more to deliver: the data ends with 2013")
-    days, flights, flown = deliver_flights(data, landing, start, end)
+    days, flights, flown, last, carriers = deliver_flights(data, landing, start, end)
     hours = deliver_weather(data, landing, start, end)
     new, corrected = deliver_planes(data, landing, flown, start, end)
     for name in ("airlines", "airports"):
         write(landing / name / f"{name}.csv", (data / f"{name}.csv").read_text(encoding="utf-8"))
+    registry = deliver_registry(landing, last, start, end)
+    deliver_airports(data, landing, carriers, start)
     print(
         f"delivered batch {batch}, {start} to {end - dt.timedelta(days=1)}: "
         f"{flights:,} flights in {days} files, {hours:,} hours of weather, "
-        f"{new:,} new planes, {corrected} corrected ones"
+        f"{new:,} new planes, {corrected} corrected ones; {registry:,} planes in the registry"
     )
 
 
@@ -57,23 +62,29 @@ def period(batch):
 
 
 def deliver_flights(data, landing, start, end):
-    """Write one file per day; give days, flights, and when each plane flew first and last."""
+    """Write one file per day; give days, flights, and three things about planes and airports.
+
+    When each plane flew first and last until now, when it will have flown last, and which carriers
+    flew to each airport in this batch.
+    """
     days = flights = 0
-    flown = {}
+    flown, last, carriers = {}, {}, defaultdict(set)
     with open_flights(data) as (header, rows):
-        tail = header.index("tailnum")
+        tail, carrier, to = (header.index(name) for name in ("tailnum", "carrier", "dest"))
         for date, group in groupby(rows, key=date_of):
-            if date >= end:
-                continue
             of_day = list(group)
             for number in {row[tail] for row in of_day}:
-                first, last = flown.get(number, (date, date))
-                flown[number] = min(first, date), max(last, date)
-            if date >= start:
+                last[number] = max(last.get(number, date), date)
+                if date < end:
+                    first, until = flown.get(number, (date, date))
+                    flown[number] = min(first, date), max(until, date)
+            if start <= date < end:
                 days, flights = days + 1, flights + len(of_day)
                 folder = landing / "flights" / f"{date:%Y-%m}"
                 write(folder / f"{date}.csv", as_csv(header, of_day))
-    return days, flights, flown
+                for row in of_day:
+                    carriers[row[to]].add(row[carrier])
+    return days, flights, flown, last, carriers
 
 
 def deliver_weather(data, landing, start, end):
@@ -107,6 +118,30 @@ def deliver_planes(data, landing, flown, start, end):
     return len(new), len(corrected)
 
 
+def deliver_registry(landing, last, start, end):
+    """Write a slice with all planes that were delivered so far, but for those that fly no more."""
+    planes = {}
+    for path in sorted((landing / "planes").glob("*.csv")):
+        if path.stem < str(end):
+            with path.open(newline="", encoding="utf-8") as file:
+                planes |= {row["tailnum"]: row for row in csv.DictReader(file)}
+    rows = [row for number, row in sorted(planes.items()) if last[number] >= start]
+    write_slice(landing / "bronze" / "faa" / "registry" / f"{start}.parquet", rows)
+    return len(rows)
+
+
+def deliver_airports(data, landing, carriers, start):
+    """Write a slice with the airports that somebody flew to, and who."""
+    with (data / "airports.csv").open(newline="", encoding="utf-8") as file:
+        rows = [
+            {name: row[name] for name in ("faa", "name", "alt")}
+            | {"carriers": " ".join(sorted(carriers[row["faa"]]))}
+            for row in csv.DictReader(file)
+            if row["faa"] in carriers
+        ]
+    write_slice(landing / "bronze" / "faa" / "airports" / f"{start}.parquet", rows)
+
+
 def series(model):
     """Give the series of a model: 737 of 737-76N, whose planes mostly have the same seats."""
     return model.partition("-")[0]
@@ -133,13 +168,26 @@ def as_csv(header, rows):
     return text.getvalue()
 
 
-def write(path, text):
+def write_slice(path, rows):
+    """Write texts as Parquet; what they mean the entity says."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    texts = [{k: None if v == "NA" else v for k, v in row.items()} for row in rows]
+    schema = pa.schema([(name, pa.string()) for name in rows[0]])
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(texts, schema), file)
+    write(path, file.getvalue())
+
+
+def write(path, content):
     """Write a file whole or not at all; leave one alone that holds the same already."""
-    if path.exists() and path.read_text(encoding="utf-8") == text:
+    content = content if isinstance(content, bytes) else content.encode()
+    if path.exists() and path.read_bytes() == content:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(f"_{path.name}")  # names that start with _ are not read
-    half.write_text(text, encoding="utf-8")
+    half.write_bytes(content)
     half.replace(path)
 
 

@@ -1,0 +1,79 @@
+"""What a slice costs: statements that read rows, files that they read, and nothing left behind."""
+
+import pytest
+
+from fakes.entity_files import entity
+from fakes.entity_place import T1 as FIRST
+from fakes.entity_place import T2 as SECOND
+from fakes.entity_place import T3 as THIRD
+from fakes.entity_place import EntityPlace
+from fakes.silver_table import T1, T2, SilverTable, an_entity
+from fakes.spark_reads import scans_of, statements_that_read
+from penstock.core.entity import LastSeen
+from penstock.engine.session import SparkStepSession
+
+pytestmark = pytest.mark.spark
+
+INFERS = {"settings": {"delete_missing": True}}
+TWICE = {"name": "Twice", "expression": "ID * 2", "fieldroles": ["businesskey"]}
+
+
+@pytest.mark.parametrize(
+    ("said", "statements"),
+    [({"process": "full"}, 2), ({}, 2), (INFERS, 2), ({"process": "historic"}, 3)],
+    ids=["full", "merge", "merge that infers", "historic"],
+)
+def test_EP12_a_slice_is_read_by_few_statements(spark, tmp_path, said, statements):
+    place = EntityPlace(tmp_path, spark, entity(**said))
+
+    place.slice("a", (1, 100, "A"), (2, 100, "B"))
+    assert statements_that_read(spark, lambda: place.at(FIRST)) == 2
+
+    place.slice("b", (1, 200, "A2"), (3, 200, "C"))
+    assert statements_that_read(spark, lambda: place.at(SECOND)) == statements
+
+    place.slice("c", (1, 300, "A3"), (1, 300, "A3"))
+    statistics, samples = 1, 1
+    assert statements_that_read(spark, lambda: place.at(THIRD)) == statistics + samples
+    assert place.newest() == 1
+
+
+def test_EP12_EC11_a_failure_leaves_nothing_persisted(spark, tmp_path, monkeypatch):
+    place = EntityPlace(tmp_path, spark, entity(columns=[TWICE]))
+    place.slice("a", (1, 100, "A"))
+    kept = spark._jsparkSession.sharedState().cacheManager()
+    stage, seen = SparkStepSession.stage, []
+
+    def replaced_meanwhile(session, of):
+        found = stage(session, of)
+        seen.append(kept.isEmpty())
+        place.slice("a", (1, 100, "A"), (2, 100, "B"))
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SparkStepSession, "stage", replaced_meanwhile)
+        told = place.told(FIRST)
+
+    assert (seen, told) == ([False], ["a.parquet slice-changed-during-run"])
+    assert kept.isEmpty()
+    assert not (place.silver() / "_delta_log").exists()
+    assert place.told(SECOND) == ["a.parquet 2/2/0/0"]
+    assert kept.isEmpty()
+
+
+@pytest.mark.parametrize("last_seen", list(LastSeen))
+def test_EM19_files_without_keys_of_the_slice_are_not_read(spark, tmp_path, last_seen):
+    table = SilverTable(spark, tmp_path, an_entity(last_seen=last_seen))
+    rows = "CAST(id AS INT) AS ID, {salt} AS SeqNr, 'name' AS name"
+    of_a_thousand = {"spark.sql.files.maxRecordsPerFile": "1000"}
+    every = f"SELECT {rows.format(salt=1)} FROM range(0, 10000, 1, 1)"
+    table.run_sql(T1, every, confs=of_a_thousand)
+    files = len(list((tmp_path / "x").glob("*.parquet")))
+    last = f"SELECT {rows.format(salt=2)} FROM range(9000, 10000, 1, 1)"
+
+    scans = scans_of(spark, lambda: table.run_sql(T2, last))
+
+    assert files == 10
+    read = [scan.files for scan in scans if scan.is_target]
+    assert read
+    assert set(read) == {1}
