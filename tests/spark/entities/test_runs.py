@@ -140,7 +140,7 @@ def test_EH10_EH4_H150_a_history_is_told_by_its_processing_times(spark, tmp_path
     place = EntityPlace(tmp_path, spark, entity(process="historic"))
     place.slice("a", (1, 100, "A"), (2, 100, "B"))
     place.slice("b", (1, 200, "A2"), (2, 100, "B"))
-    assert place.told("2025-05-05T12:00:00", slice="a") == ["a.parquet 2/2/0/0"]
+    assert place.told("2025-05-05T12:00:00", slice="a", strategy="full") == ["a.parquet 2/2/0/0"]
     assert place.told("2025-05-05T12:01:00") == ["b.parquet 2/0/1/0 =1"]
     assert place.stored("ID, name, p_ValidFrom, p_ValidTo, p_IsCurrent") == [
         (1, "A", "T1", "T2", False),
