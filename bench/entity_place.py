@@ -90,7 +90,7 @@ class EntityBench:
                 one["columns"] = [KEY, part]
             settings = {"last_seen": "on_change"} if name == "change" else {}
             if name in windows:
-                low = f"${{minus(last_value, {windows[name]})}}"
+                low = f"${{minus(last_value, {windows[name] - 1})}}"
                 one["watermark"] = [{"column_name": "seq", "expression": low}]
                 settings = {"delete_missing": True}
             yield {**one, "settings": settings}
