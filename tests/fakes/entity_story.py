@@ -101,9 +101,10 @@ class EntityStory:
         report = self.place.at(at.isoformat(), slice=named, **asked)
         found = [counted(each).removesuffix(" =0").replace(" =0 ", " ") for each in report.results]
         for each in report.results:
-            for took in self.steps:
-                if took.slice == each.slice.removesuffix(".parquet") and not took.id:
-                    took.id = each.step
+            name = each.slice.removesuffix(".parquet")
+            took = next((took for took in reversed(self.steps) if took.slice == name), None)
+            if took is not None and each.step:
+                took.id = each.step
         assert found == (told or ["unchanged"]), (found, told)
         self.compare()
 

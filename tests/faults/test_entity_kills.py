@@ -140,6 +140,7 @@ def test_a_full_refresh_that_was_killed_happens_wholly_or_not_at_all(place, name
 
     ran = [each.slice for each in found.results if each.slice]
     assert ran == (["b.parquet"] if point in COMMITTED else [])
+    assert any("its last step failed (crashed)" in note for note in found.notes) != bool(ran)
     assert place.stored(entity=name) == before
 
 

@@ -190,7 +190,11 @@ def _of_slices(question: Question, model: Model, step: Step, slices: SlicesNow) 
     if steps or found.error or model.name not in question.records:
         return Decided(steps, found.notes, found.error, todo=WHOLE if steps else ())
     left = left_current(question, model, step.upstream)  # code that changed has no rows to make
-    return replace(left, notes=(*left.notes, *found.notes, *step.notes))
+    failure = question.records[model.name].failure
+    again = (
+        f"{model.name}: its last step failed ({failure.code}), no slice waits" if failure else ""
+    )
+    return replace(left, notes=(*left.notes, *[again] * bool(again), *found.notes, *step.notes))
 
 
 def _to_run(
