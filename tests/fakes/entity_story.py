@@ -276,7 +276,8 @@ class EntityStory:
             passes = commits or fault[0] not in ("before-commit", "after-commit")
             passed += passes
             self._died = passes and passed == fault[1]
-            lost = self._died and fault[0] not in COMMITTED
+            is_told = fault[0] == "after-finish" or (commits and fault[0] in COMMITTED)
+            lost = self._died and not is_told
             came = (not lost, commits and not lost, initial, before, after, self.tables)
             self.steps.append(Took(name, content, *came))
             if not lost:
