@@ -78,7 +78,7 @@ class EntityStory:
         self.skipped: set[str] = set()
         self.clock, self.exists, self.deliveries, self.tables = BEGIN, False, 0, 0
         self.kept: tuple[Path, int, set[str]] | None = None
-        self.told: list[str] = []
+        self.known = 0
 
     # Deeds
 
@@ -134,9 +134,10 @@ class EntityStory:
         """Take back a step that committed, unless nothing was before it."""
         made = [k for k, took in enumerate(self.steps) if took.commits and took.id]
         made = [k for k in made if self.steps[k].table == self.tables]
-        if not made[1:] or not self.exists:
+        own = [k for k in made if k >= self.known]  # a new store holds the others for foreign
+        made = [k for k in made[1:] if k in own]
+        if not made or not self.exists:
             return
-        made = made[1:]
         place = made[number % len(made)]
         services = self.place.services()
         try:
@@ -166,7 +167,7 @@ class EntityStory:
         rebuild(services)
         services.close()
         self._forget(0)
-        self.skipped = set()
+        self.skipped, self.known = set(), len(self.steps)
         self.compare()
 
     def keep_state(self) -> None:
@@ -182,6 +183,7 @@ class EntityStory:
             file.unlink()
         shutil.copy(self.place.root / "kept.db", self.place.root / ".penstock" / "state.db")
         self._forget(self.kept[0])
+        self.known = max(self.known, len(self.steps) * (self.kept[0] < self.known))
         self.skipped = set(self.kept[1])
 
     def move(self) -> None:
