@@ -167,7 +167,7 @@ class EntityStory:
         rebuild(services)
         services.close()
         self._forget(0)
-        self.skipped, self.known = set(), len(self.steps)
+        self.skipped, self.known, self.kept = set(), len(self.steps), None
         self.compare()
 
     def keep_state(self) -> None:
@@ -183,7 +183,6 @@ class EntityStory:
             file.unlink()
         shutil.copy(self.place.root / "kept.db", self.place.root / ".penstock" / "state.db")
         self._forget(self.kept[0])
-        self.known = max(self.known, len(self.steps) * (self.kept[0] < self.known))
         self.skipped = set(self.kept[1])
 
     def move(self) -> None:
