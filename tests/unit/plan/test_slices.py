@@ -122,6 +122,18 @@ def test_many_slices_that_come_early_are_told_in_one_note():
     )
 
 
+def test_a_strict_run_takes_no_slice_that_comes_early():
+    now = SlicesNow(there("a", "z"), ran("z"))
+
+    found = taken(now, strict=True)
+
+    assert found.slices == ()
+    assert (found.error.code, found.error.sentence) == (
+        "slice-out-of-order",
+        "a.parquet sorts before slices that were run",
+    )
+
+
 def test_steps_of_slices_follow_each_other_a_microsecond_apart():
     first = dt.datetime(2025, 5, 5, 10, tzinfo=dt.UTC)
     steps = [*slice_steps(replace(GONE, moment=first), there("a", "b"))]

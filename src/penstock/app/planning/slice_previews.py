@@ -53,7 +53,7 @@ def slice_previews(
         read = SliceRead(
             name=step.slice.id.name if step.slice else str(entity.bronze),
             moment=moment,
-            describe=_Columns(entity, facts.schema if facts else Schema()).described,
+            describe=_SliceColumns(entity, facts.schema if facts else Schema()).described,
             only="" if step.slice else request.options.slice,
             where="" if step.slice else read_filter(entity.watermark, lows),
         )
@@ -76,7 +76,7 @@ def _sql(entity: Entity, read: SliceRead, table: Schema | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns:
+class _SliceColumns:
     """The columns of a slice as its entity and its table name them; it may bring others."""
 
     entity: Entity
