@@ -13,6 +13,7 @@ from penstock.plan.steps import slice_steps
 from penstock.plan.values import Options, Reason, SlicesNow, State, Step
 
 WAITS = Step("silver.x", Reason(State.SOURCE_CHANGED), initial=False)
+ANEW = Step("silver.x", Reason(State.SQL_CHANGED), initial=True)
 GONE = Step("silver.x", Reason(State.MISSING), initial=True)
 
 
@@ -84,6 +85,10 @@ def test_EF12_all_slices_make_a_table_again_unless_one_is_gone():
     assert names(taken(now, GONE).slices) == ["a", "b"]
     now = SlicesNow(there("b", "c"), ran("a", "b"))
     assert taken(now, GONE).error.code == "missing-slices"
+    assert taken(now, GONE, slice="b").error.code == "missing-slices"
+    assert taken(now, ANEW).error.sentence.endswith(
+        "would be made anew, and gone is what made its rows: a.parquet"
+    )
     assert names(taken(now, GONE, full_refresh=True).slices) == ["b", "c"]
     assert taken(now).notes == ("silver.x: slice-gone: a.parquet was run and lies there no more",)
 

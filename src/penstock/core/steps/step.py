@@ -14,7 +14,7 @@ from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, read_ranges
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.steps.inputs import InputPin
-from penstock.core.steps.slices import SliceId
+from penstock.core.steps.slices import SliceId, UnchangedSlice
 from penstock.core.steps.window import InputWindow, Watermark
 from penstock.core.strategy import Writing
 
@@ -49,6 +49,7 @@ class Intent:
     to be read of the same pins. `passed_by` are inputs that changed rows which the windows have
     passed, now or since the table was last made anew; the model itself, if others changed its rows.
     `slice` is what a step reads of bronze; its run timestamp is then the processing time.
+    `unchanged` are those that were run since the last commit and made none: the log would not know.
     """
 
     step: str
@@ -78,6 +79,7 @@ class Intent:
     passed_by: tuple[str, ...] = ()
     lane: str = ""
     slice: SliceId | None = None
+    unchanged: tuple[UnchangedSlice, ...] = ()
     transaction: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -25,7 +25,8 @@ class EntityStep:
     """All that the statement of a step depends on; its slice was counted.
 
     `windows` say where keys that the slice lacks are gone, all of them together; None infers
-    nothing. `forced` is how the rows are written if somebody asked for another way.
+    nothing. `forced` is how the rows are written if somebody asked for another way. A step that
+    `commits` makes a commit even if nothing is to change.
     """
 
     entity: Entity
@@ -35,6 +36,7 @@ class EntityStep:
     moment: dt.datetime
     windows: tuple[EntityWindow, ...] | None = None
     forced: ProcessType | None = None
+    commits: bool = False
 
     @property
     def process(self) -> ProcessType:

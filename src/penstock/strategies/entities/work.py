@@ -17,7 +17,7 @@ from penstock.core.history import (
 )
 from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, Commit, Row, Work
-from penstock.strategies.build import create, listed
+from penstock.strategies.build import create, listed, written
 from penstock.strategies.entities.merging import merge
 from penstock.strategies.entities.metrics import breaches, known_before, metrics_in
 from penstock.strategies.entities.moments import instant
@@ -52,13 +52,22 @@ def work_of(step: EntityStep) -> Work:
         case ProcessType.MERGE:
             work = merge(step, properties)
         case ProcessType.HISTORIC:
-            return _counting(step, _hashing(historic(step, properties)))
+            return _counting(step, _hashing(_committing(step, historic(step, properties))))
     names = listed(step.build.query.names)
     rows = f"SELECT {names} FROM {quoted(QUERY_VIEW)}"
     if step.process is ProcessType.MERGE and step.build.table is None:
         rows += f" WHERE NOT {quoted(step.entity.system.deleted)}"  # these are never inserted
-    work = _counting(step, _hashing(work))
+    work = _counting(step, _hashing(_committing(step, work)))
     return replace(work, rows=lambda _: rows, fed_by=QUERY_VIEW)
+
+
+def _committing(step: EntityStep, work: Work) -> Work:
+    """Make a commit that changes nothing, where a step without one would not be remembered."""
+    if not step.commits:
+        return work
+    said = written({PROPERTY: property_of(step.entity)})
+    alone = Commit(f"ALTER TABLE {step.build.target} SET TBLPROPERTIES ({said})", once=False)
+    return replace(work, decide=lambda seen: work.decide(seen) or alone)
 
 
 def _counting(step: EntityStep, work: Work) -> Work:

@@ -59,6 +59,14 @@ def test_nothing_is_written_for_a_slice_without_rows():
         assert (work.stages, work.decide({})) == ((), None)
 
 
+def test_a_step_that_must_be_remembered_makes_a_commit_that_changes_nothing():
+    for entity in (XF, XM, XH):
+        step = replace(fitted(a_step(entity, GIVEN, SliceCounts(0))), commits=True)
+        found = work_of(step).decide({})
+        assert found.sql.startswith("ALTER TABLE T SET TBLPROPERTIES ('penstock.entity' = ")
+        assert (found.once, found.metrics["recordsInSlice"]) == (False, 0)
+
+
 def test_a_merge_is_pruned_by_keys_and_its_windows():
     plain = work_of(a_step(XM, GIVEN, TWO)).decide({}).sql
     inferring = a_step(an_entity(delete_missing=True), GIVEN, TWO, (WINDOW,))
