@@ -72,11 +72,12 @@ class EntityBench:
     def sizes(self) -> dict[str, int]:
         """Rows of each table; `narrow` has a tenth, `small` those of very many small slices."""
         rows = self.rows
-        parted = dict.fromkeys(("part", "infer", "wide", "full"), rows)
+        parted = dict.fromkeys(("part", "infer", "near", "wide", "full"), rows)
         return {"every": rows, "change": rows, **parted, "narrow": rows // 10, "small": rows // 10}
 
     def _entities(self) -> Iterator[dict[str, object]]:
-        windows = {"infer": self.rows // 100, "wide": self.rows // 10, "narrow": self.rows // 100}
+        windows = dict.fromkeys(("infer", "near", "narrow"), self.rows // 100)
+        windows["wide"] = self.rows // 10
         for number, (name, per_part) in enumerate(self.per_part.items(), 1):
             part = {
                 "name": "part",
@@ -85,7 +86,7 @@ class EntityBench:
             }
             one = {"id": number, "name": name, "connection": "b", "columns": [KEY]}
             one["processtype"] = "full" if name == "full" else "merge"
-            if name in ("part", "infer", "wide", "narrow", "full"):
+            if name in windows or name in ("part", "full"):
                 one["columns"] = [KEY, part]
             settings = {"last_seen": "on_change"} if name == "change" else {}
             if name in windows:
@@ -101,7 +102,9 @@ class EntityBench:
     def deliver(self, name: str, number: int, ids: str, *, changed: str = "true") -> None:
         """Write a slice of the ids of a query; rows that are not `changed` are as at first."""
         salt = f"if({changed}, {number}, 0)"
-        row = ROW.format(salt=salt, seq=f"if({number} = 0, id, {self.rows} + {number})")
+        row = ROW.format(
+            salt=salt, seq=f"if({number} > 0 AND {changed}, {self.rows} + {number}, id)"
+        )
         folder = self.slice(name, number)
         self._session().sql(f"SELECT {row} FROM ({ids})").write.parquet(str(folder))
         for mark in (*folder.glob("_*"), *folder.glob(".*")):
