@@ -9,7 +9,7 @@ import pytest
 from fakes.built_once import built_once
 from fakes.command import Command, kill_at
 from fakes.entity_files import KEY, entity
-from fakes.entity_place import T1, T2, T3, EntityPlace, counted
+from fakes.entity_place import T1, T2, T3, T4, EntityPlace, counted
 from fakes.faulted import POINTS
 from fakes.kill_project import PROJECT
 from penstock.app.commands.entities import list_slices
@@ -140,6 +140,7 @@ def test_a_full_refresh_that_was_killed_happens_wholly_or_not_at_all(place, name
 
     ran = [each.slice for each in found.results if each.slice]
     assert ran == (["b.parquet"] if point in COMMITTED else [])
+    assert any("its last step failed (crashed)" in note for note in found.notes) != bool(ran)
     assert place.stored(entity=name) == before
 
 
@@ -184,4 +185,4 @@ def test_a_run_that_waited_for_another_takes_each_slice_in_its_turn(place, anew)
     wanted = "success" if anew else "unchanged"
     assert {each.status for each in report.results} == {wanted}
     assert (1, 300, "C") in place.stored(entity="merge")
-    assert place.at(T3, "silver_aw.merge").plan.is_empty
+    assert place.at(T4, "silver_aw.merge").plan.is_empty

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from penstock.core.errors import PenstockError, TableError, UsageError, error_of_warnings
 from penstock.core.findings import some
 from penstock.core.model import Model
-from penstock.core.records import SliceRecord, Status
+from penstock.core.records import ModelRecord, SliceRecord, Status
 from penstock.core.steps.slices import ListedSlice
 from penstock.plan.values import Options, SlicesNow, State, Step
 
@@ -137,6 +137,13 @@ def slices_to_run(model: Model, now: SlicesNow, options: Options, step: Step) ->
     if options.strict and (error := error_of_warnings(found.warnings, model.where)):
         return SlicesToRun(error=error)
     return SlicesToRun(found.waiting, tuple(f"{model.name}: {note}" for note in found.notes))
+
+
+def last_failure(record: ModelRecord) -> tuple[str, ...]:
+    """Say of a step that failed that no run takes it up: the slices that it was about are done."""
+    if record.failure is None:
+        return ()
+    return (f"{record.model}: its last step failed ({record.failure.code}), and no slice waits",)
 
 
 def _missing(model: Model, gone: Sequence[SliceRecord], *, is_gone: bool) -> TableError:

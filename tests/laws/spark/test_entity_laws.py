@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from hypothesis import HealthCheck, given, settings
@@ -82,7 +83,7 @@ def stored(table, *more):
 def files(table):
     """Give the files of each partition."""
     found = {}
-    for add in DeltaTable(table.uri).get_add_actions(flatten=True).to_pylist():
+    for add in pa.table(DeltaTable(table.uri).get_add_actions(flatten=True)).to_pylist():
         found.setdefault(add["partition.name"], set()).add(add["path"])
     return found
 

@@ -24,7 +24,8 @@ SECRETS = {"sql_password": "s3cret", "url": "jdbc:x://u:p4ss@h/d"}
 
 def checked(number, name, mode, process="merge", **said):
     """Give an entity whose slices are those of `x`."""
-    checks = {"on_failure": mode, "before": [FIRST], "after": [NAMED, FEW]}
+    after = [NAMED, FEW] if "watermark" in said else [NAMED]  # that of a table asks for a clone
+    checks = {"on_failure": mode, "before": [FIRST], "after": after}
     settings = {"bronze_path": "aw/x", **SECRETS, **said.pop("settings", {})}
     return entity(number, name, process, checks=checks, settings=settings, **said)
 

@@ -132,7 +132,7 @@ def test_full_refresh_makes_the_table_of_what_lies_there(place):
     place.slice("c", (3, 50, "C"))
     assert place.told(T2, full_refresh=True) == ["b.parquet 1/1/0/0", "c.parquet 1/1/0/0"]
     assert place.stored() == [(2, 200, "B"), (3, 50, "C")]
-    assert place.summary()["watermark"] == {}
+    assert place.summary()["watermark"] == {"bronze.SeqNr": {"type": "INT", "value": "200"}}
     assert place.at(T3).results[0].status == "unchanged"
 
 

@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes.builders import a_model
-from penstock.core.records import SliceRecord, Status
+from penstock.core.records import ModelRecord, SliceRecord, Status
 from penstock.core.steps.slices import ListedSlice, SliceId
-from penstock.plan.slices import DividedSlices, slice_differences, slices_to_run
+from penstock.core.steps.step import StepFailure
+from penstock.plan.slices import DividedSlices, last_failure, slice_differences, slices_to_run
 from penstock.plan.steps import slice_steps
 from penstock.plan.values import Options, Reason, SlicesNow, State, Step
 
@@ -46,6 +47,12 @@ def test_EC9_what_was_run_waits_no_more_and_what_comes_early_is_told():
         "silver.x: slice-out-of-order: aa.parquet sorts before slices that were run",
     )
     assert [*slice_differences(now)] == ["2 slices wait, aa.parquet first"]
+
+
+def test_a_failure_of_a_slice_that_was_run_before_is_told_where_none_waits():
+    record = ModelRecord("silver.x", Status.FAILED, 7, failure=StepFailure("crashed", "it died"))
+    assert last_failure(record) == ("silver.x: its last step failed (crashed), and no slice waits",)
+    assert last_failure(replace(record, failure=None)) == ()
 
 
 def test_EC10_a_slice_that_failed_is_first_again():

@@ -20,7 +20,6 @@ from penstock.core.records import ModelRecord, Status
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Work
 from penstock.core.steps.inputs import EVERY_COLUMN, DeltaRead, FilesRead, Relation
 from penstock.core.steps.slices import UnchangedSlice
-from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Build
 from penstock.plan.evolution import Evolution
@@ -89,7 +88,8 @@ class SliceLooking(Looking):
         counts = self._counted(session, rows, read.name)
         windows, undefined = inferred_windows(entity, lows, counts, table)
         query = session.define(QUERY_VIEW, query_of(entity, rows))
-        crowded = table is not None and len(self._unchanged()) >= _AT_MOST
+        unchanged = self._unchanged()
+        crowded = table is not None and len(unchanged) >= _AT_MOST
 
         def work(build: Build) -> Work:
             step = EntityStep(entity, build, rows, counts, self.moment, windows, process, crowded)
@@ -109,11 +109,8 @@ class SliceLooking(Looking):
             notes=(*rows.notes, *counts.notes, *undefined, *self._empty(counts, table)),
             work=work,
             slice_view=SLICE_VIEW if self.step.slice else "",
+            unchanged=unchanged,
         )
-
-    def promised(self, intent: Intent, found: StepInputs) -> Intent:
-        """See `Looking.promised`; the commit also tells of slices that made none."""
-        return replace(super().promised(intent, found), unchanged=self._unchanged())
 
     def _unchanged(self) -> tuple[UnchangedSlice, ...]:
         """Give the slices that were run since the last commit of which anything is on record."""
