@@ -321,9 +321,14 @@ def intended(
         writing=model.writing,
         grid=step.grid,
         partitions=partitions,
-        lane=partitions[0] if step.at_once else "",
+        lane=partitions[0] if step.at_once else _lane_of(model),
         slice=step.slice.id if step.slice else None,
     )
+
+
+def _lane_of(model: Model) -> str:
+    """Tell apart the steps of entities that share a table: they may write it at the same time."""
+    return model.name if model.entity is not None and model.entity.scope is not None else ""
 
 
 def _strategy_of(context: Context, model: Model) -> str:

@@ -75,7 +75,8 @@ class SliceLooking(Looking):
     def look(self, session: StepSession) -> StepInputs:
         """Take the slice through its steps, count it, and hold what must not be in it."""
         entity, facts, process = self.entity, self._facts(), self._process()
-        table = facts.schema if facts and not self.step.initial else None
+        shares = entity.scope is not None  # others' rows stay where this one's are made anew
+        table = facts.schema if facts and (shares or not self.step.initial) else None
         if facts is not None and table is not None:
             check_table(entity, facts, adopts=self.context.options.adopt)
             this = DeltaRead(self.uri, facts.version)
@@ -86,13 +87,15 @@ class SliceLooking(Looking):
         rows = take(replace(entity, process=process), read, table)
         check_watermarks(entity, rows)
         counts = self._counted(session, rows, read.name)
-        windows, undefined = inferred_windows(entity, lows, counts, table)
+        anew = table is not None and self.step.initial
+        windows, undefined = inferred_windows(entity, lows, counts, None if anew else table)
         query = session.define(QUERY_VIEW, query_of(entity, rows))
         unchanged = self._unchanged()
         crowded = table is not None and len(unchanged) >= _AT_MOST
 
         def work(build: Build) -> Work:
-            step = EntityStep(entity, build, rows, counts, self.moment, windows, process, crowded)
+            found = (rows, counts, self.moment, windows, process, crowded, anew)
+            step = EntityStep(entity, build, *found)
             return replace(work_of(step), last_look=self._last_look)
 
         return StepInputs(
@@ -103,7 +106,7 @@ class SliceLooking(Looking):
             opened=Opened(tuple(_shown(windows)), tuple(self._moved(counts))),
             late=None,
             schema_changes=(
-                *(f"added {name}" for name in rows.new),
+                *(f"added {name}" for name in _added(rows, table)),
                 *(f"widened {name}" for name in rows.widened),
             ),
             notes=(*rows.notes, *counts.notes, *undefined, *self._empty(counts, table)),
@@ -239,6 +242,11 @@ def lows_of(
             term = parse_watermark(each.expression)
             found[place] = low_bound(term, value, moment, entity.timezone)
     return found
+
+
+def _added(rows: SliceRows, table: Schema | None) -> tuple[str, ...]:
+    """Give the columns that the table gets: those of the slice, and a key that has a new name."""
+    return tuple(n for n in rows.stored.names if table is not None and table.find(n) is None)
 
 
 def _shown(windows: tuple[EntityWindow, ...] | None) -> Iterator[InputWindow]:

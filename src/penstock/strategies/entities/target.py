@@ -26,7 +26,8 @@ class EntityStep:
 
     `windows` say where keys that the slice lacks are gone, all of them together; None infers
     nothing. `forced` is how the rows are written if somebody asked for another way. A step that
-    `commits` makes a commit even if nothing is to change.
+    `commits` makes a commit even if nothing is to change. With `anew` all rows of the entity are
+    replaced in a table that others share.
     """
 
     entity: Entity
@@ -37,6 +38,7 @@ class EntityStep:
     windows: tuple[EntityWindow, ...] | None = None
     forced: ProcessType | None = None
     commits: bool = False
+    anew: bool = False
 
     @property
     def process(self) -> ProcessType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import partial
+from types import MappingProxyType
 
 from penstock.core.columns.schema import Schema
 from penstock.core.entity import Entity, ProcessType
@@ -47,6 +48,8 @@ def work_of(step: EntityStep) -> Work:
     history = step.build.history
     properties = {PROPERTY: property_of(step.entity), **(history.properties if history else {})}
     match step.process:
+        case _ if step.anew:
+            work = own_again(step)
         case ProcessType.FULL:
             work = full(step, properties)
         case ProcessType.MERGE:
@@ -116,12 +119,36 @@ def full(step: EntityStep, properties: Mapping[str, str]) -> Work:
     return Work.just(Commit(sql, _DYNAMIC))
 
 
-def _all_columns(step: EntityStep) -> str:
-    """Give the columns in the table's order, those that the slice lacks as NULL, new ones last."""
+def own_again(step: EntityStep) -> Work:
+    """Replace the rows of an entity by those of its slice, in a table that others share."""
+    system, live, made = step.entity.system, "", {}
+    if step.process is ProcessType.MERGE:
+        live = f" WHERE NOT {quoted(system.deleted)}"
+    if step.process is ProcessType.HISTORIC:
+        ends = (instant(step.moment), "CAST(NULL AS TIMESTAMP)", "true")
+        made = dict(zip(_interval(step.entity), ends, strict=True))
+    evolution = "WITH SCHEMA EVOLUTION " if step.build.evolves else ""
+    return Work.just(
+        Commit(
+            f"INSERT {evolution}INTO {step.build.target} BY NAME REPLACE WHERE {step.own()[0]} "
+            f"SELECT {_all_columns(step, made)} FROM {quoted(QUERY_VIEW)}{live}"
+        )
+    )
+
+
+def _all_columns(step: EntityStep, made: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Give the columns in the table's order, those that the slice lacks as NULL, new ones last.
+
+    Of those that are `made` the SQL is given.
+    """
     gone, known = {column.name: column for column in step.rows.gone}, step.build.table or Schema()
     new = (name for name in step.build.query.names if known.find(name) is None)
     return ", ".join(
-        f"CAST(NULL AS {gone[name].type}) AS {quoted(name)}" if name in gone else quoted(name)
+        f"CAST(NULL AS {gone[name].type}) AS {quoted(name)}"
+        if name in gone
+        else f"{made[name]} AS {quoted(name)}"
+        if name in made
+        else quoted(name)
         for name in (*known.names, *new)
     )
 
