@@ -75,8 +75,8 @@ class SliceLooking(Looking):
     def look(self, session: StepSession) -> StepInputs:
         """Take the slice through its steps, count it, and hold what must not be in it."""
         entity, facts, process = self.entity, self._facts(), self._process()
-        shares = entity.scope is not None  # others' rows stay where this one's are made anew
-        table = facts.schema if facts and (shares or not self.step.initial) else None
+        # others' rows stay where those of one scope are made anew
+        table = facts.schema if facts and (entity.scope or not self.step.initial) else None
         if facts is not None and table is not None:
             check_table(entity, facts, adopts=self.context.options.adopt)
             this = DeltaRead(self.uri, facts.version)
