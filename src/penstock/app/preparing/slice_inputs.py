@@ -73,9 +73,11 @@ class SliceLooking(Looking):
         return strategy_of_entity(self.entity, self.context.options.strategy).process()
 
     def look(self, session: StepSession) -> StepInputs:
-        """Take the slice through its steps, count it, and hold what must not be in it."""
+        """Take the slice through its steps, count it, and hold what must not be in it.
+
+        A table that others share stays, whatever is made anew of it.
+        """
         entity, facts, process = self.entity, self._facts(), self._process()
-        # others' rows stay where those of one scope are made anew
         table = facts.schema if facts and (entity.scope or not self.step.initial) else None
         if facts is not None and table is not None:
             check_table(entity, facts, adopts=self.context.options.adopt)
