@@ -78,7 +78,7 @@ def _pretend_built(root: Path) -> None:
     project = services.project
     sources: dict[str, Pin] = {}
     for name, source in project.sources.items():
-        _write_log(Path(source.path), f"id-{name}", "")
+        write_log(Path(source.path), f"id-{name}", "")
         sources[name] = DeltaPin(f"id-{name}", 0)
     records: dict[str, ModelRecord] = {}
     steps = []
@@ -90,7 +90,7 @@ def _pretend_built(root: Path) -> None:
         intent = step.intent
         if intent.uri:
             token = write_token(intent, "bench", store.archive.store_id())
-            _write_log(Path(intent.uri), f"id-{name}", token)
+            write_log(Path(intent.uri), f"id-{name}", token)
         records[name] = ModelRecord(
             name,
             Status.SUCCESS,
@@ -137,7 +137,8 @@ def _step(project: Project, name: str, number: int, pins: dict[str, Pin]) -> Reb
     return RebuiltStep(intent, Outcome(version, f"id-{name}", version), moment)
 
 
-def _write_log(folder: Path, table_id: str, token: str) -> None:
+def write_log(folder: Path, table_id: str, token: str) -> None:
+    """Write a log of one commit that carries a token."""
     log = folder / "_delta_log"
     log.mkdir(parents=True)
     metadata = {

@@ -1,4 +1,4 @@
-"""What is said of entities before a slice is read: plans, times, watermarks, others' files."""
+"""What is said of entities before a slice is read: plans, times, watermarks, silver folders."""
 
 import json
 

@@ -236,10 +236,10 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class SliceRecord:
-    """What became of a slice: SUCCESS, FAILED or RUNNING in its last step, SKIPPED by somebody.
+    """What became of a slice: SUCCESS, FAILED or RUNNING in a step, SKIPPED by somebody.
 
-    `moment` is the processing time of that step and `metrics` are what its commit told. `why` it
-    failed or is skipped, `who` asked for that.
+    `moment` is the processing time of that step, `metrics` are its counts, and `version` is that of
+    its commit, None without one. `why` it failed or is skipped, `who` asked for that.
     """
 
     id: SliceId
@@ -250,6 +250,7 @@ class SliceRecord:
     metrics: Mapping[str, int] = field(default_factory=dict)
     why: str = ""
     who: str = ""
+    version: int | None = None
 
     @property
     def is_done(self) -> bool:

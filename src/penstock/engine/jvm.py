@@ -349,8 +349,12 @@ def _is_cut_off(error: BaseException) -> bool:
 
 
 def silence_py4j() -> None:
-    """Keep Py4J from printing the stack of every call that met a dead JVM: the error is told."""
-    logging.getLogger().addFilter(_is_not_py4j)
+    """Keep Py4J from printing the stack of every call that met a dead JVM: the error is told.
+
+    It writes to the root logger and to its own, whose records no filter of the root sees.
+    """
+    for name in ("", "py4j.clientserver", "py4j.java_gateway"):
+        logging.getLogger(name).addFilter(_is_not_py4j)
 
 
 def _is_not_py4j(record: logging.LogRecord) -> bool:

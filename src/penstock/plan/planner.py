@@ -35,7 +35,7 @@ from penstock.plan.history import must_look
 from penstock.plan.obstacles import migration_of, obstacle, refusal, table_obstacle
 from penstock.plan.rerun import never_built
 from penstock.plan.resolve import body_of
-from penstock.plan.slices import slices_to_run
+from penstock.plan.slices import last_failure, slices_to_run
 from penstock.plan.steps import (
     LEFT,
     Decided,
@@ -190,7 +190,8 @@ def _of_slices(question: Question, model: Model, step: Step, slices: SlicesNow) 
     if steps or found.error or model.name not in question.records:
         return Decided(steps, found.notes, found.error, todo=WHOLE if steps else ())
     left = left_current(question, model, step.upstream)  # code that changed has no rows to make
-    return replace(left, notes=(*left.notes, *found.notes, *step.notes))
+    failed = last_failure(question.records[model.name])
+    return replace(left, notes=(*left.notes, *failed, *found.notes, *step.notes))
 
 
 def _to_run(

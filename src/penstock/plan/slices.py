@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from penstock.core.errors import PenstockError, TableError, UsageError, error_of_warnings
 from penstock.core.findings import some
 from penstock.core.model import Model
-from penstock.core.records import SliceRecord, Status
+from penstock.core.records import ModelRecord, SliceRecord, Status
 from penstock.core.steps.slices import ListedSlice
 from penstock.plan.values import Options, SlicesNow, State, Step
 
@@ -122,15 +122,16 @@ def slice_differences(now: SlicesNow) -> Iterator[str]:
 def slices_to_run(model: Model, now: SlicesNow, options: Options, step: Step) -> SlicesToRun:
     """Give the slices of a run: those that wait, the one that is named, or all for a table anew.
 
-    Of a table that is made again because it is gone, slices that were run and are no longer there
-    are an error: their rows would be lost without a word. `--full-refresh` asks for just that.
+    Of a table that is made again, slices that were run and are no longer there are an error: their
+    rows would be lost without a word. `--full-refresh` asks for just that.
     """
     found = DividedSlices.of(now)
+    if step.initial and found.gone and not options.full_refresh:
+        is_gone = step.reason.state is State.MISSING
+        return SlicesToRun(error=_missing(model, found.gone, is_gone=is_gone))
     if options.slice:
         return _by_name(model, now.there, options.slice)
     if step.initial:
-        if found.gone and step.reason.state is State.MISSING and not options.full_refresh:
-            return SlicesToRun(error=_missing(model, found.gone))
         skipped = tuple(each for each in now.recorded if each.status is Status.SKIPPED)
         found = replace(DividedSlices.of(SlicesNow(now.there, skipped)), gone=found.gone)
     if options.strict and (error := error_of_warnings(found.warnings, model.where)):
@@ -138,11 +139,19 @@ def slices_to_run(model: Model, now: SlicesNow, options: Options, step: Step) ->
     return SlicesToRun(found.waiting, tuple(f"{model.name}: {note}" for note in found.notes))
 
 
-def _missing(model: Model, gone: Sequence[SliceRecord]) -> TableError:
+def last_failure(record: ModelRecord) -> tuple[str, ...]:
+    """Say of a step that failed that no run takes it up: the slices that it was about are done."""
+    if record.failure is None:
+        return ()
+    return (f"{record.model}: its last step failed ({record.failure.code}), and no slice waits",)
+
+
+def _missing(model: Model, gone: Sequence[SliceRecord], *, is_gone: bool) -> TableError:
     named = some([each.id.name for each in gone], _NEAR)
+    what = "is gone, and so is" if is_gone else "would be made anew, and gone is"
     return TableError(
         "missing-slices",
-        f"{model.table} is gone, and so is what made its rows: {named}",
+        f"{model.table} {what} what made its rows: {named}",
         where=model.where,
         hint="deliver it again, or make the table of what is there: "
         f"penstock run --select {model.name} --full-refresh",

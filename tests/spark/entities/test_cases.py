@@ -64,10 +64,12 @@ def test_EC5_tables_of_a_catalog_and_their_schema_are_made(spark, tmp_path):
     place.sql("CREATE TABLE ec5_raw.orders USING delta AS SELECT 1 AS ID, 'A' AS name")
     try:
         (result,) = place.at(T1, "ec5_mart.orders").results
-        assert counted(result) == "1/1/0/0"
+        assert counted(result) == " 1/1/0/0"
         assert place.sql("SELECT ID, name, p_source_filename FROM ec5_mart.orders") == [
             (1, "A", "ec5_raw.orders")
         ]
+        (result,) = place.at(T2, "ec5_mart.orders", slice="s2").results
+        assert result.error.code == "slice-column-missing"
     finally:
         for schema in ("ec5_raw", "ec5_mart"):
             place.sql(f"DROP SCHEMA IF EXISTS {schema} CASCADE")

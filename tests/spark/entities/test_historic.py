@@ -24,7 +24,7 @@ def inferring(**changes):
     return an_entity(ProcessType.HISTORIC, delete_missing=True, **changes)
 
 
-def test_EH1_EH2_EH8_EP11_a_change_closes_a_version_and_opens_one(table):
+def test_EH1_EH2_EH8_EP11_H155_a_change_closes_a_version_and_opens_one(table):
     assert table.run(T1, "(1, 100, 'A'), (2, 100, 'B')") == "2/2/0/0 =0"
     assert table.rows(VERSIONS) == [
         (1, "T1", None, True, 100, "A", "T1"),
@@ -55,7 +55,7 @@ def test_EH1_EH2_EH8_EP11_a_change_closes_a_version_and_opens_one(table):
     assert table.rows("ID, more", where="p_IsCurrent") == [(1, "x"), (2, None)]
 
 
-def test_EH3_five_keys_of_which_two_change(table):
+def test_EH3_H151_five_keys_of_which_two_change(table):
     same = "(3, 100, 'x'), (4, 100, 'x'), (5, 100, 'x')"
     table.run(T1, f"(1, 100, 'x'), (2, 100, 'x'), {same}")
 
@@ -81,7 +81,7 @@ def test_EH5_an_explicit_delete_is_a_version_of_its_own(table):
     ]
 
 
-def test_EH6_EH7_a_key_gone_from_the_window_is_closed_and_may_return(spark, tmp_path):
+def test_EH6_EH7_H152_H153_a_key_gone_from_the_window_is_closed_and_may_return(spark, tmp_path):
     table = SilverTable(spark, tmp_path, inferring())
     table.run(T1, "(1, 100, 'A'), (2, 100, 'B'), (3, 100, 'C')")
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fakes.entity_files import entity
-from fakes.entity_place import T1, T2, T3, T4, EntityPlace
+from fakes.entity_place import T1, T2, T3, T4, EntityPlace, counted
 from penstock.core.errors import UsageError
 
 pytestmark = pytest.mark.spark
@@ -48,7 +48,7 @@ def test_EC10_EC11_a_bad_slice_stops_those_after_it_until_it_is_mended(place):
     place.slice("b", (1, 100, "A"), (1, 200, "B"))
     place.slice("c", (3, 300, "C"))
     report = place.at(T1)
-    assert [counted.status for counted in report.results] == ["success", "failed", "skipped"]
+    assert [each.status for each in report.results] == ["success", "failed", "skipped"]
     assert report.results[1].error.code == "duplicate-keys"
     assert "b.parquet" in report.results[1].error.sentence
     assert report.resume
@@ -81,7 +81,7 @@ def test_EC12_a_slice_that_is_still_written_holds_up_what_comes_after(place):
     assert result.error.code == "slice-not-found"
 
 
-def test_EC14_EH8_a_time_before_what_was_seen_is_refused(place):
+def test_EC14_EH8_H155_a_time_before_what_was_seen_is_refused(place):
     place.slice("a", (1, 100, "A"))
     place.at(T2)
     place.slice("b", (1, 200, "B"))
@@ -132,15 +132,15 @@ def test_full_refresh_makes_the_table_of_what_lies_there(place):
     place.slice("c", (3, 50, "C"))
     assert place.told(T2, full_refresh=True) == ["b.parquet 1/1/0/0", "c.parquet 1/1/0/0"]
     assert place.stored() == [(2, 200, "B"), (3, 50, "C")]
-    assert place.summary()["watermark"] == {}
+    assert place.summary()["watermark"] == {"bronze.SeqNr": {"type": "INT", "value": "200"}}
     assert place.at(T3).results[0].status == "unchanged"
 
 
-def test_EH10_EH4_a_history_is_told_by_its_processing_times(spark, tmp_path):
+def test_EH10_EH4_H150_a_history_is_told_by_its_processing_times(spark, tmp_path):
     place = EntityPlace(tmp_path, spark, entity(process="historic"))
     place.slice("a", (1, 100, "A"), (2, 100, "B"))
     place.slice("b", (1, 200, "A2"), (2, 100, "B"))
-    assert place.told("2025-05-05T12:00:00", slice="a") == ["a.parquet 2/2/0/0"]
+    assert place.told("2025-05-05T12:00:00", slice="a", strategy="full") == ["a.parquet 2/2/0/0"]
     assert place.told("2025-05-05T12:01:00") == ["b.parquet 2/0/1/0 =1"]
     assert place.stored("ID, name, p_ValidFrom, p_ValidTo, p_IsCurrent") == [
         (1, "A", "T1", "T2", False),
@@ -153,19 +153,29 @@ def test_EH10_EH4_a_history_is_told_by_its_processing_times(spark, tmp_path):
     assert place.told(T4) == ["history-missing"]
 
 
-def test_EC16_the_summary_is_in_the_results_and_in_the_log(place):
-    place.slice("a", (1, 100, "A"))
-    report = place.at(T1)
+def test_EC16_EM2_the_summary_is_told_whatever_the_log_level(place):
+    place.document(entity(), environment={"log_level": "OFF"})
+    place.slice("a", (1, 100, "John"), (2, 200, "Jane"))
+    place.at(T1)
+    place.slice("b", (1, 150, "John2"), (2, 200, "Jane"), (3, 300, "Bob"))
+    report = place.at(T2)
+    assert [counted(each) for each in report.results] == ["b.parquet 3/1/2/0"]
     results = json.loads((place.root / ".penstock/target/run_results.json").read_text())
     response = results["results"][0]["adapter_response"]
     counts = ("recordsInSlice", "inserted", "updated", "deleted", "unchanged", "touched")
-    assert [response[name] for name in counts] == [1, 1, 0, 0, 0, 0]
-    assert response["processing_time"] == "2025-05-05T10:00:00.000000Z"
-    assert response["watermark"] == {"SeqNr": "INT 100"}
+    assert [response[name] for name in counts] == [3, 1, 2, 0, 0, 0]
+    assert response["processing_time"] == "2025-05-05T10:01:00.000000Z"
+    assert response["watermark"] == {"SeqNr": "INT 300"}
     log = (place.root / f".penstock/logs/{report.run_id}.log").read_text().splitlines()
     line = json.loads(next(each for each in log if "entity.summary" in each))
     assert (line["slice_file"], line["strategy"], line["run"]) == (
-        "a.parquet",
+        "b.parquet",
         "merge",
         report.run_id,
     )
+    services = place.services()
+    try:
+        kept = services.reading.slices.recorded("silver_aw.x")[1].metrics
+    finally:
+        services.close()
+    assert [kept[name] for name in counts] == [3, 1, 2, 0, 0, 0]

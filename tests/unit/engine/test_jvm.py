@@ -145,6 +145,7 @@ def test_py4j_prints_no_stack_of_a_call_that_met_a_dead_jvm():
         "        return C()\n"
         "    def _should_retry(self, *args): return False\n"
         "print(Dead().send_command('x'))\n"
+        "exec(compile('logger.error(1, exc_info=True)', g.__file__, 'exec'), vars(g))\n"
         "logging.getLogger().error('somebody else')\n"
     )
     told = subprocess.run(

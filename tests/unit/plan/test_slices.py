@@ -6,13 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes.builders import a_model
-from penstock.core.records import SliceRecord, Status
+from penstock.core.records import ModelRecord, SliceRecord, Status
 from penstock.core.steps.slices import ListedSlice, SliceId
-from penstock.plan.slices import DividedSlices, slice_differences, slices_to_run
+from penstock.core.steps.step import StepFailure
+from penstock.plan.slices import DividedSlices, last_failure, slice_differences, slices_to_run
 from penstock.plan.steps import slice_steps
 from penstock.plan.values import Options, Reason, SlicesNow, State, Step
 
 WAITS = Step("silver.x", Reason(State.SOURCE_CHANGED), initial=False)
+ANEW = Step("silver.x", Reason(State.SQL_CHANGED), initial=True)
 GONE = Step("silver.x", Reason(State.MISSING), initial=True)
 
 
@@ -45,6 +47,12 @@ def test_EC9_what_was_run_waits_no_more_and_what_comes_early_is_told():
         "silver.x: slice-out-of-order: aa.parquet sorts before slices that were run",
     )
     assert [*slice_differences(now)] == ["2 slices wait, aa.parquet first"]
+
+
+def test_a_failure_of_a_slice_that_was_run_before_is_told_where_none_waits():
+    record = ModelRecord("silver.x", Status.FAILED, 7, failure=StepFailure("crashed", "it died"))
+    assert last_failure(record) == ("silver.x: its last step failed (crashed), and no slice waits",)
+    assert last_failure(replace(record, failure=None)) == ()
 
 
 def test_EC10_a_slice_that_failed_is_first_again():
@@ -84,6 +92,10 @@ def test_EF12_all_slices_make_a_table_again_unless_one_is_gone():
     assert names(taken(now, GONE).slices) == ["a", "b"]
     now = SlicesNow(there("b", "c"), ran("a", "b"))
     assert taken(now, GONE).error.code == "missing-slices"
+    assert taken(now, GONE, slice="b").error.code == "missing-slices"
+    assert taken(now, ANEW).error.sentence.endswith(
+        "would be made anew, and gone is what made its rows: a.parquet"
+    )
     assert names(taken(now, GONE, full_refresh=True).slices) == ["b", "c"]
     assert taken(now).notes == ("silver.x: slice-gone: a.parquet was run and lies there no more",)
 
@@ -107,6 +119,18 @@ def test_many_slices_that_come_early_are_told_in_one_note():
     assert note == (
         "silver.x: slice-out-of-order: a.parquet, b.parquet, c.parquet and 2 more "
         "sort before slices that were run"
+    )
+
+
+def test_a_strict_run_takes_no_slice_that_comes_early():
+    now = SlicesNow(there("a", "z"), ran("z"))
+
+    found = taken(now, strict=True)
+
+    assert found.slices == ()
+    assert (found.error.code, found.error.sentence) == (
+        "slice-out-of-order",
+        "a.parquet sorts before slices that were run",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.app.commands.status import keys_of
@@ -107,6 +107,7 @@ def rollback(
 
 def _way_back(services: Services, project_state: ProjectState, request: RollbackRequest) -> _Back:
     model = project_state.project.models[named_model(services, request.model).name]
+    _check_alone(model, project_state.project.models.values())
     steps = services.reading.records.steps_of(model.name)
     step, committed = _step_of(model, steps, request.to)
     version = committed - 1
@@ -128,6 +129,15 @@ def _way_back(services: Services, project_state: ProjectState, request: Rollback
     reached = merged(piece for one in later if _built(one) for piece in one.intent.ords)
     kept = merged(piece for one in earlier if _built(one) for piece in one.intent.ords)
     return _Back(model, step, version, reached, count(difference(reached, kept)))
+
+
+def _check_alone(model: Model, models: Iterable[Model]) -> None:
+    """Refuse to restore a table that others share: their rows would go back with it."""
+    others = [m.name for m in models if m.table == model.table and m.name != model.name]
+    if others:
+        sentence = f"{model.table} holds rows of {', '.join(others)} too, which would be taken back"
+        hint = "run the slices before it again: --slice NAME, or --full-refresh"
+        raise TableError("shared-table", sentence, where=model.where, hint=hint)
 
 
 def _built(step: StepRecord) -> bool:

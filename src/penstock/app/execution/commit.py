@@ -129,7 +129,7 @@ class Committer:
             watermarks=(),
             windows=(),
             lowers_watermarks=False,
-            slice=None,
+            slice=None,  # its rows are not in the table yet, or no longer
         )
         begun = self.begin(own)
         self.fault(f"begun-{kind}")

@@ -70,7 +70,7 @@ def steps_in_log(
     facts = services.log.facts(uri)
     table_id = ""
     for commit in commits:
-        table_id = commit.table_id or table_id
+        before, table_id = table_id or commit.table_id, commit.table_id or table_id
         if not commit.step:
             continue
         try:
@@ -82,9 +82,29 @@ def steps_in_log(
         if project_of(commit.token) not in ("", services.project.name):
             continue  # another project's, of a model of the same name
         known = table_id or (facts.table_id if facts else "")
+        yield from _unchanged(intent, before or known, commit)
         yield RebuiltStep(intent, outcome_of(services, intent, commit, known=known), commit.time)
 
 
+def _unchanged(intent: Intent, table_id: str, commit: LogCommit) -> Iterator[RebuiltStep]:
+    """Give the steps before a commit of which it tells, as they made none."""
+    for each in intent.unchanged:
+        own = replace(
+            intent,
+            step=each.step,
+            step_seq=each.step_seq,
+            run_timestamp=each.moment,
+            slice=each.id,
+            unchanged=(),
+            windows=(),
+            watermarks=(),
+            lowers_watermarks=False,
+        )
+        outcome = Outcome(None, table_id, intent.base_version, metrics=each.metrics)
+        yield RebuiltStep(own, outcome, commit.time)
+
+
+_SLICE = '"slice":'  # as tokens say it
 _CRASHED = StepFailure("crashed", "the process died before the step committed")
 
 
@@ -266,7 +286,7 @@ def _adopt(services: Services) -> Iterator[Recovered]:
         return
     found.sort(key=lambda step: step.ended)
     services.writing.archive.rebuild(found)
-    for step in found:
+    for step in (each for each in found if each.outcome.version is not None):
         yield Recovered(step.intent.step, step.intent.model, step.outcome.version, adopted=True)
 
 
@@ -284,7 +304,8 @@ def _unknown_steps(
             after = -1  # of a table in its place, its making too: rows on record lie in the old one
         since = services.log.commits(uri, after, partial=True)
         # of a table not on record all counts: it may have been made, and hold no row yet
-        counted = (commit for commit in since if commit.changes_data or after < 0)
+        # and a slice that brought a column and no row has changed none, but was run all the same
+        counted = (c for c in since if c.changes_data or after < 0 or _SLICE in c.token)
         commits = unrecorded(services, counted)
     except (TableError, OSError):  # its model will say so when its turn comes
         return []

@@ -236,7 +236,8 @@ def _observe_there(
 ) -> Observed:
     uri = services.project.uri_of(model.table)
     if record is None or not record.succeeded_once or record.settled_version is None:
-        return without_record(services, uri)
+        seen = without_record(services, uri)
+        return Observed() if seen.ever_ours and _is_of_others(services, model, uri) else seen
     relaid = record.fingerprint is None or record.fingerprint.layout != model.fingerprint.layout
     if is_as_left(head, record) and not relaid:
         return Observed(there=True)
@@ -256,6 +257,14 @@ def _observe_there(
         seen = replace(seen, foreign=_as_touched(foreign), owner=owner, gap=gap)
     unknown = unsettled(services, (c for c in commits if c.changes_data))
     return replace(seen, unrecorded=_as_touched(unknown))
+
+
+def _is_of_others(services: Services, model: Model, uri: str) -> bool:
+    """Whether a table that several entities share holds rows of the others alone."""
+    if model.entity is None or model.entity.scope is None:
+        return False
+    commits = services.log.commits(uri, -1, partial=True)
+    return not unrecorded(services, (each for each in commits if each.changes_data))
 
 
 def _as_touched(commits: Iterable[LogCommit]) -> tuple[Touched, ...]:

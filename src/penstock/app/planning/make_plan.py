@@ -249,9 +249,10 @@ def replan(services: Services, context: Context, step: Step, options: Options) -
     made = plan(services.project, [name], context.records, context.view.now, options)
     if made.blocked:
         raise made.blocked[0].error
-    if not made.steps:
+    found = next((each for each in made.steps if each.key == step.key), None)
+    if found is None:
         return None
-    found = made.steps[0]
+    found = replace(found, moment=step.moment)  # no other slice of the run has it
     if step.trigger == "run" or found.only_alters:
         return found
     # what only a sync decides stays: a table that was to be made anew still is

@@ -11,7 +11,7 @@ from penstock.app.request import AnyRun, AnySync
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue
-from penstock.core.entity import Entity
+from penstock.core.entity import Entity, ProcessType
 from penstock.core.errors import PenstockError
 from penstock.core.names import quoted
 from penstock.core.steps.window import Bound, InputWindow, Window
@@ -45,20 +45,29 @@ def slice_previews(
         entity = services.project.models[step.model].entity
         if entity is None or step.only_alters:
             continue
-        record = None if step.initial else planned.project_state.records.get(step.model)
-        moment = step.moment or planned.plan.run_timestamp
-        lows = lows_of(entity, record, moment)
-        facts = None if step.initial else services.log.facts(services.project.uri_of(entity.table))
         process = strategy_of_entity(entity, request.options.strategy).process()
-        read = SliceRead(
-            name=step.slice.id.name if step.slice else str(entity.bronze),
-            moment=moment,
-            describe=_Columns(entity, facts.schema if facts else Schema()).described,
-            only="" if step.slice else request.options.slice,
-            where="" if step.slice else read_filter(entity.watermark, lows),
-        )
-        sql = _sql(replace(entity, process=process), read, facts.schema if facts else None)
-        yield step.key, SlicePreview(tuple(_windows(entity, lows)), sql)
+        try:
+            found = _preview(services, planned, step, replace(entity, process=process))
+        except PenstockError:  # of columns that only the slice can tell
+            found = SlicePreview()
+        yield step.key, found
+
+
+def _preview(services: Services, planned: Planned, step: Step, entity: Entity) -> SlicePreview:
+    record = None if step.initial else planned.project_state.records.get(step.model)
+    moment = step.moment or planned.plan.run_timestamp
+    lows = lows_of(entity, record, moment)
+    facts = None if step.initial else services.log.facts(services.project.uri_of(entity.table))
+    filters = step.slice is None and entity.process is not ProcessType.FULL
+    read = SliceRead(
+        name=step.slice.id.name if step.slice else str(entity.bronze),
+        moment=moment,
+        describe=_SliceColumns(entity, facts.schema if facts else Schema()).described,
+        where=read_filter(entity.watermark, lows) if filters else "",
+    )
+    rows = take(entity, read, facts.schema if facts else None)
+    sql = f"WITH {quoted(MADE_VIEW)} AS (\n{rows.made}\n)\n{query_of(entity, rows)}"
+    return SlicePreview(tuple(_windows(entity, lows)), sql)
 
 
 def _windows(entity: Entity, lows: dict[int, TypedValue]) -> Iterator[InputWindow]:
@@ -67,16 +76,8 @@ def _windows(entity: Entity, lows: dict[int, TypedValue]) -> Iterator[InputWindo
         yield InputWindow(BRONZE, Window(entity.watermark[place].column, bound))
 
 
-def _sql(entity: Entity, read: SliceRead, table: Schema | None) -> str:
-    try:
-        rows = take(entity, read, table)
-    except PenstockError:  # of columns that only the slice can tell
-        return ""
-    return f"WITH {quoted(MADE_VIEW)} AS (\n{rows.made}\n)\n{query_of(entity, rows)}"
-
-
 @dataclass(frozen=True, slots=True)
-class _Columns:
+class _SliceColumns:
     """The columns of a slice as its entity and its table name them; it may bring others."""
 
     entity: Entity

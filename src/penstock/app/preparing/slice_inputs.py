@@ -16,15 +16,17 @@ from penstock.core.entity import Entity, ProcessType, WholeFolder
 from penstock.core.errors import DataError, QueryError, TableError
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
-from penstock.core.records import ModelRecord
+from penstock.core.records import ModelRecord, Status
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Work
 from penstock.core.steps.inputs import EVERY_COLUMN, DeltaRead, FilesRead, Relation
+from penstock.core.steps.slices import UnchangedSlice
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Build
 from penstock.plan.evolution import Evolution
 from penstock.plan.windows import Opened
 from penstock.project.entities.places import bronze_folder
 from penstock.project.entities.templates import low_bound, parse_watermark
+from penstock.strategies.entities.metrics import RECORDS
 from penstock.strategies.entities.rows import SLICE_VIEW, SliceRead, SliceRows
 from penstock.strategies.entities.statistics import (
     SliceCounts,
@@ -45,6 +47,8 @@ from penstock.strategies.entities.work import query_of, work_of
 
 BRONZE = "bronze"
 """The name of the input whose watermarks an entity keeps."""
+_AT_MOST = 6
+"""How many slices without a commit the next token tells of: it has room for no more."""
 
 
 class SliceLooking(Looking):
@@ -69,9 +73,12 @@ class SliceLooking(Looking):
         return strategy_of_entity(self.entity, self.context.options.strategy).process()
 
     def look(self, session: StepSession) -> StepInputs:
-        """Take the slice through its steps, count it, and hold what must not be in it."""
+        """Take the slice through its steps, count it, and hold what must not be in it.
+
+        A table that others share stays, whatever is made anew of it.
+        """
         entity, facts, process = self.entity, self._facts(), self._process()
-        table = facts.schema if facts and not self.step.initial else None
+        table = facts.schema if facts and (entity.scope or not self.step.initial) else None
         if facts is not None and table is not None:
             check_table(entity, facts, adopts=self.context.options.adopt)
             this = DeltaRead(self.uri, facts.version)
@@ -82,29 +89,42 @@ class SliceLooking(Looking):
         rows = take(replace(entity, process=process), read, table)
         check_watermarks(entity, rows)
         counts = self._counted(session, rows, read.name)
-        windows, undefined = inferred_windows(entity, lows, counts, table)
+        anew = table is not None and self.step.initial
+        windows, undefined = inferred_windows(entity, lows, counts, None if anew else table)
         query = session.define(QUERY_VIEW, query_of(entity, rows))
+        unchanged = self._unchanged()
+        crowded = table is not None and len(unchanged) >= _AT_MOST
 
         def work(build: Build) -> Work:
-            step = EntityStep(entity, build, rows, counts, self.moment, windows, process)
+            found = (rows, counts, self.moment, windows, process, crowded, anew)
+            step = EntityStep(entity, build, *found)
             return replace(work_of(step), last_look=self._last_look)
 
         return StepInputs(
             query=query,
-            evolution=Evolution(
-                query.names, rows.new, rows.widened, tuple(each.name for each in rows.gone)
-            ),
+            evolution=_evolution(query, rows),
             facts=facts,
             table=table,
             opened=Opened(tuple(_shown(windows)), tuple(self._moved(counts))),
             late=None,
             schema_changes=(
-                *(f"added {name}" for name in rows.new),
+                *(f"added {name}" for name in _added(rows, table)),
                 *(f"widened {name}" for name in rows.widened),
             ),
             notes=(*rows.notes, *counts.notes, *undefined, *self._empty(counts, table)),
             work=work,
             slice_view=SLICE_VIEW if self.step.slice else "",
+            unchanged=unchanged,
+        )
+
+    def _unchanged(self) -> tuple[UnchangedSlice, ...]:
+        """Give the slices that were run since the last commit of which anything is on record."""
+        known = self.services.reading.slices.recorded(self.model.name)
+        last = max((each.step_seq for each in known if each.version is not None), default=0)
+        return tuple(
+            UnchangedSlice(each.id, each.step, each.step_seq, each.moment, _counts(each.metrics))
+            for each in sorted(known, key=lambda each: each.step_seq)
+            if each.status is Status.SUCCESS and each.step_seq > last and each.moment is not None
         )
 
     def _last_look(self) -> None:
@@ -166,10 +186,12 @@ class SliceLooking(Looking):
         hold(session, stage, seen, self.entity.where)
         return read_counts(self.entity, rows, seen)
 
-    def _stored(self) -> Mapping[str, TypedValue]:
+    def _stored(self) -> Mapping[str, Watermark]:
         """Give the watermarks on record, by column; none for a table that is made anew."""
         record = self.context.records.get(self.model.name)
-        return watermarks_in(None if self.step.initial else record)
+        if record is None or self.step.initial:
+            return {}
+        return {each.column.lower(): each for each in record.watermarks}
 
     def _lows(self) -> dict[int, TypedValue]:
         """Give the low bound of every entry that has one, by its place."""
@@ -177,18 +199,33 @@ class SliceLooking(Looking):
         return lows_of(self.entity, None if self.step.initial else record, self.moment)
 
     def _moved(self, counts: SliceCounts) -> Iterator[Watermark]:
-        """Give the watermarks that the step leaves; none goes back."""
-        stored = self._stored()
-        for column, high in counts.highs.items():
-            moved = moved_on(self.entity, column, stored.get(column.lower()), high)
-            if moved is not None:
-                yield Watermark(BRONZE, column, moved)
+        """Give the watermarks that the step leaves; none goes back.
+
+        Also those that stay: a step without a commit may have moved them.
+        """
+        stored, highs = self._stored(), {k.lower(): (k, v) for k, v in counts.highs.items()}
+        for key in dict.fromkeys((*highs, *stored)):
+            column, high = highs.get(key, (key, None))
+            known = stored.get(key)
+            before, now = (known.column, known.value) if known else (column, None)
+            value = moved_on(self.entity, before, now, high) or now
+            if value is not None:
+                yield Watermark(BRONZE, before, value)
 
     def _empty(self, counts: SliceCounts, table: Schema | None) -> Iterator[str]:
         """Warn of a slice without rows, which is more often a failed extract than the truth."""
         if not counts.rows and table is not None:
             name = self.step.slice.id.name if self.step.slice else "the source"
             yield f"empty-slice: {name} of {self.model.name} holds no row"
+
+
+def _evolution(query: Schema, rows: SliceRows) -> Evolution:
+    return Evolution(query.names, rows.new, rows.widened, tuple(each.name for each in rows.gone))
+
+
+def _counts(metrics: Mapping[str, int]) -> dict[str, int]:
+    """Leave out what is 0, but for the number of rows."""
+    return {name: count for name, count in metrics.items() if count or name == RECORDS}
 
 
 def watermarks_in(record: ModelRecord | None) -> dict[str, TypedValue]:
@@ -207,6 +244,11 @@ def lows_of(
             term = parse_watermark(each.expression)
             found[place] = low_bound(term, value, moment, entity.timezone)
     return found
+
+
+def _added(rows: SliceRows, table: Schema | None) -> tuple[str, ...]:
+    """Give the columns that the table gets: those of the slice, and a key that has a new name."""
+    return tuple(n for n in rows.stored.names if table is not None and table.find(n) is None)
 
 
 def _shown(windows: tuple[EntityWindow, ...] | None) -> Iterator[InputWindow]:

@@ -18,6 +18,7 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Work
 from penstock.core.steps.inputs import DeltaRead, InputPin, Relation
+from penstock.core.steps.slices import UnchangedSlice
 from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.core.strategy import Build, Writing
@@ -43,7 +44,7 @@ class StepInputs:
     changed rows which the windows have passed. `is_idle` is whether all windows are empty: then
     there is no statement and no commit, only new pins. `notes` warn
     of watermarks. `work` gives the statements where these depend on rows that were looked at, and
-    `slice_view` has those of a slice.
+    `slice_view` has those of a slice. Of slices that are `unchanged` the step's commit tells.
     """
 
     query: Schema
@@ -58,6 +59,7 @@ class StepInputs:
     notes: tuple[str, ...] = ()
     work: Callable[[Build], Work] | None = None
     slice_view: str = ""
+    unchanged: tuple[UnchangedSlice, ...] = ()
 
 
 NOTHING = StepInputs(Schema(), Evolution(()), None, None, None, None)
@@ -137,6 +139,7 @@ class Looking:
             lowers_watermarks=self.step.initial,
             cut_at=self.context.as_of if opened and opened.is_cut else None,
             passed_by=found.passed_by,
+            unchanged=found.unchanged,
             base_version=found.facts.version if found.facts else None,
         )
 

@@ -288,9 +288,10 @@ class SliceRecords(Protocol):
     def recorded(self, model: str) -> tuple[SliceRecord, ...]:
         """Give the slices of a model of which anything is known, by the code points of their names.
 
-        The last step of a slice says what became of it; steps that a rollback has undone, and those
-        before the last one that made the table anew, are as if they never were. Where no step after
-        it was begun, and none succeeded, a skip counts.
+        The last step of a slice that succeeded says what became of it, without one its last step:
+        an attempt to run it again that fails takes none of its rows out of the table. Steps that a
+        rollback has undone, and those before the last one that made the table anew, are as if they
+        never were. Where no step after it was begun, and none succeeded, a skip counts.
         """
         ...
 

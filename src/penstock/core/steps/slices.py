@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.core.findings import Location
@@ -33,6 +35,20 @@ class ListedSlice:
     id: SliceId
     files: tuple[str, ...]
     is_incomplete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnchangedSlice:
+    """A slice that changed nothing when it was run: no commit tells of its step, a later one does.
+
+    `metrics` are the counts of that step, `moment` is its processing time.
+    """
+
+    id: SliceId
+    step: str
+    step_seq: int
+    moment: dt.datetime
+    metrics: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)

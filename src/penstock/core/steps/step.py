@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.errors import PenstockError
+from penstock.core.masking import mask
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, read_ranges
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.sessions.manifest import SessionPromise
 from penstock.core.steps.inputs import InputPin
-from penstock.core.steps.slices import SliceId
+from penstock.core.steps.slices import SliceId, UnchangedSlice
 from penstock.core.steps.window import InputWindow, Watermark
 from penstock.core.strategy import Writing
 
@@ -50,6 +51,7 @@ class Intent:
     passed, now or since the table was last made anew; the model itself, if others changed its rows.
     `session` is what a step of a session package leaves in the records of that.
     `slice` is what a step reads of bronze; its run timestamp is then the processing time.
+    `unchanged` are those that were run since the last commit and made none: the log would not know.
     """
 
     step: str
@@ -80,6 +82,7 @@ class Intent:
     lane: str = ""
     session: SessionPromise | None = None
     slice: SliceId | None = None
+    unchanged: tuple[UnchangedSlice, ...] = ()
     transaction: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -155,6 +158,10 @@ class StepFailure:
 
     @classmethod
     def of(cls, error: PenstockError) -> StepFailure:
-        """Take over what an error says."""
+        """Take over what an error says, but for passwords in it.
+
+        >>> StepFailure.of(PenstockError("x", "cannot read jdbc:x://u:p4ss@h/d")).message
+        'cannot read jdbc:x://u:***@h/d'
+        """
         where = str(error.where) if error.where else ""
-        return cls(error.code, error.sentence[:LONGEST], where, error.hint)
+        return cls(error.code, mask(error.sentence)[:LONGEST], where, mask(error.hint))

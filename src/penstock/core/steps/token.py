@@ -18,7 +18,7 @@ from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, read_grid, write_grid
 from penstock.core.sessions.manifest import ManifestRow, SessionPromise
 from penstock.core.steps.inputs import DeltaPin, FilesPin, InputPin, NoPin, Pin, ViewPin
-from penstock.core.steps.slices import SliceId
+from penstock.core.steps.slices import SliceId, UnchangedSlice
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Writing
@@ -63,6 +63,7 @@ def write_intent(intent: Intent) -> str:
         "passed_by": list(intent.passed_by),
         "session": _write_promise(intent.session) if intent.session else {},
         "slice": [*astuple(intent.slice)] if intent.slice else [],
+        "unchanged": [_write_unchanged(each) for each in intent.unchanged],
     }
     document |= {name: value for name, value in of_few.items() if value}
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
@@ -111,6 +112,8 @@ def _shorter(intent: Intent) -> Iterator[Intent]:
     yield (intent := replace(intent, reason=""))
     yield (intent := replace(intent, windows=()))
     yield (intent := replace(intent, fingerprint=replace(intent.fingerprint, yaml="")))
+    while intent.unchanged:
+        yield (intent := replace(intent, unchanged=intent.unchanged[1:]))
     yield (intent := replace(intent, inputs=()))
     if intent.session is not None:  # who is released is asked for again
         yield (intent := replace(intent, session=replace(intent.session, released=())))
@@ -122,6 +125,17 @@ def read_slice(text: str) -> tuple[SliceId, dt.datetime]:
     """Read the slice of an intent that has one, and the processing time."""
     document = json.loads(text)
     return SliceId(*document["slice"]), dt.datetime.fromisoformat(document["run_timestamp"])
+
+
+def _write_unchanged(found: UnchangedSlice) -> list[JsonValue]:
+    of_step = [found.step, found.step_seq, found.moment.isoformat(), {**found.metrics}]
+    return [*of_step, *astuple(found.id)]
+
+
+def _read_unchanged(given: list[Any]) -> UnchangedSlice:
+    step, step_seq, moment, metrics, *of_slice = given
+    at = dt.datetime.fromisoformat(moment)
+    return UnchangedSlice(SliceId(*of_slice), step, step_seq, at, metrics)
 
 
 def read_intent(text: str) -> Intent:
@@ -166,6 +180,7 @@ def read_intent(text: str) -> Intent:
         passed_by=tuple(document.get("passed_by", ())),
         session=_read_promise(said) if (said := document.get("session")) else None,
         slice=SliceId(*read) if (read := document.get("slice")) else None,
+        unchanged=tuple(map(_read_unchanged, document.get("unchanged", ()))),
     )
 
 

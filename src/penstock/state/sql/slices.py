@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from sqlalchemy import Select, bindparam, func, insert, select
+from sqlalchemy import Select, bindparam, case, func, insert, select
 
 from penstock.core.records import SliceRecord, SliceSkip, Status
 from penstock.core.steps.slices import SliceId
@@ -64,20 +64,23 @@ def _nothing(name: str) -> SliceId:
 
 
 def _last_steps() -> Select[tuple[object, ...]]:
-    """Ask for the last step of every slice that counts; built once, asked by every plan."""
-    # steps that only make the table ready for a slice have its name, too
+    """Ask for the step that says what became of each slice; built once, asked by every plan."""
+    # steps that only make the table ready for a slice are none of those
     builds = _STEP.kind.in_([str(kind) for kind in BUILDS])
     counts = (_STEP.model_id == _MODEL, builds, _STEP.undone_by.is_(None))
     made = (_STEP.commit_version.is_not(None), _STEP.intent.contains(_REMADE))
     remade = select(func.max(_STEP.step_seq)).where(*counts, *made).scalar_subquery()
-    newest = (
-        select(func.max(_STEP.step_seq))
+    flagged = (_STEP.error_code == _FLAGGED) & _STEP.commit_version.is_not(None)
+    is_done = (_STEP.status == str(Status.SUCCESS)) | flagged
+    done = func.max(case((is_done, _STEP.step_seq)))
+    telling = (
+        select(func.coalesce(done, func.max(_STEP.step_seq)))
         .where(*counts, _STEP.slice.is_not(None), _STEP.step_seq >= func.coalesce(remade, 0))
         .group_by(_STEP.slice)
     )
     names = ("step_seq", "id", "slice", "status", "commit_version", "intent", "metrics")
     asked = (*(_STEP[name] for name in names), _STEP.error_code, _STEP.error_message)
-    return select(*asked).where(_STEP.step_seq.in_(newest))
+    return select(*asked).where(_STEP.step_seq.in_(telling))
 
 
 def _newest_skips() -> Select[tuple[object, ...]]:
@@ -104,5 +107,6 @@ def _record(row: Found) -> SliceRecord:
         step_seq=row.step_seq,
         moment=moment,
         metrics=json.loads(row.metrics),
+        version=row.commit_version,
         why="" if is_over else f"{row.error_code}: {row.error_message}",
     )

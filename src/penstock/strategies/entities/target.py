@@ -25,7 +25,9 @@ class EntityStep:
     """All that the statement of a step depends on; its slice was counted.
 
     `windows` say where keys that the slice lacks are gone, all of them together; None infers
-    nothing. `forced` is how the rows are written if somebody asked for another way.
+    nothing. `forced` is how the rows are written if somebody asked for another way. A step that
+    `commits` makes a commit even if nothing is to change. With `anew` all rows of the entity are
+    replaced in a table that others share.
     """
 
     entity: Entity
@@ -35,6 +37,8 @@ class EntityStep:
     moment: dt.datetime
     windows: tuple[EntityWindow, ...] | None = None
     forced: ProcessType | None = None
+    commits: bool = False
+    anew: bool = False
 
     @property
     def process(self) -> ProcessType:

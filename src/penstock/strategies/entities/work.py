@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import partial
+from types import MappingProxyType
 
 from penstock.core.columns.schema import Schema
 from penstock.core.entity import Entity, ProcessType
@@ -17,7 +18,7 @@ from penstock.core.history import (
 )
 from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, Commit, Row, Work
-from penstock.strategies.build import create, listed
+from penstock.strategies.build import create, listed, written
 from penstock.strategies.entities.merging import merge
 from penstock.strategies.entities.metrics import breaches, known_before, metrics_in
 from penstock.strategies.entities.moments import instant
@@ -47,18 +48,29 @@ def work_of(step: EntityStep) -> Work:
     history = step.build.history
     properties = {PROPERTY: property_of(step.entity), **(history.properties if history else {})}
     match step.process:
+        case _ if step.anew:
+            work = own_again(step)
         case ProcessType.FULL:
             work = full(step, properties)
         case ProcessType.MERGE:
             work = merge(step, properties)
         case ProcessType.HISTORIC:
-            return _counting(step, _hashing(historic(step, properties)))
+            return _counting(step, _hashing(_committing(step, historic(step, properties))))
     names = listed(step.build.query.names)
     rows = f"SELECT {names} FROM {quoted(QUERY_VIEW)}"
     if step.process is ProcessType.MERGE and step.build.table is None:
         rows += f" WHERE NOT {quoted(step.entity.system.deleted)}"  # these are never inserted
-    work = _counting(step, _hashing(work))
+    work = _counting(step, _hashing(_committing(step, work)))
     return replace(work, rows=lambda _: rows, fed_by=QUERY_VIEW)
+
+
+def _committing(step: EntityStep, work: Work) -> Work:
+    """Make a commit that changes nothing, where a step without one would not be remembered."""
+    if not step.commits:
+        return work
+    said = written({PROPERTY: property_of(step.entity)})
+    alone = Commit(f"ALTER TABLE {step.build.target} SET TBLPROPERTIES ({said})", once=False)
+    return replace(work, decide=lambda seen: work.decide(seen) or alone)
 
 
 def _counting(step: EntityStep, work: Work) -> Work:
@@ -107,12 +119,36 @@ def full(step: EntityStep, properties: Mapping[str, str]) -> Work:
     return Work.just(Commit(sql, _DYNAMIC))
 
 
-def _all_columns(step: EntityStep) -> str:
-    """Give the columns in the table's order, those that the slice lacks as NULL, new ones last."""
+def own_again(step: EntityStep) -> Work:
+    """Replace the rows of an entity by those of its slice, in a table that others share."""
+    system, live, made = step.entity.system, "", {}
+    if step.process is ProcessType.MERGE:
+        live = f" WHERE NOT {quoted(system.deleted)}"
+    if step.process is ProcessType.HISTORIC:
+        ends = (instant(step.moment), "CAST(NULL AS TIMESTAMP)", "true")
+        made = dict(zip(_interval(step.entity), ends, strict=True))
+    evolution = "WITH SCHEMA EVOLUTION " if step.build.evolves else ""
+    return Work.just(
+        Commit(
+            f"INSERT {evolution}INTO {step.build.target} BY NAME REPLACE WHERE {step.own()[0]} "
+            f"SELECT {_all_columns(step, made)} FROM {quoted(QUERY_VIEW)}{live}"
+        )
+    )
+
+
+def _all_columns(step: EntityStep, made: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Give the columns in the table's order, those that the slice lacks as NULL, new ones last.
+
+    Of those that are `made` the SQL is given.
+    """
     gone, known = {column.name: column for column in step.rows.gone}, step.build.table or Schema()
     new = (name for name in step.build.query.names if known.find(name) is None)
     return ", ".join(
-        f"CAST(NULL AS {gone[name].type}) AS {quoted(name)}" if name in gone else quoted(name)
+        f"CAST(NULL AS {gone[name].type}) AS {quoted(name)}"
+        if name in gone
+        else f"{made[name]} AS {quoted(name)}"
+        if name in made
+        else quoted(name)
         for name in (*known.names, *new)
     )
 

@@ -170,6 +170,7 @@ def test_a_sum_that_was_observed_as_null_is_asked_for():
     ("check", "reason"),
     [
         (a_check(RowCount(1)), "nothing was written"),
+        (a_check(RowCount(1), phase=Phase.BEFORE), "no slice is being read"),
         (a_check(RowCount(1), scope=CheckScope.TABLE), "table does not exist yet"),
         (
             a_check(SqlCheck(a_query(f"SELECT * FROM {mention(THIS)}")), phase=Phase.BEFORE),

@@ -11,6 +11,7 @@ from contracts.store_cases import intent
 from penstock.core.columns.typed import TypedValue
 from penstock.core.names import TableName
 from penstock.core.steps.inputs import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
+from penstock.core.steps.slices import SliceId, UnchangedSlice
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.steps.token import (
     LIMIT_BYTES,
@@ -23,6 +24,7 @@ from penstock.core.steps.token import (
 )
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 
+T1 = dt.datetime(2025, 5, 5, 10, tzinfo=dt.UTC)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 NUMBER = st.integers(0, 2**62)
 PIN = st.one_of(
@@ -37,6 +39,11 @@ VALUE = st.one_of(
 )
 BOUND = st.none() | st.builds(Bound, VALUE, inclusive=st.booleans())
 WINDOW = st.builds(Window, TEXT, BOUND, BOUND, nulls=st.booleans())
+SLICE = st.builds(SliceId, TEXT, NUMBER, NUMBER, TEXT)
+AT = st.datetimes(timezones=st.just(dt.UTC)).map(lambda at: at.replace(fold=0))
+UNCHANGED = st.builds(
+    UnchangedSlice, SLICE, TEXT, NUMBER, AT, st.dictionaries(TEXT, NUMBER, max_size=2)
+)
 INTENTS = st.builds(
     replace,
     st.just(intent()),
@@ -51,8 +58,10 @@ INTENTS = st.builds(
     lowers_watermarks=st.booleans(),
     base_version=st.none() | NUMBER,
     step_seq=NUMBER,
-    cut_at=st.none() | st.datetimes(timezones=st.just(dt.UTC)).map(lambda at: at.replace(fold=0)),
+    cut_at=st.none() | AT,
     passed_by=st.lists(TEXT, max_size=3).map(tuple),
+    slice=st.none() | SLICE,
+    unchanged=st.lists(UNCHANGED, max_size=3).map(tuple),
 )
 
 
@@ -67,6 +76,23 @@ def test_a_token_is_short_and_always_names_step_and_store(given_intent: Intent):
 
     assert len(token.encode()) <= LIMIT_BYTES
     assert signed_by(token) == ("step-1", "store-1")
+
+
+def test_slices_that_made_no_commit_go_first_of_which_most_is_known():
+    """Of the oldest: the token before this one may have told of them."""
+    made = [
+        UnchangedSlice(SliceId("s" * 99, n, 7, "d" * 64), f"step-{n}", n, T1, {"n": 3})
+        for n in range(40)
+    ]
+
+    token = write_token(
+        replace(intent(), slice=SliceId("z", 1, 7, "d"), unchanged=tuple(made)), "0", "s"
+    )
+
+    found = read_intent(token)
+    assert found.slice == SliceId("z", 1, 7, "d")
+    assert len(found.unchanged) > 6
+    assert found.unchanged == tuple(made[-len(found.unchanged) :])
 
 
 def test_the_lists_of_earlier_versions_are_read():

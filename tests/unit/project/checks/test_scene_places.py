@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fakes.check_projects import PATH, SQL, versions
+from fakes.entity_files import entity, files
 from penstock.core.checks import Checks, OnFailure, RowCount
 from penstock.core.findings import Location, Severity
 
@@ -214,6 +215,24 @@ def test_C7_header_yaml_beside_sql_and_versioned_yaml_give_equal_checks(apart):
     assert one == two == three
     assert [nowhere(each.versions[0].checks) for each in found] == [one, one, one]
     assert one.after[1].meta == {"owner": "me"}
+
+
+def test_C7_a_document_of_entities_gives_equal_checks(apart):
+    checks = {
+        "on_failure": "block",
+        "before": [{"type": "row_count", "min": 1}],
+        "after": [
+            {"type": "row_count", "min": 1},
+            {"type": "not_null", "column": "region", "severity": "warn", "meta": {"owner": "me"}},
+        ],
+    }
+    header = f"{{{{ config(materialized='merge', unique_key='ID', checks={checks!r}) }}}}\n"
+    model = {"models/m.sql": f"{header}select ID, region from raw.events"}
+
+    one = apart(model | THERE).models["m"].checks
+    two = apart(files(entity(checks=checks))).models["silver_aw.x"].checks
+
+    assert nowhere(one) == nowhere(two)
 
 
 def test_a_name_in_header_and_yaml_is_a_duplicate_that_names_both_places(findings):

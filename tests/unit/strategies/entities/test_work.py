@@ -8,7 +8,14 @@ import pytest
 from fakes.silver_table import KEY, XF, XH, XM, an_entity
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue
-from penstock.core.entity import EntityColumn, EntityScope, FieldRole, HashKind, ProcessType
+from penstock.core.entity import (
+    EntityColumn,
+    EntityScope,
+    FieldRole,
+    HashKind,
+    LastSeen,
+    ProcessType,
+)
 from penstock.strategies.entities.statistics import SliceCounts
 from penstock.strategies.entities.watermarks import EntityWindow
 from penstock.strategies.entities.work import property_of, query_of, settings_of, work_of
@@ -52,6 +59,14 @@ def test_nothing_is_written_for_a_slice_without_rows():
         assert (work.stages, work.decide({})) == ((), None)
 
 
+def test_a_step_that_must_be_remembered_makes_a_commit_that_changes_nothing():
+    for entity in (XF, XM, XH):
+        step = replace(fitted(a_step(entity, GIVEN, SliceCounts(0))), commits=True)
+        found = work_of(step).decide({})
+        assert found.sql.startswith("ALTER TABLE T SET TBLPROPERTIES ('penstock.entity' = ")
+        assert (found.once, found.metrics["recordsInSlice"]) == (False, 0)
+
+
 def test_a_merge_is_pruned_by_keys_and_its_windows():
     plain = work_of(a_step(XM, GIVEN, TWO)).decide({}).sql
     inferring = a_step(an_entity(delete_missing=True), GIVEN, TWO, (WINDOW,))
@@ -62,6 +77,28 @@ def test_a_merge_is_pruned_by_keys_and_its_windows():
     assert f"(({bounds}) OR ({window}))" in work_of(inferring).decide({}).sql
     assert plain.count("WHEN MATCHED") == 3
     assert "WHEN MATCHED AND s.`__penstock_op` = 'infer'" not in plain
+
+
+def test_a_row_that_is_deleted_again_is_only_seen():
+    """Every run sees it; a table of changes alone has nothing to do."""
+    marked = "THEN UPDATE SET t.`p_deleted` = true, t.`p_lastSeen` = greatest("
+    sql = work_of(a_step(XM, GIVEN, TWO)).decide({}).sql
+    changes = an_entity(last_seen=LastSeen.ON_CHANGE)
+    (stage,) = work_of(a_step(changes, GIVEN, TWO)).stages
+
+    assert f"WHEN MATCHED AND s.`p_deleted` {marked}" in sql
+    assert "(coalesce(t.`__penstock_new`, false) AND NOT coalesce(t.`p_deleted`, false))" in (
+        stage.sql
+    )
+
+
+def test_rows_that_arrive_deleted_are_no_rows_of_a_first_step():
+    step = a_step(XM, GIVEN, SliceCounts(2, flagged=1))
+    first = work_of(replace(step, build=replace(step.build, table=None)))
+    names = first.rows({}).partition(" FROM ")[2]
+
+    assert names == "`penstock_query` WHERE NOT `p_deleted`"
+    assert work_of(step).rows({}).endswith("FROM `penstock_query`")
 
 
 @pytest.mark.parametrize(
