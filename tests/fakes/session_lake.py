@@ -190,7 +190,8 @@ class SessionLake:
             for name, number in spark.sql(this_run.window_counts()).collect()[0].asDict().items()
         }
         newest = self.counts["greatest"]
-        self.counts["greatest"] = newest.replace(tzinfo=dt.UTC) if newest else None
+        micros = dt.timedelta(microseconds=newest or 0)
+        self.counts["greatest"] = None if newest is None else at("1970-01-01") + micros
         self.write(SessionTable.EVENTS_THIS_RUN, spark.sql(this_run.events_this_run(run)))
         self.view(SessionTable.EVENTS_THIS_RUN)
 

@@ -101,6 +101,16 @@ class Project:
             self._read_views.append(frozenset(found))
         return self._read_views[0]
 
+    def package_of(self, name: str) -> SessionPackage | None:
+        """Give the session package that makes a table, or whose tag a model carries."""
+        model = self.models.get(name)
+        if not self.packages or model is None:
+            return None
+        for each in self.packages.values():
+            if each.tag in model.tags or any(own.name == name for own in each.models):
+                return each
+        return None
+
     def table_of(self, name: InputName, this: Model | None = None) -> TableName:
         """Give the table behind an input name; seeds answer as models do."""
         match name.kind:

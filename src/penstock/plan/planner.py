@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from penstock.core.graph import ordered
 from penstock.core.model import Model
-from penstock.core.names import InputKind
-from penstock.core.partitions.mapping import joined, spans
 from penstock.core.partitions.ranges import (
     WHOLE,
     Ranges,
     count,
     difference,
-    first_numbers,
     intersection,
-    numbers,
     union,
 )
 from penstock.core.project import Project
 from penstock.plan.cascade import (
     following,
-    grid_of,
     is_decided_alone,
     parents_of,
     reads_itself,
     upstream_models,
 )
-from penstock.plan.changes import spans_of
 from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.evolution import is_described_otherwise, moved_layout
 from penstock.plan.history import must_look
 from penstock.plan.obstacles import migration_of, obstacle, refusal, table_obstacle
 from penstock.plan.rerun import never_built
-from penstock.plan.resolve import body_of
+from penstock.plan.sessions.steps import decide_passes
 from penstock.plan.slices import last_failure, slices_to_run
 from penstock.plan.steps import (
     LEFT,
@@ -44,6 +38,8 @@ from penstock.plan.steps import (
     Records,
     Scope,
     Wanted,
+    limited,
+    linked,
     partition_steps,
     slice_steps,
     table_step,
@@ -65,6 +61,9 @@ from penstock.plan.verdict import states_of
 
 def decide(question: Question, earlier: Earlier, model: Model) -> Decided:
     """Decide about one model, after those above it."""
+    package = question.project.package_of(model.name)
+    if package is not None:
+        return decide_passes(question, earlier, model, package)
     decide_one = decide_table if model.partition is None else decide_partitions
     return decide_one(question, earlier, model)
 
@@ -327,74 +326,3 @@ def plan(  # the sides of one decision
         notes=tuple(note for one in decided.values() for note in one.notes),
         remaining=left,
     )
-
-
-def limited(steps: Sequence[Step], most: int) -> tuple[list[Step], int]:
-    """Keep the first `most` partitions in the order of the steps; give how many are left out.
-
-    A step may be split. Steps come after those they read, so what is kept never reads what is not.
-    """
-    kept, left, room = [], 0, most
-    for step in steps:
-        take = min(step.count, room)
-        room -= take
-        left += step.count - take
-        if take == step.count:
-            kept.append(step)
-        elif take:
-            kept.append(replace(step, partitions=first_numbers(step.partitions, take)))
-    return kept, left
-
-
-def linked(project: Project, steps: Sequence[Step], parallel: frozenset[str]) -> list[Step]:
-    """Say of every step which others it comes after.
-
-    A step of partitions waits for the steps above that make what it reads; a step of a whole
-    table for all steps of its upstreams. Steps of one model wait for its first one, which makes
-    the table what it must be; for each other where the model is not in `parallel`. Steps that make
-    what only checks read come before too.
-    """
-    by_model: dict[str, list[Step]] = {}
-    for step in steps:
-        by_model.setdefault(step.model, []).append(step)
-    return [
-        replace(
-            step,
-            upstream=_before(project, step, by_model, parallel),
-            later_than=tuple(_keys(by_model, project.models[step.model].order_after)),
-            at_once=step.model in parallel and len(by_model[step.model]) > 1,
-        )
-        for step in steps
-    ]
-
-
-def _before(
-    project: Project, step: Step, by_model: Mapping[str, list[Step]], parallel: frozenset[str]
-) -> tuple[str, ...]:
-    model = project.models[step.model]
-    if model.partition is None:
-        keys = [key for key in step.upstream if key not in by_model]
-        named = {key.partition(" ")[0] for key in step.upstream} - {step.model}
-        return tuple(sorted({*keys, *_keys(by_model, named)}))
-    found: set[str] = set()
-    _, body = body_of(model, step.version, step.revision)
-    for mapping in body.inputs:
-        name = mapping.input
-        above = by_model.get(name.name)
-        if name.kind is not InputKind.MODEL or name.name == model.name or not above:
-            continue
-        grid, places = grid_of(project, name.name), map(model.grid.span, numbers(step.partitions))
-        read = joined(span for each in places for span in spans(mapping.mapping, each, grid))
-        for other in above:
-            made = spans_of(other.grid, other.partitions)
-            if any(low < end and begin < high for low, high in made for begin, end in read):
-                found.add(other.key)
-    siblings = by_model[step.model]
-    at = siblings.index(step)
-    if at:
-        found.add(siblings[0 if step.model in parallel else at - 1].key)
-    return tuple(sorted(found))
-
-
-def _keys(by_model: Mapping[str, list[Step]], names: Iterable[str]) -> list[str]:
-    return [step.key for name in names for step in by_model.get(name, ())]

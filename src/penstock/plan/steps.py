@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.core.errors import PenstockError
 from penstock.core.facts import TableFacts
 from penstock.core.model import Model
-from penstock.core.partitions.ranges import Ranges, count, difference, first_numbers, intersection
+from penstock.core.names import InputKind
+from penstock.core.partitions.mapping import joined, spans
+from penstock.core.partitions.ranges import (
+    Ranges,
+    count,
+    difference,
+    first_numbers,
+    intersection,
+    numbers,
+)
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
 from penstock.core.steps.slices import ListedSlice
 from penstock.core.strategy import Writing
-from penstock.plan.cascade import reads_itself, upstream_models
-from penstock.plan.resolve import Segment
+from penstock.plan.cascade import grid_of, reads_itself, upstream_models
+from penstock.plan.changes import spans_of
+from penstock.plan.resolve import Segment, body_of
 from penstock.plan.values import Estimate, Now, Observed, Options, Reason, State, Step
 from penstock.plan.verdict import Verdict, is_replaced
 
@@ -286,3 +296,79 @@ def _reason_of_batch(verdict: Verdict, batch: Ranges, wanted: Wanted, *, pending
     silent = first.state in (State.SQL_CHANGED, State.NEVER_RUN)
     detail = "" if silent else ", ".join(first.because)
     return Reason(first.state, detail, tuple(sorted(others, key=order.index)))
+
+
+def limited(steps: Sequence[Step], most: int) -> tuple[list[Step], int]:
+    """Keep the first `most` partitions in the order of the steps; give how many are left out.
+
+    A step may be split. Steps come after those they read, so what is kept never reads what is not.
+    """
+    kept, left, room = [], 0, most
+    for step in steps:
+        take = min(step.count, room)
+        room -= take
+        left += step.count - take
+        if take == step.count:
+            kept.append(step)
+        elif take:
+            kept.append(replace(step, partitions=first_numbers(step.partitions, take)))
+    return kept, left
+
+
+def linked(project: Project, steps: Sequence[Step], parallel: frozenset[str]) -> list[Step]:
+    """Say of every step which others it comes after.
+
+    A step of partitions waits for the steps above that make what it reads; a step of a whole
+    table for all steps of its upstreams. Steps of one model wait for its first one, which makes
+    the table what it must be; for each other where the model is not in `parallel`. Steps that make
+    what only checks read come before too.
+    """
+    by_model: dict[str, list[Step]] = {}
+    for step in steps:
+        by_model.setdefault(step.model, []).append(step)
+    return [
+        replace(
+            step,
+            upstream=_before(project, step, by_model, parallel),
+            later_than=step.later_than
+            or tuple(_keys(by_model, project.models[step.model].order_after)),
+            at_once=step.model in parallel and len(by_model[step.model]) > 1,
+        )
+        for step in steps
+    ]
+
+
+def _before(
+    project: Project, step: Step, by_model: Mapping[str, list[Step]], parallel: frozenset[str]
+) -> tuple[str, ...]:
+    model = project.models[step.model]
+    if step.session is not None:  # its pass says which steps; what makes the events is a model
+        known = {each.key for steps in by_model.values() for each in steps}
+        models = [key for key in step.upstream if key not in known]
+        return tuple(sorted({*known.intersection(step.upstream), *_keys(by_model, models)}))
+    if model.partition is None:
+        keys = [key for key in step.upstream if key not in by_model]
+        named = {key.partition(" ")[0] for key in step.upstream} - {step.model}
+        return tuple(sorted({*keys, *_keys(by_model, named)}))
+    found: set[str] = set()
+    _, body = body_of(model, step.version, step.revision)
+    for mapping in body.inputs:
+        name = mapping.input
+        above = by_model.get(name.name)
+        if name.kind is not InputKind.MODEL or name.name == model.name or not above:
+            continue
+        grid, places = grid_of(project, name.name), map(model.grid.span, numbers(step.partitions))
+        read = joined(span for each in places for span in spans(mapping.mapping, each, grid))
+        for other in above:
+            made = spans_of(other.grid, other.partitions)
+            if any(low < end and begin < high for low, high in made for begin, end in read):
+                found.add(other.key)
+    siblings = by_model[step.model]
+    at = siblings.index(step)
+    if at:
+        found.add(siblings[0 if step.model in parallel else at - 1].key)
+    return tuple(sorted(found))
+
+
+def _keys(by_model: Mapping[str, list[Step]], names: Iterable[str]) -> list[str]:
+    return [step.key for name in names for step in by_model.get(name, ())]

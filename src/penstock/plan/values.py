@@ -17,6 +17,8 @@ from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Grid, Span, key_pairs
 from penstock.core.partitions.ranges import WHOLE, Ranges, count
 from penstock.core.records import SliceRecord
+from penstock.core.sessions.manifest import PlannedPass, SessionStep
+from penstock.core.sessions.package import SessionPackage
 from penstock.core.steps.inputs import Pin
 from penstock.core.steps.slices import ListedSlice
 
@@ -112,13 +114,31 @@ class SlicesNow:
 
 
 @dataclass(frozen=True, slots=True)
+class PassesNow:
+    """What a run of a session package would do now; `idle` says why it would do nothing.
+
+    `readers` are the models that carry its tag, with what each reads; the next commit on
+    `overwrites` takes the place of all rows. `limits` are the passes that the manifest asks for,
+    worth it or not.
+    """
+
+    package: SessionPackage
+    passes: tuple[PlannedPass, ...] = ()
+    limits: tuple[PlannedPass, ...] = ()
+    readers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    overwrites: frozenset[str] = frozenset()
+    idle: str = ""
+    error: PenstockError | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Now:
     """The world as a plan sees it: targets by model, pins of sources by name.
 
     A source that cannot be read has its error in `broken` instead of a pin, and a model whose
     table cannot in `unreadable` instead of a target. `below` names, for models that read through
     windows, the upstreams that changed rows which a window has passed. `slices` are those of
-    entities.
+    entities, `passes` those of session packages.
     """
 
     run_timestamp: dt.datetime
@@ -129,6 +149,7 @@ class Now:
     below: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unreadable: Mapping[str, PenstockError] = field(default_factory=dict)
     slices: Mapping[str, SlicesNow] = field(default_factory=dict)
+    passes: Mapping[str, PassesNow] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +264,8 @@ class Step:
     `later_than` make what only checks read: this step waits for them and needs nothing of them.
     `at_once` is whether other steps may write the table at the same time. `kind` is why it reads
     what it reads, where that is decided by now: initial, full, rerun; "" leaves it to the windows.
-    `slice` is the one slice that it reads, `moment` its processing time.
+    `slice` is the one slice that it reads, `moment` its processing time. `session` is what it is
+    in a pass of a session package.
     """
 
     model: str
@@ -266,10 +288,13 @@ class Step:
     kind: str = ""
     slice: ListedSlice | None = None
     moment: dt.datetime | None = None
+    session: SessionStep | None = None
 
     @property
     def key(self) -> str:
-        """Its name in the plan: the model, and its first partition or its slice, if it has some."""
+        """Its name in the plan: the model, and what tells it from other steps of the model."""
+        if self.session is not None:
+            return self.session.key
         if self.slice is not None:
             return f"{self.model} {self.slice.id.name}"
         return self.model if self.grid.is_whole else f"{self.model} {self.partitions[0][0]}"

@@ -19,8 +19,7 @@ from fakes.versioned_models import (
 from penstock.core.model import Model
 from penstock.core.partitions.mapping import Computed, Lower, Same, Trailing
 from penstock.core.partitions.ranges import WHOLE, Ranges, merged, of_numbers, union
-from penstock.plan.planner import limited, linked
-from penstock.plan.steps import Wanted, partition_steps
+from penstock.plan.steps import Wanted, limited, linked, partition_steps
 from penstock.plan.values import Reason, State, Step
 from penstock.strategies.view import View
 

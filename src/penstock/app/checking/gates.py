@@ -9,7 +9,8 @@ from functools import partial
 from penstock.app.checking.chosen import SKIPPED, checks_of_step, skipped
 from penstock.app.checking.results import ONE_GROUP, failed_of, refusal, within
 from penstock.app.checking.target import CheckTarget
-from penstock.app.preparing.run_context import Context, Inputs, ViewReport, ViewVersion
+from penstock.app.preparing.pins import Inputs
+from penstock.app.preparing.run_context import Context, ViewReport, ViewVersion
 from penstock.app.services.services import Services
 from penstock.core.check_results import WHOLE_GROUP, Checked, CheckResult, Flag, InvariantReport
 from penstock.core.checks import OnFailure, Phase

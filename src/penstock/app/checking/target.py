@@ -9,7 +9,7 @@ from penstock.app.checking.chosen import SKIPPED, StepChecks, skipped
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.results import ONE_GROUP, CheckedRows, CheckInputs
 from penstock.app.observation.observe import ObservedTables, pin_source
-from penstock.app.preparing import run_context
+from penstock.app.preparing import pins, run_context
 from penstock.app.preparing.statements import Values, of_partitions, of_windows
 from penstock.app.services.services import Services
 from penstock.core.check_results import CheckResult, RowsBefore
@@ -46,7 +46,7 @@ class CheckTarget:
     session: StepSession
     model: Model
     checks: StepChecks
-    inputs: run_context.Inputs
+    inputs: pins.Inputs
     windows: tuple[InputWindow, ...] = ()
     partitions: Ranges = ONE_GROUP
     body: Body | None = None
@@ -196,12 +196,12 @@ class CheckTarget:
             return None
         try:
             if name.kind is InputKind.MODEL:
-                pin = run_context.table_pin(services, name, self.context.records.get(name.name))
+                pin = pins.table_pin(services, name, self.context.records.get(name.name))
                 uri = project.uri_of(project.table_of(name))
-                return DeltaRead(uri, pin.version, run_context.tombstones_of(services, name))
+                return DeltaRead(uri, pin.version, pins.tombstones_of(services, name))
             view = ObservedTables.empty(services.clock.now())
             pin_of = pin_source(services, project.sources[name.name], view.listings)
-            return run_context.source_read(project, name, pin_of, view)
+            return pins.source_read(project, name, pin_of, view)
         except TableError:
             return None
 

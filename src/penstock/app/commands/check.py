@@ -20,7 +20,8 @@ from penstock.app.observation.observe import ObservedTables, pin_source
 from penstock.app.observation.project_state import ProjectState, look
 from penstock.app.planning.make_plan import run_timestamp_of
 from penstock.app.planning.selection import narrowed, selected_models
-from penstock.app.preparing.run_context import Context, Inputs, pin_names, source_read
+from penstock.app.preparing.pins import Inputs, pin_names, source_read
+from penstock.app.preparing.run_context import Context
 from penstock.app.request import CheckRequest
 from penstock.app.services.services import Services
 from penstock.core.check_results import WHOLE_GROUP, CheckResult, InvariantReport

@@ -10,7 +10,8 @@ from penstock.app.commands.verify import claims_on, facts_of, history_model, hol
 from penstock.app.execution.commit import Committer, make, remember
 from penstock.app.execution.recover import recover
 from penstock.app.observation.observe import observe
-from penstock.app.preparing.run_context import Context, pin_inputs
+from penstock.app.preparing.pins import pin_inputs
+from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import build_of, staged
 from penstock.app.preparing.step_inputs import Looking
 from penstock.app.services.services import Services

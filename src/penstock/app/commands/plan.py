@@ -15,7 +15,9 @@ from penstock.app.commands.status import status_of_models
 from penstock.app.observation.detect_drift import detect_drift
 from penstock.app.planning.make_plan import Planned, make_plan, timed
 from penstock.app.planning.slice_previews import slice_previews
-from penstock.app.preparing.run_context import Context, pin_inputs, pin_names, version_read
+from penstock.app.preparing.pass_runs import PassesOf, PassRuns
+from penstock.app.preparing.pins import pin_inputs, pin_names, version_read
+from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking
 from penstock.app.reports import ModelDiff, ModelResult, ModelStatus
@@ -52,12 +54,16 @@ def context_of(
     services: Services, planned: Planned, request: AnyRun | AnySync, report: RunReport
 ) -> Context:
     """Give what the steps of a run of the plan share."""
+    holder, view = services.holder(report.run_id), planned.project_state.view
+    records = dict(planned.project_state.records)
+    of = PassesOf(holder, report.run_timestamp, request.wait, records, view)
     return Context(
-        holder=services.holder(report.run_id),
+        holder=holder,
         run_timestamp=report.run_timestamp,
         project=services.project,
-        view=planned.project_state.view,
-        records=dict(planned.project_state.records),
+        view=view,
+        records=records,
+        passes=PassRuns(services, of, planned.plan.steps),
         as_of=request.run_timestamp,
         wait_seconds=request.wait,
         options=request.options,

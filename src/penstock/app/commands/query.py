@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.app.observation.observe import ObservedTables, pin_source
-from penstock.app.preparing.run_context import source_read, tombstones_of
+from penstock.app.preparing.pins import source_read, tombstones_of
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError, UsageError
 from penstock.core.names import InputKind, InputName, shown_name

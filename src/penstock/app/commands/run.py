@@ -103,6 +103,8 @@ def begun(
         listener(Said(sentence))
     settled = settle(services)
     planned = planner(services, request).after(settled).without(recovery.stuck)
+    for sentence in planned.said:
+        listener(Said(sentence))
     report = report_of(planned, request)
     run_id = services.run_id or services.clock.new_id()
     return planned, replace(report, run_id=run_id, recovered=recovery.sentences)
@@ -162,6 +164,7 @@ class Runner:
         except KeyboardInterrupt:
             self._interrupted = True
         finally:
+            self._context.passes.close()
             notes = self._end_run(status)
         note_written(services, (step.model for step in self.planned.plan.steps))
         # what Spark's JVM said of itself, if this command started it
@@ -226,6 +229,11 @@ class Runner:
             self.tell(StepEnded(result))
 
     def _do(self, key: str) -> tuple[ModelResult, ...]:
+        found = self._results_of(key)
+        self._context.passes.ended(self._steps[key], well=all(each.ok for each in found))
+        return found
+
+    def _results_of(self, key: str) -> tuple[ModelResult, ...]:
         if self._spark_died:  # a new JVM could not know whether the old one's statement still runs
             return self._skip(key, "")
         step = self._steps[key]
@@ -277,12 +285,17 @@ class Runner:
         now, pauses = step, iter(_CONFLICT_PAUSES)
         while True:
             needed: Step | None = now
+            if now.session is not None and not self._context.passes.takes_part(now.session):
+                return self._of_step(step, "unchanged", "its model is not at the head yet")
             if now.reason.pending and now.grid.is_whole:
                 needed = still_needed(self.services, self._context, now, self.request.options)
             if needed is None:
                 return self._of_step(step, "unchanged", "its upstream made no change")
             try:
-                return self._done(step, execute(self.services, self._context, needed, held))
+                ended = execute(self.services, self._context, needed, held)
+                if needed.session is not None:
+                    self._context.passes.done(needed.session)
+                return self._done(step, ended)
             except (PlanOutdatedError, ConcurrentWriterError) as error:
                 pause = next(pauses, None)
                 if pause is None:
@@ -326,6 +339,7 @@ class Runner:
     def _skip(self, key: str, because: str) -> tuple[ModelResult, ...]:
         step = self._steps[key]
         self._context.fail(step)
+        self._context.passes.ended(step, well=False)
         stopped = "interrupted" if self._interrupted else "fail-fast"
         stopped = SPARK_DIED if self._spark_died else stopped
         reason = f"upstream {because.partition(' ')[0]} failed" if because else stopped

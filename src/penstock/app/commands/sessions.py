@@ -11,7 +11,6 @@ from penstock.app.planning.packages import (
     PackagePlan,
     named_package,
     plan_package,
-    tracked_models,
 )
 from penstock.app.services.services import Services, in_one_state, user_name
 from penstock.core.errors import UsageError
@@ -19,6 +18,7 @@ from penstock.core.findings import some
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.sessions.manifest import ManifestRow
 from penstock.core.sessions.package import SessionModel, SessionTable
+from penstock.plan.sessions.passes import tracked_models
 from penstock.plan.sessions.progress import Forgotten, forget
 
 

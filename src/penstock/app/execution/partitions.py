@@ -8,7 +8,8 @@ from functools import partial
 from penstock.app.checking.watch import Watch
 from penstock.app.execution.commit import Committer, remember
 from penstock.app.execution.step_state import StepState, known
-from penstock.app.preparing.run_context import Context, Inputs, pin_names
+from penstock.app.preparing.pins import Inputs, pin_names
+from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import of_range, parameter_type
 from penstock.app.services.services import Services
 from penstock.core.checks import OnFailure

@@ -19,7 +19,8 @@ from penstock.app.execution.commit import Committer, Ended
 from penstock.app.execution.results import failed_by, with_checks
 from penstock.app.observation.observe import ObservedTables
 from penstock.app.preparing.outcomes import can_be_tried_again, flag_if_overwritten
-from penstock.app.preparing.run_context import Context, Inputs
+from penstock.app.preparing.pins import Inputs
+from penstock.app.preparing.run_context import Context
 from penstock.app.reports import ModelResult
 from penstock.app.services.services import Services
 from penstock.app.services.workers import on_record, on_worker

@@ -13,7 +13,9 @@ from penstock.app.checking.watch import watched
 from penstock.app.execution.commit import Committer, Ended, alter_each
 from penstock.app.execution.partitions import read_by, ready_partitions
 from penstock.app.execution.step_state import StepState, known
-from penstock.app.preparing.run_context import Context, pin_names
+from penstock.app.preparing.pass_inputs import PassLooking
+from penstock.app.preparing.pins import pin_names
+from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.slice_inputs import SliceLooking
 from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking, table_gone
@@ -23,6 +25,7 @@ from penstock.core.facts import TableFacts
 from penstock.core.model import Body, Model
 from penstock.core.names import quoted
 from penstock.core.partitions.partition import write_ranges
+from penstock.core.ports.engine import StepSession
 from penstock.core.steps.inputs import ViewPin
 from penstock.core.steps.step import Intent, Outcome, StepKind
 from penstock.core.strategy import Writing
@@ -120,6 +123,8 @@ def pin(state: StepState) -> StepState:
             model, body = state.model, state.body
             names = read_by(state, body, own=False) if body else leaves(services.project, model)
             inputs = pin_names(services, model, names, context.records, context.view)
+            if step.session is not None:
+                inputs = context.passes.pinned(step.session, inputs)
         intent = replace(intent, inputs=inputs.pins)
         reads_views = any(isinstance(each.pin, ViewPin) for each in inputs.pins)
         if reads_views and not (state.held or step.only_alters):
@@ -131,14 +136,14 @@ def look(state: StepState) -> StepState:
     """Open the session; find windows, columns and facts. Nothing is written."""
     committer, services, context = state.committer, state.services, state.context
     model, version = state.model, state.version
-    opened = services.engine.session(model.name, committer.where)
-    session = committer.session = state.closing.enter_context(opened)
+    session = committer.session = _session_of(state)
     with committer.rejecting(state.intent):
         # that of partitions is described later: SQL that reads its own table needs it to be there
         if state.body is None:
             uri, inputs = state.intent.uri, state.inputs
-            kind = Looking if model.entity is None else SliceLooking
-            looking = kind(services, context, state.step, model, inputs, uri)
+            looking = _looking_at(state.step, model)(
+                services, context, state.step, model, inputs, uri
+            )
             found = looking.look(session)
             warned = error_of_warnings(found.notes, model.where) if context.options.strict else None
             if warned is not None:
@@ -163,6 +168,23 @@ def look(state: StepState) -> StepState:
             slice_view=state.step_inputs.slice_view,
         )
         return replace(state, check_target=target)
+
+
+def _session_of(state: StepState) -> StepSession:
+    """Open the session of a step; the base tables of a pass share one, which their pass ends."""
+    own = state.step.session
+    shared = state.context.passes.session(own) if own is not None else None
+    if shared is not None:
+        return shared
+    opened = state.services.engine.session(state.model.name, state.committer.where)
+    return state.closing.enter_context(opened)
+
+
+def _looking_at(step: Step, model: Model) -> type[Looking]:
+    """Say how a step looks at what it reads."""
+    if step.session is not None:
+        return PassLooking
+    return Looking if model.entity is None else SliceLooking
 
 
 def check_before(state: StepState) -> StepState:

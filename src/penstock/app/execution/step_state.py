@@ -10,7 +10,8 @@ from penstock.app.checking.gates import Ahead
 from penstock.app.checking.target import CheckTarget
 from penstock.app.checking.watch import Observation, Watch
 from penstock.app.execution.commit import Committer, Ended
-from penstock.app.preparing.run_context import Context, Inputs
+from penstock.app.preparing.pins import Inputs
+from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import DecidedStatement
 from penstock.app.preparing.step_inputs import NOTHING, StepInputs
 from penstock.app.services.services import Services

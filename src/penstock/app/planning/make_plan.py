@@ -12,6 +12,7 @@ from penstock.app.execution.settle import Settled, pending_notes
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe
 from penstock.app.observation.project_state import ProjectState, dated_project, look
+from penstock.app.planning.packages import limits_said, passes_now, with_base_tables
 from penstock.app.planning.selection import check_named, divided, narrowed
 from penstock.app.preparing.run_context import Context
 from penstock.app.request import AnyRun, StepsRequest
@@ -46,7 +47,7 @@ class Planned:
     """A plan with what it was made from, so that a run executes exactly it.
 
     `names` are the selected models in topological order, without those of `not_run`, which
-    another command builds.
+    another command builds. What is `said` is said before anything else.
     """
 
     plan: Plan
@@ -56,6 +57,7 @@ class Planned:
     notes: tuple[str, ...] = ()
     not_run: tuple[str, ...] = ()
     settled: Settled = Settled()
+    said: tuple[str, ...] = ()
 
     def after(self, settled: Settled) -> Planned:
         """Give the plan without what was settled as failed in the same command.
@@ -103,7 +105,9 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
             hint="name it: --select MODEL --adopt",
         )
     check_prune([services.project.models[name] for name in names], request.options)
+    names = with_base_tables(services.project, names)
     project_state = look(services, names, run_timestamp)
+    said = _look_at_packages(project_state)
     scope = _scope(project_state, request)
     records = project_state.records
     made = plan(
@@ -113,7 +117,19 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
     messages = (*made.notes, *gap_notes(project_state, names), *((note,) if note else ()), *pending)
     warnings = (finding.render() for finding in services.project.findings)
     notes = (*warnings, *messages, *seed_notes(services, project_state, names))
-    return Planned(made, names, project_state, scope, notes, not_run)
+    return Planned(made, names, project_state, scope, notes, not_run, said=said)
+
+
+def _look_at_packages(state: ProjectState) -> tuple[str, ...]:
+    """Add what the passes of the packages would do; give what is said of them first."""
+    names, now = state.names, state.view.now
+    changing = {
+        name for name in names if not state.project.package_of(name) and state.verdict(name).pieces
+    }
+    found = passes_now(state.services, names, state.run_timestamp, changing)
+    state.view = replace(state.view, now=replace(now, passes=found))
+    at = state.services.clock.now()
+    return tuple(f"{at:%H:%M:%S} + {line}" for each in found.values() for line in limits_said(each))
 
 
 def _check_entities(services: Services, names: Sequence[str], options: Options) -> None:

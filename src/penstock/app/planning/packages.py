@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from penstock.app.services.services import Services
-from penstock.core.errors import SelectorError, TableError
+from penstock.core.errors import SelectorError, SessionLimitsError, TableError
 from penstock.core.findings import Finding, Severity
+from penstock.core.graph import ordered, reach
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.project import Project
-from penstock.core.sessions.manifest import PassKind, PlannedPass
+from penstock.core.sessions.manifest import PassKind, PlannedPass, limit_lines
 from penstock.core.sessions.package import SessionPackage, same_base
 from penstock.core.steps.inputs import DeltaPin
+from penstock.plan.cascade import upstream_models
 from penstock.plan.sessions.limits import late_start
 from penstock.plan.sessions.passes import (
     KnownPackage,
@@ -22,7 +24,9 @@ from penstock.plan.sessions.passes import (
     has_nothing_to_do,
     manifest_passes,
     plan_passes,
+    tracked_models,
 )
+from penstock.plan.values import PassesNow
 from penstock.project.files.values import did_you_mean, some_of
 
 
@@ -53,19 +57,13 @@ def named_package(project: Project, name: str) -> SessionPackage:
     raise SelectorError("no-match", sentence, hint=near or known)
 
 
-def tracked_models(project: Project, package: SessionPackage) -> dict[str, str]:
-    """Give the fingerprints of all tracked models: modules, and models that carry the tag."""
-    own = package.fingerprint
-    tagged = {
-        name: f"{own.partition('/')[0]}/{model.fingerprint.canonical}"
-        for name, model in project.models.items()
-        if package.tag in model.tags
-    }
-    return {**dict.fromkeys(package.modules, own), **tagged}
+def plan_package(
+    services: Services, package: SessionPackage, now: dt.datetime, *, pending: bool = False
+) -> PackagePlan:
+    """Plan a run from the records and the logs of the inputs; nothing is written.
 
-
-def plan_package(services: Services, package: SessionPackage, now: dt.datetime) -> PackagePlan:
-    """Plan a run from the records and the logs of the inputs; nothing is written."""
+    With `pending` the events are made anew by the same run.
+    """
     project, sessions = services.project, services.reading.sessions
     fingerprints = tracked_models(project, package)
     known = KnownPackage(
@@ -75,7 +73,7 @@ def plan_package(services: Services, package: SessionPackage, now: dt.datetime) 
     )
     limits = manifest_passes(package, known.rows, fingerprints, now)
     last = next((each for each in known.passes if each.kind is not PassKind.BACKFILL), None)
-    unchanged = _unchanged(services, package, last)
+    unchanged = "" if pending else _unchanged(services, package, last)
     inputs = PackageInputs(fingerprints, changed=not unchanged)
     idle = unchanged if has_nothing_to_do(package.options, known, inputs) else ""
     return PackagePlan(
@@ -86,6 +84,70 @@ def plan_package(services: Services, package: SessionPackage, now: dt.datetime) 
         idle,
         tuple(_warnings(package, known, fingerprints, limits[0])),
     )
+
+
+def with_base_tables(project: Project, names: Sequence[str]) -> tuple[str, ...]:
+    """Add the base tables of the packages whose tracked models are among the names.
+
+    They are made whoever asks for one. The order stays topological.
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        package = project.package_of(name)
+        if package is not None:
+            own = (each.name for each in package.models if not each.is_tracked)
+            found |= dict.fromkeys(own)
+    wanted = {*names, *found}
+    if wanted == {*names}:
+        return tuple(names)
+    parents = {name: upstream_models(project.models[name]) for name in project.models}
+    return tuple(name for name in ordered(parents) if name in wanted)
+
+
+def passes_now(
+    services: Services, names: Iterable[str], now: dt.datetime, changing: Collection[str] = ()
+) -> dict[str, PassesNow]:
+    """Say of every package that some of the models belong to what a run would do.
+
+    `changing` are models that the same run makes anew.
+    """
+    project, found = services.project, {}
+    packages = {p.name: p for name in names if (p := project.package_of(name)) is not None}
+    for package in packages.values():
+        above = {name for name, _ in _inputs(project, package.events)}
+        reads = reach([package.events.name], _parents(project))
+        pending = bool(reads & {*changing}) or bool(above & {*changing})
+        try:
+            planned = plan_package(services, package, now, pending=pending)
+        except SessionLimitsError as error:
+            found[package.name] = PassesNow(package, error=error)
+            continue
+        found[package.name] = PassesNow(
+            package,
+            planned.passes,
+            planned.limits,
+            {
+                name: upstream_models(project.models[name])
+                for name in planned.tracked
+                if name not in package.modules
+            },
+            services.reading.sessions.overwrites(package.name),
+            planned.idle,
+        )
+    return found
+
+
+def _parents(project: Project) -> dict[str, tuple[str, ...]]:
+    return {name: upstream_models(model) for name, model in project.models.items()}
+
+
+def limits_said(now: PassesNow) -> Iterator[str]:
+    """Say of a package what its passes read, and why it has nothing to do."""
+    name = "Snowplow" if now.package.options.is_snowplow else now.package.name
+    for planned in now.limits:
+        yield from limit_lines(name, planned)
+    if now.idle:
+        yield f"{name}: Nothing to do: {now.idle}"
 
 
 def _unchanged(services: Services, package: SessionPackage, last: SessionPass | None) -> str:

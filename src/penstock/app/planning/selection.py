@@ -53,11 +53,7 @@ def divided(
     ):
         return (), (), ""
     selected = selected_models(services, request.select, request.exclude, run_timestamp)
-    names = steps_of_their_own(project, selected)
-    if selected and not names:
-        sentence = f"{selected[0]} is made by a pass of its package"
-        hint = "penstock sessions limits PACKAGE says what that would read"
-        raise SelectorError("not-supported-yet", sentence, hint=hint)
+    names = selected
     snapshots = _snapshots(project, names)
     others = tuple(name for name in names if name not in snapshots)
     known = {str(model.table).lower(): name for name, model in project.models.items()}

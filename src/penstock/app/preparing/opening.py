@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from penstock.app.preparing.function_windows import StepWindows, step_windows
 from penstock.app.preparing.measuring import Measuring, arrivals, behind, late_rows, measure
-from penstock.app.preparing.run_context import Context, Inputs
+from penstock.app.preparing.pins import Inputs
+from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services
 from penstock.core.columns.typed import TypedValue, read_typed
 from penstock.core.errors import TableError

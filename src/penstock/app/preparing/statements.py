@@ -6,7 +6,8 @@ import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.app.preparing.run_context import Context, tombstones_of
+from penstock.app.preparing.pins import tombstones_of
+from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.step_inputs import StepInputs
 from penstock.app.services.services import Services
 from penstock.core.columns.typed import TypedValue

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe_target
 from penstock.app.preparing.opening import FoundWindows, Opening
-from penstock.app.preparing.run_context import Context, Inputs, version_read
+from penstock.app.preparing.pins import Inputs, version_read
+from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import TableError

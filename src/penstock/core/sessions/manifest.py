@@ -109,6 +109,60 @@ class PlannedPass:
     max_covered: dt.datetime | None = field(default=None, compare=False)
 
 
+class PassStepKind(StrEnum):
+    """What a step of a pass does: make a table of the package, a model of the user, or stitch."""
+
+    BASE = "base"
+    MODULE = "module"
+    MODEL = "model"
+    STITCH = "stitch"
+
+
+@dataclass(frozen=True, slots=True)
+class PassStep:
+    """One step of a pass, which makes at most one commit.
+
+    `model` is the one whose table it writes, `name` what the step is called. Of the steps that it
+    `needs` none may have failed, those that it comes `after` have only ended. With `conditional` it
+    is left out unless its model reached the head in the pass before.
+    """
+
+    kind: PassStepKind
+    name: str
+    model: str
+    needs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    conditional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStep:
+    """A step of a pass, with the pass that it belongs to."""
+
+    package: str
+    planned: PlannedPass
+    part: PassStep
+
+    @property
+    def pass_key(self) -> tuple[str, PassKind]:
+        """The pass among those of a run."""
+        return self.package, self.planned.kind
+
+    @property
+    def key(self) -> str:
+        """Its name in a plan, which begins with that of its model."""
+        return self.key_of(self.part)
+
+    def key_of(self, part: PassStep) -> str:
+        """Give the name in a plan of a step of the same pass."""
+        words = [part.model]
+        if part.kind is PassStepKind.STITCH:
+            words.append("stitch")
+        if self.planned.kind is not PassKind.PACKAGE:
+            words.append(str(self.planned.kind))
+        return " ".join(words)
+
+
 @dataclass(frozen=True, slots=True)
 class EventCounts:
     """What became of the events of one scope, each in one class."""
@@ -160,3 +214,33 @@ class SessionPromise:
     row: ManifestRow | None = None
     released: tuple[str, ...] = ()
     stitched: int = 0
+
+
+_FIRST_LINES = {
+    RunState.FIRST_RUN: "First run: no model has processed anything yet",
+    RunState.NEW_MODEL: "New model introduced: replaying from the start date",
+    RunState.OUT_OF_SYNC: "Models out of sync: syncing",
+    RunState.STANDARD: "Standard incremental run",
+}
+
+
+def instant_text(at: dt.datetime | None) -> str:
+    """Give a time, UTC, with a fraction only where there is one; "" for none.
+
+    >>> instant_text(dt.datetime(2021, 1, 5, 17, 59, 32, 500_000, dt.UTC))
+    '2021-01-05 17:59:32.5'
+    """
+    if at is None:
+        return ""
+    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S.%f}".rstrip("0").rstrip(".")
+
+
+def limit_lines(name: str, planned: PlannedPass) -> tuple[str, str]:
+    """Say in two lines which events a pass reads, and why those."""
+    limits, kind = planned.limits, planned.kind
+    head = name if kind is PassKind.PACKAGE else f"{name} ({kind})"
+    low, high = instant_text(limits.lower_limit), instant_text(limits.upper_limit)
+    return (
+        f"{head}: {_FIRST_LINES[limits.state]}",
+        f"{head}: Processing data between {low} and {high}",
+    )

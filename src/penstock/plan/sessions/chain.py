@@ -3,39 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 
 from penstock.core.graph import ordered
 from penstock.core.records import Status
-from penstock.core.sessions.manifest import PlannedPass
+from penstock.core.sessions.manifest import PassStep, PassStepKind, PlannedPass
 from penstock.core.sessions.package import SessionModel, SessionPackage, SessionTable
-
-
-class PassStepKind(StrEnum):
-    """What a step of a pass does: make a table of the package, a model of the user, or stitch."""
-
-    BASE = "base"
-    MODULE = "module"
-    MODEL = "model"
-    STITCH = "stitch"
-
-
-@dataclass(frozen=True, slots=True)
-class PassStep:
-    """One step of a pass, which makes at most one commit.
-
-    `model` is the one whose table it writes, `name` what the step is called. Of the steps that it
-    `needs` none may have failed, those that it comes `after` have only ended. With `conditional` it
-    is left out unless its model reached the head in the pass before.
-    """
-
-    kind: PassStepKind
-    name: str
-    model: str
-    needs: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    conditional: bool = False
 
 
 def pass_steps(

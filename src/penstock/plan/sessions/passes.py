@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from penstock.core.errors import SessionLimitsError
 from penstock.core.ports.sessions import SessionPass
+from penstock.core.project import Project
 from penstock.core.records import Status
 from penstock.core.sessions.manifest import (
     Limits,
@@ -22,6 +23,17 @@ from penstock.core.sessions.package import BackfillOrder, SessionOptions, Sessio
 from penstock.plan.sessions.limits import late_start, manifest_status, run_limits
 
 _BEHIND = (RunState.NEW_MODEL, RunState.OUT_OF_SYNC)
+
+
+def tracked_models(project: Project, package: SessionPackage) -> dict[str, str]:
+    """Give the fingerprints of all tracked models: modules, and models that carry the tag."""
+    own = package.fingerprint
+    tagged = {
+        name: f"{own.partition('/')[0]}/{model.fingerprint.canonical}"
+        for name, model in project.models.items()
+        if package.tag in model.tags
+    }
+    return {**dict.fromkeys(package.modules, own), **tagged}
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,6 +185,8 @@ def carried_columns(run: SessionRun) -> Schema:
 def event_counts() -> dict[str, str]:
     """Give what is counted of the candidates as they pass: classes by scope, and the newest `ts`.
 
+    That is in microseconds since 1970.
+
     Of the window, what does not pass was counted by `window_counts`.
     """
     counts = {
@@ -195,7 +197,7 @@ def event_counts() -> dict[str, str]:
     for word in ("filtered", "null_device", "late", "null_session"):
         counts[f"history_{word}"] = f"count_if({SCOPE} = 'history' AND {VERDICT} = '{word}')"
     counts["history_read"] = f"count_if({SCOPE} = 'history')"
-    counts["greatest"] = f"max(CASE WHEN {VERDICT} = 'kept' THEN {TS} END)"
+    counts["greatest"] = f"unix_micros(max(CASE WHEN {VERDICT} = 'kept' THEN {TS} END))"
     return counts
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator
 from functools import partial
 
@@ -14,15 +13,15 @@ from penstock.app.commands.sessions import (
 )
 from penstock.app.documents import Json, document_of
 from penstock.core.ports.sessions import SessionPass
-from penstock.core.sessions.manifest import EventCounts, PassKind, PlannedPass, RunState
+from penstock.core.sessions.manifest import (
+    EventCounts,
+    PassKind,
+    PlannedPass,
+    instant_text,
+    limit_lines,
+)
 from penstock.ui.render.values import aligned, count, table
 
-_FIRST_LINES = {
-    RunState.FIRST_RUN: "First run: no model has processed anything yet",
-    RunState.NEW_MODEL: "New model introduced: replaying from the start date",
-    RunState.OUT_OF_SYNC: "Models out of sync: syncing",
-    RunState.STANDARD: "Standard incremental run",
-}
 _LIMITS = "pass=kind state=limits.state lower_limit=limits.lower_limit"
 _PASS = (
     f"{_LIMITS} upper_limit=limits.upper_limit matched=status.matched "
@@ -41,33 +40,14 @@ _QUARANTINED = "session since reason run start_tstamp events_dropped dropped_to"
 _PLACES = tuple(_COUNTED.split())
 
 
-def instant_text(at: dt.datetime | None) -> str:
-    """Give a time, UTC, with a fraction only where there is one; "" for none.
-
-    >>> instant_text(dt.datetime(2021, 1, 5, 17, 59, 32, 500_000, dt.UTC))
-    '2021-01-05 17:59:32.5'
-    """
-    if at is None:
-        return ""
-    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S.%f}".rstrip("0").rstrip(".")
-
-
 def limits_text(report: LimitsReport) -> str:
     """Give two lines per pass, and one more where there is nothing to do."""
     plan = report.plan
     name = "Snowplow" if plan.package.options.is_snowplow else report.package
-    lines = [line for each in plan.limits for line in _limit_lines(name, each)]
+    lines = [line for each in plan.limits for line in limit_lines(name, each)]
     if plan.idle:
         lines.append(f"{name}: Nothing to do: {plan.idle}")
     return "\n".join(f"{report.now:%H:%M:%S} + {line}" for line in lines)
-
-
-def _limit_lines(name: str, planned: PlannedPass) -> Iterator[str]:
-    limits, kind = planned.limits, planned.kind
-    head = name if kind is PassKind.PACKAGE else f"{name} ({kind})"
-    low, high = instant_text(limits.lower_limit), instant_text(limits.upper_limit)
-    yield f"{head}: {_FIRST_LINES[limits.state]}"
-    yield f"{head}: Processing data between {low} and {high}"
 
 
 def limits_document(report: LimitsReport) -> Json:

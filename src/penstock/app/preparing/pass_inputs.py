@@ -1,0 +1,247 @@
+"""Looking at what a step of a session package reads, before it begins. Nothing is written."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import replace
+
+from penstock.app.preparing.pass_runs import PassRun
+from penstock.app.preparing.step_inputs import Looking, StepInputs
+from penstock.core.columns.schema import Schema
+from penstock.core.errors import DataError
+from penstock.core.facts import TableFacts
+from penstock.core.names import InputKind, InputName
+from penstock.core.ports.engine import StepSession
+from penstock.core.sessions.manifest import EventCounts, PassEvents, PassStepKind, SessionStep
+from penstock.core.sessions.package import SessionTable
+from penstock.core.statement import QUERY_VIEW, Commit, Row, Work
+from penstock.core.steps.inputs import DeltaRead, Relation
+from penstock.core.steps.step import Intent
+from penstock.core.strategy import Build, Writing
+from penstock.plan.evolution import Evolution
+from penstock.plan.sessions.passes import is_caught_up
+from penstock.plan.sessions.progress import asks_for_later_events
+from penstock.strategies.entities.moments import instant
+from penstock.strategies.relations import bind_tables
+from penstock.strategies.sessions.events import EVENTS, ReleasedSession, as_time, texts
+from penstock.strategies.sessions.this_run import limits_view, window_counts
+from penstock.strategies.sessions.window import BEFORE
+from penstock.strategies.sessions.work import (
+    events_work,
+    lifecycle_work,
+    module_work,
+    no_rows,
+    quarantine_work,
+    sessions_work,
+    stitch_work,
+    touched_dates,
+    window_stage,
+)
+
+_THIS_RUN = (SessionTable.SESSIONS_THIS_RUN, SessionTable.EVENTS_THIS_RUN)
+_READ: Mapping[SessionTable, tuple[SessionTable, ...]] = {
+    SessionTable.LIFECYCLE: (SessionTable.LIFECYCLE,),
+    SessionTable.QUARANTINE: (SessionTable.LIFECYCLE,),
+    SessionTable.SESSIONS_THIS_RUN: (SessionTable.LIFECYCLE,),
+    SessionTable.EVENTS_THIS_RUN: (SessionTable.LIFECYCLE, SessionTable.SESSIONS_THIS_RUN),
+    SessionTable.USER_MAPPING: (*_THIS_RUN, SessionTable.USER_MAPPING),
+    SessionTable.PAGE_VIEWS: (*_THIS_RUN, SessionTable.USER_MAPPING, SessionTable.PAGE_VIEWS),
+    SessionTable.SESSIONS: (*_THIS_RUN, SessionTable.USER_MAPPING, SessionTable.SESSIONS),
+    SessionTable.USERS: (*_THIS_RUN, SessionTable.SESSIONS, SessionTable.USERS),
+}
+"""The tables of the package that the SQL of each reads, under their views."""
+_MICROSECOND = dt.timedelta(microseconds=1)
+
+
+class PassLooking(Looking):
+    """One step of a pass about to begin."""
+
+    __slots__ = ()
+
+    @property
+    def own(self) -> SessionStep:
+        """What the step is in its pass."""
+        if self.step.session is None:
+            raise TypeError(f"{self.step.key} is in no pass")
+        return self.step.session
+
+    @property
+    def run(self) -> PassRun:
+        """The pass."""
+        return self.context.passes.of(self.own)
+
+    def promised(self, intent: Intent, found: StepInputs) -> Intent:
+        """Write into the intent what the step leaves in the manifest, too."""
+        promise = self.context.passes.promise(self.own)
+        return replace(super().promised(intent, found), session=promise)
+
+    def look(self, session: StepSession) -> StepInputs:
+        """Make the tables readable that the SQL of the step names; look at the table itself."""
+        if self.own.part.kind is PassStepKind.MODEL:
+            return super().look(session)
+        run, is_base = self.run, self.own.part.kind is PassStepKind.BASE
+        if is_base and not run.schema.columns:
+            self._open(session, run)
+        facts = self.services.log.facts(self.uri, counts=True) if self.uri else None
+        whole = self.step.initial or self.model.writing is Writing.WHOLE
+        table = None if facts is None or whole else facts.schema
+        part = self._table()
+        if self.own.part.kind is PassStepKind.STITCH:
+            self._bind(session, (SessionTable.USER_MAPPING,))
+        else:
+            self._bind(session, _READ.get(part, ()), facts)
+        query = Schema()
+        if part is SessionTable.LIMITS:
+            query = session.define(QUERY_VIEW, limits_view(run.sql))
+        return StepInputs(
+            query=query,
+            evolution=Evolution(()),
+            facts=facts,
+            table=table,
+            opened=None,
+            late=None,
+            work=lambda build: self._work(session, part, build),
+        )
+
+    def _table(self) -> SessionTable:
+        """Say which table of the package the step writes."""
+        name = self.own.part.model
+        return next(each.part for each in self.run.package.models if each.name == name)
+
+    def _open(self, session: StepSession, run: PassRun) -> None:
+        """Make the events readable, and the quarantine as the pass found it."""
+        project, events = self.services.project, run.package.events
+        found = bind_tables(project, (events,), run.inputs.reads, run.begun.now, "in")
+        session.bind(found[0])
+        run.schema = session.define(EVENTS, f"SELECT * FROM {found[1][events]}")
+        quarantine = run.package.model(SessionTable.QUARANTINE)
+        if quarantine is None:
+            return
+        if run.quarantined_at is None:
+            session.define(BEFORE, no_rows(SessionTable.QUARANTINE))
+            return
+        uri = project.uri_of(quarantine.table)
+        self._bind_at(session, BEFORE, uri, run.quarantined_at)
+        asked = [each.session for each in self.services.reading.sessions.releases(run.package.name)]
+        if asked:
+            rows = session.rows(
+                "SELECT session_identifier AS id, unix_micros(start_tstamp) AS start "
+                f"FROM {BEFORE} WHERE session_identifier IN {texts(asked)}"
+            )
+            run.released = tuple(
+                ReleasedSession(str(row["id"]), _time(row["start"])) for row in rows
+            )
+
+    def _bind(
+        self,
+        session: StepSession,
+        parts: tuple[SessionTable, ...],
+        facts: TableFacts | None = None,
+    ) -> None:
+        """Make tables readable as they are now; one that is not there yet has no rows."""
+        for part in parts:
+            model = self.run.package.model(part)
+            if model is None:
+                continue
+            uri = self.services.project.uri_of(model.table)
+            head = facts if uri == self.uri else self.services.log.head(uri)
+            if head is not None:
+                self._bind_at(session, f"penstock_{part}", uri, head.version)
+            elif part in (SessionTable.LIFECYCLE, SessionTable.USER_MAPPING):
+                session.define(f"penstock_{part}", no_rows(part))
+
+    def _bind_at(self, session: StepSession, view: str, uri: str, version: int) -> None:
+        name = InputName(InputKind.THIS, "")
+        session.bind([Relation(name, view, DeltaRead(uri, version))])
+
+    def _work(self, session: StepSession, part: SessionTable, build: Build) -> Work:
+        run = self.run
+        sql = run.sql
+        if self.own.part.kind is PassStepKind.STITCH:
+            known = self.services.reading.sessions.stitched(run.package.name)
+            nothing = build.table is None
+            work = stitch_work(sql, build, known.get(self.model.name, 0))
+            return Work.just(None) if nothing else work
+        match part:
+            case SessionTable.LIMITS:
+                view = f"CREATE OR REPLACE VIEW {build.target} AS {limits_view(sql)}"
+                is_kept = self.services.project.target.catalog
+                return Work.just(Commit(view, once=False) if is_kept else None)
+            case SessionTable.LIFECYCLE:
+                work = lifecycle_work(sql, build)
+                return replace(work, stages=(window_stage(sql), *work.stages))
+            case SessionTable.QUARANTINE:
+                return quarantine_work(sql, build)
+            case SessionTable.SESSIONS_THIS_RUN:
+                return sessions_work(sql, build)
+            case SessionTable.EVENTS_THIS_RUN:
+                return self._events_work(session, build)
+            case _:
+                return module_work(sql, part, build, run.dates)
+
+    def _events_work(self, session: StepSession, build: Build) -> Work:
+        """Build the events; what they are counted to be must add up before they are written."""
+        run = self.run
+        run.dates = tuple(
+            each
+            for each in str(session.look(touched_dates(run.sql))["dates"] or "").split(",")
+            if each
+        )
+        this_run = f"penstock_{SessionTable.SESSIONS_THIS_RUN}"
+        first = session.look(f"SELECT unix_micros(min(start_tstamp)) AS first FROM {this_run}")
+        start = None if first["first"] is None else _time(first["first"])
+        work = events_work(run.sql, build, start)
+
+        def decide(seen: Row) -> Commit | None:
+            run.events = self._counted(session, {**seen, **_of_window(session)})
+            return work.decide(seen)
+
+        return replace(work, decide=decide)
+
+    def _counted(self, session: StepSession, seen: Row) -> PassEvents:
+        """Hold the sums of both scopes, and ask what waits behind the window."""
+        run = self.run
+        scopes = {scope: _counts(seen, scope) for scope in ("window", "history")}
+        for scope, counts in scopes.items():
+            if not counts.is_sound:
+                raise DataError(
+                    "counter-mismatch",
+                    f"of {counts.read} events of the {scope} not each was counted once: {counts}",
+                    where=run.package.where,
+                    hint="this is a bug of penstock; report it with the package file",
+                )
+        greatest = None if seen["greatest"] is None else _time(seen["greatest"])
+        now, high = run.begun.now, run.begun.limits.upper_limit
+        later = None
+        if asks_for_later_events(self.own.planned, now, greatest):
+            later = self._any(session, f"> {instant(high)}", f"<= {instant(now)}")
+        if is_caught_up(run.begun.limits, now, later):
+            run.future_events = self._any(session, f"> {instant(now)}")
+        return PassEvents(greatest, later, scopes["window"], scopes["history"])
+
+    def _any(self, session: StepSession, *bounds: str) -> bool:
+        """Whether some event lies in bounds."""
+        ts = as_time(self.run.sql, self.run.package.options.timestamp)
+        where = " AND ".join(f"{ts} {bound}" for bound in bounds)
+        found = session.look(
+            f"SELECT count(*) AS n FROM (SELECT 1 FROM {EVENTS} WHERE {where} LIMIT 1)"
+        )
+        return bool(found["n"])
+
+
+_WORDS = tuple(EventCounts.__dataclass_fields__)
+
+
+def _of_window(session: StepSession) -> Row:
+    """Give what scan A has counted."""
+    counts = session.look(window_counts())
+    return {f"window_{name}": number for name, number in counts.items()}
+
+
+def _counts(seen: Row, scope: str) -> EventCounts:
+    return EventCounts(**{word: int(seen.get(f"{scope}_{word}") or 0) for word in _WORDS})
+
+
+def _time(micros: object) -> dt.datetime:
+    return dt.datetime.fromtimestamp(0, dt.UTC) + int(str(micros)) * _MICROSECOND

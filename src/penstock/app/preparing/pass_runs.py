@@ -1,0 +1,244 @@
+"""Passes of session packages under way: what their steps share, from the lease to the last count.
+
+The base tables of a pass are made one after another in one session, which holds the window that
+was scanned once. Modules have sessions of their own, as all other steps have.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from threading import Lock
+
+from penstock.app.observation.observe import ObservedTables
+from penstock.app.preparing.pins import Inputs, pin_names
+from penstock.app.services.services import Services
+from penstock.app.services.workers import waiting
+from penstock.core.columns.schema import Schema
+from penstock.core.errors import SessionLimitsError
+from penstock.core.ports.engine import StepSession
+from penstock.core.ports.sessions import PassEnd, SessionPass
+from penstock.core.records import Holder, ModelRecord, Status
+from penstock.core.sessions.manifest import (
+    ManifestRow,
+    PassEvents,
+    PassKind,
+    PassStepKind,
+    SessionPromise,
+    SessionStep,
+)
+from penstock.core.sessions.package import SessionPackage, SessionTable
+from penstock.plan.sessions.passes import is_caught_up, manifest_passes, tracked_models
+from penstock.plan.sessions.progress import ModelEnd, row_after
+from penstock.plan.values import Step
+from penstock.strategies.relations import leaves_of
+from penstock.strategies.sessions.events import ReleasedSession, SessionRun
+
+
+@dataclass(slots=True)
+class PassRun:
+    """One pass under way. What a step of it finds out is there for those after it.
+
+    `inputs` are the events at the version that all of it reads. `dates` are those of the sessions
+    that it touches. `left` are the keys of its steps that have not ended.
+    """
+
+    package: SessionPackage
+    begun: SessionPass
+    inputs: Inputs
+    left: set[str]
+    quarantined_at: int | None = None
+    schema: Schema = Schema()
+    released: tuple[ReleasedSession, ...] = ()
+    events: PassEvents | None = None
+    future_events: bool | None = None
+    dates: tuple[str, ...] = ()
+    failed: bool = False
+    closing: ExitStack = field(default_factory=ExitStack)
+    session: StepSession | None = None
+
+    @property
+    def sql(self) -> SessionRun:
+        """What all SQL of the pass depends on."""
+        begun = self.begun
+        found = (self.package, self.schema, begun.limits, begun.run, begun.seq, begun.now)
+        return SessionRun(*found, released=self.released)
+
+    def end(self) -> PassEnd:
+        """Say how it ended."""
+        later = self.events.later_events if self.events else None
+        caught_up = is_caught_up(self.begun.limits, self.begun.now, later)
+        status = Status.FAILED if self.failed else Status.SUCCESS
+        return PassEnd(status, caught_up, self.future_events if caught_up else None)
+
+
+@dataclass(frozen=True, slots=True)
+class PassesOf:
+    """The run that the passes are of: who it is, when, what it knows of models."""
+
+    holder: Holder
+    run_timestamp: dt.datetime
+    wait_seconds: float
+    records: dict[str, ModelRecord]
+    view: ObservedTables
+
+
+class PassRuns:
+    """The passes of one run of penstock; its steps run on several threads."""
+
+    def __init__(
+        self,
+        services: Services | None = None,
+        run: PassesOf | None = None,
+        steps: Iterable[Step] = (),
+    ) -> None:
+        """Note which steps belong together; nothing begins."""
+        if services is not None and run is not None:
+            self._services, self._context = services, run
+        self._steps: dict[tuple[str, PassKind], set[str]] = {}
+        for step in steps:
+            if step.session is not None:
+                self._steps.setdefault(step.session.pass_key, set()).add(step.key)
+        self._runs: dict[tuple[str, PassKind], PassRun] = {}
+        self._lock = Lock()
+
+    def of(self, step: SessionStep) -> PassRun:
+        """Give the pass of a step; the first of its steps takes the lease and pins the events."""
+        with self._lock:
+            if step.pass_key not in self._runs:
+                self._runs[step.pass_key] = self._begun(step)
+            return self._runs[step.pass_key]
+
+    def _begun(self, step: SessionStep) -> PassRun:
+        services, context = self._services, self._context
+        project, planned = services.project, step.planned
+        package = project.packages[step.package]
+        names = leaves_of(project, (package.events,))
+        model = project.models[step.part.model]
+        inputs = pin_names(services, model, names, context.records, context.view)
+        wanted = SessionPass(
+            package.name,
+            0,
+            planned.kind,
+            context.holder.run,
+            planned.limits,
+            context.run_timestamp,
+            {each.input: each.pin for each in inputs.pins},
+        )
+        sessions = services.writing.sessions
+        begun = waiting(lambda: sessions.begin_pass(wanted, context.holder), context.wait_seconds)
+        found = PassRun(package, begun, inputs, set(self._steps[step.pass_key]))
+        self._require_planned(step, found)
+        quarantine = package.model(SessionTable.QUARANTINE)
+        if quarantine is not None:
+            head = services.log.head(project.uri_of(quarantine.table))
+            found.quarantined_at = head.version if head else None
+        return found
+
+    def _require_planned(self, step: SessionStep, found: PassRun) -> None:
+        """Refuse limits that another run has made old before the package was leased."""
+        package, project = found.package, self._services.project
+        if any(key[0] == step.package for key in self._runs):  # its own pass before moved them
+            return
+        rows = self._services.writing.sessions.manifest(package.name)
+        tracked = tracked_models(project, package)
+        now = manifest_passes(package, rows, tracked, self._context.run_timestamp)
+        if step.planned.limits in [each.limits for each in now]:
+            return
+        self._services.writing.sessions.end_pass(found.begun, PassEnd(Status.FAILED))
+        raise SessionLimitsError(
+            "plan-outdated",
+            f"another run has moved the manifest of {package.name} since the limits were planned",
+            where=package.where,
+            hint="run again",
+        )
+
+    def session(self, step: SessionStep) -> StepSession | None:
+        """Give the session that the base tables of a pass share; None for other steps."""
+        if step.part.kind is not PassStepKind.BASE:
+            return None
+        run = self.of(step)
+        if run.session is None:
+            opened = self._services.engine.session(step.package, run.package.where)
+            run.session = run.closing.enter_context(opened)
+        return run.session
+
+    def pinned(self, step: SessionStep, inputs: Inputs) -> Inputs:
+        """Give the inputs of a step, with the events at the version that the pass reads."""
+        own = self.of(step).inputs
+        pins = {each.input: each for each in (*inputs.pins, *own.pins)}
+        there = {each.input for each in inputs.pins}
+        return Inputs(
+            {name: own.reads.get(name, read) for name, read in inputs.reads.items()},
+            tuple(each for name, each in pins.items() if name in there),
+        )
+
+    def takes_part(self, step: SessionStep) -> bool:
+        """Whether the model of a step is where the pass begins for it."""
+        if not step.part.conditional:
+            return True
+        row = self._row(step.package, step.part.model)
+        strict = self._services.project.packages[step.package].options.strict_seed_limits
+        return row is not None and row.position(strict=strict) == step.planned.status.max_position
+
+    def _row(self, package: str, model: str) -> ManifestRow | None:
+        rows = self._services.writing.sessions.manifest(package)
+        return next((row for row in rows if row.model == model), None)
+
+    def promise(self, step: SessionStep) -> SessionPromise:
+        """Give what a step leaves in the records of its package when it succeeds."""
+        run, kind = self.of(step), step.part.kind
+        package, own = run.package, SessionPromise(step.package)
+        if kind is PassStepKind.STITCH:
+            return replace(own, stitched=run.begun.seq)
+        if kind is PassStepKind.BASE:
+            quarantine = package.model(SessionTable.QUARANTINE)
+            lets_go = quarantine is not None and quarantine.name == step.part.model
+            released = tuple(each.session for each in run.released) if lets_go else ()
+            return replace(own, released=released)
+        events = run.events or PassEvents()
+        end = ModelEnd(
+            step.planned,
+            run.begun.now,
+            events.greatest,
+            bool(events.later_events),
+            tracked_models(self._services.project, package)[step.part.model],
+            run.begun.run,
+        )
+        row = self._row(package.name, step.part.model)
+        return replace(own, row=row_after(step.part.model, row, end, package.options))
+
+    def done(self, step: SessionStep) -> None:
+        """Write down what is known of the events of a pass, once they are built."""
+        run = self._runs[step.pass_key]
+        events = run.package.model(SessionTable.EVENTS_THIS_RUN)
+        if run.events is not None and events and events.name == step.part.model:
+            self._services.writing.sessions.note_events(run.begun, run.events)
+
+    def ended(self, step: Step, *, well: bool) -> None:
+        """Take note of a step that is over; the last one ends its pass."""
+        if step.session is None:
+            return
+        with self._lock:
+            run = self._runs.get(step.session.pass_key)
+            if run is None:
+                return
+            run.left.discard(step.key)
+            run.failed |= not well
+            is_over = not run.left
+        if is_over:
+            self._end(run)
+
+    def close(self) -> None:
+        """End what is still open: the run is over."""
+        for run in self._runs.values():
+            if run.left:
+                run.failed = True
+                self._end(run)
+
+    def _end(self, run: PassRun) -> None:
+        run.left.clear()
+        run.closing.close()
+        self._services.writing.sessions.end_pass(run.begun, run.end())

@@ -1,0 +1,89 @@
+"""What a run does with the models of session packages: the steps of their passes, in a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from penstock.core.model import Model
+from penstock.core.names import InputKind
+from penstock.core.partitions.ranges import WHOLE
+from penstock.core.sessions.manifest import (
+    PassStep,
+    PassStepKind,
+    PlannedPass,
+    SessionStep,
+    instant_text,
+)
+from penstock.core.sessions.package import SessionPackage
+from penstock.plan.detect_drift import detect_table_drift
+from penstock.plan.obstacles import table_obstacle
+from penstock.plan.sessions.chain import pass_steps
+from penstock.plan.steps import Decided, Earlier, Question, table_step, waits_for
+from penstock.plan.values import PassesNow, Reason, State, Step
+
+
+def decide_passes(
+    question: Question, earlier: Earlier, model: Model, package: SessionPackage
+) -> Decided:
+    """Give the steps of a model in the passes of its package; a sync leaves it as it is.
+
+    A model that nothing is to be gained for is current, whatever its inputs hold by now.
+    """
+    now = question.now.passes.get(package.name)
+    if now is None or question.scope.syncs:
+        return Decided()
+    if now.error is not None:
+        return Decided(error=now.error)
+    steps = tuple(_steps(question, earlier, model, now))
+    if not steps:
+        return Decided(is_current=model.name in question.selected)
+    found = detect_table_drift(question.project, model, question.records, question.now).reason
+    error = table_obstacle(question, earlier, model, found)
+    return Decided(error=error) if error else Decided(steps, todo=WHOLE)
+
+
+def _steps(question: Question, earlier: Earlier, model: Model, now: PassesNow) -> Iterator[Step]:
+    before: tuple[str, ...] = ()
+    for planned in now.passes:
+        parts = pass_steps(now.package, planned, now.readers, question.selected)
+        named = {each.name: each for each in parts}
+        for part in parts:
+            if part.model == model.name:
+                own = SessionStep(now.package.name, planned, part)
+                step = _step(question, model, now, own)
+                needs = [own.key_of(named[name]) for name in part.needs if name in named]
+                after = [own.key_of(named[name]) for name in part.after if name in named]
+                above = waits_for(earlier, model) if part.kind is PassStepKind.MODEL else ()
+                above = (*above, *_of_events(earlier, now.package, part))
+                yield replace(
+                    step,
+                    upstream=tuple(dict.fromkeys((*needs, *above))),
+                    later_than=(*after, *before),
+                )
+        made = [SessionStep(now.package.name, planned, each).key for each in parts]
+        before = (*before, *made)
+
+
+def _step(question: Question, model: Model, now: PassesNow, own: SessionStep) -> Step:
+    reason = Reason(State.CURRENT, _why(own.planned), drift=False)
+    step = table_step(question, model, reason, ())
+    anew = model.name in now.overwrites and own.part.kind is not PassStepKind.STITCH
+    keeps = own.part.kind is PassStepKind.MODEL
+    return replace(step, initial=anew or (keeps and step.initial), session=own, notes=())
+
+
+def _why(planned: PlannedPass) -> str:
+    low, high = planned.limits.lower_limit, planned.limits.upper_limit
+    return f"{instant_text(low)} to {instant_text(high)}"
+
+
+def _of_events(earlier: Earlier, package: SessionPackage, part: PassStep) -> Sequence[str]:
+    """Name the models of the plan that make the events; the first step of a pass waits for them."""
+    events = package.events
+    if events.kind is not InputKind.MODEL or part.needs:
+        return ()
+    found = earlier.get(events.name, Decided())
+    if found.todo or found.error is not None:
+        return (events.name,)
+    return found.hands_on

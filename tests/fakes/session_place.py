@@ -1,0 +1,120 @@
+"""A project with one session package over a Delta table of events, run as a user would."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from deltalake import write_deltalake
+
+from fakes.commits import commits
+from fakes.place import Place
+from fakes.session_lake import SCHEMA, an_event
+from fakes.session_world import at, shown
+from penstock.app.run_report import RunReport
+from penstock.core.columns.schema import Schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SOURCE = """\
+sources:
+  - name: raw
+    tables:
+      - {name: events, path: ../landing/events}
+"""
+HEAD = """\
+strategy: sessions
+name: web
+schema: derived
+events: raw.events
+start_date: 2021-01-01
+"""
+TYPES = {"string": pa.string(), "int": pa.int32(), "timestamp": pa.timestamp("us", "UTC")}
+
+
+class SessionPlace(Place):
+    """Package `web`; events are written `e1 s1 01-01 10:00`, or made by `an_event`."""
+
+    def __init__(self, root: Path, spark: SparkSession | None, keys: str = "", **more: Any) -> None:
+        super().__init__(root, spark)
+        self.schema: Schema = more.pop("schema", SCHEMA)
+        self.write("models/raw.yml", SOURCE)
+        self.package(keys)
+        self.add()
+
+    def package(self, keys: str) -> None:
+        """Write the package anew, with some keys of its own."""
+        self.write("sessions/web.yml", HEAD + keys)
+
+    @property
+    def landing_events(self) -> str:
+        """The folder of the events."""
+        return f"{self.root}/landing/events"
+
+    def add(self, *events: str | dict[str, Any]) -> None:
+        """Append events in one commit."""
+        rows = [an_event(*e.split(" ", 2)) if isinstance(e, str) else e for e in events]
+        fields = [pa.field(each.name, TYPES[each.type]) for each in self.schema.columns]
+        write_deltalake(
+            self.landing_events, pa.Table.from_pylist(rows, pa.schema(fields)), mode="append"
+        )
+
+    def at(self, now: str, *select: str, **asked: Any) -> RunReport:
+        """Run as of a time."""
+        return self.run(*(select or ("web",)), as_of=at(now), **asked)
+
+    def windows(self) -> list[str]:
+        """Give the limits of all passes as `state lower..upper`, the oldest first."""
+        return [
+            f"{each.limits.state:d} {shown(each.limits.lower_limit)}..{shown(each.limits.upper_limit)}"
+            for each in reversed(self.passes())
+        ]
+
+    def passes(self) -> tuple[Any, ...]:
+        """Give the passes on record, the newest first."""
+        services = self.services()
+        try:
+            return services.reading.sessions.passes("web")
+        finally:
+            services.close()
+
+    def manifest(self) -> dict[str, tuple[str | None, ...]]:
+        """Give what is on record of each model: LS, CT, AT."""
+        services = self.services()
+        try:
+            rows = services.reading.sessions.manifest("web")
+        finally:
+            services.close()
+        return {
+            each.model.removeprefix("web_"): (
+                shown(each.last_success),
+                shown(each.covered_to),
+                shown(each.advanced_to),
+            )
+            for each in rows
+        }
+
+    def folder(self, part: str) -> Path:
+        """Give the folder of a table of the package."""
+        return self.root / "warehouse" / "derived" / f"web_{part}"
+
+    def stored(self, part: str, *names: str) -> list[Any]:
+        """Give columns of a table, sorted; times as `shown` writes them."""
+        columns = ", ".join(names)
+        found = self.sql(f"SELECT {columns} FROM delta.`{self.folder(part)}`")
+        rows = [tuple(_plain(value) for value in row) for row in found]
+        rows.sort(key=lambda row: tuple((value is not None, str(value)) for value in row))
+        return [row[0] if len(names) == 1 else row for row in rows]
+
+    def commits_of(self, part: str) -> int:
+        """Give how many commits a table has."""
+        return len(commits(self.folder(part)))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dt.datetime):
+        return shown(value.replace(tzinfo=dt.UTC))
+    return str(value) if isinstance(value, dt.date) else value
