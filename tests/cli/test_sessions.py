@@ -264,10 +264,79 @@ def test_tables_of_packages_are_models_that_list_and_graph_know(web, call):
     assert call("validate").code == 0
 
 
-def test_they_have_no_step_of_their_own(web, call):
+def test_a_plan_says_the_limits_first(web, call):
+    root = web()
+    write_deltalake(root / "landing/events", pa.table({"collector_tstamp": [at("01-01 10:00")]}))
+
+    out = call("plan", "--select", "web", "--as-of", "2021-01-02").out
+
+    assert without_clock(out)[:2] == [
+        " + web: First run: no model has processed anything yet",
+        " + web: Processing data between 2021-01-01 00:00:00 and 2021-01-02 00:00:00",
+    ]
+    steps = [line.split("  ") for line in out.splitlines()[4:14]]
+    assert [(step[1].strip()[3:].removeprefix("web_"), step[-1][:7]) for step in steps][-3:] == [
+        ("sessions", "2021-01"),
+        ("sessions", "stitch "),
+        ("users", "2021-01"),
+    ]
+
+
+def test_S11_running_the_limits_alone_tells_them_and_does_nothing(web, call):
+    root = web(dict.fromkeys(CORE, STOOD))
+    before = digests(root)
+
+    answer = call("run", "--select", "web_base_new_event_limits", "--as-of", "2021-06-01")
+
+    assert (answer.code, without_clock(answer.out)) == (
+        0,
+        [
+            " + web: Standard incremental run",
+            " + web: Processing data between 2021-01-05 17:59:32 and 2021-01-07 23:59:32",
+        ],
+    )
+    assert digests(root) == before
+
+
+def test_S85_a_refresh_needs_a_key_and_a_confirmation(web, call):
+    root = web(dict.fromkeys(CORE, STOOD))
+    before = digests(root)
+
+    refused = call("run", "--select", "web", "--full-refresh")
+    plain = call("run", "--select", "web_users", "--full-refresh")
+
+    assert (refused.code, plain.code) == (2, 2)
+    assert refused.err == (
+        "sessions/web.yml:2:7: refresh-not-allowed: --full-refresh empties the manifests of 'web'\n"
+        "  hint: set allow_refresh: true\n"
+    )
+    assert "penstock sessions forget web web_users --truncate" in plain.err
+    assert digests(root) == before
+
+
+def test_S85_without_a_terminal_a_refresh_needs_yes(web, call):
+    root = web(dict.fromkeys(CORE, STOOD), f"{PACKAGE}allow_refresh: true\n")
+    before = digests(root)
+
+    answer = call("run", "--select", "web", "--full-refresh")
+
+    assert (answer.code, "needs-confirmation: web: empty all tables" in answer.err) == (2, True)
+    assert digests(root) == before
+
+
+def test_a_plan_of_a_refresh_is_that_of_a_first_run(web, call):
+    web(dict.fromkeys(CORE, STOOD), f"{PACKAGE}allow_refresh: true\n")
+
+    named = call("plan", "--select", "web", "--full-refresh", "--as-of", "2021-06-01")
+    whole = call("plan", "--select", "kind:sessions", "--full-refresh", "--as-of", "2021-06-01")
+
+    assert " + web: First run: no model has processed anything yet" in named.out
+    assert " + web: Standard incremental run" in whole.out
+    assert "web is not made anew: a full refresh has to name it" in whole.err
+
+
+def test_catching_up_is_for_packages_and_a_bound_for_catching_up(web, call):
     web()
 
-    answer = call("plan", "--select", "web_sessions")
-
-    assert (answer.code, "web_sessions is made by a pass of its package" in answer.err) == (2, True)
-    assert call("status").code in (0, 1)
+    assert call("run", "--select", "users_clean", "--catch-up").code == 2
+    assert "--max-windows needs --catch-up" in call("run", "--max-windows", "2").err

@@ -28,7 +28,7 @@ def statements(run):
     """Give all SQL of a pass by what it is."""
     dates = ["2021-01-01", "2021-01-02"]
     found = {
-        "limits": this_run.limits_view(run),
+        "limits": this_run.limits_view(run.limits, run.run),
         "window": window.window_groups(run),
         "changes": window.lifecycle_changes(run),
         "lifecycle": window.lifecycle_merge("t", dates),

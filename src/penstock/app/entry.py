@@ -52,11 +52,14 @@ def run(request: RunRequest) -> RunReport:
     A list of selectors means what a repeated `--select` means: each narrows. `as_of` without an
     offset is UTC. A Spark that is handed in, or runs in this process, is used and never stopped.
     """
+    from penstock.app.commands.catch_up import catch_up
     from penstock.app.commands.plan import preview
     from penstock.app.commands.run import run as execute
 
     with opened(request) as services:
-        return preview(services, request).report if request.dry_run else execute(services, request)
+        if request.dry_run:
+            return preview(services, request).report
+        return (catch_up if request.catch_up else execute)(services, request)
 
 
 @takes(SnapshotRequest)

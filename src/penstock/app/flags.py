@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from types import NoneType, UnionType
@@ -321,4 +321,15 @@ ProcessingTime = Annotated[
     FlagSpec("When entities are processed; without an offset in their zone.", metavar="TIME"),
 ]
 AllowBackdated = Annotated[bool, FlagSpec("Let entities be processed before what they have seen.")]
+KeepLast = Annotated[
+    int | None,
+    a_count("With --prune: versions per key that stay, instead of the model's retention."),
+]
+MaxPartitions = Annotated[int | None, a_count("Run the first N partitions; the others remain.")]
+Phases = Annotated[
+    Collection[Phase | str],
+    FlagSpec("The checks before the step.", ("--before",), read=read_phases, value=Phase.BEFORE),
+    FlagSpec("The checks after the step; default: both.", ("--after",), value=Phase.AFTER),
+]
+CatchUp = Annotated[bool, FlagSpec("Run session packages window by window, up to now.")]
 Strict = Annotated[bool, FlagSpec("Make errors of what is warned of in entities.")]

@@ -6,7 +6,7 @@ kind (see `flags`), so annotations are not put off here.
 """
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +19,7 @@ from penstock.app.flags import (
     AllowMutation,
     AllowSchemaChange,
     AsOf,
+    CatchUp,
     Date,
     Days,
     DryRun,
@@ -27,9 +28,12 @@ from penstock.app.flags import (
     FlagSpec,
     From,
     FullRefresh,
+    KeepLast,
+    MaxPartitions,
     Name,
     OnFailureOf,
     Partition,
+    Phases,
     Process,
     ProcessingTime,
     Project,
@@ -45,7 +49,6 @@ from penstock.app.flags import (
     a_count,
     flag_fields,
     given,
-    read_phases,
     read_time,
 )
 from penstock.core.checks import Phase
@@ -91,6 +94,12 @@ class CommandRequest:
         for flag in given(self, [name], words) if beside else ():
             sentence = f"{flag} and {', '.join(beside)} exclude each other"
             raise UsageError("option-conflict", sentence, hint=f"leave {flag} out")
+
+    def require(self, name: str, other: str) -> None:
+        """Refuse a flag without another."""
+        for flag in () if getattr(self, other) else given(self, [name]):
+            needed = f"--{other.replace('_', '-')}"
+            raise UsageError("option-conflict", f"{flag} needs {needed}", hint=f"add {needed}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,8 +182,14 @@ class RunRequest(PartitionsRequest):
     processing_time: ProcessingTime = None
     allow_backdated: AllowBackdated = False
     strict: Strict = False
+    catch_up: CatchUp = False
+    max_windows: Annotated[int | None, a_count("With --catch-up: runs at most.")] = None
 
     command = "run"
+
+    def refuse_conflicts(self) -> None:
+        """Refuse a bound without what it bounds."""
+        self.require("max_windows", "catch_up")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +202,7 @@ class SnapshotRequest(StepsRequest):
     project: ProjectToo = "."
     _: KW_ONLY
     prune: Annotated[bool, FlagSpec("Remove old versions, also where nothing changed.")] = False
-    keep_last: Annotated[
-        int | None,
-        a_count("With --prune: versions per key that stay, instead of the model's retention."),
-    ] = None
+    keep_last: KeepLast = None
     no_prune: Annotated[bool, FlagSpec("Leave the models' retention out.")] = False
     allow_empty: Annotated[bool, FlagSpec("Let an empty source close every key.")] = False
     dry_run: Annotated[bool, FlagSpec("Count what would be done and write nothing.")] = False
@@ -202,8 +214,7 @@ class SnapshotRequest(StepsRequest):
 
     def refuse_conflicts(self) -> None:
         """Refuse flags of retention that contradict each other."""
-        if self.keep_last is not None and not self.prune:
-            raise UsageError("option-conflict", "--keep-last needs --prune", hint="add --prune")
+        self.require("keep_last", "prune")
         self.refuse("no_prune", ["prune"])
 
     @property
@@ -218,9 +229,7 @@ class DriftRequest(PartitionsRequest):
 
     cascade: Annotated[bool, FlagSpec("Run what reads the partitions as well.")] = False
     dry_run: DryRun = False
-    max_partitions: Annotated[
-        int | None, a_count("Run the first N partitions; the others remain.")
-    ] = None
+    max_partitions: MaxPartitions = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,13 +298,7 @@ class CheckRequest(WorkRequest, Dated):
     from_: From = None
     to: To = None
     partition: Annotated[str, FlagSpec("This partition.", metavar="P")] = ""
-    phases: Annotated[
-        Collection[Phase | str],
-        FlagSpec(
-            "The checks before the step.", ("--before",), read=read_phases, value=Phase.BEFORE
-        ),
-        FlagSpec("The checks after the step; default: both.", ("--after",), value=Phase.AFTER),
-    ] = BOTH
+    phases: Phases = BOTH
     checks: Annotated[
         Sequence[str], FlagSpec("Only checks of this name.", ("--check",), "NAME", read=tuple)
     ] = ()

@@ -35,6 +35,7 @@ _RESULT = (
 class RunReport(Mapping[str, ModelResult]):
     """What a run did, by model name; in plan order.
 
+    `said` are the limits of session packages, which come before everything else.
     `not_run` are selected models that another command builds. `aborted` is whether a person did
     not confirm it; nothing was done then.
     """
@@ -46,6 +47,7 @@ class RunReport(Mapping[str, ModelResult]):
     command: str = "run"
     dry_run: bool = False
     recovered: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     resume: str = ""
     log_path: str = ""

@@ -111,6 +111,11 @@ class Project:
                 return each
         return None
 
+    def models_of(self, package: str) -> tuple[str, ...]:
+        """Give the tables of a session package, and the models that carry its tag."""
+        own = ((name, self.package_of(name)) for name in self.models if package in self.packages)
+        return tuple(name for name, each in own if each is not None and each.name == package)
+
     def table_of(self, name: InputName, this: Model | None = None) -> TableName:
         """Give the table behind an input name; seeds answer as models do."""
         match name.kind:

@@ -118,8 +118,7 @@ def _find(project: Project, known: Known, term: SelectorTerm) -> set[str]:
     match method:
         case "" | "fqn" if "/" not in term.value:
             found = {n for n, m in models.items() if _is_named(m, term.value, project.name)}
-            package = project.packages.get(term.value)
-            found |= {each.name for each in package.models} if package else set()
+            found |= {*project.models_of(term.value)}
             return found or _nothing(term, "model", models)
         case "name":
             return {n for n in models if _matches(n, term.value)} or _nothing(term, "model", models)

@@ -45,6 +45,7 @@ def report_of(planned: Planned, request: AnyRun | AnySync) -> RunReport:
         plan=planned.plan,
         results=(),
         command=request.command,
+        said=planned.said,
         notes=planned.notes,
         not_run=planned.not_run,
     )

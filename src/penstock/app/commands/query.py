@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.app.observation.observe import ObservedTables, pin_source
-from penstock.app.preparing.pins import source_read, tombstones_of
+from penstock.app.preparing.pins import limits_read, source_read, tombstones_of
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError, UsageError
 from penstock.core.names import InputKind, InputName, shown_name
@@ -29,11 +29,13 @@ def query(services: Services, sql: str, limit: int) -> QueryResult:
 def bound_now(services: Services, parsed: Query) -> BoundQuery:
     """Bind a query to everything it reads as it stands now; raises `not-built-yet`."""
     project = services.project
-    reads = {}
+    reads: dict[InputName, Read] = {}
     for name in leaves_of(project, parsed.inputs):
         model = project.models.get(name.name)
         if name.kind is not InputKind.MODEL or model is None or not model.is_view:
             reads[name] = _read(services, name)
+        else:
+            reads |= limits_read(services, name)
     return bind_query(project, parsed, reads, services.clock.now())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -36,6 +36,7 @@ from penstock.app.planning.make_plan import (
     still_needed,
     timed,
 )
+from penstock.app.planning.packages import refresh, refreshed
 from penstock.app.planning.selection import divided
 from penstock.app.preparing.function_windows import shared_frames
 from penstock.app.preparing.run_context import Context
@@ -69,25 +70,38 @@ _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
 """Seconds before each new try: the other writer's commit is in the log by then, or never comes."""
 SPARK_DIED = "Spark's JVM is gone"
 Asked = TypeVar("Asked", AnyRun, AnySync)
+AskRefresh = Callable[[Sequence[str]], bool]
 
 
-def run(services: Services, request: AnyRun, listener: Listener = silent) -> RunReport:
+def run(
+    services: Services,
+    request: AnyRun,
+    listener: Listener = silent,
+    ask: AskRefresh = lambda _: True,
+) -> RunReport:
     """Recover what a crash left open, plan, and execute the plan.
 
     Nothing to do starts no JVM and writes no run. A failed step stops what hangs on it, not the
     others; what was committed before stays. Raises only what keeps the plan from being made.
+    Before session packages are made anew it asks, and a refusal leaves everything as it is.
     """
     request, messages = timed(services, request)
     anew: tuple[str, ...] = ()
     if request.options.full_refresh:  # all their rows are made anew, whatever a step left
         anew, _, _ = divided(services, request, run_timestamp_of(services, request.run_timestamp))
+    packages = refreshed(services.project, request)
+    if packages and not ask([each.name for each in packages]):
+        return replace(report_of(make_plan(services, request), request), aborted=True)
     planned, report = begun(services, request, listener, make_plan, anew)
     report = replace(report, notes=(*messages, *report.notes))
+    if packages:
+        services.engine.require()
+        refresh(services, packages)
     if not planned.plan.is_empty:
         return Runner(services, request, listener, planned, report).run()
     results = (*planned.settled.results, *_unchanged(services, planned))
     report = replace(report, results=results)
-    return replace(report, resume=resume_command(report, request))
+    return replace(report, resume=resume_command(report, request, planned.again))
 
 
 def begun(
@@ -179,7 +193,7 @@ class Runner:
         if isinstance(request, AnySync):
             report = replace(report, resume=resume_sync(report, request))
         else:
-            report = replace(report, resume=resume_command(report, request))
+            report = replace(report, resume=resume_command(report, request, self.planned.again))
         write_artifacts(services, report)
         return report
 

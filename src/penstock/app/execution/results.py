@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TypeVar
 
 from penstock.app.checking.results import refusal
@@ -93,7 +95,7 @@ _CHECKS = ("skip_checks", "on_failure")
 _ROWS = (
     *("states", "date", "from_", "to", "days", "everything", "cascade"),
     *("full_refresh", "adopt", "allow_breaking", "allow_source_mutation", "allow_schema_change"),
-    *("prune", "keep_last", "no_prune", "allow_empty"),
+    *("prune", "keep_last", "no_prune", "allow_empty", "catch_up"),
     *("as_of", *_CHECKS),
 )
 
@@ -109,8 +111,12 @@ def resume_sync(report: RunReport, request: AnySync) -> str:
     return shlex.join([*words, "--yes"])
 
 
-def resume_command(report: RunReport, request: AnyRun) -> str:
+def resume_command(
+    report: RunReport, request: AnyRun, selecting: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """Give the command that does only what is left, "" if nothing is.
+
+    `selecting` says of models that another word selects them; a package runs as a whole.
 
     >>> words = ["penstock", "run", "--select", "a b"]
     >>> shlex.join(words)
@@ -119,7 +125,10 @@ def resume_command(report: RunReport, request: AnyRun) -> str:
     left = list(dict.fromkeys(r.name for r in report.results if not r.ok))
     done = {result.name for result in report.results}
     left += [step.model for step in report.plan.steps if step.model not in done]
-    left = list(dict.fromkeys(left))
+    if all(name in selecting for name in left):  # what is to be made anew is on record by now
+        request = replace(request, full_refresh=False)
+    words = " ".join(selecting.get(name, name) for name in left).split()
+    left = list(dict.fromkeys(words))
     if not left:
         return ""
     flagged = _flagged(report)

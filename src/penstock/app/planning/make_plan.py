@@ -12,7 +12,14 @@ from penstock.app.execution.settle import Settled, pending_notes
 from penstock.app.observation.log_reader import changed_below, open_log_reader
 from penstock.app.observation.observe import observe
 from penstock.app.observation.project_state import ProjectState, dated_project, look
-from penstock.app.planning.packages import limits_said, passes_now, with_base_tables
+from penstock.app.planning.packages import (
+    limits_said,
+    not_refreshed,
+    passes_now,
+    refreshed,
+    selecting,
+    with_base_tables,
+)
 from penstock.app.planning.selection import check_named, divided, narrowed
 from penstock.app.preparing.run_context import Context
 from penstock.app.request import AnyRun, StepsRequest
@@ -29,6 +36,7 @@ from penstock.core.facts import TableFacts
 from penstock.core.findings import Severity
 from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import difference, intersection
+from penstock.core.sessions.package import SessionPackage
 from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.history import check_prune
 from penstock.plan.planner import plan
@@ -58,6 +66,11 @@ class Planned:
     not_run: tuple[str, ...] = ()
     settled: Settled = Settled()
     said: tuple[str, ...] = ()
+
+    @property
+    def again(self) -> Mapping[str, str]:
+        """How to select models of session packages again."""
+        return selecting(self.project_state.project, self.names)
 
     def after(self, settled: Settled) -> Planned:
         """Give the plan without what was settled as failed in the same command.
@@ -107,7 +120,8 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
     check_prune([services.project.models[name] for name in names], request.options)
     names = with_base_tables(services.project, names)
     project_state = look(services, names, run_timestamp)
-    said = _look_at_packages(project_state)
+    anew = refreshed(services.project, request)
+    said = _look_at_packages(project_state, anew)
     scope = _scope(project_state, request)
     records = project_state.records
     made = plan(
@@ -116,17 +130,18 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
     pending = pending_notes(services)
     messages = (*made.notes, *gap_notes(project_state, names), *((note,) if note else ()), *pending)
     warnings = (finding.render() for finding in services.project.findings)
-    notes = (*warnings, *messages, *seed_notes(services, project_state, names))
+    kept = not_refreshed(services.project, names, request, anew)
+    notes = (*warnings, *messages, *seed_notes(services, project_state, names), *kept)
     return Planned(made, names, project_state, scope, notes, not_run, said=said)
 
 
-def _look_at_packages(state: ProjectState) -> tuple[str, ...]:
+def _look_at_packages(state: ProjectState, anew: Sequence[SessionPackage]) -> tuple[str, ...]:
     """Add what the passes of the packages would do; give what is said of them first."""
     names, now = state.names, state.view.now
     changing = {
         name for name in names if not state.project.package_of(name) and state.verdict(name).pieces
     }
-    found = passes_now(state.services, names, state.run_timestamp, changing)
+    found = passes_now(state.services, names, state.run_timestamp, changing, anew)
     state.view = replace(state.view, now=replace(now, passes=found))
     at = state.services.clock.now()
     return tuple(f"{at:%H:%M:%S} + {line}" for each in found.values() for line in limits_said(each))

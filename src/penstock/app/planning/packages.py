@@ -6,15 +6,16 @@ import datetime as dt
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from penstock.app.request import AnyRun
 from penstock.app.services.services import Services
-from penstock.core.errors import SelectorError, SessionLimitsError, TableError
+from penstock.core.errors import SelectorError, SessionLimitsError, TableError, UsageError
 from penstock.core.findings import Finding, Severity
 from penstock.core.graph import ordered, reach
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.project import Project
 from penstock.core.sessions.manifest import PassKind, PlannedPass, limit_lines
-from penstock.core.sessions.package import SessionPackage, same_base
+from penstock.core.sessions.package import SessionPackage, SessionTableKind, same_base
 from penstock.core.steps.inputs import DeltaPin
 from penstock.plan.cascade import upstream_models
 from penstock.plan.sessions.limits import late_start
@@ -28,6 +29,7 @@ from penstock.plan.sessions.passes import (
 )
 from penstock.plan.values import PassesNow
 from penstock.project.files.values import did_you_mean, some_of
+from penstock.project.selectors import exact_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +60,24 @@ def named_package(project: Project, name: str) -> SessionPackage:
 
 
 def plan_package(
-    services: Services, package: SessionPackage, now: dt.datetime, *, pending: bool = False
+    services: Services,
+    package: SessionPackage,
+    now: dt.datetime,
+    *,
+    pending: bool = False,
+    anew: bool = False,
 ) -> PackagePlan:
     """Plan a run from the records and the logs of the inputs; nothing is written.
 
-    With `pending` the events are made anew by the same run.
+    With `pending` the events are made anew by the same run, with `anew` the package is refreshed
+    by it.
     """
     project, sessions = services.project, services.reading.sessions
     fingerprints = tracked_models(project, package)
     known = KnownPackage(
-        sessions.manifest(package.name),
+        () if anew else sessions.manifest(package.name),
         sessions.passes(package.name),
-        bool(sessions.releases(package.name) or sessions.overwrites(package.name)),
+        anew or bool(sessions.releases(package.name) or sessions.overwrites(package.name)),
     )
     limits = manifest_passes(package, known.rows, fingerprints, now)
     last = next((each for each in known.passes if each.kind is not PassKind.BACKFILL), None)
@@ -86,6 +94,74 @@ def plan_package(
     )
 
 
+def refreshed(project: Project, request: AnyRun) -> tuple[SessionPackage, ...]:
+    """Give the packages that are to be made anew: those that `--full-refresh` names.
+
+    Raises `refresh-not-allowed`, and `option-conflict` for a part of a package.
+    """
+    if not request.full_refresh:
+        return ()
+    named = exact_names(request.select)
+    found = tuple(each for name, each in project.packages.items() if name in named)
+    for package in found:
+        if not package.options.allow_refresh:
+            raise UsageError(
+                "refresh-not-allowed",
+                f"--full-refresh empties the manifests of {package.name!r}",
+                where=package.where,
+                hint="set allow_refresh: true",
+            )
+    for name in named:
+        own = project.package_of(name)
+        if own is not None and own not in found:
+            raise UsageError(
+                "option-conflict",
+                f"--full-refresh makes packages anew as a whole; {name} belongs to {own.name!r}",
+                hint=f"penstock sessions forget {own.name} {name} --truncate",
+            )
+    return found
+
+
+def not_refreshed(
+    project: Project, names: Iterable[str], request: AnyRun, anew: Collection[SessionPackage]
+) -> Iterator[str]:
+    """Say which packages a full refresh leaves, as nobody named them."""
+    found = {own.name: own for name in names if (own := project.package_of(name)) is not None}
+    for package in found.values():
+        if request.full_refresh and package not in anew:
+            command = f"penstock run --select {package.name} --full-refresh"
+            yield f"{package.name} is not made anew: a full refresh has to name it; {command}"
+
+
+def refresh(services: Services, packages: Iterable[SessionPackage]) -> None:
+    """Let the next run make packages anew; one that a crash cuts short is gone on with."""
+    for package in packages:
+        rows = services.writing.sessions.manifest(package.name)
+        overwrites = overwritten(services.project, package)
+        services.writing.sessions.forget(package.name, [row.model for row in rows], overwrites)
+
+
+def overwritten(project: Project, package: SessionPackage) -> frozenset[str]:
+    """Name the tables that a refresh makes anew: all but those of one run."""
+    kept = {each.name for each in package.models if each.kind is SessionTableKind.KEPT}
+    return frozenset(kept.union(tracked_models(project, package)))
+
+
+def selecting(project: Project, names: Collection[str]) -> dict[str, str]:
+    """Say how to select models of packages again: with the package where it was whole.
+
+    Base tables follow from any of the others.
+    """
+    found: dict[str, str] = {}
+    for package in project.packages.values():
+        tracked = [*tracked_models(project, package)]
+        asked = [name for name in tracked if name in names]
+        again = package.name if asked == tracked else " ".join(asked)
+        own = {each.name for each in package.models}.union(tracked)
+        found |= dict.fromkeys(own.difference(asked if asked != tracked else ()), again)
+    return found
+
+
 def with_base_tables(project: Project, names: Sequence[str]) -> tuple[str, ...]:
     """Add the base tables of the packages whose tracked models are among the names.
 
@@ -94,7 +170,7 @@ def with_base_tables(project: Project, names: Sequence[str]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for name in names:
         package = project.package_of(name)
-        if package is not None:
+        if package is not None and package.tag in project.models[name].tags:
             own = (each.name for each in package.models if not each.is_tracked)
             found |= dict.fromkeys(own)
     wanted = {*names, *found}
@@ -105,11 +181,15 @@ def with_base_tables(project: Project, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def passes_now(
-    services: Services, names: Iterable[str], now: dt.datetime, changing: Collection[str] = ()
+    services: Services,
+    names: Iterable[str],
+    now: dt.datetime,
+    changing: Collection[str] = (),
+    anew: Collection[SessionPackage] = (),
 ) -> dict[str, PassesNow]:
     """Say of every package that some of the models belong to what a run would do.
 
-    `changing` are models that the same run makes anew.
+    `changing` are models that the same run makes anew, `anew` packages.
     """
     project, found = services.project, {}
     packages = {p.name: p for name in names if (p := project.package_of(name)) is not None}
@@ -118,7 +198,7 @@ def passes_now(
         reads = reach([package.events.name], _parents(project))
         pending = bool(reads & {*changing}) or bool(above & {*changing})
         try:
-            planned = plan_package(services, package, now, pending=pending)
+            planned = plan_package(services, package, now, pending=pending, anew=package in anew)
         except SessionLimitsError as error:
             found[package.name] = PassesNow(package, error=error)
             continue
@@ -131,7 +211,9 @@ def passes_now(
                 for name in planned.tracked
                 if name not in package.modules
             },
-            services.reading.sessions.overwrites(package.name),
+            overwritten(project, package)
+            if package in anew
+            else services.reading.sessions.overwrites(package.name),
             planned.idle,
         )
     return found

@@ -93,7 +93,7 @@ class PassLooking(Looking):
             self._bind(session, _READ.get(part, ()), facts)
         query = Schema()
         if part is SessionTable.LIMITS:
-            query = session.define(QUERY_VIEW, limits_view(run.sql))
+            query = session.define(QUERY_VIEW, limits_view(run.begun.limits, run.begun.run))
         return StepInputs(
             query=query,
             evolution=Evolution(()),
@@ -146,6 +146,8 @@ class PassLooking(Looking):
                 continue
             uri = self.services.project.uri_of(model.table)
             head = facts if uri == self.uri else self.services.log.head(uri)
+            if uri == self.uri and self.step.initial:  # its rows go: nothing builds on them
+                head = None
             if head is not None:
                 self._bind_at(session, f"penstock_{part}", uri, head.version)
             elif part in (SessionTable.LIFECYCLE, SessionTable.USER_MAPPING):
@@ -165,7 +167,8 @@ class PassLooking(Looking):
             return Work.just(None) if nothing else work
         match part:
             case SessionTable.LIMITS:
-                view = f"CREATE OR REPLACE VIEW {build.target} AS {limits_view(sql)}"
+                said = limits_view(run.begun.limits, run.begun.run)
+                view = f"CREATE OR REPLACE VIEW {build.target} AS {said}"
                 is_kept = self.services.project.target.catalog
                 return Work.just(Commit(view, once=False) if is_kept else None)
             case SessionTable.LIFECYCLE:

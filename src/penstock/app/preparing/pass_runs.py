@@ -132,7 +132,8 @@ class PassRuns:
         found = PassRun(package, begun, inputs, set(self._steps[step.pass_key]))
         self._require_planned(step, found)
         quarantine = package.model(SessionTable.QUARANTINE)
-        if quarantine is not None:
+        overwrites = sessions.overwrites(package.name)
+        if quarantine is not None and quarantine.name not in overwrites:
             head = services.log.head(project.uri_of(quarantine.table))
             found.quarantined_at = head.version if head else None
         return found

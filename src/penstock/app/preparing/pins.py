@@ -12,6 +12,7 @@ from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName, shown_name
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
+from penstock.core.sessions.package import SessionTable
 from penstock.core.steps.inputs import (
     CatalogRead,
     DeltaPin,
@@ -20,10 +21,12 @@ from penstock.core.steps.inputs import (
     InputPin,
     NoPin,
     Pin,
+    QueryRead,
     Read,
     ViewPin,
 )
 from penstock.strategies.relations import leaves, leaves_of
+from penstock.strategies.sessions.this_run import limits_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ def pin_names(  # the sides of one step
                 inner = services.project.models.get(name.name)
                 if inner is not None and inner.is_view:
                     pins.append(InputPin(name.name, ViewPin(record.step_seq if record else 0)))
+                    reads |= limits_read(services, name)
                     continue
                 pin = table_pin(services, name, record)
                 reads[name] = DeltaRead(
@@ -74,6 +78,16 @@ def pin_names(  # the sides of one step
                 continue
         pins.append(InputPin(name.name, pin))
     return Inputs(reads, tuple(pins))
+
+
+def limits_read(services: Services, name: InputName) -> dict[InputName, Read]:
+    """Say how the view of a package's limits is read: as the last pass had them; {} for others."""
+    own = services.project.package_of(name.name)
+    view = own.model(SessionTable.LIMITS) if own else None
+    if own is None or view is None or view.name != name.name:
+        return {}
+    last = next(iter(services.reading.sessions.passes(own.name, 1)), None)
+    return {name: QueryRead(limits_view(last.limits, last.run) if last else limits_view(None))}
 
 
 def _uri(services: Services, name: InputName) -> str:

@@ -9,9 +9,9 @@ from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.partitions.ranges import WHOLE
 from penstock.core.sessions.manifest import (
+    PassKind,
     PassStep,
     PassStepKind,
-    PlannedPass,
     SessionStep,
     instant_text,
 )
@@ -35,9 +35,12 @@ def decide_passes(
         return Decided()
     if now.error is not None:
         return Decided(error=now.error)
+    if question.options.full_refresh and model.name not in now.overwrites:
+        # its table would lose what the manifest holds to be processed
+        question = replace(question, options=replace(question.options, full_refresh=False))
     steps = tuple(_steps(question, earlier, model, now))
     if not steps:
-        return Decided(is_current=model.name in question.selected)
+        return Decided(is_current=model.name in question.selected and not model.is_view)
     found = detect_table_drift(question.project, model, question.records, question.now).reason
     error = table_obstacle(question, earlier, model, found)
     return Decided(error=error) if error else Decided(steps, todo=WHOLE)
@@ -66,16 +69,21 @@ def _steps(question: Question, earlier: Earlier, model: Model, now: PassesNow) -
 
 
 def _step(question: Question, model: Model, now: PassesNow, own: SessionStep) -> Step:
-    reason = Reason(State.CURRENT, _why(own.planned), drift=False)
+    reason = Reason(State.CURRENT, _why(own), drift=False)
     step = table_step(question, model, reason, ())
     anew = model.name in now.overwrites and own.part.kind is not PassStepKind.STITCH
     keeps = own.part.kind is PassStepKind.MODEL
     return replace(step, initial=anew or (keeps and step.initial), session=own, notes=())
 
 
-def _why(planned: PlannedPass) -> str:
-    low, high = planned.limits.lower_limit, planned.limits.upper_limit
-    return f"{instant_text(low)} to {instant_text(high)}"
+def _why(own: SessionStep) -> str:
+    """Say which events a step is about; what is not the one step of its model says so."""
+    kind, limits = own.planned.kind, own.planned.limits
+    words = [str(kind)] * (kind is not PassKind.PACKAGE)
+    words += ["stitch"] * (own.part.kind is PassStepKind.STITCH)
+    return " ".join(
+        [*words, instant_text(limits.lower_limit), "to", instant_text(limits.upper_limit)]
+    )
 
 
 def _of_events(earlier: Earlier, package: SessionPackage, part: PassStep) -> Sequence[str]:

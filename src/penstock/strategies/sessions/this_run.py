@@ -6,6 +6,7 @@ import datetime as dt
 
 from penstock.core.columns.schema import Schema
 from penstock.core.names import literal, quoted
+from penstock.core.sessions.manifest import Limits
 from penstock.core.sessions.package import SessionTable
 from penstock.strategies.entities.moments import instant
 from penstock.strategies.sessions.events import (
@@ -207,9 +208,16 @@ def window_counts() -> str:
     return f"SELECT {', '.join(f'coalesce(sum({w}), 0) AS {w}' for w in words)} FROM {WINDOW}"
 
 
-def limits_view(run: SessionRun) -> str:
-    """Give the one row of the view of limits."""
+def limits_view(limits: Limits | None, run: str = "") -> str:
+    """Give the one row of the view of limits; no row where no pass was ever made."""
+    if limits is None:
+        none = "CAST(NULL AS TIMESTAMP)"
+        return (
+            f"SELECT {none} AS lower_limit, {none} AS upper_limit, 0 AS state, '' AS run_id "
+            "WHERE false"
+        )
     return (
-        f"SELECT {run.low} AS lower_limit, {run.high} AS upper_limit, "
-        f"{run.limits.state:d} AS state, {literal(run.run)} AS run_id"
+        f"SELECT {instant(limits.lower_limit)} AS lower_limit, "
+        f"{instant(limits.upper_limit)} AS upper_limit, "
+        f"{limits.state:d} AS state, {literal(run)} AS run_id"
     )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from penstock.app.flags import Yes
 from penstock.app.request import AnySync, BackfillRequest, RunRequest, SyncRequest
 from penstock.ui.cli.options import ask, command, opened
-from penstock.ui.cli.output import CommandOutput, overwrite_asker
+from penstock.ui.cli.output import CommandOutput, confirm, overwrite_asker
 
 if TYPE_CHECKING:
     from penstock.app.commands.plan import Preview
 
 
-@command("penstock plan --select +daily_user_stats", without=["dry_run"])
+@command("penstock plan --select +daily_user_stats", without=["dry_run", "catch_up", "max_windows"])
 def plan_command(output: CommandOutput, request: RunRequest, *, yes: Yes = False) -> int:  # noqa: ARG001  a run takes it
     """Show what a run would do, and why.
 
@@ -24,21 +25,32 @@ def plan_command(output: CommandOutput, request: RunRequest, *, yes: Yes = False
     return _plan(output, request)
 
 
-@command("penstock run --select +daily_user_stats\npenstock run shop --target prod")
-def run_command(output: CommandOutput, request: RunRequest, *, yes: Yes = False) -> int:  # noqa: ARG001  it asks nothing yet
+@command(
+    "penstock run --select +daily_user_stats\npenstock run shop --target prod\n"
+    "penstock run --select web --catch-up"
+)
+def run_command(output: CommandOutput, request: RunRequest, *, yes: Yes = False) -> int:
     """Bring tables and views up to date.
 
     Runs exactly the steps that 'penstock plan' shows. What code, inputs and tables say is current
-    is left alone; after a failure the last line is the command that resumes.
+    is left alone; after a failure the last line is the command that resumes. Asks before a session
+    package that --full-refresh names is made anew.
     """
     if request.dry_run:
         return _plan(output, request)
-    from penstock.app.commands.run import run
+    if request.catch_up:
+        from penstock.app.commands.catch_up import catch_up as run
+    else:
+        from penstock.app.commands.run import run
     from penstock.ui.render.run import run_text
+
+    def ask(packages: Sequence[str]) -> bool:
+        named = ", ".join(packages)
+        return confirm(f"{named}: empty all tables and process all events anew?", yes=yes)
 
     with opened(request) as services:
         with output.progress(services) as listener:
-            report = run(services, request, listener)
+            report = run(services, request, listener, ask)
         return output.finish(request, report, run_text)
 
 

@@ -54,8 +54,8 @@ class CommandOutput:
             from penstock.app.documents import printed
 
             click.echo(printed(document(value)))
-        elif not (unless_quiet and self.quiet):
-            click.echo(text(value))
+        elif not (unless_quiet and self.quiet) and (said := text(value)):
+            click.echo(said)
 
     def print_done(self, message: str) -> None:
         """Print what was done in one sentence."""

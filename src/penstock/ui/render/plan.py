@@ -46,7 +46,8 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
     """
     plan = preview.report.plan
     if plan.is_empty:
-        return "\n".join(nothing_to_do(plan))
+        said = preview.report.said
+        return "\n".join([*said, *([] if said and not plan.current else nothing_to_do(plan))])
     limit = None if verbose else LISTED
     changes = [
         f"{change.model} will be re-run\n\nSQL changes detected:\n"
@@ -61,6 +62,7 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
     total += [f"{count(len(plan.current), 'model')} up to date"] * bool(plan.current)
     same = [change.model for change in preview.changes if change.cosmetic]
     blocks = [
+        "\n".join(preview.report.said),
         _steps(preview, limit),
         *first_of(changes, limit, "changed model"),
         blocked_text(plan, limit),

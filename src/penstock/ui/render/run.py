@@ -125,6 +125,8 @@ def run_text(report: RunReport) -> str:
     ended = [r for r in report.results if r.name not in current or r.status != "unchanged"]
     left = [*tail(report.preview)] if report.preview is not None else []
     if report.plan.is_empty and not ended:
+        if report.said and not current:  # the limits of a package were all that was asked for
+            return "\n".join(left)
         return "\n".join([*nothing_to_do(report.plan), *left])
     lines = []
     if report.plan.is_empty:  # checks of these were pending, so no line was shown
@@ -244,7 +246,7 @@ class TextLines:
         """Show the event."""
         match event:
             case RunStarted(run, plan):
-                self._columns = Columns.of(plan)
+                self._columns, self._ended = Columns.of(plan), 0
                 if self.verbose:
                     self.say(f"run {run}  {plan.run_timestamp:%Y-%m-%d %H:%M:%S} UTC")
             case StepStarted(model, reason):

@@ -12,7 +12,7 @@ from penstock.strategies.sessions.this_run import (
 
 
 def test_the_view_of_limits_is_one_row():
-    assert limits_view(a_run()) == (
+    assert limits_view(a_run().limits, "run-7") == (
         "SELECT TIMESTAMP '2021-01-01T14:00:00.000000Z' AS lower_limit, "
         "TIMESTAMP '2021-01-03T00:00:00.000000Z' AS upper_limit, 4 AS state, 'run-7' AS run_id"
     )
