@@ -274,11 +274,10 @@ def test_a_plan_says_the_limits_first(web, call):
         " + web: First run: no model has processed anything yet",
         " + web: Processing data between 2021-01-01 00:00:00 and 2021-01-02 00:00:00",
     ]
-    steps = [line.split("  ") for line in out.splitlines()[4:14]]
-    assert [(step[1].strip()[3:].removeprefix("web_"), step[-1][:7]) for step in steps][-3:] == [
-        ("sessions", "2021-01"),
-        ("sessions", "stitch "),
-        ("users", "2021-01"),
+    assert [line.split()[1:4:2] for line in out.splitlines()[11:14]] == [
+        ["web_sessions", "2021-01-01"],
+        ["web_sessions", "stitch"],
+        ["web_users", "2021-01-01"],
     ]
 
 
@@ -340,3 +339,13 @@ def test_catching_up_is_for_packages_and_a_bound_for_catching_up(web, call):
 
     assert call("run", "--select", "users_clean", "--catch-up").code == 2
     assert "--max-windows needs --catch-up" in call("run", "--max-windows", "2").err
+
+
+def test_a_table_that_is_selected_brings_those_that_it_is_made_of(web, call):
+    web()
+
+    answer = call("plan", "--select", "web_sessions")
+
+    assert "web_base_new_event_limits" in answer.out
+    assert "web_page_views" not in answer.out
+    assert call("status").code in (0, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,14 @@ from deltalake import write_deltalake
 
 from fakes.commits import commits
 from fakes.place import Place
+from fakes.requests import a_run
 from fakes.session_lake import SCHEMA, an_event
 from fakes.session_world import at, shown
+from penstock.app.commands.sessions import sessions_release
+from penstock.app.planning.make_plan import make_plan
 from penstock.app.run_report import RunReport
 from penstock.core.columns.schema import Schema
+from penstock.plan.values import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,6 +37,9 @@ schema: derived
 events: raw.events
 start_date: 2021-01-01
 """
+EVENTS = "{{ ref('web_base_events_this_run') }}"
+MERGED = {"materialized": "merge", "unique_key": "event_id", "tags": ["web_incremental"]}
+S21 = ("e1 s1 01-01 10:00", "e2 s2 01-01 20:00", "e3 s2 01-02 01:00")
 TYPES = {"string": pa.string(), "int": pa.int32(), "timestamp": pa.timestamp("us", "UTC")}
 
 
@@ -54,6 +62,22 @@ class SessionPlace(Place):
         """The folder of the events."""
         return f"{self.root}/landing/events"
 
+    @classmethod
+    def at_folder(cls, root: Path, spark: SparkSession | None) -> SessionPlace:
+        """Give what a folder holds as it is."""
+        found = object.__new__(cls)
+        found.root, found.spark, found.schema = root, spark, SCHEMA
+        return found
+
+    def copied(self, root: Path) -> SessionPlace:
+        """Give a copy that is as this one is now."""
+        shutil.copytree(self.root, root)
+        return self.at_folder(root, self.spark)
+
+    def tagged(self, name: str) -> None:
+        """Write a model of the user that the package tracks."""
+        self.model(name, f"select event_id, collector_tstamp as at from {EVENTS}", **MERGED)
+
     def add(self, *events: str | dict[str, Any]) -> None:
         """Append events in one commit."""
         rows = [an_event(*e.split(" ", 2)) if isinstance(e, str) else e for e in events]
@@ -66,12 +90,35 @@ class SessionPlace(Place):
         """Run as of a time."""
         return self.run(*(select or ("web",)), as_of=at(now), **asked)
 
+    def plan(self, now: str, *select: str, **asked: Any) -> Plan:
+        """Give what a run would do."""
+        services = self.services()
+        try:
+            return make_plan(services, a_run(select or ("web",), as_of=at(now), **asked)).plan
+        finally:
+            services.close()
+
+    def release(self, *sessions: str) -> None:
+        """Ask for sessions to be let out of quarantine, as the command does."""
+        services = self.services()
+        try:
+            sessions_release(services, "web", sessions)
+        finally:
+            services.close()
+
+    def releases(self) -> tuple[str, ...]:
+        """Give the sessions that no run has let out yet."""
+        services = self.services()
+        try:
+            return tuple(each.session for each in services.reading.sessions.releases("web"))
+        finally:
+            services.close()
+
     def windows(self) -> list[str]:
         """Give the limits of all passes as `state lower..upper`, the oldest first."""
-        return [
-            f"{each.limits.state:d} {shown(each.limits.lower_limit)}..{shown(each.limits.upper_limit)}"
-            for each in reversed(self.passes())
-        ]
+        limits = [each.limits for each in reversed(self.passes())]
+        spans = [f"{shown(each.lower_limit)}..{shown(each.upper_limit)}" for each in limits]
+        return [f"{each.state:d} {span}" for each, span in zip(limits, spans, strict=True)]
 
     def passes(self) -> tuple[Any, ...]:
         """Give the passes on record, the newest first."""
@@ -118,3 +165,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dt.datetime):
         return shown(value.replace(tzinfo=dt.UTC))
     return str(value) if isinstance(value, dt.date) else value
+
+
+def problems(report: RunReport) -> list[str]:
+    """Give what did not go well, in words."""
+    return [
+        f"{each.name} {each.status} {each.error.render() if each.error else each.reason}"
+        for each in report.results
+        if not each.ok
+    ]

@@ -137,13 +137,12 @@ def look(state: StepState) -> StepState:
     committer, services, context = state.committer, state.services, state.context
     model, version = state.model, state.version
     session = committer.session = _session_of(state)
+    way = _looking_at(state.step, model)
     with committer.rejecting(state.intent):
         # that of partitions is described later: SQL that reads its own table needs it to be there
         if state.body is None:
             uri, inputs = state.intent.uri, state.inputs
-            looking = _looking_at(state.step, model)(
-                services, context, state.step, model, inputs, uri
-            )
+            looking = way(services, context, state.step, model, inputs, uri)
             found = looking.look(session)
             warned = error_of_warnings(found.notes, model.where) if context.options.strict else None
             if warned is not None:

@@ -69,7 +69,7 @@ def test_the_manifest_is_merged_where_its_rows_lie():
 def test_events_are_counted_as_they_pass():
     (stage,) = events_work(a_run(), NEW, None).stages
 
-    assert stage.passing.counts["greatest"].startswith("max(")
+    assert stage.passing.counts["greatest"].startswith("unix_micros(max(")
     assert stage.sql.endswith("WHERE _ps_verdict = 'kept'")
 
 
