@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.app.flags import takes
+from penstock.app.limits_request import LimitsRequest
 from penstock.app.request import (
     AuditRequest,
     BackfillRequest,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from penstock.app.run_report import RunReport
     from penstock.app.unit_testing.differences import UnitTestReport
     from penstock.core.project import Project
+    from penstock.core.sessions.manifest import Limits
 
 
 @takes(CommandRequest)
@@ -155,6 +157,15 @@ def audit(request: AuditRequest) -> AuditReport:
 
     with opened(request) as services:
         return compare(services, request)
+
+
+@takes(LimitsRequest)
+def sessions_limits(request: LimitsRequest) -> tuple[Limits, ...]:
+    """Say which events the next run of a session package would read, pass by pass; start no JVM."""
+    from penstock.app.commands.sessions import sessions_limits as look
+
+    with opened(request) as services:
+        return tuple(each.limits for each in look(services, request).plan.limits)
 
 
 @takes(RollbackRequest)

@@ -258,7 +258,14 @@ TO = FlagSpec("Up to this date, or partition, with it.", metavar="D")
 
 Project = Annotated[str | Path, _FOLDER]
 ProjectToo = Annotated[str | Path, _FOLDER, FlagSpec(names=("PROJECT",))]
+TargetName = Annotated[
+    str | None, FlagSpec("The target to work on.", ("--target", "--env"), "NAME")
+]
+Variables = Annotated[
+    Mapping[str, str] | None, FlagSpec("Set a variable.", ("--vars",), "NAME=VALUE")
+]
 Name = Annotated[str, FlagSpec(names=("MODEL",))]
+Package = Annotated[str, FlagSpec(names=("PACKAGE",))]
 Select = Annotated[
     Sequence[str],
     FlagSpec(

@@ -6,7 +6,7 @@ kind (see `flags`), so annotations are not put off here.
 """
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,7 +44,9 @@ from penstock.app.flags import (
     Slice,
     States,
     Strict,
+    TargetName,
     To,
+    Variables,
     Wait,
     a_count,
     flag_fields,
@@ -68,12 +70,8 @@ class CommandRequest:
 
     project: Project = "."
     _: KW_ONLY
-    target: Annotated[
-        str | None, FlagSpec("The target to work on.", ("--target", "--env"), "NAME")
-    ] = None
-    variables: Annotated[
-        Mapping[str, str] | None, FlagSpec("Set a variable.", ("--vars",), "NAME=VALUE")
-    ] = None
+    target: TargetName = None
+    variables: Variables = None
 
     def __post_init__(self) -> None:
         """Read what was given as text; raise `UsageError` for what is wrong, alone or together."""

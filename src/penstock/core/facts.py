@@ -73,7 +73,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class AddedFile:
-    """A file that an append added, with its columns' bounds and NULLs as the log has them.
+    """A file that an append added, with its rows, its columns' bounds and NULLs as the log says.
 
     Bounds of timestamps and long texts are cut in the log: only below `minimum` and above
     `maximum` of whole numbers and dates is certainly nothing.
@@ -83,6 +83,7 @@ class AddedFile:
     minimum: Mapping[str, str] = field(default_factory=dict)
     maximum: Mapping[str, str] = field(default_factory=dict)
     nulls: Mapping[str, int] = field(default_factory=dict)
+    rows: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from penstock.core.columns.typed import TypedValue
 from penstock.core.entity import ProcessType
 from penstock.core.errors import PenstockError
 from penstock.core.facts import TableFacts, Touched
+from penstock.core.findings import Finding
 from penstock.core.history import Retention
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Grid, Span, key_pairs
@@ -128,6 +129,7 @@ class PassesNow:
     readers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     overwrites: frozenset[str] = frozenset()
     idle: str = ""
+    warnings: tuple[Finding, ...] = ()
     error: PenstockError | None = None
 
 

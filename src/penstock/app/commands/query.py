@@ -10,6 +10,7 @@ from penstock.core.names import InputKind, InputName, shown_name
 from penstock.core.ports.engine import QueryResult
 from penstock.core.project import Project
 from penstock.core.query import Query
+from penstock.core.sessions.package import SessionPackage
 from penstock.core.steps.inputs import CatalogRead, DeltaRead, Read
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.first_pass import parse_user_query
@@ -46,6 +47,9 @@ def _read(services: Services, name: InputName) -> Read:
         pin = pin_source(services, project.sources[name.name], view.listings)
         return source_read(project, name, pin, view)
     if name.kind is not InputKind.MODEL:
+        exported = {str(each.manifest_table): each for each in project.packages.values()}
+        if name.name in exported:
+            return _read_manifest(services, exported[name.name])
         if not project.target.catalog:
             raise _unknown(project, name)
         return CatalogRead(shown_name(name.name))
@@ -58,6 +62,16 @@ def _read(services: Services, name: InputName) -> Read:
         hint = f"penstock {command} --select {name}"
         raise TableError("not-built-yet", sentence, hint=hint)
     return DeltaRead(uri, head.version, tombstones_of(services, name))
+
+
+def _read_manifest(services: Services, package: SessionPackage) -> Read:
+    uri = services.project.uri_of(package.manifest_table)
+    head = services.log.head(uri)
+    if head is None:
+        sentence = f"the manifest of {package.name} was never exported"
+        hint = f"penstock sessions manifest {package.name} --export"
+        raise TableError("not-built-yet", sentence, hint=hint)
+    return DeltaRead(uri, head.version)
 
 
 def _unknown(project: Project, name: InputName) -> UsageError:

@@ -199,11 +199,12 @@ class Runner:
 
     def _end_run(self, status: Status) -> tuple[str, ...]:
         """Write how the run ended; a store that is gone by now must not hide what the steps did."""
+        notes = tuple(each.render() for each in self._context.passes.warnings)
         try:
             self.services.writing.journal.end_run(self.report.run_id, status, holds=self._holds)
         except StateError as error:
-            return (error.render(),)
-        return ()
+            return (*notes, error.render())
+        return notes
 
     def _collect(self) -> None:
         plan, settled = self.planned.plan, self.planned.settled

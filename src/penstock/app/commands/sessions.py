@@ -7,19 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.app.limits_request import LimitsRequest
 from penstock.app.planning.packages import (
     PackagePlan,
     named_package,
     plan_package,
 )
 from penstock.app.services.services import Services, in_one_state, user_name
-from penstock.core.errors import UsageError
+from penstock.core.errors import TableError, UsageError
 from penstock.core.findings import some
+from penstock.core.names import TableName, quoted
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.sessions.manifest import ManifestRow
 from penstock.core.sessions.package import SessionModel, SessionTable
 from penstock.plan.sessions.passes import tracked_models
 from penstock.plan.sessions.progress import Forgotten, forget
+from penstock.strategies.sessions.tables import MANIFEST_OF, manifest_export
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +44,11 @@ class LimitsReport:
 
 
 @in_one_state
-def sessions_limits(
-    services: Services, name: str, as_of: dt.datetime | None = None
-) -> LimitsReport:
+def sessions_limits(services: Services, request: LimitsRequest) -> LimitsReport:
     """Say what the next run of a package would read."""
     now = services.clock.now()
-    package = named_package(services.project, name)
-    return LimitsReport(plan_package(services, package, as_of or now), now)
+    package = named_package(services.project, request.package)
+    return LimitsReport(plan_package(services, package, request.run_timestamp or now), now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,29 @@ def sessions_manifest(services: Services, name: str) -> ManifestReport:
     package = named_package(services.project, name)
     rows = services.reading.sessions.manifest(name)
     return ManifestReport(name, rows, tuple(tracked_models(services.project, package)))
+
+
+def sessions_export(services: Services, name: str) -> TableName:
+    """Write the manifest of a package into its table, in one commit; give the table.
+
+    Raises `foreign-table` where another table has its place.
+    """
+    package = named_package(services.project, name)
+    project, table = services.project, package.manifest_table
+    facts = services.log.facts(project.uri_of(table))
+    if facts is not None and facts.properties.get(MANIFEST_OF) != name:
+        sentence = f"{table} holds something else than the manifest of {name!r}"
+        hint = "move that table away, or set another manifest_schema"
+        raise TableError("foreign-table", sentence, where=package.where, hint=hint)
+    catalog = project.target.catalog
+    with services.engine.session(name, package.where) as session:
+        if catalog:
+            schema = f"{quoted(catalog)}.{quoted(table.schema)}"
+            session.rows(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        location = project.uri_of(table) if catalog else ""
+        rows = services.reading.sessions.manifest(name)
+        session.rows(manifest_export(project.sql_of(table), name, rows, location))
+    return table
 
 
 @dataclass(frozen=True, slots=True)

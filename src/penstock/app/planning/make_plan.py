@@ -132,6 +132,8 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
     warnings = (finding.render() for finding in services.project.findings)
     kept = not_refreshed(services.project, names, request, anew)
     notes = (*warnings, *messages, *seed_notes(services, project_state, names), *kept)
+    passes = project_state.view.now.passes.values()
+    notes += tuple(warning.render() for each in passes for warning in each.warnings)
     return Planned(made, names, project_state, scope, notes, not_run, said=said)
 
 

@@ -215,6 +215,7 @@ def passes_now(
             if package in anew
             else services.reading.sessions.overwrites(package.name),
             planned.idle,
+            planned.warnings,
         )
     return found
 

@@ -9,19 +9,20 @@ from dataclasses import replace
 from penstock.app.preparing.pass_runs import PassRun
 from penstock.app.preparing.step_inputs import Looking, StepInputs
 from penstock.core.columns.schema import Schema
-from penstock.core.errors import DataError
+from penstock.core.errors import DataError, SchemaError
 from penstock.core.facts import TableFacts
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
 from penstock.core.sessions.manifest import EventCounts, PassEvents, PassStepKind, SessionStep
 from penstock.core.sessions.package import SessionTable
 from penstock.core.statement import QUERY_VIEW, Commit, Row, Work
-from penstock.core.steps.inputs import DeltaRead, Relation
+from penstock.core.steps.inputs import DeltaPin, DeltaRead, Relation
 from penstock.core.steps.step import Intent
 from penstock.core.strategy import Build, Writing
 from penstock.plan.evolution import Evolution
 from penstock.plan.sessions.passes import is_caught_up
 from penstock.plan.sessions.progress import asks_for_later_events
+from penstock.project.sessions.columns import events_findings
 from penstock.strategies.entities.moments import instant
 from penstock.strategies.relations import bind_tables
 from penstock.strategies.sessions.events import EVENTS, ReleasedSession, as_time, texts
@@ -29,6 +30,7 @@ from penstock.strategies.sessions.this_run import limits_view, window_counts
 from penstock.strategies.sessions.window import BEFORE
 from penstock.strategies.sessions.work import (
     events_work,
+    held_again,
     lifecycle_work,
     module_work,
     no_rows,
@@ -115,6 +117,8 @@ class PassLooking(Looking):
         found = bind_tables(project, (events,), run.inputs.reads, run.begun.now, "in")
         session.bind(found[0])
         run.schema = session.define(EVENTS, f"SELECT * FROM {found[1][events]}")
+        for each in events_findings(run.package, run.schema):
+            raise SchemaError(each.code, each.sentence, where=each.where, hint=each.hint)
         quarantine = run.package.model(SessionTable.QUARANTINE)
         if quarantine is None:
             return
@@ -175,13 +179,25 @@ class PassLooking(Looking):
                 work = lifecycle_work(sql, build)
                 return replace(work, stages=(window_stage(sql), *work.stages))
             case SessionTable.QUARANTINE:
-                return quarantine_work(sql, build)
+                return self._quarantine_work(session, build)
             case SessionTable.SESSIONS_THIS_RUN:
                 return sessions_work(sql, build)
             case SessionTable.EVENTS_THIS_RUN:
                 return self._events_work(session, build)
             case _:
                 return module_work(sql, part, build, run.dates)
+
+    def _quarantine_work(self, session: StepSession, build: Build) -> Work:
+        """Note which of the sessions that were released are quarantined anew."""
+        run, work = self.run, quarantine_work(self.run.sql, build)
+
+        def decide(seen: Row) -> Commit | None:
+            if run.released:
+                held = session.rows(held_again(run.sql))
+                run.held_again = tuple(sorted(str(each["id"]) for each in held))
+            return work.decide(seen)
+
+        return replace(work, decide=decide)
 
     def _events_work(self, session: StepSession, build: Build) -> Work:
         """Build the events; what they are counted to be must add up before they are written."""
@@ -221,7 +237,25 @@ class PassLooking(Looking):
             later = self._any(session, f"> {instant(high)}", f"<= {instant(now)}")
         if is_caught_up(run.begun.limits, now, later):
             run.future_events = self._any(session, f"> {instant(now)}")
-        return PassEvents(greatest, later, scopes["window"], scopes["history"])
+        behind = self._behind()
+        return PassEvents(greatest, later, scopes["window"], scopes["history"], behind)
+
+    def _behind(self) -> int:
+        """Count the rows of files, added since the last pass, that end before the window."""
+        run, project = self.run, self.services.project
+        events, begun = run.package.events, run.begun
+        passes = self.services.reading.sessions.passes(begun.package)
+        last = next((each for each in passes if each.seq < begun.seq), None)
+        before, now = (each.pins.get(events.name) if each else None for each in (last, begun))
+        if not isinstance(before, DeltaPin) or not isinstance(now, DeltaPin):
+            return 0
+        is_source = events.kind is InputKind.SOURCE
+        own = "" if is_source else project.uri_of(project.table_of(events))
+        uri = project.sources[events.name].path if is_source else own
+        same = before.table_id == now.table_id
+        files = self.services.log.added(uri, before.version, now.version) if same else ()
+        column, low = run.package.options.timestamp, begun.limits.lower_limit
+        return sum(each.rows for each in files or () if _ends_before(each.maximum.get(column), low))
 
     def _any(self, session: StepSession, *bounds: str) -> bool:
         """Whether some event lies in bounds."""
@@ -244,6 +278,15 @@ def _of_window(session: StepSession) -> Row:
 
 def _counts(seen: Row, scope: str) -> EventCounts:
     return EventCounts(**{word: int(seen.get(f"{scope}_{word}") or 0) for word in _WORDS})
+
+
+def _ends_before(greatest: str | None, low: dt.datetime) -> bool:
+    """Whether all of a file lies before a time; its log cuts times to milliseconds."""
+    if greatest is None:
+        return False
+    at = dt.datetime.fromisoformat(greatest)
+    at = at if at.tzinfo else at.replace(tzinfo=dt.UTC)
+    return at + dt.timedelta(milliseconds=1) <= low
 
 
 def _time(micros: object) -> dt.datetime:

@@ -7,7 +7,7 @@ was scanned once. Modules have sessions of their own, as all other steps have.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -18,6 +18,7 @@ from penstock.app.services.services import Services
 from penstock.app.services.workers import waiting
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import SessionLimitsError
+from penstock.core.findings import Finding, Severity, some
 from penstock.core.ports.engine import StepSession
 from penstock.core.ports.sessions import PassEnd, SessionPass
 from penstock.core.records import Holder, ModelRecord, Status
@@ -28,6 +29,7 @@ from penstock.core.sessions.manifest import (
     PassStepKind,
     SessionPromise,
     SessionStep,
+    instant_text,
 )
 from penstock.core.sessions.package import SessionPackage, SessionTable
 from penstock.plan.sessions.passes import is_caught_up, manifest_passes, tracked_models
@@ -55,6 +57,7 @@ class PassRun:
     events: PassEvents | None = None
     future_events: bool | None = None
     dates: tuple[str, ...] = ()
+    held_again: tuple[str, ...] = ()
     failed: bool = False
     closing: ExitStack = field(default_factory=ExitStack)
     session: StepSession | None = None
@@ -102,6 +105,7 @@ class PassRuns:
             if step.session is not None:
                 self._steps.setdefault(step.session.pass_key, set()).add(step.key)
         self._runs: dict[tuple[str, PassKind], PassRun] = {}
+        self.warnings: list[Finding] = []
         self._lock = Lock()
 
     def of(self, step: SessionStep) -> PassRun:
@@ -242,4 +246,29 @@ class PassRuns:
     def _end(self, run: PassRun) -> None:
         run.left.clear()
         run.closing.close()
+        self.warnings += pass_warnings(run)
         self._services.writing.sessions.end_pass(run.begun, run.end())
+
+
+def pass_warnings(run: PassRun) -> Iterator[Finding]:
+    """Say what a pass found that its user should know, in the order in which it found it."""
+    package, limits, events = run.package, run.begun.limits, run.events or PassEvents()
+    where, warning = package.places.get("events", package.where), Severity.WARNING
+    name, low = package.events.name, instant_text(limits.lower_limit)
+    if run.held_again:
+        sentence = f"{some([repr(each) for each in run.held_again], 5)} reached the cap again"
+        hint = "raise max_session_days, or repair the events, before a release"
+        yield Finding(where, "quarantined-again", sentence, hint, warning)
+    if events.behind:
+        sentence = f"{events.behind:,} rows of {name} came in files that end before {low}"
+        hint = "they are read only where their session gets a newer event"
+        yield Finding(where, "events-behind-window", sentence, hint, warning)
+    if events.later_events and package.options.strict_seed_limits:
+        span = f"{low} and {instant_text(limits.upper_limit)}"
+        sentence = f"nothing between {span} is new, and later events wait behind it"
+        hint = "strict_seed_limits: false passes over such a window"
+        yield Finding(where, "window-frozen", sentence, hint, warning)
+    if run.future_events:
+        sentence = f"{name} holds events after {instant_text(run.begun.now)}"
+        hint = "no run is skipped until they are past"
+        yield Finding(where, "events-in-the-future", sentence, hint, warning)

@@ -253,7 +253,8 @@ def _added(path: str, stats: str | None) -> AddedFile:
         for ends in (statistics.get("minValues") or {}, statistics.get("maxValues") or {})
     )
     nulls = statistics.get("nullCount") or {}
-    return AddedFile(path, low, high, {k: v for k, v in nulls.items() if isinstance(v, int)})
+    known = {k: v for k, v in nulls.items() if isinstance(v, int)}
+    return AddedFile(path, low, high, known, int(statistics.get("numRecords") or 0))
 
 
 def live_rows(action: Mapping[str, Any]) -> int | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.core.columns.schema import Schema
 from penstock.core.findings import Finding, Location
-from penstock.core.sessions.package import SessionOptions, SessionTable
+from penstock.core.names import is_plain
+from penstock.core.sessions.package import SessionOptions, SessionPackage, SessionTable
 from penstock.project.checks.scene import KnownColumns
 from penstock.project.entities.parts import ExpressionFacts
 from penstock.project.files.values import did_you_mean
@@ -70,46 +72,56 @@ def _cut(text: str) -> str:
 
 def needed_columns(file: SessionFile, facts: Facts) -> Iterator[NeededColumn]:
     """Give every column that the package reads of its events, as its keys say."""
-    yield from _of_base(file)
-    yield from _of_modules(file)
+    yield from _of_base(file.package)
+    yield from _of_modules(file.package)
     yield from _of_expressions(file, facts)
 
 
-def _asked(file: SessionFile, key: str, column: str | None, **more: Any) -> Iterator[NeededColumn]:  # noqa: ANN401  fields
+def _place(package: SessionPackage, key: str) -> Location:
+    """Give where a key stands, or what is asked of the events without it."""
+    return package.places.get(key) or package.places.get("events", package.where)
+
+
+def _asked(
+    package: SessionPackage,
+    key: str,
+    column: str | None,
+    **more: Any,  # noqa: ANN401  fields
+) -> Iterator[NeededColumn]:
     if column is not None:
-        yield NeededColumn(key, column, file.package.places.get(key, file.events_at), **more)
+        yield NeededColumn(key, column, _place(package, key), **more)
 
 
-def _of_base(file: SessionFile) -> Iterator[NeededColumn]:
-    options, written = file.package.options, file.package.places
-    yield from _asked(file, "timestamp", options.timestamp, types=_TIMES)
+def _of_base(package: SessionPackage) -> Iterator[NeededColumn]:
+    options, written = package.options, package.places
+    yield from _asked(package, "timestamp", options.timestamp, types=_TIMES)
     if options.tests_lateness:
         for key in ("created_tstamp", "sent_tstamp"):
             hint = f"set {key}: null to switch the lateness test off"
-            yield from _asked(file, key, getattr(options, key), types=_TIMES, hint=hint)
+            yield from _asked(package, key, getattr(options, key), types=_TIMES, hint=hint)
     if options.app_ids:
-        yield from _asked(file, "app_id", options.app_id)
+        yield from _asked(package, "app_id", options.app_id)
     hint = "name a DATE column that the events are partitioned by, or take the key out"
     column = options.partition_column
-    yield from _asked(file, "partition_column", column, types=("date",), hint=hint)
+    yield from _asked(package, "partition_column", column, types=("date",), hint=hint)
     for column in options.tie_break if "tie_break" in written else ():
-        yield from _asked(file, "tie_break", column)
+        yield from _asked(package, "tie_break", column)
     for column in options.event_columns:
-        yield from _asked(file, "event_columns", None if column == "*" else column)
+        yield from _asked(package, "event_columns", None if column == "*" else column)
 
 
-def _of_modules(file: SessionFile) -> Iterator[NeededColumn]:
-    options = file.package.options
+def _of_modules(package: SessionPackage) -> Iterator[NeededColumn]:
+    options = package.options
     if options.built_modules:
         hint = "set user_stitching_id to the column of users that are known"
         column = options.user_stitching_id
-        yield from _asked(file, "user_stitching_id", column, hint=hint, of_modules=True)
+        yield from _asked(package, "user_stitching_id", column, hint=hint, of_modules=True)
     if _has_views(options):
         hint = f"set derived_tstamp: null to take {options.timestamp}"
-        clock = options.derived_tstamp
-        yield from _asked(file, "derived_tstamp", clock, types=_TIMES, hint=hint, of_modules=True)
+        clock, of = options.derived_tstamp, {"types": _TIMES, "of_modules": True}
+        yield from _asked(package, "derived_tstamp", clock, hint=hint, **of)
         if options.bot_pattern:
-            yield from _asked(file, "useragent", options.useragent, of_modules=True)
+            yield from _asked(package, "useragent", options.useragent, of_modules=True)
 
 
 def _has_views(options: SessionOptions) -> bool:
@@ -119,14 +131,7 @@ def _has_views(options: SessionOptions) -> bool:
 
 def _of_expressions(file: SessionFile, facts: Facts) -> Iterator[NeededColumn]:
     options, written = file.package.options, {each.key for each in file.sql}
-    views = _has_views(options)
-    usual: Mapping[str, tuple[str, ...]] = {
-        "event_id": (options.event_id,),
-        "session_id": options.session_id,
-        "user_id": options.user_id,
-        **({"event_name": (options.event_name,)} if views else {}),
-        **({"page_view_id": (options.page_view_id,)} if views else {}),
-    }
+    usual = _usual(options)
     said: list[tuple[str, str, Location]] = [
         (each.key, each.text, each.node.where) for each in file.sql if _counts(each, options)
     ]
@@ -136,6 +141,18 @@ def _of_expressions(file: SessionFile, facts: Facts) -> Iterator[NeededColumn]:
     for key, text, where in said:
         for column in facts(text).reads:
             yield NeededColumn(key, column, where, of_modules=key not in base)
+
+
+def _usual(options: SessionOptions) -> Mapping[str, tuple[str, ...]]:
+    """Give the expressions that keys have without being written."""
+    views = _has_views(options)
+    return {
+        "event_id": (options.event_id,),
+        "session_id": options.session_id,
+        "user_id": options.user_id,
+        **({"event_name": (options.event_name,)} if views else {}),
+        **({"page_view_id": (options.page_view_id,)} if views else {}),
+    }
 
 
 def _counts(each: WrittenSql, options: SessionOptions) -> bool:
@@ -149,15 +166,38 @@ def _counts(each: WrittenSql, options: SessionOptions) -> bool:
 
 def column_findings(file: SessionFile, known: KnownColumns, facts: Facts) -> Iterator[Finding]:
     """Hold what a package asks for against the columns of its events, as far as they are known."""
-    options, carried = file.package.options, _carried(file.package.options)
+    yield from _held_against(file.package, needed_columns(file, facts), known)
+    yield from _user_findings(file, file.package.options)
+
+
+def events_findings(package: SessionPackage, schema: Schema) -> Iterator[Finding]:
+    """Hold what a package asks for against the events that a run has opened.
+
+    Files may not have told their columns. Of expressions those are looked at that are a name.
+    """
+    names = {each.name.lower(): each.type.lower() for each in schema.columns}
+    plain = (
+        NeededColumn(key, text, _place(package, key))
+        for key, texts in _usual(package.options).items()
+        for text in texts
+        if is_plain(text)
+    )
+    needed = (*_of_base(package), *_of_modules(package), *plain)
+    return _held_against(package, needed, KnownColumns(schema.names, names))
+
+
+def _held_against(
+    package: SessionPackage, needed: Iterable[NeededColumn], known: KnownColumns
+) -> Iterator[Finding]:
+    carried, events = _carried(package.options), package.events.name
     seen = set()
-    for each in needed_columns(file, facts):
+    for each in needed:
         if (each.key, each.column.lower()) in seen:
             continue
         seen.add((each.key, each.column.lower()))
         if known.lacks(each.column):
             near = did_you_mean(each.column, known.names or ())
-            sentence = f"{file.events} has no {each.column!r}"
+            sentence = f"{events} has no {each.column!r}"
             hint = each.hint or near or known.without(each.column)[1]
             yield Finding(each.where, "unknown-column", sentence, hint)
             continue
@@ -167,15 +207,14 @@ def column_findings(file: SessionFile, known: KnownColumns, facts: Facts) -> Ite
             sentence = f"{each.key} is {each.column}, which is {kind.upper()}; it must be {wanted}"
             yield Finding(each.where, "wrong-column-type", sentence)
         if carried is not None and each.of_modules and each.column.lower() not in carried:
-            where = file.package.places.get("event_columns", file.events_at)
+            where = _place(package, "event_columns")
             sentence = f"event_columns leaves {each.column!r} out, which {each.key} needs"
             yield Finding(where, "module-needs", sentence, f"add {each.column}, or '*'")
     for name in RESERVED:
         if known.names is not None and not known.lacks(name):
-            sentence = f"{file.events} has a column {name!r}, which penstock adds to its events"
+            sentence = f"{events} has a column {name!r}, which penstock adds to its events"
             hint = "rename it in a view, and let events name that"
-            yield Finding(file.events_at, "reserved-column", sentence, hint)
-    yield from _user_findings(file, options)
+            yield Finding(_place(package, "events"), "reserved-column", sentence, hint)
 
 
 def _carried(options: SessionOptions) -> frozenset[str] | None:

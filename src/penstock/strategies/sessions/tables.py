@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
 from typing import NoReturn, Self
 
 from penstock.core import strategy as port
+from penstock.core.names import literal
+from penstock.core.sessions.manifest import ManifestRow
 from penstock.core.sessions.package import SessionModel, SessionPackage, SessionTableKind
+from penstock.strategies.entities.moments import instant
 
 _ID = "session_identifier"
 LIFECYCLE_COLUMNS: Mapping[str, str] = {
@@ -40,6 +44,41 @@ MAPPING_COLUMNS: Mapping[str, str] = {
     "changed_seq": "bigint",
     "run_id": "string",
 }
+
+
+MANIFEST_COLUMNS: Mapping[str, str] = {
+    "model": "string",
+    "last_success": "timestamp",
+    "covered_to": "timestamp",
+    "advanced_to": "timestamp",
+    "fingerprint": "string",
+    "run_id": "string",
+    "updated_at": "timestamp",
+}
+MANIFEST_OF = "penstock.manifestOf"
+"""The property that says whose manifest a table holds."""
+
+
+def manifest_export(target: str, package: str, rows: Sequence[ManifestRow], location: str) -> str:
+    """Give the statement that puts the rows of a manifest in the place of those of a table."""
+    lines = [", ".join(map(_cell, astuple(row))) for row in rows]
+    listed = ", ".join(MANIFEST_COLUMNS)
+    found = f"VALUES {', '.join(f'({line})' for line in lines)} AS t({listed})"
+    none = ", ".join(f"NULL AS {name}" for name in MANIFEST_COLUMNS)
+    source = found if lines else f"(SELECT {none}) WHERE false"
+    casts = ", ".join(
+        f"CAST({name} AS {kind}) AS {name}" for name, kind in MANIFEST_COLUMNS.items()
+    )
+    placed = f"LOCATION {literal(location)} " if location else ""
+    said = f"TBLPROPERTIES ({literal(MANIFEST_OF)} = {literal(package)})"
+    made = f"CREATE OR REPLACE TABLE {target} USING delta {placed}{said}"
+    return f"{made} AS SELECT {casts} FROM {source}"
+
+
+def _cell(value: dt.datetime | str | None) -> str:
+    if value is None:
+        return "NULL"
+    return literal(value) if isinstance(value, str) else instant(value)
 
 
 @dataclass(frozen=True, slots=True)

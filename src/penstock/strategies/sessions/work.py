@@ -104,6 +104,11 @@ def quarantine_work(run: SessionRun, build: Build) -> Work:
     return _changing(build, Stage(_FOUND, quarantine_changes(run), _counted(_FOUND)), new, merge)
 
 
+def held_again(run: SessionRun) -> str:
+    """Give the sessions that were released and are quarantined anew, once that is worked out."""
+    return f"SELECT {_ID} AS id FROM {_FOUND} WHERE NOT gone AND {_ID} IN {run.released_ids}"
+
+
 def _counted(view: str) -> str:
     return f"SELECT count(*) AS {_ROWS} FROM {view}"
 

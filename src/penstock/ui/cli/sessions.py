@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from penstock.app.flags import AsOf, FlagSpec, a_count
+from penstock.app.flags import FlagSpec, Package, a_count
+from penstock.app.limits_request import LimitsRequest
 from penstock.app.request import CommandRequest
 from penstock.ui.cli.options import ask, command, group
 from penstock.ui.cli.output import CommandOutput
 
-Package = Annotated[str, FlagSpec(names=("PACKAGE",))]
 Models = Annotated[Sequence[str], FlagSpec(names=("MODEL",))]
 Sessions = Annotated[Sequence[str], FlagSpec(names=("SESSION",))]
 Every = Annotated[bool, FlagSpec("All models that have a row.", ("--all",))]
 Truncate = Annotated[bool, FlagSpec("Their next commit takes the place of all their rows.")]
+Export = Annotated[bool, FlagSpec("Write the rows into a table instead; starts Spark.")]
 Limit = Annotated[int, a_count("How many are shown.")]
 
 sessions_command = group(
@@ -27,32 +28,36 @@ sessions_command = group(
 
 
 @command("penstock sessions limits web", of=sessions_command)
-def sessions_limits(
-    output: CommandOutput, request: CommandRequest, package: Package, as_of: AsOf = None
-) -> None:
+def sessions_limits(output: CommandOutput, request: LimitsRequest) -> None:
     """Say which events the next run would read.
 
     Reads the manifest and the logs of the inputs; nothing is run or written.
     """
     from penstock.app.commands.sessions import sessions_limits
-    from penstock.app.flags import read_time
     from penstock.ui.render.sessions import limits_document, limits_text
 
-    report = ask(request, sessions_limits, package, read_time(as_of))
+    report = ask(request, sessions_limits, request)
     for warning in report.plan.warnings:
         output.warn(warning.render())
     output.print(report, limits_text, limits_document)
 
 
-@command("penstock sessions manifest web", of=sessions_command)
-def sessions_manifest(output: CommandOutput, request: CommandRequest, package: Package) -> None:
+@command(
+    "penstock sessions manifest web\npenstock sessions manifest web --export", of=sessions_command
+)
+def sessions_manifest(
+    output: CommandOutput, request: CommandRequest, package: Package, *, export: Export = False
+) -> None:
     """Show what each model has processed.
 
     One row per model that ever succeeded, those that are no longer tracked too; times are UTC.
     """
-    from penstock.app.commands.sessions import sessions_manifest
+    from penstock.app.commands.sessions import sessions_export, sessions_manifest
     from penstock.ui.render.sessions import manifest_document, manifest_text
 
+    if export:
+        output.print_done(f"exported to {ask(request, sessions_export, package)}")
+        return
     report = ask(request, sessions_manifest, package)
     output.print(report, manifest_text, manifest_document)
 

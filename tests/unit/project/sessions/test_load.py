@@ -103,7 +103,7 @@ def test_a_column_that_the_events_lack_is_a_finding_with_the_way_out(findings):
 
     assert findings(files(columns=without), hints=True) == [
         (
-            "sessions/web.yml:3:9: error: unknown-column: raw.events has no 'dvce_sent_tstamp'\n"
+            "sessions/web.yml:3:1: error: unknown-column: raw.events has no 'dvce_sent_tstamp'\n"
             "  hint: set sent_tstamp: null to switch the lateness test off"
         )
     ]

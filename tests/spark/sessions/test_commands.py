@@ -1,0 +1,72 @@
+"""What is asked of packages beside a run: to catch up, to be made anew, to show what they hold."""
+
+from contextlib import closing
+
+import pytest
+
+from fakes.commits import commits
+from fakes.requests import a_run
+from fakes.session_place import SessionPlace, problems
+from fakes.session_world import at, shown
+from penstock.app.commands.catch_up import catch_up
+from penstock.app.commands.query import query
+from penstock.app.commands.sessions import sessions_export
+
+pytestmark = [pytest.mark.spark, pytest.mark.matrix]
+KEPT = ("base_sessions_lifecycle_manifest", "base_quarantined_sessions")
+MODULES = ("page_views", "sessions", "user_mapping", "users")
+NARROW = """\
+modules: [page_views]
+session_stitching: false
+quarantine: false
+"""
+
+
+def asked(web, use_case, *words):
+    with closing(web.services()) as services:
+        return use_case(services, *words)
+
+
+def test_S86_S91_a_package_is_made_anew_and_shows_its_limits_and_its_manifest(place):
+    web = place("one")
+    asked(web, sessions_export, "web")
+    web.package("allow_refresh: true\n")
+
+    assert problems(web.at("01-03", full_refresh=True)) == []
+
+    assert web.windows()[-1] == "1 01-01..01-03"
+    for part in (*KEPT, *MODULES):
+        operations = [each["operation"] for each in commits(web.folder(part))]
+        assert operations[1:] == ["CREATE OR REPLACE TABLE AS SELECT"], part
+    assert web.stored("sessions", "session_identifier", "total_events") == [("s1", 1), ("s2", 2)]
+    assert [row[0] for row in web.rows("m5")] == ["e1", "e2", "e3"]
+    assert {*web.manifest().values()} == {("01-02 01:00", "01-03", None)}
+    assert web.at("01-04").plan.is_empty
+
+    found = asked(web, query, "select * from derived.web_base_new_event_limits", 9)
+    assert [(shown(row[0]), shown(row[1]), row[2]) for row in found.rows] == [("01-01", "01-03", 1)]
+    asked(web, sessions_export, "web")
+    rows = asked(web, query, "select model from derived.web_incremental_manifest order by 1", 9)
+    assert [row[0] for row in rows.rows] == ["m5", *(f"web_{each}" for each in MODULES)]
+    assert web.commits_of("incremental_manifest") == 2
+
+
+def test_S25_catching_up_is_run_after_run(spark, tmp_path):
+    web = SessionPlace(tmp_path, spark, f"{NARROW}backfill_limit_days: 20\n")
+    web.add("e1 s1 01-01 10:00", "e2 s2 02-20 10:00")
+    request = a_run(("web",), as_of=at("03-01"), catch_up=True)
+
+    stopped = asked(web, catch_up, a_run(("web",), as_of=at("03-01"), catch_up=True, max_windows=1))
+    report = asked(web, catch_up, request)
+
+    assert (problems(stopped), stopped.notes) == ([], ("web: not caught up after 1 run",))
+    assert (problems(report), report.notes) == ([], ("caught up: 3 runs",))
+    assert web.manifest() == {"page_views": ("02-20 10:00", "03-01", None)}
+    assert web.windows() == [
+        "1 01-01..01-21",
+        "4 01-01 04:00..01-21 10:00",
+        "4 01-21 04:00..02-10 10:00",
+        "4 02-10 04:00..03-01",
+    ]
+    assert len({each.run for each in web.passes()}) == 4
+    assert asked(web, catch_up, request).notes == ("caught up: 0 runs",)
