@@ -15,6 +15,7 @@ from penstock.core.partitions.ranges import WHOLE, Ranges, count, difference, in
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionRun, Status
 from penstock.core.steps.inputs import Pin
+from penstock.core.strategy import Writing
 from penstock.plan.cascade import is_decided_alone
 from penstock.plan.changes import (
     Changes,
@@ -254,11 +255,15 @@ def _differences(
     if not model.is_view:
         left = record.settled_version or 0  # what nobody noted since then is not known either
         run = PartitionRun(0, 0, record.status, 0, record.step_seq, 0, None, left, holds_rows=True)
-        yield from target_differences(model, (run,), seen, record.table_id)
+        of_table = target_differences(model, (run,), seen, record.table_id)
+        # what each pass of a package writes anew nobody can spoil
+        is_scratch = model.strategy.by_passes and model.writing is Writing.WHOLE
+        yield from (e for e in of_table if not (is_scratch and e.state is State.TAMPERED))
     if record.fingerprint is not None:
         found = differences(record.fingerprint, model.fingerprint, now.meaning)
         yield from (Difference(*each) for each in found if each[0] is not State.CURRENT)
-    if not model.is_view or is_decided_alone(project, model):
+    by_manifest = project.package_of(model.name) is not None  # that tells what is new to it
+    if not by_manifest and (not model.is_view or is_decided_alone(project, model)):
         # a view has no rows that could be stale, but checks that somebody must look at
         yield from table_input_differences(project, model, record, records, now)
     yield from _of_sources(project, model, now)

@@ -331,7 +331,8 @@ def linked(project: Project, steps: Sequence[Step], parallel: frozenset[str]) ->
             step,
             upstream=_before(project, step, by_model, parallel),
             later_than=step.later_than
-            or tuple(_keys(by_model, project.models[step.model].order_after)),
+            if step.session is not None  # within its pass alone
+            else tuple(_keys(by_model, project.models[step.model].order_after)),
             at_once=step.model in parallel and len(by_model[step.model]) > 1,
         )
         for step in steps

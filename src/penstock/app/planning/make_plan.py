@@ -271,8 +271,9 @@ def replan(services: Services, context: Context, step: Step, options: Options) -
     name = step.model
     context.records.update(services.reading.records.models())
     context.view.renew(observe(services, [name], context.records, context.run_timestamp))
-    if not step.grid.is_whole:
-        forced = step.trigger == "backfill" or options.full_refresh
+    if step.session is not None or not step.grid.is_whole:
+        # the pass of a package is leased: nobody has brought it further meanwhile
+        forced = step.session is not None or step.trigger == "backfill" or options.full_refresh
         if not forced:
             now = look(services, (name,), context.run_timestamp).verdict(name)
             if not intersection(now.drifted, step.partitions):

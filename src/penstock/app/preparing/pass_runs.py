@@ -17,7 +17,7 @@ from penstock.app.preparing.pins import Inputs, pin_names
 from penstock.app.services.services import Services
 from penstock.app.services.workers import waiting
 from penstock.core.columns.schema import Schema
-from penstock.core.errors import SessionLimitsError
+from penstock.core.errors import LeaseLostError, SessionLimitsError
 from penstock.core.findings import Finding, Severity, some
 from penstock.core.ports.engine import StepSession
 from penstock.core.ports.sessions import PassEnd, SessionPass
@@ -35,6 +35,7 @@ from penstock.core.sessions.package import SessionPackage, SessionTable
 from penstock.plan.sessions.passes import is_caught_up, manifest_passes, tracked_models
 from penstock.plan.sessions.progress import ModelEnd, row_after
 from penstock.plan.values import Step
+from penstock.state.sql.packages import lease_of_package
 from penstock.strategies.relations import leaves_of
 from penstock.strategies.sessions.events import ReleasedSession, SessionRun
 
@@ -160,6 +161,14 @@ class PassRuns:
             hint="run again",
         )
 
+    def _require_lease(self, run: PassRun) -> None:
+        """Refuse to go on where the package is another run's: this one was silent for too long."""
+        target = lease_of_package(run.package.name)
+        taken = self._services.writing.leases.taken()
+        if not any(each.target == target and each.run == run.begun.run for each in taken):
+            sentence = f"{target} was taken over by another run while this one was silent"
+            raise LeaseLostError("lease-lost", sentence, hint="run again")
+
     def session(self, step: SessionStep) -> StepSession | None:
         """Give the session that the base tables of a pass share; None for other steps."""
         if step.part.kind is not PassStepKind.BASE:
@@ -195,6 +204,7 @@ class PassRuns:
     def promise(self, step: SessionStep) -> SessionPromise:
         """Give what a step leaves in the records of its package when it succeeds."""
         run, kind = self.of(step), step.part.kind
+        self._require_lease(run)
         package, own = run.package, SessionPromise(step.package)
         if kind is PassStepKind.STITCH:
             return replace(own, stitched=run.begun.seq)
@@ -213,7 +223,13 @@ class PassRuns:
             run.begun.run,
         )
         row = self._row(package.name, step.part.model)
-        return replace(own, row=row_after(step.part.model, row, end, package.options))
+        mapping = package.model(SessionTable.USER_MAPPING)
+        numbered = mapping is not None and mapping.name == step.part.model
+        return replace(
+            own,
+            row=row_after(step.part.model, row, end, package.options),
+            stitched=run.begun.seq if numbered else 0,  # its rows carry it, and outlive the records
+        )
 
     def done(self, step: SessionStep) -> None:
         """Write down what is known of the events of a pass, once they are built."""

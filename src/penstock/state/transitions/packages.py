@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import assert_never
 
 from penstock.core.ports.sessions import PassEnd, Release, SessionPass
@@ -42,9 +43,13 @@ class PackageState:
         return self.tables.get(model, PackageTable())
 
     def number_of(self, run: str) -> int:
-        """Give the number that a run has, or the next one."""
+        """Give the number that a run has, or the next one.
+
+        What logs tell after a rebuild counts: rows carry the numbers of runs.
+        """
         known = (each.seq for each in self.passes.values() if each.run == run)
-        return next(known, max((seq for seq, _ in self.passes), default=0) + 1)
+        given = (seq for seq, _ in self.passes), (each.stitched for each in self.tables.values())
+        return next(known, max(chain(*given), default=0) + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +112,8 @@ def apply_to_package(records: PackageState, event: PackageEvent) -> PackageState
     match event:
         case PassBegan():
             return _began(records, event)
-        case EventsBuilt():
-            return records.with_pass(replace(records.passes[event.key], events=event.events))
-        case PassEnded():
-            found, end = records.passes[event.key], event.end
-            ended = replace(
-                found,
-                status=end.status,
-                caught_up=end.caught_up,
-                future_events=end.future_events,
-                ended=event.at,
-            )
-            return records.with_pass(ended)
+        case EventsBuilt() | PassEnded():
+            return _gone_on(records, event)
         case PromiseKept():
             return _kept(records, event)
         case ReleasesAsked():
@@ -147,6 +142,24 @@ def _began(records: PackageState, event: PassBegan) -> PackageState:
     return records.with_pass(running)
 
 
+def _gone_on(records: PackageState, event: EventsBuilt | PassEnded) -> PackageState:
+    """Write what became of a pass; one that another run has taken the package from has ended."""
+    found = records.passes.get(event.key)
+    if found is None or found.status is not Status.RUNNING:
+        return records
+    if isinstance(event, EventsBuilt):
+        return records.with_pass(replace(found, events=event.events))
+    end = event.end
+    ended = replace(
+        found,
+        status=end.status,
+        caught_up=end.caught_up,
+        future_events=end.future_events,
+        ended=event.at,
+    )
+    return records.with_pass(ended)
+
+
 def _kept(records: PackageState, event: PromiseKept) -> PackageState:
     promise, table = event.promise, records.table(event.model)
     manifest, releases = records.manifest, records.releases
@@ -155,6 +168,7 @@ def _kept(records: PackageState, event: PromiseKept) -> PackageState:
         manifest = {**manifest, row.model: row}
     if promise.released:
         releases = {key: each for key, each in releases.items() if key not in promise.released}
-    new = PackageTable(stitched=max(table.stitched, promise.stitched))
+    is_stitch = promise.row is None and promise.stitched > 0  # it makes no row anew
+    new = PackageTable(table.overwrites and is_stitch, max(table.stitched, promise.stitched))
     tables = records.tables if new == table else {**records.tables, event.model: new}
     return replace(records, manifest=manifest, releases=releases, tables=tables)

@@ -1,0 +1,241 @@
+"""A run over session packages: who runs, what a failure means, what is on record after it."""
+
+import pytest
+
+from fakes.package_workshop import EVENTS_OF_RUN, HEAD, WEB, PackageWorkshop
+from fakes.session_place import problems
+from fakes.session_world import at
+from fakes.workshop import DEAD, ELSEWHERE
+from penstock.app.execution.recover import rebuild
+from penstock.core.errors import ConcurrentWriterError, QueryError
+from penstock.core.ports.sessions import SessionPass
+from penstock.core.records import Status
+from penstock.core.sessions.manifest import Limits, PassKind, RunState
+from penstock.plan.values import State
+
+CORE = ("page_views", "sessions", "user_mapping", "users")
+BROKEN = QueryError("spark-divide-by-zero", "divided by zero")
+FIRST, SECOND = ("01-01 20:00", "01-02", None), ("01-02 01:00", "01-03", None)
+
+
+@pytest.fixture
+def web(tmp_path):
+    """The package after its first run, with new events."""
+    made = PackageWorkshop(tmp_path)
+    assert problems(made.at("01-02")) == []
+    made.append()
+    made.greatest = "01-02 01:00"
+    return made
+
+
+def statuses(report):
+    found = {}
+    for each in report.results:  # the first of a model is its own, stitching comes later
+        found.setdefault(each.name.removeprefix("web_"), each.status)
+    return found
+
+
+def another_pass(web, run):
+    limits = Limits(RunState.FIRST_RUN, at("01-01"), at("01-02"))
+    return SessionPass("web", 0, PassKind.PACKAGE, run, limits, at("01-02"))
+
+
+def test_S29_who_is_not_selected_is_out_of_sync_afterwards(web):
+    web.tagged("m5")
+    web.greatest = "01-01 20:00"
+    assert problems(web.at("01-02", "m5")) == []
+    web.greatest = "01-02 01:00"
+    assert web.manifest()["m5"] == FIRST
+    assert problems(web.at("01-03", "m5")) == []
+    assert web.manifest() == {**dict.fromkeys(CORE, FIRST), "m5": SECOND}
+
+    report = web.at("01-03")
+
+    assert web.windows()[-1] == "package 3 01-01 14:00..01-02 01:00"
+    assert statuses(report)["m5"] == "unchanged"
+    assert web.manifest() == dict.fromkeys((*CORE, "m5"), SECOND)
+
+
+def test_S38_a_failed_module_fails_those_made_of_it_and_its_pass(web):
+    web.lake.trouble("web_sessions", "commit", BROKEN)
+
+    report = web.at("01-03")
+
+    found = statuses(report)
+    assert (found["page_views"], found["sessions"], found["users"]) == (
+        "success",
+        "failed",
+        "skipped",
+    )
+    assert web.manifest() == {
+        **dict.fromkeys(("page_views", "user_mapping"), SECOND),
+        **dict.fromkeys(("sessions", "users"), FIRST),
+    }
+    assert [each.status for each in web.passes] == [Status.FAILED, Status.SUCCESS]
+    assert problems(web.at("01-03")) == []
+    assert web.windows()[-1] == "package 3 01-01 14:00..01-02 01:00"
+    assert web.manifest() == dict.fromkeys(CORE, SECOND)
+
+
+def test_S39_per_model_the_others_go_on_whatever_becomes_of_those_behind(web):
+    web.lake.trouble("web_sessions", "commit", BROKEN)
+    web.at("01-03")
+    web.has_files({WEB: HEAD + "backfill: per_model\n"})
+    web.append()
+    web.greatest = "01-03 12:00"
+    web.lake.trouble("web_sessions", "commit", BROKEN)
+
+    found = web.at("01-04")
+
+    assert [each.status for each in web.passes[:2]] == [Status.SUCCESS, Status.FAILED]
+    assert web.windows()[-2:] == [
+        "backfill 3 01-01 14:00..01-02 01:00",
+        "head 4 01-01 19:00..01-04",
+    ]
+    assert web.manifest()["sessions"] == FIRST
+    assert web.manifest()["page_views"] == ("01-03 12:00", "01-04", None)
+    made = [each.status for each in found.results if each.name == "web_sessions"]
+    assert made == ["failed", "skipped", "unchanged", "success"]
+
+
+def test_a_failed_base_table_fails_all_that_come_after_it(web):
+    web.lake.trouble("web", "commit", BROKEN)
+
+    report = web.at("01-03")
+
+    assert {*statuses(report).values()} == {"success", "failed", "skipped"}
+    assert web.manifest() == dict.fromkeys(CORE, FIRST)
+    assert web.passes[0].status is Status.FAILED
+    assert web.store.leases.taken() == ()
+
+
+def test_a_base_table_that_meets_another_writer_is_made_all_the_same(web):
+    conflict = ConcurrentWriterError("concurrent-writer", "somebody committed")
+    web.lake.trouble("web", "commit", conflict)
+
+    report = web.at("01-03")
+
+    assert problems(report) == []
+    assert statuses(report)["base_sessions_lifecycle_manifest"] == "success"
+    assert web.manifest() == dict.fromkeys(CORE, SECOND)
+
+
+def test_S84_the_lease_of_a_package_is_that_of_one_run(web):
+    web.store.sessions.begin_pass(another_pass(web, ELSEWHERE.run), ELSEWHERE)
+
+    report = web.at("01-03")
+
+    assert [each.error.code for each in report.results if each.error] == ["lease-held"]
+    assert web.manifest() == dict.fromkeys(CORE, FIRST)
+
+
+def test_a_run_that_died_leaves_its_package_to_the_next(web):
+    web.store.sessions.begin_pass(another_pass(web, DEAD.run), DEAD)
+
+    assert problems(web.at("01-03")) == []
+    assert [each.status for each in web.passes] == [Status.SUCCESS, Status.FAILED, Status.SUCCESS]
+
+
+def test_S84_limits_that_another_run_made_old_are_not_used(web):
+    def overtaken():
+        store = web.store.sessions
+        web.lake.troubles.clear()
+        store.forget("web", ["web_users"])
+
+    web.lake.trouble("", "require", overtaken)
+
+    report = web.at("01-03")
+
+    assert [each.error.code for each in report.results if each.error] == ["plan-outdated"]
+    assert web.passes[0].status is Status.FAILED
+    assert web.store.leases.taken() == ()
+
+
+def test_a_run_that_lost_its_package_writes_no_more(web):
+    def lost():
+        web.clock.advance(hours=1)
+        web.store.sessions.begin_pass(another_pass(web, ELSEWHERE.run), ELSEWHERE)
+
+    web.lake.trouble("web_page_views", "bind", lost)
+
+    report = web.at("01-03")
+
+    assert {each.error.code for each in report.results if each.error} == {"lease-lost"}
+    assert web.manifest()["page_views"] == FIRST
+
+
+def test_a_state_that_is_rebuilt_knows_the_manifest_and_the_numbers_of_runs(web):
+    assert problems(web.at("01-03")) == []
+    before, stitched = web.manifest(), web.store.sessions.stitched("web")
+
+    web.forget_state()
+    rebuild(web.services())
+
+    assert web.manifest() == before
+    assert web.store.sessions.stitched("web") == stitched
+    web.append()
+    assert problems(web.at("01-04")) == []
+    assert web.passes[0].seq == 3
+
+
+def test_a_stitch_leaves_what_is_to_be_made_anew(web):
+    web.store.sessions.forget("web", ["web_sessions"], ["web_sessions"])
+
+    assert problems(web.at("01-03", "web_page_views")) == []
+
+    assert web.store.sessions.overwrites("web") == {"web_sessions"}
+    assert problems(web.at("01-03")) == []
+    assert web.store.sessions.overwrites("web") == frozenset()
+    made = [each.operation for each in web.lake.tables[web.of("web_sessions")].commits]
+    assert sum(each.startswith("CREATE") for each in made) == 2
+
+
+def test_what_reads_a_module_is_built_after_it_was_stitched(web):
+    config = "{{ config(materialized='table') }}"
+    text = f"{config} select session_identifier from {{{{ ref('web_sessions') }}}}"
+    web.has_files({"models/report.sql": text})
+
+    report = web.at("01-03")
+
+    assert problems(report) == []
+    commits = [model for model, word, _ in web.lake.ran if word == "commit"]
+    assert commits.index("report") > max(n for n, m in enumerate(commits) if m == "web_sessions")
+    assert web.at("01-03").plan.is_empty
+
+
+@pytest.mark.parametrize("kind", ["table", "view"])
+def test_events_may_be_a_model_of_the_same_run(tmp_path, kind):
+    clean = (
+        f"{{{{ config(materialized='{kind}') }}}} select * from {{{{ source('raw', 'events') }}}}"
+    )
+    head = HEAD.replace("raw.events", "clean")
+    web = PackageWorkshop(tmp_path, **{WEB: head, "models/clean.sql": clean})
+
+    assert problems(web.at("01-02")) == []
+    assert web.manifest() == dict.fromkeys(CORE, FIRST)
+    assert web.at("01-03").plan.is_empty
+
+    web.append()
+    assert problems(web.at("01-03")) == []
+    assert web.windows()[-1] == "package 4 01-01 14:00..01-03"
+    assert web.at("01-03").plan.is_empty
+
+    web.append()
+    web.lake.trouble("clean", "commit", BROKEN)
+    report = web.at("01-04")
+    if kind == "table":
+        assert statuses(report)["base_events_this_run"] == "skipped"
+        assert len(web.passes) == 2
+
+
+def test_a_tagged_model_whose_sql_changed_has_drifted_and_its_own_run_takes_it(web):
+    web.tagged("m5")
+    web.greatest = "01-01 20:00"
+    assert problems(web.at("01-02")) == []
+    web.tagged("m5", EVENTS_OF_RUN + " where event_id > ''")
+    web.lake.land(web.of("web_base_events_this_run"))
+
+    assert web.states() == {"m5": [State.SQL_CHANGED]}
+    assert web.sync("m5").plan.is_empty
+    assert problems(web.at("01-03")) == []
+    assert web.states() == {}
