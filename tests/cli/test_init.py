@@ -5,7 +5,7 @@ import json
 import pytest
 
 
-@pytest.mark.parametrize("template", ["minimal", "demo"])
+@pytest.mark.parametrize("template", ["minimal", "demo", "sessions"])
 def test_a_new_project_has_no_findings(template, call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
@@ -22,4 +22,7 @@ def test_a_new_project_says_how_to_go_on(call, tmp_path, monkeypatch):
     assert call("init", "shop").out.endswith("\nNext: penstock run shop\n")
     assert call("init", "demo", "--template", "demo").out.endswith(
         "\nNext: cd demo, python deliver.py 1, penstock seed, penstock run\n"
+    )
+    assert call("init", "web", "--template", "sessions").out.endswith(
+        "\nNext: cd web, python visits.py 1, penstock run --as-of 2024-03-04\n"
     )

@@ -83,7 +83,7 @@ class AddedFile:
     minimum: Mapping[str, str] = field(default_factory=dict)
     maximum: Mapping[str, str] = field(default_factory=dict)
     nulls: Mapping[str, int] = field(default_factory=dict)
-    rows: int = field(default=0, compare=False)
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)

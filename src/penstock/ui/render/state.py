@@ -17,7 +17,10 @@ from penstock.ui.render.values import aligned, count, moment, table
 if TYPE_CHECKING:
     from penstock.app.commands.doctor import DoctorReport
 
-_DELIVERS = "deliver.py"  # a template that starts with no input has it
+_NEXT = {  # how to go on where a template starts with no input, and has a script that makes it
+    "deliver.py": "penstock seed, penstock run",
+    "visits.py": "penstock run --as-of 2024-03-04",
+}
 _SIGNS = {"ok": "✓", "warning": "⚠", "error": "✗"}
 
 
@@ -84,8 +87,10 @@ def lease_text(lease: Lease) -> str:
 def made_text(made: tuple[str, Sequence[str]]) -> str:
     """Say which files a new project has, and how to go on."""
     folder, files = made
-    steps = f"cd {folder}, python {_DELIVERS} 1, penstock seed, penstock run"
-    following = steps if _DELIVERS in files else f"penstock run {folder}"
+    following = f"penstock run {folder}"
+    for script, then in _NEXT.items():
+        if script in files:
+            following = f"cd {folder}, python {script} 1, {then}"
     return "\n".join([*(f"made {folder}/{file}" for file in files), "", f"Next: {following}"])
 
 

@@ -7,8 +7,8 @@ from penstock.core.errors import UsageError
 from penstock.project.load import load_project
 
 
-def test_the_templates_are_minimal_and_demo():
-    assert templates() == ("demo", "minimal")
+def test_the_templates_are_minimal_demo_and_sessions():
+    assert templates() == ("demo", "minimal", "sessions")
 
 
 def test_a_minimal_project_is_a_view_a_table_and_their_descriptions(tmp_path):
@@ -21,7 +21,7 @@ def test_a_minimal_project_is_a_view_a_table_and_their_descriptions(tmp_path):
     )
 
 
-@pytest.mark.parametrize("template", ["minimal", "demo"])
+@pytest.mark.parametrize("template", ["minimal", "demo", "sessions"])
 def test_a_new_project_loads_without_a_finding(template, tmp_path):
     init(tmp_path / "shop", template)
 
@@ -115,4 +115,7 @@ def test_an_unknown_template_names_the_known_ones(name, tmp_path):
     with pytest.raises(UsageError) as refused:
         init(tmp_path, name)
 
-    assert refused.value.sentence == f"no template is called {name!r}; there are: demo, minimal"
+    assert (
+        refused.value.sentence
+        == f"no template is called {name!r}; there are: demo, minimal, sessions"
+    )
