@@ -17,6 +17,7 @@ from docs.shell import ROOT, Shell
 FILE = re.compile(
     r"^<!-- file: (?P<path>\S+) -->\n```\w*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
+LONG = {"sessions.md"}  # each of its runs has a dozen steps
 NEEDS_JVM = ("penstock ", "spark")
 DOCUMENTS = [
     ROOT / "README.md",
@@ -69,6 +70,7 @@ def documents():
         if shown:
             needs_jvm = any(word in text for text in shown for word in NEEDS_JVM)
             marks = [pytest.mark.spark] if needs_jvm else []
+            marks += [pytest.mark.matrix] * (path.name in LONG)
             yield pytest.param(path, marks=marks, id=str(path.relative_to(ROOT)))
 
 
