@@ -22,7 +22,7 @@ from penstock.ui.render.values import WHOLE, first_line, ranges_text, row_counts
 _AROUND = 6  # lines of the terminal that the table leaves free
 _STYLES = {"success": "green", "failed": "red", "skipped": "yellow", "running": "cyan"}
 _WAITING = "waiting"
-_Key = tuple[str, str]  # a model, and the first partition of its step
+_Key = tuple[str, str, int]  # a model, the first partition of its step, which of such steps it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +71,18 @@ class LiveTable:
                 case RunStarted(_, plan):
                     blocked = ((each.model, WHOLE) for each in plan.blocked)
                     steps = [*blocked, *((step.model, step.keys) for step in plan.steps)]
-                    self._rows = {_key(*each): Row(_named(*each)) for each in steps}
+                    self._rows = {}
+                    for each in steps:
+                        self._rows[self._free(*each)] = Row(_named(*each))
                     self._live.start()
                 case StepStarted(model, _):
                     # the steps of one model start in their order
                     waiting = (k for k, row in self._rows.items() if row.state == _WAITING)
-                    key = next((k for k in waiting if k[0] == model), _key(model, WHOLE))
+                    key = next((k for k in waiting if k[0] == model), (model, WHOLE[0][0], 0))
                     row = self._rows.get(key, Row(model))
                     self._rows[key] = replace(row, state="running", began=self._clock())
                 case StepEnded(result):
-                    key = _key(result.name, result.partitions)
+                    key = self._open(result.name, result.partitions)
                     row = self._rows.get(key, Row(_named(result.name, result.partitions)))
                     self._rows[key] = row.ended(result)
                     lines = step_lines(result.invariant_report, failures=True)
@@ -89,6 +91,17 @@ class LiveTable:
                         self._console.print(Text("\n".join([head, *lines])))
                 case Said(text):
                     self._console.print(Text(mask(text)))
+
+    def _free(self, model: str, keys: Keys) -> _Key:
+        """Give the key of one more step; those of a session package come again in each pass."""
+        number = sum(key[:2] == (model, keys[0][0]) for key in self._rows)
+        return model, keys[0][0], number
+
+    def _open(self, model: str, keys: Keys) -> _Key:
+        """Give the key of the first such step that has not ended."""
+        found = (k for k, row in self._rows.items() if row.took is None)
+        same = (key for key in found if key[:2] == (model, keys[0][0]))
+        return next(same, (model, keys[0][0], 0))
 
     def draw(self) -> Group:
         """Give the table as it is now.
@@ -106,10 +119,6 @@ class LiveTable:
         total = Text(f"{len(ended)} of {len(rows)} steps")
         bar.add_row(ProgressBar(total=len(rows) or 1, completed=len(ended), width=40), total)
         return Group(drawn(shown, self._clock()), bar)
-
-
-def _key(model: str, keys: Keys) -> _Key:
-    return model, keys[0][0]
 
 
 def _named(model: str, keys: Keys) -> str:

@@ -8,9 +8,12 @@ from fakes.session_place import problems
 from fakes.session_world import at
 from penstock.app.commands.catch_up import catch_up
 from penstock.app.commands.plan import preview
+from penstock.app.commands.query import bound_now
 from penstock.app.commands.run import run
+from penstock.app.commands.sessions import sessions_export
 from penstock.app.reports import Said
-from penstock.core.errors import QueryError, UsageError
+from penstock.core.errors import QueryError, TableError, UsageError
+from penstock.project.first_pass import parse_user_query
 
 CORE = ("page_views", "sessions", "user_mapping", "users")
 BROKEN = QueryError("spark-divide-by-zero", "divided by zero")
@@ -179,3 +182,33 @@ def test_events_without_a_column_that_is_needed_stop_the_run_before_anything_is_
     said = report.results[0].error.render()
     assert said.startswith("sessions/web.yml:6:1: unknown-column: raw.events has no 'at'")
     assert web.manifest() == {}
+
+
+def test_the_view_of_limits_is_what_the_last_pass_read(tmp_path):
+    web = web_of(tmp_path)
+    table = "derived.web_base_new_event_limits"
+
+    def shown():
+        services = web.services()
+        bound = bound_now(services, parse_user_query(services.project, f"select * from {table}"))
+        return bound.relations[0].read.sql
+
+    assert shown().endswith("0 AS state, '' AS run_id WHERE false")
+    web.at("01-02")
+    assert shown() == (
+        "SELECT TIMESTAMP '2021-01-01T00:00:00.000000Z' AS lower_limit, "
+        "TIMESTAMP '2021-01-02T00:00:00.000000Z' AS upper_limit, 1 AS state, "
+        f"'{web.passes[0].run}' AS run_id"
+    )
+
+
+def test_an_exported_manifest_can_be_asked_and_no_other_table_is_replaced_by_it(tmp_path):
+    web = web_of(tmp_path)
+    web.at("01-02")
+    table = "derived.web_incremental_manifest"
+    with pytest.raises(TableError, match="never exported"):
+        bound_now(web.services(), parse_user_query(web.project, f"select * from {table}"))
+
+    web.lake.land(web.project.uri_of(web.project.packages["web"].manifest_table), "model string")
+    with pytest.raises(TableError, match="holds something else"):
+        sessions_export(web.services(), "web")

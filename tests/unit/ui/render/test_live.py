@@ -92,3 +92,17 @@ def test_the_steps_of_one_model_have_a_row_each():
         ["daily", "2022-01-08", "to", "2022-01-09", "failed"],
         ["daily", "2022-01-18", "to", "2022-01-19", "running"],
     ]
+
+
+def test_passes_of_a_package_have_their_own_rows_of_a_model():
+    with LiveTable(terminal(), lambda: 100.0) as table:
+        table(RunStarted("run", a_plan(a_step("web_sessions"), a_step("web_sessions"))))
+        table(StepStarted("web_sessions", "2021-01-01"))
+        table(StepEnded(a_result("web_sessions", rows=RowCounts(inserted=3), duration=1.0)))
+        table(StepStarted("web_sessions", "stitch"))
+        picture = table.draw()
+
+    assert [line.split()[:2] for line in lines(terminal(), picture)[1:3]] == [
+        ["web_sessions", "success"],
+        ["web_sessions", "running"],
+    ]
