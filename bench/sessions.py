@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from commands import NO_JAVA, PENSTOCK
@@ -42,9 +43,8 @@ def main(rows: int, days: int, rounds: int) -> int:
         reads = EventReads(place)
         for day in range(days):
             bench.deliver(day)
-            is_last = day == days - 1
-            work = (lambda: reads.watch(lambda: bench.run(day))) if is_last else None
-            runs.append(seconds_of(work or (lambda: bench.run(day))))
+            run = partial(bench.run, day)
+            runs.append(seconds_of(partial(reads.watch, run) if day == days - 1 else run))
             print(f"day {day + 1:3}  {runs[-1]:6.2f} s", file=sys.stderr, flush=True)
         anew = [seconds_of(bench.by_hand) for _ in range(rounds)]
         idle = _idle(place)
@@ -84,6 +84,7 @@ def _report(
     return {
         "seconds": {"first": first, "last": last, "anew": hand, "runs": runs},
         "last run": {"jobs": reads.jobs, "scans of events": reads.scans},
+        "milliseconds": dict(reads.statements.most_common(40)),
         "bounds": [
             {
                 "what": what,

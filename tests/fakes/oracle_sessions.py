@@ -187,17 +187,7 @@ class SessionOracle:
                 self.sessions_this_run.append(row)
 
     def _quarantine(self, groups, new, now, released) -> None:
-        said, found = self.options, {}
-        for name in {*new, *(row["session_identifier"] for row in self.sessions_this_run)}:
-            row = self.within(name, name in released)
-            if row is None:
-                continue
-            cap, in_run = row["start_tstamp"] + self.length, row in self.sessions_this_run
-            if said.compat == "snowplow":
-                if in_run and min(row["end_tstamp"], self.high) == cap:
-                    found[name] = (row, "too_long")
-            elif row["end_tstamp"] >= cap:
-                found[name] = (row, "too_long" if in_run else "id_reused")
+        found = self._at_cap(new, released)
         for name in released:
             if name not in found:
                 del self.quarantine[name]
@@ -215,11 +205,26 @@ class SessionOracle:
             }
         for name, row in self.quarantine.items():
             mark = max(row["start_tstamp"] + self.length, row["dropped_to"] or EPOCH)
-            times = [e[said.timestamp] for e in groups.get(name, ())]
+            times = [e[self.options.timestamp] for e in groups.get(name, ())]
             late = [ts for ts in times if ts > mark and self.low <= ts <= self.high]
             if late:
                 row["events_dropped"] += len(late)
                 row["dropped_to"] = max(late)
+
+    def _at_cap(self, new, released) -> dict[str, tuple[Row, str]]:
+        """Give the sessions that may go into quarantine, and why."""
+        said, found = self.options, {}
+        for name in {*new, *(row["session_identifier"] for row in self.sessions_this_run)}:
+            row = self.within(name, name in released)
+            if row is None:
+                continue
+            cap, in_run = row["start_tstamp"] + self.length, row in self.sessions_this_run
+            if said.compat == "snowplow":
+                if in_run and min(row["end_tstamp"], self.high) == cap:
+                    found[name] = (row, "too_long")
+            elif row["end_tstamp"] >= cap:
+                found[name] = (row, "too_long" if in_run else "id_reused")
+        return found
 
     def _keep(self, held: Collection[str]) -> None:
         """Choose the events of this run, and count what is read."""

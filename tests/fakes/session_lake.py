@@ -176,10 +176,12 @@ class SessionLake:
         held = self.table(SessionTable.QUARANTINE)
         self.hold(window.BEFORE, held)
         self.hold(window.WINDOW, spark.sql(window.window_groups(run)))
+        self.hold(window.KNOWN, spark.sql(window.known_sessions(run)))
         changes = self.hold(window.CHANGES, spark.sql(window.lifecycle_changes(run)))
         dates = [str(r[0]) for r in changes.select("old_start_date").distinct().collect() if r[0]]
         spark.sql(window.lifecycle_merge(self.sql(SessionTable.LIFECYCLE), dates))
         if self.package.options.quarantine:
+            self.hold(this_run.MARKS, spark.sql(this_run.quarantine_marks(run)))
             found = self.hold("penstock_q", spark.sql(this_run.quarantine_changes(run)))
             if found.count():
                 target = self.sql(SessionTable.QUARANTINE)
@@ -237,9 +239,10 @@ class SessionLake:
         rows = users.rows_of(run, part)
         if not (self.folder / part).exists():
             self.write(part, self.spark.sql(rows.sql).limit(0))
+        stored = Schema(tuple(Column(name, "") for name in self.table(part).columns))
         self.view(part)
         self.hold("penstock_changes", self.spark.sql(users.replacement(run, part, rows, touched)))
-        merge = users.module_merge(run, part, self.sql(part), "penstock_changes", touched)
+        merge = users.module_merge(run, part, self.sql(part), "penstock_changes", touched, stored)
         self.spark.sql(merge)
 
     def _tagged(self, name: str) -> None:

@@ -69,8 +69,8 @@ class SessionPlace(Place):
     def windows(self) -> list[str]:
         """Give the limits of all passes as `state lower..upper`, the oldest first."""
         return [
-            f"{each.limits.state:d} {shown(each.limits.lower_limit)}..{shown(each.limits.upper_limit)}"
-            for each in reversed(self.passes())
+            f"{each.state:d} {shown(each.lower_limit)}..{shown(each.upper_limit)}"
+            for each in (known.limits for known in reversed(self.passes()))
         ]
 
     def passes(self) -> tuple[Any, ...]:

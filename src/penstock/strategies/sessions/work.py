@@ -22,18 +22,22 @@ from penstock.strategies.sessions.tables import (
 )
 from penstock.strategies.sessions.this_run import (
     CANDIDATES,
+    MARKS,
     event_candidates,
     event_counts,
     events_this_run,
     quarantine_changes,
+    quarantine_marks,
     quarantine_merge,
     sessions_this_run,
 )
-from penstock.strategies.sessions.users import GONE, columns_of, module_merge, replacement, rows_of
+from penstock.strategies.sessions.users import columns_of, module_merge, replacement, rows_of
 from penstock.strategies.sessions.users import stitch as stitched_by
 from penstock.strategies.sessions.window import (
     CHANGES,
+    KNOWN,
     WINDOW,
+    known_sessions,
     lifecycle_changes,
     lifecycle_merge,
     window_groups,
@@ -43,7 +47,7 @@ _ID = "session_identifier"
 _KEPT = "penstock_kept_events"
 _FOUND = "penstock_changes"
 _ROWS = "rows_changed"
-_DATES = "dates_changed"
+_DATES, _PAST = "dates_changed", "sessions_past"
 _KNOWN: Mapping[SessionTable, Mapping[str, str]] = {
     SessionTable.LIFECYCLE: LIFECYCLE_COLUMNS,
     SessionTable.QUARANTINE: QUARANTINE_COLUMNS,
@@ -53,7 +57,8 @@ _KNOWN: Mapping[SessionTable, Mapping[str, str]] = {
 
 def window_stage(run: SessionRun) -> Stage:
     """Give the window by session, which lasts as long as the pass: it is scanned once."""
-    return Stage(WINDOW, window_groups(run), f"SELECT count(*) AS sessions_seen FROM {WINDOW}")
+    # the rows are computed when the sessions are that the next stage looks at
+    return Stage(WINDOW, window_groups(run), "SELECT 0 AS window")
 
 
 def no_rows(part: SessionTable) -> str:
@@ -85,7 +90,8 @@ def lifecycle_work(run: SessionRun, build: Build) -> Work:
         f"SELECT count(*) AS {_ROWS}, count(*) - count(DISTINCT {_ID}) AS doubled, "
         f"{_joined('old_start_date')} AS {_DATES} FROM {CHANGES}"
     )
-    stage = Stage(CHANGES, lifecycle_changes(run), look, (doubled,))
+    known = Stage(KNOWN, known_sessions(run), "SELECT 0 AS known")
+    stage = Stage(CHANGES, lifecycle_changes(run), look, (doubled,), kept=False)
 
     def decide(found: Row) -> Commit | None:
         if build.table is None:
@@ -93,15 +99,25 @@ def lifecycle_work(run: SessionRun, build: Build) -> Work:
         dates = [each for each in str(found[_DATES] or "").split(",") if each]
         return Commit(lifecycle_merge(build.target, dates)) if found[_ROWS] else None
 
-    return Work((stage,), decide)
+    return Work((known, stage), decide)
 
 
 def quarantine_work(run: SessionRun, build: Build) -> Work:
     """Put sessions into quarantine, count what they lost, let the released ones go."""
-    merge = quarantine_merge(build.target, _FOUND)
     columns = ", ".join(QUARANTINE_COLUMNS)
-    new = f"SELECT {columns} FROM {_FOUND} WHERE NOT gone"
-    return _changing(build, Stage(_FOUND, quarantine_changes(run), _counted(_FOUND)), new, merge)
+    look = f"SELECT count_if(is_new) AS {_ROWS}, count_if(is_past) AS {_PAST} FROM {MARKS}"
+    stages = (
+        Stage(MARKS, quarantine_marks(run), look),
+        Stage(_FOUND, quarantine_changes(run), _counted(_FOUND), when=_PAST),
+    )
+
+    def decide(found: Row) -> Commit | None:
+        changes = _FOUND if found[_PAST] else MARKS
+        if build.table is None:
+            return create(build, f"SELECT {columns} FROM {changes} WHERE NOT gone")
+        return Commit(quarantine_merge(build.target, changes)) if found[_ROWS] else None
+
+    return Work(stages, decide)
 
 
 def _counted(view: str) -> str:
@@ -141,11 +157,8 @@ def module_work(run: SessionRun, part: SessionTable, build: Build, dates: Sequen
     """
     rows = rows_of(run, part)
     names = ", ".join(map(quoted, columns_of(run, part)))
-    if build.table is None:
-        changes = f"SELECT *, false AS {GONE} FROM ({rows.sql})"
-    else:
-        changes = replacement(run, part, rows, dates)
-    merge = module_merge(run, part, build.target, _FOUND, dates)
+    changes = rows.sql if build.table is None else replacement(run, part, rows, dates)
+    merge = module_merge(run, part, build.target, _FOUND, dates, build.table)
     stage = Stage(_FOUND, changes, _counted(_FOUND))
     return _changing(build, stage, f"SELECT {names} FROM {_FOUND}", merge)
 
