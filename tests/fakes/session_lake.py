@@ -181,7 +181,7 @@ class SessionLake:
         dates = [str(r[0]) for r in changes.select("old_start_date").distinct().collect() if r[0]]
         spark.sql(window.lifecycle_merge(self.sql(SessionTable.LIFECYCLE), dates))
         if self.package.options.quarantine:
-            self.hold(this_run.MARKS, spark.sql(this_run.quarantine_marks(run)))
+            self.hold(this_run.ROWS_HELD, spark.sql(this_run.quarantine_rows(run)))
             found = self.hold("penstock_q", spark.sql(this_run.quarantine_changes(run)))
             if found.count():
                 target = self.sql(SessionTable.QUARANTINE)

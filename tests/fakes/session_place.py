@@ -56,11 +56,15 @@ class SessionPlace(Place):
 
     def add(self, *events: str | dict[str, Any]) -> None:
         """Append events in one commit."""
-        rows = [an_event(*e.split(" ", 2)) if isinstance(e, str) else e for e in events]
+        rows = [self.event(each) for each in events]
         fields = [pa.field(each.name, TYPES[each.type]) for each in self.schema.columns]
         write_deltalake(
             self.landing_events, pa.Table.from_pylist(rows, pa.schema(fields)), mode="append"
         )
+
+    def event(self, written: str | dict[str, Any]) -> dict[str, Any]:
+        """Give an event of the notation, or as it was made."""
+        return an_event(*written.split(" ", 2)) if isinstance(written, str) else written
 
     def at(self, now: str, *select: str, **asked: Any) -> RunReport:
         """Run as of a time."""

@@ -33,7 +33,7 @@ _ID = "session_identifier"
 VERDICT, SCOPE = "_ps_verdict", "_ps_scope"
 VERDICTS = ("quarantined", "before_start", "beyond_cap", "duplicate", "kept")
 """What becomes of an event that passes."""
-MARKS = "penstock_quarantine_marks"
+ROWS_HELD = "penstock_quarantine_rows"
 """The view of the sessions of which something may change in the quarantine."""
 CANDIDATES = "penstock_event_candidates"
 """The view of the events that were read for a run, each with what becomes of it."""
@@ -49,7 +49,7 @@ def sessions_this_run(run: SessionRun) -> str:
     )
 
 
-def quarantine_marks(run: SessionRun) -> str:
+def quarantine_rows(run: SessionRun) -> str:
     """Give the sessions of which something changes in the quarantine, without what they lost.
 
     The lifecycle manifest is that of this run already. With `is_past` the window has events behind
@@ -74,10 +74,10 @@ def quarantine_marks(run: SessionRun) -> str:
         "coalesce(k.events_dropped, 0) AS events_dropped, k.dropped_to "
         f"FROM ({found}) q FULL OUTER JOIN ({known}) k ON k.{_ID} = q.{_ID}"
     )
-    mark = f"greatest(b.start_tstamp + {run.length}, b.dropped_to)"
+    counted = f"greatest(b.start_tstamp + {run.length}, b.dropped_to)"
     rows = (
-        f"SELECT b.*, {mark} AS mark, coalesce(w.n_end > {mark}, false) AS is_past FROM ({both}) b "
-        f"LEFT JOIN {KNOWN} w ON w.{_ID} = b.{_ID}"
+        f"SELECT b.*, {counted} AS mark, coalesce(w.n_end > {counted}, false) AS is_past "
+        f"FROM ({both}) b LEFT JOIN {KNOWN} w ON w.{_ID} = b.{_ID}"
     )
     return (
         f"SELECT {_ID}, coalesce(CASE WHEN is_known THEN since END, {instant(run.now)}) "
@@ -99,14 +99,14 @@ def quarantine_changes(run: SessionRun) -> str:
         f"WHERE {CLASS} = '{PASS}'"
     )
     dropped = (
-        f"SELECT m.{_ID}, count(*) AS n, max(e.ts) AS last FROM {MARKS} m JOIN ({events}) e "
+        f"SELECT m.{_ID}, count(*) AS n, max(e.ts) AS last FROM {ROWS_HELD} m JOIN ({events}) e "
         f"ON e.{_ID} = m.{_ID} AND e.ts > m.mark WHERE m.is_past GROUP BY m.{_ID}"
     )
     return (
         f"SELECT m.{_ID}, m.since, m.reason, m.run_id, m.start_tstamp, "
         "m.events_dropped + coalesce(d.n, 0) AS events_dropped, "
         "greatest(m.dropped_to, d.last) AS dropped_to, m.gone "
-        f"FROM {MARKS} m LEFT JOIN ({dropped}) d ON d.{_ID} = m.{_ID} WHERE m.is_new OR d.n > 0"
+        f"FROM {ROWS_HELD} m LEFT JOIN ({dropped}) d ON d.{_ID} = m.{_ID} WHERE m.is_new OR d.n > 0"
     )
 
 

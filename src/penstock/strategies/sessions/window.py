@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from penstock.core.names import literal
 from penstock.core.sessions.package import SessionTable, SessionUser
-from penstock.strategies.entities.moments import instant
 from penstock.strategies.sessions.events import (
     CLASS,
     CLASSES,
@@ -16,10 +15,8 @@ from penstock.strategies.sessions.events import (
     TS,
     USER,
     SessionRun,
-    as_time,
     classified,
     days,
-    first_text,
 )
 from penstock.strategies.sessions.tables import LIFECYCLE_COLUMNS
 
@@ -50,12 +47,7 @@ def window_groups(run: SessionRun) -> str:
     window is in no count.
     """
     options = run.package.options
-    ts, session = as_time(run, options.timestamp), first_text(options.session_id)
-    again = " OR ".join(
-        f"{session} = {literal(each.session)} AND {ts} BETWEEN {instant(each.start)} AND {run.high}"
-        for each in run.released
-    )
-    events = classified(run, run.low, run.high, again)
+    events = classified(run, run.low, run.high, with_released=True)
     if options.user_of_session in (SessionUser.LATEST_EVENT, SessionUser.MAX):
         events = _with_cap(run, events)
     inside = f"{TS} BETWEEN {run.low} AND {run.high}"

@@ -22,13 +22,13 @@ from penstock.strategies.sessions.tables import (
 )
 from penstock.strategies.sessions.this_run import (
     CANDIDATES,
-    MARKS,
+    ROWS_HELD,
     event_candidates,
     event_counts,
     events_this_run,
     quarantine_changes,
-    quarantine_marks,
     quarantine_merge,
+    quarantine_rows,
     sessions_this_run,
 )
 from penstock.strategies.sessions.users import columns_of, module_merge, replacement, rows_of
@@ -68,10 +68,14 @@ def no_rows(part: SessionTable) -> str:
 
 
 def touched_dates(run: SessionRun) -> str:
-    """Give one row: the dates of the sessions of this run, before and now, with commas between."""
-    dates = "explode(array_union(past_start_dates, array(session_start_date)))"
-    rows = f"SELECT {dates} AS day FROM {run.table(SessionTable.SESSIONS_THIS_RUN)}"
-    return f"SELECT {_joined('day')} AS dates FROM ({rows})"
+    """Give one row: the dates of the sessions of this run, before and now, and the first start.
+
+    The dates are one text with commas between, the start is in microseconds since 1970.
+    """
+    dates = "explode(array_union(past_start_dates, array(session_start_date))) AS day"
+    rows = f"SELECT start_tstamp, {dates} FROM {run.table(SessionTable.SESSIONS_THIS_RUN)}"
+    first = "unix_micros(min(start_tstamp)) AS first"
+    return f"SELECT {_joined('day')} AS dates, {first} FROM ({rows})"
 
 
 def _joined(column: str) -> str:
@@ -105,14 +109,14 @@ def lifecycle_work(run: SessionRun, build: Build) -> Work:
 def quarantine_work(run: SessionRun, build: Build) -> Work:
     """Put sessions into quarantine, count what they lost, let the released ones go."""
     columns = ", ".join(QUARANTINE_COLUMNS)
-    look = f"SELECT count_if(is_new) AS {_ROWS}, count_if(is_past) AS {_PAST} FROM {MARKS}"
+    look = f"SELECT count_if(is_new) AS {_ROWS}, count_if(is_past) AS {_PAST} FROM {ROWS_HELD}"
     stages = (
-        Stage(MARKS, quarantine_marks(run), look),
+        Stage(ROWS_HELD, quarantine_rows(run), look),
         Stage(_FOUND, quarantine_changes(run), _counted(_FOUND), when=_PAST),
     )
 
     def decide(found: Row) -> Commit | None:
-        changes = _FOUND if found[_PAST] else MARKS
+        changes = _FOUND if found[_PAST] else ROWS_HELD
         if build.table is None:
             return create(build, f"SELECT {columns} FROM {changes} WHERE NOT gone")
         return Commit(quarantine_merge(build.target, changes)) if found[_ROWS] else None

@@ -77,7 +77,7 @@ def test_the_events_are_read_a_third_time_only_for_sessions_that_go_on_behind_th
     assert [stage.when for stage in work.stages] == ["", "sessions_past"]
     assert "penstock_events" not in work.stages[0].sql
     assert "penstock_events" in work.stages[1].sql
-    assert "USING penstock_quarantine_marks s" in work.decide(ROWS).sql
+    assert "USING penstock_quarantine_rows s" in work.decide(ROWS).sql
     assert "USING penstock_changes s" in work.decide({**ROWS, "sessions_past": 2}).sql
 
 
