@@ -70,6 +70,30 @@ class SessionTwin(SessionLake):
         for row in self.oracle.sessions_this_run:
             yield {**row, "end_tstamp": min(row["end_tstamp"], high)}
 
+    def _modules(self, *asked: Any) -> None:
+        super()._modules(*asked)
+        self._is_sound()
+
+    def _is_sound(self) -> None:
+        """Hold that each event was counted once, and that every key is there once."""
+        told, counts = self.oracle, self.oracle.counts
+        for scope in ("window", "history"):
+            named = {name: n for name, n in counts.items() if name.startswith(scope)}
+            assert named.pop(f"{scope}_read", 0) == sum(named.values()), counts
+        kept = counts["window_kept"] + counts["history_kept"]
+        assert kept == len(told.events_this_run)
+        session = "session_identifier"
+        page = ("page_view_id",) if self.package.options.compat else (session, "page_view_id")
+        keys = {"sessions": (session,), "page_views": page}
+        generations = () if self.package.options.compat else ("session_start_date",)
+        for part, key in keys.items():
+            found = [
+                tuple(row[name] for name in (*key, *generations)) for row in self.rows_of(part)
+            ]
+            assert len(found) == len({*found}), part
+        lives = [(row[session], row["start_tstamp"].date()) for row in told.lifecycle]
+        assert len(lives) == len({*lives})
+
     def _module(self, run: SessionRun, part: SessionTable) -> None:
         self.oracle.make(str(part), run.seq)
         if self.spark is not None:
