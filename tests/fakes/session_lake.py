@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.records import Status
 from penstock.core.sessions.manifest import ManifestRow, PassEvents, PlannedPass
-from penstock.core.sessions.package import SessionTable
+from penstock.core.sessions.package import SessionPackage, SessionTable
 from penstock.plan.sessions.passes import (
     KnownPackage,
     PackageInputs,
@@ -86,22 +86,30 @@ class SessionLake:
     passes: list[SessionPass] = field(default_factory=list)
     stitched: dict[str, int] = field(default_factory=dict)
     released: list[str] = field(default_factory=list)
+    tagged: tuple[str, ...] = ()
+    pinned: int = -1
     counts: dict[str, int] = field(default_factory=dict)
     schema: Schema = SCHEMA
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.package = package(skip_unchanged=False, **self.keys)
+        self.package = self._package()
+
+    def _package(self) -> SessionPackage:
+        return package(**{"skip_unchanged": False, **self.keys})
 
     def add(self, *events: dict[str, Any]) -> None:
         self.events += events
 
-    def run(self, now: str, fails: tuple[str, ...] = ()) -> list[str]:
+    def run(self, now: str | dt.datetime, fails: tuple[str, ...] = ()) -> list[str]:
         """Run once; give `state lower..upper` of each pass."""
-        time, seq = at(now), (self.passes[0].seq + 1 if self.passes else 1)
-        inputs = PackageInputs(dict.fromkeys(self.package.modules, "f"))
+        time = at(now) if isinstance(now, str) else now
+        seq = self.passes[0].seq + 1 if self.passes else 1
+        tracked = (*self.package.modules, *self.tagged)
+        inputs = PackageInputs(dict.fromkeys(tracked, "f"), len(self.events) != self.pinned)
         known = KnownPackage(tuple(self.rows.values()), tuple(self.passes))
         found = []
+        self.pinned = len(self.events)
         for planned in plan_passes(self.package, known, inputs, time):
             self._pass(planned, time, seq, fails)
             limits = planned.limits
@@ -113,23 +121,9 @@ class SessionLake:
     def _pass(
         self, planned: PlannedPass, now: dt.datetime, seq: int, fails: tuple[str, ...]
     ) -> None:
-        limits, spark = planned.limits, self.spark
-        schema = ", ".join(f"{column.name} {column.type}" for column in self.schema.columns)
-        rows = [tuple(each.get(name) for name in self.schema.names) for each in self.events]
-        self.hold(events.EVENTS, spark.createDataFrame(rows, schema))
-        self._kept_tables()
-        released = (
-            [
-                ReleasedSession(
-                    row["session_identifier"], row["start_tstamp"].replace(tzinfo=dt.UTC)
-                )
-                for row in self.table(SessionTable.QUARANTINE).collect()
-                if row["session_identifier"] in self.released
-            ]
-            if self.released
-            else []
-        )
-        run = SessionRun(self.package, self.schema, limits, f"run-{seq}", seq, now, tuple(released))
+        limits = planned.limits
+        made = SessionRun(self.package, self.schema, limits, f"run-{seq}", seq, now)
+        run = replace(made, released=self._open())
         self._base(run)
         newest = self.counts["greatest"]
         later = None
@@ -147,8 +141,23 @@ class SessionLake:
             status=Status.FAILED if fails else Status.SUCCESS,
             events=PassEvents(newest, later),
             caught_up=is_caught_up(limits, now, later),
+            future_events=any(e["collector_tstamp"] > now for e in self.events),
         )
         self.passes.insert(0, ended)
+
+    def _open(self) -> tuple[ReleasedSession, ...]:
+        """Make the events and the kept tables readable; give what is to be released."""
+        schema = ", ".join(f"{column.name} {column.type}" for column in self.schema.columns)
+        rows = [tuple(each.get(name) for name in self.schema.names) for each in self.events]
+        self.hold(events.EVENTS, self.spark.createDataFrame(rows, schema))
+        self._kept_tables()
+        if not self.released:
+            return ()
+        return tuple(
+            ReleasedSession(row["session_identifier"], row["start_tstamp"].replace(tzinfo=dt.UTC))
+            for row in self.table(SessionTable.QUARANTINE).collect()
+            if row["session_identifier"] in self.released
+        )
 
     def _kept_tables(self) -> None:
         columns = {
@@ -167,10 +176,12 @@ class SessionLake:
         held = self.table(SessionTable.QUARANTINE)
         self.hold(window.BEFORE, held)
         self.hold(window.WINDOW, spark.sql(window.window_groups(run)))
+        self.hold(window.KNOWN, spark.sql(window.known_sessions(run)))
         changes = self.hold(window.CHANGES, spark.sql(window.lifecycle_changes(run)))
         dates = [str(r[0]) for r in changes.select("old_start_date").distinct().collect() if r[0]]
         spark.sql(window.lifecycle_merge(self.sql(SessionTable.LIFECYCLE), dates))
         if self.package.options.quarantine:
+            self.hold(this_run.ROWS_HELD, spark.sql(this_run.quarantine_rows(run)))
             found = self.hold("penstock_q", spark.sql(this_run.quarantine_changes(run)))
             if found.count():
                 target = self.sql(SessionTable.QUARANTINE)
@@ -198,34 +209,47 @@ class SessionLake:
     def _modules(
         self, run: SessionRun, planned: PlannedPass, end: ModelEnd, fails: tuple[str, ...]
     ) -> None:
+        failed = set(fails)
+        parts = {each.name: each for each in self.package.models if each.is_tracked}
+        for name in (*parts, *self.tagged):
+            model = parts.get(name)
+            if name in failed or (model and failed.intersection(model.reads)):
+                failed.add(name)
+                continue
+            if name not in planned.models:
+                continue
+            if model:
+                self._module(run, model.part)
+            else:
+                self._tagged(name)
+            row = row_after(name, self.rows.get(name), end, self.package.options)
+            if row is not None:
+                self.rows[name] = row
+        for part in self.package.options.stitched:
+            if not failed.intersection((f"web_{part}", "web_user_mapping")):
+                self._stitch(run, part)
+                self.stitched[part] = run.seq - (planned.kind == "backfill")
+
+    def _module(self, run: SessionRun, part: SessionTable) -> None:
         made = self.table(SessionTable.SESSIONS_THIS_RUN)
         dates = made.selectExpr(
             "explode(array_union(past_start_dates, array(session_start_date)))"
         ).distinct()
         touched = [str(row[0]) for row in dates.collect()]
-        failed = set(fails)
-        for model in (each for each in self.package.models if each.is_tracked):
-            if model.name in failed or failed.intersection(model.reads):
-                failed.add(model.name)
-                continue
-            if model.name not in planned.models:
-                continue
-            rows = users.rows_of(run, model.part)
-            if not (self.folder / model.part).exists():
-                self.write(model.part, self.spark.sql(rows.sql).limit(0))
-            self.view(model.part)
-            changes = self.spark.sql(users.replacement(run, model.part, rows, touched))
-            self.hold("penstock_changes", changes)
-            merge = users.module_merge(
-                run, model.part, self.sql(model.part), "penstock_changes", touched
-            )
-            self.spark.sql(merge)
-            row = row_after(model.name, self.rows.get(model.name), end, self.package.options)
-            if row is not None:
-                self.rows[model.name] = row
-        for part in self.package.options.stitched:
-            self.spark.sql(users.stitch(run, self.sql(part), self.stitched.get(part, 0)))
-            self.stitched[part] = run.seq
+        rows = users.rows_of(run, part)
+        if not (self.folder / part).exists():
+            self.write(part, self.spark.sql(rows.sql).limit(0))
+        stored = Schema(tuple(Column(name, "") for name in self.table(part).columns))
+        self.view(part)
+        self.hold("penstock_changes", self.spark.sql(users.replacement(run, part, rows, touched)))
+        merge = users.module_merge(run, part, self.sql(part), "penstock_changes", touched, stored)
+        self.spark.sql(merge)
+
+    def _tagged(self, name: str) -> None:
+        """Run a model of the user."""
+
+    def _stitch(self, run: SessionRun, part: SessionTable) -> None:
+        self.spark.sql(users.stitch(run, self.sql(part), self.stitched.get(part, 0)))
 
     def sql(self, part: SessionTable) -> str:
         return f"delta.`{self.folder / part}`"

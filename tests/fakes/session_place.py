@@ -80,11 +80,15 @@ class SessionPlace(Place):
 
     def add(self, *events: str | dict[str, Any]) -> None:
         """Append events in one commit."""
-        rows = [an_event(*e.split(" ", 2)) if isinstance(e, str) else e for e in events]
+        rows = [self.event(each) for each in events]
         fields = [pa.field(each.name, TYPES[each.type]) for each in self.schema.columns]
         write_deltalake(
             self.landing_events, pa.Table.from_pylist(rows, pa.schema(fields)), mode="append"
         )
+
+    def event(self, written: str | dict[str, Any]) -> dict[str, Any]:
+        """Give an event of the notation, or as it was made."""
+        return an_event(*written.split(" ", 2)) if isinstance(written, str) else written
 
     def at(self, now: str, *select: str, **asked: Any) -> RunReport:
         """Run as of a time."""
@@ -116,9 +120,10 @@ class SessionPlace(Place):
 
     def windows(self) -> list[str]:
         """Give the limits of all passes as `state lower..upper`, the oldest first."""
-        limits = [each.limits for each in reversed(self.passes())]
-        spans = [f"{shown(each.lower_limit)}..{shown(each.upper_limit)}" for each in limits]
-        return [f"{each.state:d} {span}" for each, span in zip(limits, spans, strict=True)]
+        return [
+            f"{each.state:d} {shown(each.lower_limit)}..{shown(each.upper_limit)}"
+            for each in (known.limits for known in reversed(self.passes()))
+        ]
 
     def passes(self) -> tuple[Any, ...]:
         """Give the passes on record, the newest first."""

@@ -32,6 +32,8 @@ def statements(run):
         "window": window.window_groups(run),
         "changes": window.lifecycle_changes(run),
         "lifecycle": window.lifecycle_merge("t", dates),
+        "known": window.known_sessions(run),
+        "marks": this_run.quarantine_rows(run),
         "quarantine": this_run.quarantine_changes(run),
         "quarantined": this_run.quarantine_merge("t", "c"),
         "sessions": this_run.sessions_this_run(run),

@@ -22,8 +22,9 @@ def lake(spark, tmp_path):
     return made
 
 
-def view(page, session, time, **more):
-    return an_event(f"v{page}{time}", session, f"01-01 {time}", page_view_id=page, **more)
+def view(page, session, time, event_id="", **more):
+    name = event_id or f"v{page}{time}"
+    return an_event(name, session, f"01-01 {time}", page_view_id=page, **more)
 
 
 def ping(page, session, time, **more):
@@ -226,3 +227,45 @@ def test_S75_how_far_a_page_was_scrolled(lake):
         ("p1", 0, 1000, 80, 40),
         ("p2", None, None, None, None),
     ]
+
+
+@LONG
+def test_a_column_is_carried_from_the_run_on_that_asks_for_it(lake):
+    web = lake(view("p1", "s1", "10:00", app_id="a"), view("p2", "s2", "20:00", app_id="b"))
+    web.run("01-02")
+    web.keys = {"passthrough": Passthrough(page_views=(CarriedColumn("name", "upper(app_id)"),))}
+    web.__post_init__()
+    web.run("01-02 01:00")
+
+    found = web.read("page_views", "page_view_id", "name", "app_id")
+    assert found == [("p1", None, "a"), ("p2", "B", "b")]
+    web.keys = {}
+    web.__post_init__()
+    web.run("01-02 02:00")
+    assert web.read("page_views", "page_view_id", "name") == [("p1", None), ("p2", None)]
+
+
+@LONG
+@pytest.mark.parametrize(("compat", "pages"), [(None, ["p0"]), ("snowplow", ["p0", "p1"])])
+def test_S90_a_page_view_that_is_no_longer_there_goes_unless_rows_are_upserted(lake, compat, pages):
+    web = lake(view("p1", "s", "10:00", event_id="e"), compat=compat)
+    web.run("01-01 12:00")
+    web.add(view("p0", "s", "09:59", event_id="e"))
+    web.run("01-01 13:00")
+
+    assert web.read("page_views", "page_view_id") == pages
+
+
+@LONG
+@pytest.mark.parametrize(("compat", "users"), [(None, ["a"]), ("snowplow", ["a", "b"])])
+def test_S90_a_user_without_a_session_goes_unless_rows_are_upserted(lake, compat, users):
+    web = lake(
+        an_event("e1", "s1", "01-01 22:00", domain_userid="b"),
+        an_event("e4", "s1", "01-02 10:00", domain_userid="a"),
+        user_of_session=SessionUser.LATEST_EVENT,
+        compat=compat,
+    )
+    web.run("01-02")
+    web.run("01-03")
+
+    assert web.read("users", "user_identifier") == users

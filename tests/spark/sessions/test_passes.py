@@ -390,13 +390,67 @@ def test_S59_a_session_may_be_a_day(lake):
 
 
 @LONG
-def test_S65_of_events_that_tie_in_every_key_the_same_one_is_kept(lake):
+def test_S65_of_events_that_tie_in_every_key_the_same_one_is_kept(spark, lake):
     ties = [an_event("t", "s1", "01-01 10:00", page_url=url) for url in ("/a", "/b")]
-    found = []
-    for order in (ties, ties[::-1]):
-        web = lake(*order)
-        web.run("01-02")
-        found.append(web.read(EVENTS, "page_url"))
+    found, usual = set(), spark.conf.get("spark.sql.shuffle.partitions")
+    for partitions in ("8", "200"):
+        spark.conf.set("spark.sql.shuffle.partitions", partitions)
+        for order in (ties, ties[::-1]):
+            web = lake(*order)
+            web.run("01-02")
+            found.add(tuple(web.read(EVENTS, "page_url")))
+    spark.conf.set("spark.sql.shuffle.partitions", usual)
 
-    assert found[0] == found[1]
-    assert len(found[0]) == 1
+    assert len(found) == 1
+
+
+@LONG
+def test_S90_a_session_that_was_longer_than_may_be_now_is_quarantined_by_our_rule_alone(lake):
+    def told(**keys):
+        web = lake("e1 s1 01-01 10:00", "e2 s1 01-03 10:00", **keys)
+        web.run("01-03 12:00")
+        web.keys = {**keys, "max_session_days": 1}
+        web.__post_init__()
+        web.add(event("e3 s2 01-03 11:00"))
+        web.run("01-03 13:00")
+        return web.read(HELD, ID)
+
+    assert told() == ["s1"]
+    assert told(compat="snowplow") == []
+
+
+@LONG
+def test_a_session_is_released_however_long_ago_it_began(lake):
+    web = lake("e1 s1 01-01 10:00", "e2 s1 01-04 12:00", session_lookback_days=34)
+    web.run("01-05")
+    add(web, "x s2 02-20 10:00")
+    for _ in range(3):
+        web.run("02-20 12:00")
+    web.released = ["s1"]
+    web.run("02-21")
+
+    assert web.read(LIFE, ID, "start_tstamp") == [("s1", "01-01 10:00"), ("s2", "02-20 10:00")]
+    assert kept(web) == ["e1", "x"]
+    assert web.read("sessions", ID, "total_events") == [("s1", 1), ("s2", 1)]
+
+
+@LONG
+def test_of_two_sessions_of_one_id_a_replay_rebuilds_each_of_its_own_events(lake):
+    web = lake(
+        "e1 s1 01-01 12:00",
+        "f1 s1 01-04 11:00",
+        backfill_limit_days=30,
+        session_lookback_days=34,
+        quarantine=False,
+    )
+    web.run("01-05")
+    add(web, "e2 s1 02-05 00:30", "x s2 02-04 20:00")
+    for now in ("02-04 21:00", "02-04 21:00", "02-06", "02-06"):
+        web.run(now)
+    before = web.read(LIFE, ID, "start_tstamp"), web.read("sessions", ID, "total_events")
+    web.tagged = ("m5",)
+    for _ in range(4):
+        web.run("02-06")
+
+    assert before[0] == [("s1", "01-01 12:00"), ("s1", "02-05 00:30"), ("s2", "02-04 20:00")]
+    assert before == (web.read(LIFE, ID, "start_tstamp"), web.read("sessions", ID, "total_events"))

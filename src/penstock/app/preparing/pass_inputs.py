@@ -202,14 +202,9 @@ class PassLooking(Looking):
     def _events_work(self, session: StepSession, build: Build) -> Work:
         """Build the events; what they are counted to be must add up before they are written."""
         run = self.run
-        run.dates = tuple(
-            each
-            for each in str(session.look(touched_dates(run.sql))["dates"] or "").split(",")
-            if each
-        )
-        this_run = f"penstock_{SessionTable.SESSIONS_THIS_RUN}"
-        first = session.look(f"SELECT unix_micros(min(start_tstamp)) AS first FROM {this_run}")
-        start = None if first["first"] is None else _time(first["first"])
+        touched = session.look(touched_dates(run.sql))
+        run.dates = tuple(each for each in str(touched["dates"] or "").split(",") if each)
+        start = None if touched["first"] is None else _time(touched["first"])
         work = events_work(run.sql, build, start)
 
         def decide(seen: Row) -> Commit | None:

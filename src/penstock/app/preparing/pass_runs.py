@@ -207,7 +207,8 @@ class PassRuns:
         self._require_lease(run)
         package, own = run.package, SessionPromise(step.package)
         if kind is PassStepKind.STITCH:
-            return replace(own, stitched=run.begun.seq)
+            # the head pass of the same run may change mappings under the same number
+            return replace(own, stitched=run.begun.seq - (run.begun.kind is PassKind.BACKFILL))
         if kind is PassStepKind.BASE:
             quarantine = package.model(SessionTable.QUARANTINE)
             lets_go = quarantine is not None and quarantine.name == step.part.model

@@ -101,6 +101,14 @@ def as_time(run: SessionRun, column: str) -> str:
     return f"CAST({quoted(column)} AS TIMESTAMP)" if is_plain else quoted(column)
 
 
+def between(run: SessionRun, low: str, high: str) -> str:
+    """Give the condition of an event lying between two instants, so that files can be left out."""
+    name = run.package.options.timestamp
+    if as_time(run, name) != quoted(name):
+        low, high = (f"CAST({each} AS TIMESTAMP_NTZ)" for each in (low, high))
+    return f"{quoted(name)} BETWEEN {low} AND {high}"
+
+
 def first_text(expressions: Iterable[str]) -> str:
     """Give the first of some expressions that is not NULL, as text."""
     cast = [f"CAST(({each}) AS STRING)" for each in expressions]
@@ -119,10 +127,11 @@ def event_hash(columns: Iterable[Column]) -> str:
     return hash_of_values(values)
 
 
-def classified(run: SessionRun, low: str, high: str, more: str = "") -> str:
+def classified(run: SessionRun, low: str, high: str, *, with_released: bool = False) -> str:
     """Give the events from `low` to `high` with their clocks, ids and classes.
 
-    `more` is a condition on other events that are read, too. NULL in `ts` is in no range.
+    With `with_released` those of released sessions come from their start on. NULL in `ts` is in no
+    range.
     """
     options = run.package.options
     ts = as_time(run, options.timestamp)
@@ -135,10 +144,17 @@ def classified(run: SessionRun, low: str, high: str, more: str = "") -> str:
         **{name: _clock(run, column, ts) for name, column in clocks.items()},
     }
     named = ", ".join(f"{sql} AS {name}" for name, sql in terms.items())
-    kept = f"{ts} BETWEEN {low} AND {high}"
-    where = f"({kept} OR ({more}))" if more else kept
-    pruned = _pruned(run, low, high) if not more else ""
-    rows = f"SELECT *, {named} FROM {EVENTS} WHERE {where}{pruned}"
+    kept, first = between(run, low, high), low
+    if with_released and run.released:
+        starts = {each.session: instant(each.start) for each in run.released}
+        again = [
+            f"{terms[SESSION]} = {literal(name)} AND {between(run, start, high)}"
+            for name, start in starts.items()
+        ]
+        kept = f"({' OR '.join((kept, *again))})"
+        first = f"least({', '.join((low, *starts.values()))})"
+    where = f"{kept}{_pruned(run, first, high)}"
+    rows = f"SELECT *, {named} FROM {EVENTS} WHERE {where}"
     return f"SELECT *, {_class(run)} AS {CLASS} FROM ({rows})"
 
 

@@ -10,7 +10,6 @@ from penstock.core.sessions.package import CarriedColumn, SessionTable
 from penstock.strategies.sessions.events import (
     SessionRun,
     as_time,
-    ascending,
     event_hash,
     first_text,
     texts,
@@ -22,13 +21,11 @@ _SCROLL = {  # the size of the page, that of the screen, and how far it was scro
     "horizontal": ("doc_width", "br_viewwidth", "pp_xoffset_max"),
     "vertical": ("doc_height", "br_viewheight", "pp_yoffset_max"),
 }
-_ORDER_V = ("_ps_d", "_ps_c", "_ps_event", "_ps_hash")
-_LAST = (
-    "CASE WHEN _ps_kind = 'ping' THEN _ps_d END",
-    "CASE WHEN _ps_kind = 'ping' THEN _ps_c END",
-    "_ps_event",
-    "_ps_hash",
-)
+_TIES = "_ps_event IS NULL, _ps_event, _ps_hash"
+_ORDER_V = f"struct(_ps_d, _ps_c, {_TIES})"
+"""What the first of some events is the least of; NULL comes last."""
+_BACKWARD = f"struct(-unix_micros(_ps_d), -unix_micros(_ps_c), {_TIES})"
+"""The same for the latest of them, ties as before."""
 _USUAL = ("app_id", "platform")
 _STITCHED = "stitched_user_id"
 
@@ -54,15 +51,17 @@ def module_events(run: SessionRun, carried: Sequence[CarriedColumn] = ()) -> str
     url = f"CAST(({options.page_url}) AS STRING)"
     if options.page_url == "page_url" and run.schema.find("page_url") is None:
         url = "CAST(NULL AS STRING)"
+    event, hashed = first_text([options.event_id]), event_hash(carried_columns(run).columns)
     terms = {
         "_ps_d": f"coalesce({_clock(run, options.derived_tstamp)}, {ts})",
         "_ps_c": f"coalesce({_clock(run, options.created_tstamp)}, {ts})",
         "_ps_name": first_text([options.event_name]),
         "_ps_view": first_text([options.page_view_id]),
-        "_ps_event": first_text([options.event_id]),
+        "_ps_event": event,
         "_ps_url": url,
         "_ps_known": f"CAST({quoted(options.user_stitching_id)} AS STRING)",
-        "_ps_hash": event_hash(carried_columns(run).columns),
+        # two events of one id are never both there, so only those without one can tie
+        "_ps_hash": f"CASE WHEN {event} IS NULL THEN {hashed} END",
         "_ps_bot": _bot(run),
         **{f"_ps_x{n}": f"({each.sql})" for n, each in enumerate(carried)},
     }
@@ -104,7 +103,8 @@ def _stitched(run: SessionRun, part: SessionTable, user: str) -> tuple[str, str]
 def with_usual(run: SessionRun, carried: Sequence[CarriedColumn]) -> tuple[CarriedColumn, ...]:
     """Give what is carried over, and `app_id` and `platform` where the events have them."""
     named = {each.name.lower() for each in carried}
-    usual = [CarriedColumn(name, quoted(name)) for name in _USUAL if run.schema.find(name)]
+    columns = carried_columns(run)
+    usual = [CarriedColumn(name, quoted(name)) for name in _USUAL if columns.find(name)]
     return (*(each for each in usual if each.name not in named), *carried)
 
 
@@ -113,57 +113,67 @@ def page_views(run: SessionRun) -> ModuleRows:
     alone = run.package.options.is_snowplow  # then a page view is told by its id alone
     key = "_ps_view" if alone else f"{_ID}, _ps_view"
     carried = with_usual(run, run.package.options.passthrough.page_views)
-    rank = f"row_number() OVER (PARTITION BY {key} ORDER BY {ascending(_ORDER_V)})"
-    events = module_events(run, carried)
-    views = f"SELECT *, {rank} AS _ps_rank FROM ({events}) WHERE _ps_kind = 'view' AND NOT _ps_bot"
-    pings = "CASE WHEN _ps_kind = 'ping' THEN {} END"
-    pair = (
-        f"SELECT {key}, max({pings.format('_ps_d')}) AS last, "
-        f"count(DISTINCT {pings.format('_ps_bucket')}) AS buckets{_scrolled(run)} "
-        f"FROM ({module_events(run)}) WHERE _ps_kind = 'ping' "
+    is_view = "FILTER (WHERE _ps_kind = 'view')"
+    kept = [_ID, "user_identifier", "session_start_date", *map(quoted, _clocks(run))]
+    kept += ["_ps_event", "_ps_known", "_ps_url", "_ps_d", *(f"_ps_x{n}" for n in _places(carried))]
+    pings = "FILTER (WHERE _ps_kind = 'ping')"
+    pairs = (
+        f"SELECT _ps_view, min_by(struct({', '.join(kept)}), {_ORDER_V}) {is_view} AS v, "
+        f"min({_ORDER_V}) {is_view} AS place, max(_ps_d) {pings} AS last, "
+        f"size(collect_set(_ps_bucket) {pings}) AS buckets{_scrolled(run)} "
+        f"FROM ({module_events(run, carried)}) WHERE _ps_kind = 'ping' "
         f"OR (_ps_kind = 'view' AND NOT _ps_bot) GROUP BY {key}"
     )
-    on = "p._ps_view = v._ps_view" + ("" if alone else f" AND p.{_ID} = v.{_ID}")
-    known, join = _stitched(run, SessionTable.PAGE_VIEWS, "v.user_identifier")
-    source = f"(SELECT * FROM ({views}) WHERE _ps_rank = 1) v JOIN ({pair}) p ON {on}{join}"
+    known, join = _stitched(run, SessionTable.PAGE_VIEWS, "p.v.user_identifier")
+    source = f"(SELECT * FROM ({pairs}) WHERE v IS NOT NULL) p{join}"
     return ModuleRows(_page_view_columns(run, known, carried), source)
+
+
+def _places(carried: Sequence[CarriedColumn]) -> range:
+    return range(len(carried))
+
+
+def _clocks(run: SessionRun) -> tuple[str, ...]:
+    """Give the names of the clocks that the events have, each once."""
+    options, columns = run.package.options, carried_columns(run)
+    named = (options.timestamp, options.derived_tstamp, options.created_tstamp)
+    found = (columns.find(name) for name in named if name)
+    return tuple(dict.fromkeys(each.name for each in found if each))
 
 
 def _page_view_columns(
     run: SessionRun, known: str, carried: Sequence[CarriedColumn]
 ) -> dict[str, str]:
     options = run.package.options
-    end = "coalesce(p.last, v._ps_d)" if options.is_snowplow else "greatest(v._ps_d, p.last)"
-    order = ", ".join(f"v.{name} ASC NULLS LAST" for name in _ORDER_V)
-    clocks = (options.timestamp, options.derived_tstamp, options.created_tstamp)
-    there = [name for name in clocks if name and run.schema.find(name)]
-    engaged = f"{options.heartbeat} * (p.buckets - 1) + {options.min_visit_length}"
-    in_session = f"OVER (PARTITION BY v.{_ID}"
+    end = "coalesce(p.last, p.v._ps_d)" if options.is_snowplow else "greatest(p.v._ps_d, p.last)"
+    engaged = f"{options.heartbeat}L * (p.buckets - 1) + {options.min_visit_length}"
+    in_session = f"OVER (PARTITION BY p.v.{_ID}"
     return {
-        "page_view_id": "v._ps_view",
-        "event_id": "v._ps_event",
-        _ID: f"v.{_ID}",
-        "user_identifier": "v.user_identifier",
-        "user_id": "v._ps_known",
-        "page_url": "v._ps_url",
-        **{name: f"v.{quoted(name)}" for name in there},
+        "page_view_id": "p._ps_view",
+        "event_id": "p.v._ps_event",
+        _ID: f"p.v.{_ID}",
+        "user_identifier": "p.v.user_identifier",
+        "user_id": "p.v._ps_known",
+        "page_url": "p.v._ps_url",
+        **{name: f"p.v.{quoted(name)}" for name in _clocks(run)},
         _STITCHED: known,
-        "page_view_in_session_index": f"CAST(row_number() {in_session} ORDER BY {order}) AS INT)",
-        "page_views_in_session": f"CAST(count(*) {in_session}) AS INT)",
-        "start_tstamp": "v._ps_d",
+        "page_view_in_session_index": f"CAST(row_number() {in_session} ORDER BY p.place) AS INT)",
+        "page_views_in_session": f"count(*) {in_session})",
+        "start_tstamp": "p.v._ps_d",
         "end_tstamp": end,
         "engaged_time_in_s": f"CASE WHEN p.buckets = 0 THEN 0L ELSE {engaged} END",
-        "absolute_time_in_s": _seconds("v._ps_d", end),
+        "absolute_time_in_s": _seconds("p.v._ps_d", end),
         **({name: f"p.{name}" for name in _scroll_columns()} if has_scroll(run) else {}),
-        **{each.name: f"v._ps_x{n}" for n, each in enumerate(carried)},
-        "session_start_date": "v.session_start_date",
+        **{each.name: f"p.v._ps_x{n}" for n, each in enumerate(carried)},
+        "session_start_date": "p.v.session_start_date",
         "run_id": run.run_id,
     }
 
 
 def has_scroll(run: SessionRun) -> bool:
     """Whether the events tell how far pages were scrolled."""
-    return all(run.schema.find(name) for names in _SCROLL.values() for name in names)
+    columns = carried_columns(run)
+    return all(columns.find(name) for names in _SCROLL.values() for name in names)
 
 
 def _scroll_columns() -> list[str]:
@@ -177,7 +187,7 @@ def _scrolled(run: SessionRun) -> str:
     found = []
     sized = "FILTER (WHERE doc_width > 0 AND doc_height > 0)"
     for way, (whole, screen, offset) in _SCROLL.items():
-        size = f"max({whole}) {sized}"
+        size = f"CAST(max({whole}) {sized} AS BIGINT)"
         furthest = f"greatest(max(coalesce({offset}, 0)) {sized}, 0)"
         pixels = f"CASE WHEN {size} IS NOT NULL THEN least({furthest}, {size}) END"
         seen = f"least({pixels} + max({screen}) {sized}, {size})"
@@ -188,36 +198,31 @@ def _scrolled(run: SessionRun) -> str:
 
 def sessions(run: SessionRun) -> ModuleRows:
     """Give one row per session of this run that has a view or a ping; bots have none."""
-    options = run.package.options
-    carried = options.passthrough
+    carried = run.package.options.passthrough
     first = with_usual(run, carried.sessions_first)
     chosen = (*first, *carried.sessions_last)
     events = f"SELECT * FROM ({module_events(run, chosen)}) WHERE NOT _ps_bot"
-    paged = f"SELECT * FROM ({events}) WHERE _ps_kind <> ''"
-    order = f"PARTITION BY {_ID} ORDER BY"
-    # of views the latest; without one the first ping, which is the first page as well
-    late = "CASE WHEN _ps_kind = 'view' THEN {} END DESC NULLS LAST"
-    backward = f"{late.format('_ps_d')}, {late.format('_ps_c')}, {ascending(_LAST)}"
-    ranked = (
-        f"SELECT *, row_number() OVER ({order} {ascending(_ORDER_V)}) AS _ps_first, "
-        f"row_number() OVER ({order} {backward}) AS _ps_last FROM ({paged})"
+    kept = ["user_identifier", "session_start_date", "_ps_kind", "_ps_event", "_ps_known"]
+    row = f"struct({', '.join([*kept, '_ps_url', *(f'_ps_x{n}' for n in _places(chosen))])})"
+    whole = (
+        f"SELECT {_ID}, min_by({row}, {_ORDER_V}) FILTER (WHERE _ps_kind <> '') AS f, "
+        f"min_by({row}, {_BACKWARD}) FILTER (WHERE _ps_kind = 'view') AS l, {_totals(run)} "
+        f"FROM ({events}) GROUP BY {_ID}"
     )
-    whole = f"SELECT {_ID} AS id, {_totals(run)} FROM ({events}) GROUP BY {_ID}"
-    known, join = _stitched(run, SessionTable.SESSIONS, "f.user_identifier")
-    source = (
-        f"(SELECT * FROM ({ranked}) WHERE _ps_first = 1) f JOIN (SELECT * FROM ({ranked}) "
-        f"WHERE _ps_last = 1) l ON l.{_ID} = f.{_ID} JOIN ({whole}) w ON w.id = f.{_ID}{join}"
-    )
-    return ModuleRows(_session_columns(run, known, first), source)
+    known, join = _stitched(run, SessionTable.SESSIONS, "w.f.user_identifier")
+    # a session without a view has its first ping as its last page, too
+    rows = f"SELECT * EXCEPT (l), coalesce(l, f) AS l FROM ({whole}) WHERE f IS NOT NULL"
+    return ModuleRows(_session_columns(run, known, first), f"({rows}) w{join}")
 
 
 def _totals(run: SessionRun) -> str:
     """Give the aggregates over all events of a session."""
     options = run.package.options
-    seen = "count(DISTINCT CASE WHEN _ps_kind <> '' THEN _ps_view END)"
+    # sets, because each DISTINCT would make every row once more
+    seen = "CAST(size(collect_set(CASE WHEN _ps_kind <> '' THEN _ps_view END)) AS BIGINT)"
     pinged = "FILTER (WHERE _ps_kind = 'ping')"
-    buckets = f"count(DISTINCT _ps_view, _ps_bucket) {pinged}"
-    pages = f"count(DISTINCT _ps_view) {pinged}"
+    buckets = f"CAST(size(collect_set(struct(_ps_view, _ps_bucket)) {pinged}) AS BIGINT)"
+    pages = f"size(collect_set(_ps_view) {pinged})"
     terms = {
         "low": "min(_ps_d)",
         "high": "max(_ps_d)",
@@ -234,16 +239,16 @@ def _totals(run: SessionRun) -> str:
 
 def _session_columns(run: SessionRun, known: str, first: Sequence[CarriedColumn]) -> dict[str, str]:
     options = run.package.options
-    visit, is_ping = options.min_visit_length, "f._ps_kind = 'ping'"
+    visit, is_ping = options.min_visit_length, "w.f._ps_kind = 'ping'"
     last, agg = options.passthrough.sessions_last, options.passthrough.sessions_agg
     extra = f"CASE WHEN {is_ping} THEN {visit} ELSE 0 END"
     start = f"w.low - make_dt_interval(0, 0, 0, {extra})"
     engaged = f"w.pages >= 2 OR w.engaged / {options.heartbeat} >= 2 OR w.bought"
     return {
-        _ID: f"f.{_ID}",
-        "user_identifier": "f.user_identifier",
-        "user_id": "f._ps_known",
-        "first_event_id": "f._ps_event",
+        _ID: f"w.{_ID}",
+        "user_identifier": "w.f.user_identifier",
+        "user_id": "w.f._ps_known",
+        "first_event_id": "w.f._ps_event",
         "start_tstamp": start,
         "end_tstamp": "w.high",
         "page_views": "w.pages",
@@ -251,12 +256,12 @@ def _session_columns(run: SessionRun, known: str, first: Sequence[CarriedColumn]
         "engaged_time_in_s": "w.engaged",
         "absolute_time_in_s": f"{_seconds('w.low', 'w.high')} + {extra}",
         "is_engaged": engaged,
-        "first_page_url": "f._ps_url",
-        "last_page_url": "l._ps_url",
-        **{each.name: f"f._ps_x{n}" for n, each in enumerate(first)},
-        **{f"last_{each.name}": f"l._ps_x{n + len(first)}" for n, each in enumerate(last)},
+        "first_page_url": "w.f._ps_url",
+        "last_page_url": "w.l._ps_url",
+        **{each.name: f"w.f._ps_x{n}" for n, each in enumerate(first)},
+        **{f"last_{each.name}": f"w.l._ps_x{n + len(first)}" for n, each in enumerate(last)},
         **{each.name: f"w.agg{n}" for n, each in enumerate(agg)},
         _STITCHED: known,
-        "session_start_date": "f.session_start_date",
+        "session_start_date": "w.f.session_start_date",
         "run_id": run.run_id,
     }

@@ -24,28 +24,20 @@ from penstock.strategies.sessions.events import (
 from penstock.strategies.sessions.tables import QUARANTINE_COLUMNS
 from penstock.strategies.sessions.window import (
     BEFORE,
+    KNOWN,
     WINDOW,
-    new_sessions,
-    previous,
     quarantined,
+    touched_sessions,
 )
 
 _ID = "session_identifier"
 VERDICT, SCOPE = "_ps_verdict", "_ps_scope"
 VERDICTS = ("quarantined", "before_start", "beyond_cap", "duplicate", "kept")
 """What becomes of an event that passes."""
+ROWS_HELD = "penstock_quarantine_rows"
+"""The view of the sessions of which something may change in the quarantine."""
 CANDIDATES = "penstock_event_candidates"
 """The view of the events that were read for a run, each with what becomes of it."""
-
-
-def overlapping(run: SessionRun) -> str:
-    """Give the condition of a session having a part in the window; both ends belong to both."""
-    first, last = f"{run.low} - {run.length}", run.high
-    inside = (
-        f"start_tstamp BETWEEN {first} AND {last} AND end_tstamp >= {run.low} "
-        f"AND start_date BETWEEN DATE({first}) AND DATE({last})"
-    )
-    return f"({inside}) OR {_ID} IN {run.released_ids}" if run.released else inside
 
 
 def sessions_this_run(run: SessionRun) -> str:
@@ -54,52 +46,68 @@ def sessions_this_run(run: SessionRun) -> str:
         f"SELECT {_ID}, user_identifier, start_tstamp, "
         f"least(end_tstamp, {run.high}) AS end_tstamp, start_date AS session_start_date, "
         f"past_user_identifiers, past_start_dates, {run.run_id} AS run_id "
-        f"FROM ({previous(run)}) WHERE {overlapping(run)}"
+        f"FROM ({touched_sessions(run)})"
+    )
+
+
+def quarantine_rows(run: SessionRun) -> str:
+    """Give the sessions of which something changes in the quarantine, without what they lost.
+
+    The lifecycle manifest is that of this run already. With `is_past` the window has events behind
+    the cap, or behind the last one that was counted; an event that was dropped counts once.
+    """
+    at_cap = f"end_tstamp >= start_tstamp + {run.length}"
+    seen = f"UNION ALL SELECT {_ID}, start_tstamp, end_tstamp, false FROM {KNOWN} WHERE NOT is_held"
+    if run.package.options.is_snowplow:
+        at_cap, seen = f"least(end_tstamp, {run.high}) = start_tstamp + {run.length}", ""
+    touched = touched_sessions(run)
+    found = (
+        f"SELECT {_ID}, max(struct(in_run, start_tstamp)) AS f FROM (SELECT {_ID}, start_tstamp, "
+        f"end_tstamp, true AS in_run FROM ({touched}) {seen}) WHERE {at_cap} "
+        f"GROUP BY {_ID}"
+    )
+    known = f"SELECT *, coalesce({_ID} IN {run.released_ids}, false) AS is_released FROM {BEFORE}"
+    both = (
+        f"SELECT coalesce(k.{_ID}, q.{_ID}) AS {_ID}, q.{_ID} IS NOT NULL AS is_found, "
+        f"k.{_ID} IS NOT NULL AND NOT k.is_released AS is_known, "
+        f"coalesce(k.is_released, false) AS is_released, q.f.in_run, k.since, k.reason, k.run_id, "
+        "coalesce(q.f.start_tstamp, k.start_tstamp) AS start_tstamp, "
+        "coalesce(k.events_dropped, 0) AS events_dropped, k.dropped_to "
+        f"FROM ({found}) q FULL OUTER JOIN ({known}) k ON k.{_ID} = q.{_ID}"
+    )
+    counted = f"greatest(b.start_tstamp + {run.length}, b.dropped_to)"
+    rows = (
+        f"SELECT b.*, {counted} AS mark, coalesce(w.n_end > {counted}, false) AS is_past "
+        f"FROM ({both}) b LEFT JOIN {KNOWN} w ON w.{_ID} = b.{_ID}"
+    )
+    return (
+        f"SELECT {_ID}, coalesce(CASE WHEN is_known THEN since END, {instant(run.now)}) "
+        "AS since, CASE WHEN is_known THEN reason WHEN in_run THEN 'too_long' "
+        "ELSE 'id_reused' END AS reason, "
+        f"coalesce(CASE WHEN is_known THEN run_id END, {run.run_id}) AS run_id, "
+        "start_tstamp, events_dropped, dropped_to, NOT is_found AND is_released AS gone, "
+        f"NOT is_known AS is_new, mark, is_past FROM ({rows}) WHERE NOT is_known OR is_past"
     )
 
 
 def quarantine_changes(run: SessionRun) -> str:
-    """Give what changes of the quarantine; the lifecycle manifest is that of this run already.
+    """Give what changes of the quarantine, with the events of the window that were dropped.
 
-    A row is put in, or counts more events that were dropped, or goes (`gone`). An event that was
-    dropped counts once, however often it is read.
+    This reads the events a third time, if there is anything to count.
     """
-    in_run = f"({overlapping(run)})"
-    at_cap = f"end_tstamp >= start_tstamp + {run.length}"
-    seen = f"OR {_ID} IN (SELECT {_ID} FROM ({new_sessions(run)}))"
-    if run.package.options.is_snowplow:
-        at_cap, seen = f"least(end_tstamp, {run.high}) = start_tstamp + {run.length}", ""
-    found = (
-        f"SELECT {_ID}, start_tstamp, {in_run} AS in_run FROM ({previous(run)}) "
-        f"WHERE {at_cap} AND ({in_run} {seen})"
-    )
-    known = f"SELECT *, coalesce({_ID} IN {run.released_ids}, false) AS is_released FROM {BEFORE}"
-    both = (
-        f"SELECT coalesce(k.{_ID}, f.{_ID}) AS {_ID}, f.{_ID} IS NOT NULL AS is_found, "
-        f"k.{_ID} IS NOT NULL AND NOT k.is_released AS is_known, "
-        f"coalesce(k.is_released, false) AS is_released, f.in_run, k.since, k.reason, k.run_id, "
-        "coalesce(f.start_tstamp, k.start_tstamp) AS start_tstamp, "
-        "coalesce(k.events_dropped, 0) AS events_dropped, k.dropped_to "
-        f"FROM ({found}) f FULL OUTER JOIN ({known}) k ON k.{_ID} = f.{_ID}"
-    )
     events = (
         f"SELECT {SESSION} AS {_ID}, {TS} AS ts FROM ({classified(run, run.low, run.high)}) "
         f"WHERE {CLASS} = '{PASS}'"
     )
-    late = f"e.ts > greatest(b.start_tstamp + {run.length}, b.dropped_to)"
     dropped = (
-        f"SELECT b.{_ID}, count(*) AS n, max(e.ts) AS last FROM ({both}) b JOIN ({events}) e "
-        f"ON e.{_ID} = b.{_ID} AND {late} GROUP BY b.{_ID}"
+        f"SELECT m.{_ID}, count(*) AS n, max(e.ts) AS last FROM {ROWS_HELD} m JOIN ({events}) e "
+        f"ON e.{_ID} = m.{_ID} AND e.ts > m.mark WHERE m.is_past GROUP BY m.{_ID}"
     )
     return (
-        f"SELECT b.{_ID}, coalesce(CASE WHEN b.is_known THEN b.since END, {instant(run.now)}) "
-        "AS since, CASE WHEN b.is_known THEN b.reason WHEN b.in_run THEN 'too_long' "
-        "ELSE 'id_reused' END AS reason, "
-        f"coalesce(CASE WHEN b.is_known THEN b.run_id END, {run.run_id}) AS run_id, "
-        "b.start_tstamp, b.events_dropped + coalesce(d.n, 0) AS events_dropped, "
-        "greatest(b.dropped_to, d.last) AS dropped_to, NOT b.is_found AND b.is_released AS gone "
-        f"FROM ({both}) b LEFT JOIN ({dropped}) d ON d.{_ID} = b.{_ID} "
-        "WHERE (b.is_found AND NOT b.is_known) OR d.n > 0 OR (b.is_released AND NOT b.is_found)"
+        f"SELECT m.{_ID}, m.since, m.reason, m.run_id, m.start_tstamp, "
+        "m.events_dropped + coalesce(d.n, 0) AS events_dropped, "
+        "greatest(m.dropped_to, d.last) AS dropped_to, m.gone "
+        f"FROM {ROWS_HELD} m LEFT JOIN ({dropped}) d ON d.{_ID} = m.{_ID} WHERE m.is_new OR d.n > 0"
     )
 
 
@@ -129,16 +137,19 @@ def event_candidates(run: SessionRun, first_start: dt.datetime | None) -> str:
     in_window = f"{TS} >= {run.low}"
     held = "false"
     if run.package.options.quarantine:
-        held = f"{SESSION} IN (SELECT {_ID} FROM {quarantined(run)})"
-    this_run = f"penstock_{SessionTable.SESSIONS_THIS_RUN}"
+        held = f"coalesce(r.{_ID}, k.{_ID}) IN (SELECT {_ID} FROM {quarantined(run)})"
+    of_sessions = (
+        f"SELECT coalesce(r.{_ID}, k.{_ID}) AS _ps_id, r.{_ID}, r.user_identifier, "
+        "r.session_start_date, coalesce(r.start_tstamp, k.start_tstamp) AS _ps_start, "
+        f"{held} AS _ps_held FROM penstock_{SessionTable.SESSIONS_THIS_RUN} r "
+        f"FULL OUTER JOIN {KNOWN} k ON k.{_ID} = r.{_ID}"
+    )
     rows = (
         f"SELECT e.*, CASE WHEN {in_window} THEN 'window' ELSE 'history' END AS {SCOPE}, "
-        f"r.{_ID}, r.user_identifier, r.session_start_date, "
-        f"coalesce(r.start_tstamp, p.start_tstamp) AS _ps_start, {held} AS _ps_held "
-        f"FROM ({classified(run, begin, run.high)}) e "
-        f"LEFT JOIN {this_run} r ON r.{_ID} = e.{SESSION} "
-        f"LEFT JOIN ({previous(run)}) p ON p.{_ID} = e.{SESSION} "
-        f"WHERE ({in_window} AND {CLASS} = '{PASS}') OR (NOT {in_window} AND r.{_ID} IS NOT NULL)"
+        f"s.{_ID}, s.user_identifier, s.session_start_date, s._ps_start, s._ps_held "
+        f"FROM ({classified(run, begin, run.high)}) e JOIN ({of_sessions}) s "
+        f"ON s._ps_id = e.{SESSION} "
+        f"WHERE ({in_window} AND {CLASS} = '{PASS}') OR (NOT {in_window} AND s.{_ID} IS NOT NULL)"
     )
     bounds = f"{TS} BETWEEN _ps_start AND _ps_start + {run.length}"
     fits = f"{CLASS} = '{PASS}' AND {_ID} IS NOT NULL AND {bounds}"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.names import quoted
 from penstock.core.sessions.package import CarriedColumn, SessionTable
 from penstock.strategies.sessions.events import SessionRun, as_time
 from penstock.strategies.sessions.modules import ModuleRows, module_events, page_views, sessions
 from penstock.strategies.sessions.window import in_dates
 
-GONE = "_ps_gone"
-"""The column of changes that says which rows are no longer there."""
+GONE, LIES = "_ps_gone", "_ps_lies"
+"""The columns of changes that say which rows are no longer there, and under which date they lie."""
 _ID, _USER = "session_identifier", "user_identifier"
 
 
@@ -26,39 +27,34 @@ def touched_users(run: SessionRun) -> str:
 def users(run: SessionRun) -> ModuleRows:
     """Give one row per touched user that has a session, of all its sessions."""
     carried = run.package.options.passthrough
-    order = f"PARTITION BY s.{_USER} ORDER BY"
-    rows = (
-        f"SELECT s.*, row_number() OVER ({order} s.start_tstamp, s.{_ID} DESC) AS _ps_first, "
-        f"row_number() OVER ({order} s.end_tstamp DESC, s.{_ID} DESC) AS _ps_last "
-        f"FROM {run.table(SessionTable.SESSIONS)} s "
-        f"JOIN ({touched_users(run)}) u ON u.{_USER} = s.{_USER}"
-    )
+    own = [_ID, "user_id", "first_page_url", "last_page_url"]
+    own += [quoted(each.sql) for each in (*carried.users_first, *carried.users_last)]
+    row = f"struct({', '.join(f's.{name}' for name in dict.fromkeys(own))})"
     whole = (
-        f"SELECT {_USER} AS id, min(start_tstamp) AS low, max(end_tstamp) AS high, "
-        "count(*) AS sessions, sum(page_views) AS pages, sum(engaged_time_in_s) AS engaged "
-        f"FROM ({rows}) GROUP BY {_USER}"
-    )
-    source = (
-        f"({whole}) w JOIN (SELECT * FROM ({rows}) WHERE _ps_first = 1) f ON f.{_USER} = w.id "
-        f"JOIN (SELECT * FROM ({rows}) WHERE _ps_last = 1) l ON l.{_USER} = w.id"
+        f"SELECT s.{_USER}, min(start_tstamp) AS low, max(end_tstamp) AS high, "
+        "count(*) AS sessions, sum(page_views) AS pages, sum(engaged_time_in_s) AS engaged, "
+        f"max_by({row}, struct(-unix_micros(start_tstamp), s.{_ID})) AS f, "
+        f"max_by({row}, struct(end_tstamp, s.{_ID})) AS l "
+        f"FROM {run.table(SessionTable.SESSIONS)} s JOIN ({touched_users(run)}) u "
+        f"ON u.{_USER} = s.{_USER} GROUP BY s.{_USER}"
     )
     columns = {
-        _USER: "w.id",
-        "user_id": "f.user_id",
+        _USER: f"w.{_USER}",
+        "user_id": "w.f.user_id",
         "start_tstamp": "w.low",
         "end_tstamp": "w.high",
         "sessions": "w.sessions",
         "page_views": "w.pages",
         "engaged_time_in_s": "w.engaged",
-        "first_session_identifier": f"f.{_ID}",
-        "last_session_identifier": f"l.{_ID}",
-        "first_page_url": "f.first_page_url",
-        "last_page_url": "l.last_page_url",
-        **_prefixed("first", "f", carried.users_first),
-        **_prefixed("last", "l", carried.users_last),
+        "first_session_identifier": f"w.f.{_ID}",
+        "last_session_identifier": f"w.l.{_ID}",
+        "first_page_url": "w.f.first_page_url",
+        "last_page_url": "w.l.last_page_url",
+        **_prefixed("first", "w.f", carried.users_first),
+        **_prefixed("last", "w.l", carried.users_last),
         "run_id": run.run_id,
     }
-    return ModuleRows(columns, source)
+    return ModuleRows(columns, f"({whole}) w")
 
 
 def _prefixed(word: str, alias: str, carried: Sequence[CarriedColumn]) -> dict[str, str]:
@@ -106,43 +102,65 @@ def user_mapping(run: SessionRun) -> ModuleRows:
 def replacement(run: SessionRun, part: SessionTable, rows: ModuleRows, dates: Sequence[str]) -> str:
     """Give the rows of a module, and those to be deleted: of touched sessions, or users, the rest.
 
-    `dates` are those of the touched sessions, before and now: the table is read there alone.
+    `dates` are those of the touched sessions, before and now: the table is read there alone. What
+    is there already says under which date it lies, so an older session of the same id is let be.
     """
-    new = f"SELECT *, false AS {GONE} FROM ({rows.sql})"
     model = run.package.model(part)
     if model is None or run.package.options.is_snowplow or part is SessionTable.USER_MAPPING:
-        return new
-    touched, column = f"SELECT {_ID} FROM {run.table(SessionTable.SESSIONS_THIS_RUN)}", _ID
+        return f"SELECT *, false AS {GONE} FROM ({rows.sql})"
+    key = [quoted(name) for name in model.key]
     if part is SessionTable.USERS:
-        touched, column, where = touched_users(run), _USER, ""
+        there = f"SELECT t.{_USER} FROM {run.table(part)} t JOIN ({touched_users(run)}) u "
+        there += f"ON u.{_USER} = t.{_USER}"
+        lies = ""
     else:
-        where = f"{in_dates('t.session_start_date', dates)} AND "
-    same = " AND ".join(f"n.{quoted(name)} <=> t.{quoted(name)}" for name in model.key)
-    left = (
-        f"SELECT t.* FROM {run.table(part)} t WHERE {where}t.{column} IN ({touched}) "
-        f"AND NOT EXISTS (SELECT 1 FROM ({rows.sql}) n WHERE {same})"
+        there = (
+            f"SELECT {', '.join(f't.{name}' for name in key)}, t.session_start_date AS {LIES} "
+            f"FROM {run.table(part)} t JOIN {run.table(SessionTable.SESSIONS_THIS_RUN)} r "
+            f"ON r.{_ID} = t.{_ID} AND array_contains("
+            "array_union(r.past_start_dates, array(r.session_start_date)), t.session_start_date) "
+            f"WHERE {in_dates('t.session_start_date', dates)}"
+        )
+        lies = f", t.{LIES}"
+    names = [quoted(name) for name in rows.columns]
+    chosen = (f"coalesce(n.{name}, t.{name}) AS {name}" if name in key else name for name in names)
+    same = " AND ".join(f"n.{name} = t.{name}" for name in key)
+    return (
+        f"SELECT {', '.join(chosen)}, n.{key[0]} IS NULL AS {GONE}{lies} "
+        f"FROM ({rows.sql}) n FULL OUTER JOIN ({there}) t ON {same}"
     )
-    names = ", ".join(map(quoted, rows.columns))
-    return f"{new} UNION ALL SELECT {names}, true AS {GONE} FROM ({left})"
 
 
 def module_merge(
-    run: SessionRun, part: SessionTable, target: str, changes: str, dates: Sequence[str]
+    run: SessionRun,
+    part: SessionTable,
+    target: str,
+    changes: str,
+    dates: Sequence[str],
+    stored: Schema | None = None,
 ) -> str:
-    """Give the statement that replaces the rows of what was touched by the view `changes`."""
+    """Give the statement that replaces the rows of what was touched by the view `changes`.
+
+    A column that `stored` has no longer comes with new rows is NULL in them.
+    """
     model = run.package.model(part)
     if model is None:
         raise ValueError(f"{run.package.name} has no {part}")
     on = [f"t.{quoted(name)} = s.{quoted(name)}" for name in model.key]
     if model.partition_by and not run.package.options.is_snowplow:
-        on.append(in_dates(f"t.{quoted(model.partition_by)}", dates))
-    names = [quoted(name) for name in columns_of(run, part)]
-    changed = ", ".join(f"t.{name} = s.{name}" for name in names)
+        where = f"t.{quoted(model.partition_by)}"
+        on += [f"{where} = s.{LIES}", in_dates(where, dates)]
+    columns = Schema(tuple(Column(name, "") for name in columns_of(run, part)))
+    gone = [c.name for c in stored.columns if columns.find(c.name) is None] if stored else []
+    is_new = stored and any(stored.find(name) is None for name in columns.names)
+    evolution = "WITH SCHEMA EVOLUTION " if is_new else ""
+    names = [quoted(name) for name in columns.names]
+    changed = [*(f"{name} = s.{name}" for name in names), *(f"{quoted(c)} = NULL" for c in gone)]
     values = ", ".join(f"s.{name}" for name in names)
     return (
-        f"MERGE INTO {target} t USING {changes} s ON {' AND '.join(on)} "
+        f"MERGE {evolution}INTO {target} t USING {changes} s ON {' AND '.join(on)} "
         f"WHEN MATCHED AND s.{GONE} THEN DELETE "
-        f"WHEN MATCHED THEN UPDATE SET {changed} "
+        f"WHEN MATCHED THEN UPDATE SET {', '.join(changed)} "
         f"WHEN NOT MATCHED AND NOT s.{GONE} THEN INSERT ({', '.join(names)}) VALUES ({values})"
     )
 

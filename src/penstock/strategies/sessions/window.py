@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from penstock.core.names import literal
 from penstock.core.sessions.package import SessionTable, SessionUser
-from penstock.strategies.entities.moments import instant
 from penstock.strategies.sessions.events import (
     CLASS,
     CLASSES,
@@ -16,15 +15,15 @@ from penstock.strategies.sessions.events import (
     TS,
     USER,
     SessionRun,
-    as_time,
     classified,
     days,
-    first_text,
 )
 from penstock.strategies.sessions.tables import LIFECYCLE_COLUMNS
 
 WINDOW = "penstock_window"
 """The view of the sessions that have an event in the window, held as long as the run."""
+KNOWN = "penstock_known_sessions"
+"""The view of the groups with a passing event beside what is known of their sessions."""
 CHANGES = "penstock_lifecycle_changes"
 """The view of the rows that the lifecycle manifest takes in."""
 BEFORE = f"penstock_{SessionTable.QUARANTINE}_before"
@@ -48,12 +47,7 @@ def window_groups(run: SessionRun) -> str:
     window is in no count.
     """
     options = run.package.options
-    ts, session = as_time(run, options.timestamp), first_text(options.session_id)
-    again = " OR ".join(
-        f"{session} = {literal(each.session)} AND {ts} BETWEEN {instant(each.start)} AND {run.high}"
-        for each in run.released
-    )
-    events = classified(run, run.low, run.high, again)
+    events = classified(run, run.low, run.high, with_released=True)
     if options.user_of_session in (SessionUser.LATEST_EVENT, SessionUser.MAX):
         events = _with_cap(run, events)
     inside = f"{TS} BETWEEN {run.low} AND {run.high}"
@@ -71,10 +65,18 @@ def window_groups(run: SessionRun) -> str:
 
 def _with_cap(run: SessionRun, events: str) -> str:
     """Give events beside the cap of their session: no later one may name its user."""
-    first = f"min(CASE WHEN {CLASS} = '{PASS}' THEN {TS} END) OVER (PARTITION BY {SESSION})"
+    over = f"OVER (PARTITION BY {SESSION})"
+    passing = f"CASE WHEN {CLASS} = '{PASS}' THEN {TS} END"
+    ends = f"min({passing}) {over} AS _ps_first, max({passing}) {over} AS _ps_last"
+    starts = (
+        f"SELECT {_ID}, collect_list(start_tstamp) AS starts "
+        f"FROM {run.table(SessionTable.LIFECYCLE)} WHERE {horizon(run)} GROUP BY {_ID}"
+    )
+    # as `previous` chooses among generations
+    start = "coalesce(array_max(filter(starts, s -> s <= _ps_last)), array_min(starts))"
     return (
-        f"SELECT e.*, least({first}, p.start_tstamp) + {run.length} AS _ps_cap "
-        f"FROM ({events}) e LEFT JOIN ({previous(run)}) p ON p.{_ID} = e.{SESSION}"
+        f"SELECT e.*, least(_ps_first, {start}) + {run.length} AS _ps_cap "
+        f"FROM (SELECT *, {ends} FROM ({events})) e LEFT JOIN ({starts}) p ON p.{_ID} = e.{SESSION}"
     )
 
 
@@ -99,31 +101,87 @@ def _candidate(run: SessionRun) -> str:
 
 
 def horizon(run: SessionRun) -> str:
-    """Give the condition on rows of the manifest that are not beyond the horizon."""
+    """Give the condition on rows of the manifest that are not beyond the horizon, or released."""
     back = run.package.options.session_lookback_days
     last = f"{run.high} + {run.length}"
-    if back is None:
-        return f"start_tstamp <= {last} AND start_date <= DATE({last})"
-    first = f"{run.low} - {days(back)}"
+    found = f"start_tstamp <= {last} AND start_date <= DATE({last})"
+    if back is not None:
+        first = f"{run.low} - {days(back)}"
+        found += f" AND start_tstamp >= {first} AND start_date >= DATE({first})"
+    return _or_released(run, found)
+
+
+def _or_released(run: SessionRun, condition: str) -> str:
+    """Let the rows of released sessions through, too, wherever they lie."""
+    if not run.released:
+        return condition
+    dates = in_dates("start_date", [each.start.date().isoformat() for each in run.released])
+    return f"(({condition}) OR ({_ID} IN {run.released_ids} AND {dates}))"
+
+
+def overlapping(run: SessionRun) -> str:
+    """Give the condition of a session having a part in the window; both ends belong to both."""
+    first, last = f"{run.low} - {run.length}", run.high
     return (
-        f"start_tstamp BETWEEN {first} AND {last} "
+        f"start_tstamp BETWEEN {first} AND {last} AND end_tstamp >= {run.low} "
         f"AND start_date BETWEEN DATE({first}) AND DATE({last})"
     )
 
 
-def previous(run: SessionRun) -> str:
-    """Give the latest row of every session inside the horizon."""
-    newest = f"row_number() OVER (PARTITION BY {_ID} ORDER BY start_tstamp DESC)"
-    rows = f"SELECT *, {newest} AS _ps_n FROM {run.table(SessionTable.LIFECYCLE)}"
-    return f"SELECT * FROM ({rows} WHERE {horizon(run)}) WHERE _ps_n = 1"
+def touched_sessions(run: SessionRun) -> str:
+    """Give the rows of the manifest that are rebuilt, those of released sessions too."""
+    rows = f"SELECT * FROM {run.table(SessionTable.LIFECYCLE)} WHERE "
+    if not run.released:
+        return rows + overlapping(run)
+    # a released session may have moved, and an older one may have had its id
+    again = f"{_ID} IN {run.released_ids}"
+    newest = f"row_number() OVER (PARTITION BY {_ID} ORDER BY start_tstamp DESC) = 1"
+    return (
+        f"SELECT * FROM ({rows}{overlapping(run)} OR ({again} AND {horizon(run)})) QUALIFY {newest}"
+    )
 
 
-def new_sessions(run: SessionRun) -> str:
-    """Give the groups with a passing event, but for sessions that are in quarantine."""
-    passing = f"SELECT * FROM {WINDOW} WHERE n_start IS NOT NULL"
-    if not run.package.options.quarantine:
-        return passing
-    return f"{passing} AND {_ID} NOT IN (SELECT {_ID} FROM {quarantined(run)})"
+def previous(run: SessionRun, ids: str) -> str:
+    """Give the row of every session that is in the view `ids`, which says where its events end.
+
+    Of several generations it is the latest one that has begun by then.
+    """
+    own = ", ".join(f"p.{name}" for name in LIFECYCLE_COLUMNS)
+    began = "p.start_tstamp <= n.n_end"
+    order = f"{began} DESC, abs(unix_micros(p.start_tstamp) - unix_micros(n.n_end))"
+    rank = f"row_number() OVER (PARTITION BY p.{_ID} ORDER BY {order})"
+    known = f"SELECT * FROM {run.table(SessionTable.LIFECYCLE)} WHERE {horizon(run)}"
+    rows = f"SELECT {own}, {rank} AS _ps_n FROM ({known}) p JOIN {ids} n ON n.{_ID} = p.{_ID}"
+    return f"SELECT * FROM ({rows}) WHERE _ps_n = 1"
+
+
+def known_sessions(run: SessionRun) -> str:
+    """Give the groups with a passing event, with what was known, and where they begin and end.
+
+    This is the one look at the manifest that grows with history. Of sessions that `is_taken` the
+    manifest takes something in: those in quarantine, or at their cap, do not change any more.
+    """
+    passing = f"(SELECT * FROM {WINDOW} WHERE n_start IS NOT NULL)"
+    held = "false"
+    if run.package.options.quarantine:
+        held = f"n.{_ID} IN (SELECT {_ID} FROM {quarantined(run)})"
+    joined = (
+        f"SELECT n.{_ID}, n.n_start, n.n_end, n.candidate, {held} AS is_held, "
+        "p.start_tstamp AS old_start, p.start_date AS old_start_date, p.end_tstamp AS old_end, "
+        "p.user_identifier AS old_user, p.user_tstamp, p.user_event_id, p.past_user_identifiers, "
+        f"p.past_start_dates, p.first_run_id FROM {passing} n "
+        f"LEFT JOIN ({previous(run, passing)}) p ON p.{_ID} = n.{_ID}"
+    )
+    is_open = f"old_start IS NULL OR old_end < old_start + {run.length}"
+    if run.released:
+        is_open += f" OR {_ID} IN {run.released_ids}"
+    taken = f"SELECT *, NOT is_held AND ({is_open}) AS is_taken FROM ({joined})"
+    start = "CASE WHEN is_taken THEN least(n_start, old_start) ELSE old_start END"
+    end = f"least(start_tstamp + {run.length}, greatest(n_end, old_end))"
+    return (
+        f"SELECT *, CASE WHEN is_taken THEN {end} ELSE old_end END AS end_tstamp "
+        f"FROM (SELECT *, {start} AS start_tstamp FROM ({taken}))"
+    )
 
 
 def quarantined(run: SessionRun) -> str:
@@ -136,28 +194,18 @@ def quarantined(run: SessionRun) -> str:
 
 
 def lifecycle_changes(run: SessionRun) -> str:
-    """Give the rows that the manifest takes in, each with the date under which it lies there.
-
-    Sessions that have reached their cap take nothing in any more.
-    """
-    start = "least(n.n_start, p.start_tstamp)"
-    open_only = f"p.{_ID} IS NULL OR p.end_tstamp < p.start_tstamp + {run.length}"
-    if run.released:
-        open_only = f"{open_only} OR n.{_ID} IN {run.released_ids}"
-    joined = (
-        f"SELECT n.{_ID}, n.n_end, n.candidate, p.start_date AS old_start_date, p.end_tstamp, "
-        "p.user_identifier AS old_user, p.user_tstamp, p.user_event_id, "
-        f"coalesce(p.past_user_identifiers, {_NO_TEXTS}) AS past_users, "
-        f"coalesce(p.past_start_dates, {_NO_DATES}) AS past_dates, p.first_run_id, "
-        f"{start} AS start_tstamp, {start} + {run.length} AS cap FROM ({new_sessions(run)}) n "
-        f"LEFT JOIN ({previous(run)}) p ON p.{_ID} = n.{_ID} WHERE {open_only}"
+    """Give the rows that the manifest takes in, each with the date under which it lies there."""
+    cap = f"start_tstamp + {run.length} AS cap"
+    chosen = (
+        f"SELECT *, {_winner(run)} AS winner FROM (SELECT *, {cap}, "
+        f"coalesce(past_user_identifiers, {_NO_TEXTS}) AS past_users, "
+        f"coalesce(past_start_dates, {_NO_DATES}) AS past_dates FROM {KNOWN} WHERE is_taken)"
     )
-    chosen = f"SELECT *, {_winner(run)} AS winner FROM ({joined})"
     moved = "old_start_date IS NOT NULL AND old_start_date <> DATE(start_tstamp)"
     other = "old_user IS NOT NULL AND NOT old_user <=> winner.user"
     return (
         f"SELECT {_ID}, old_start_date, winner.user AS user_identifier, start_tstamp, "
-        "least(cap, greatest(n_end, end_tstamp)) AS end_tstamp, DATE(start_tstamp) AS start_date, "
+        "end_tstamp, DATE(start_tstamp) AS start_date, "
         "winner.ts AS user_tstamp, nullif(winner.event, '') AS user_event_id, "
         f"CASE WHEN {other} THEN array_union(past_users, array(old_user)) ELSE past_users END "
         "AS past_user_identifiers, "

@@ -60,6 +60,19 @@ def test_partitions_are_pruned_with_a_pad_on_both_sides():
     assert "AND `day` BETWEEN date_sub(DATE(L), 2) AND date_add(DATE(H), 2)" in sql
 
 
+def test_of_released_sessions_the_partitions_from_their_start_on_are_read():
+    run = a_run(RELEASED, partition_column="day", partition_pad_days=0)
+    start = "TIMESTAMP '2020-12-01T00:00:00.000000Z'"
+
+    sql = classified(run, "L", "H", with_released=True)
+
+    assert (
+        f"OR CAST((domain_sessionid) AS STRING) = 's1' AND `collector_tstamp` BETWEEN {start}"
+        in sql
+    )
+    assert f"`day` BETWEEN date_sub(DATE(least(L, {start})), 0)" in sql
+
+
 def test_S60_the_first_session_id_that_is_there_counts_as_text():
     sql = classified(a_run(session_id=("a", "b")), "L", "H")
 
@@ -75,4 +88,6 @@ def test_a_variant_is_hashed_as_its_text_and_times_without_a_zone_are_in_utc():
     run = with_events(a_run(timestamp="t"), "t timestamp_ntz", "v variant")
 
     assert "to_json(`v`)" in event_hash(run.schema.columns)
-    assert "CAST(`t` AS TIMESTAMP) AS _ps_ts" in classified(run, "L", "H")
+    sql = classified(run, "L", "H")
+    assert "CAST(`t` AS TIMESTAMP) AS _ps_ts" in sql
+    assert "`t` BETWEEN CAST(L AS TIMESTAMP_NTZ) AND CAST(H AS TIMESTAMP_NTZ)" in sql

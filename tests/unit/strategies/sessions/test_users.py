@@ -1,8 +1,16 @@
 """Users, their mapping, and how the rows of a module take the place of those it had."""
 
 from fakes.session_sql import a_run
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.sessions.package import CarriedColumn, Passthrough, SessionTable
-from penstock.strategies.sessions.users import module_merge, replacement, rows_of, stitch, users
+from penstock.strategies.sessions.users import (
+    columns_of,
+    module_merge,
+    replacement,
+    rows_of,
+    stitch,
+    users,
+)
 
 DATES = ["2021-01-01"]
 
@@ -28,9 +36,10 @@ def test_rows_that_a_touched_session_no_longer_has_are_deleted():
     sql = replacement(run, SessionTable.SESSIONS, rows_of(run, SessionTable.SESSIONS), DATES)
 
     assert "t.session_start_date IN (DATE '2021-01-01')" in sql
-    assert "true AS _ps_gone" in sql
+    assert "n.`session_identifier` IS NULL AS _ps_gone, t._ps_lies" in sql
     merge = module_merge(run, SessionTable.SESSIONS, "t", "c", DATES)
     assert "WHEN MATCHED AND s._ps_gone THEN DELETE" in merge
+    assert "t.`session_start_date` = s._ps_lies" in merge
     assert "`t`" not in merge
 
 
@@ -38,7 +47,7 @@ def test_by_the_rules_of_the_seed_no_row_is_deleted_and_the_whole_table_is_match
     run = a_run(compat="snowplow")
     sql = replacement(run, SessionTable.SESSIONS, rows_of(run, SessionTable.SESSIONS), DATES)
 
-    assert "true AS _ps_gone" not in sql
+    assert "false AS _ps_gone" in sql
     assert "DATE '2021" not in module_merge(run, SessionTable.SESSIONS, "t", "c", DATES)
 
 
@@ -49,3 +58,13 @@ def test_only_rows_that_differ_are_stitched():
         "AND NOT t.stitched_user_id <=> s.user_id "
         "WHEN MATCHED THEN UPDATE SET t.stitched_user_id = s.user_id, t.run_id = 'run-7'"
     )
+
+
+def test_a_column_that_is_carried_from_now_on_is_added_and_one_that_went_is_emptied():
+    names = columns_of(a_run(), SessionTable.SESSIONS)
+    stored = Schema(tuple(Column(name, "string") for name in (*names[1:], "old")))
+
+    merge = module_merge(a_run(), SessionTable.SESSIONS, "t", "c", DATES, stored)
+
+    assert merge.startswith("MERGE WITH SCHEMA EVOLUTION INTO t t USING c s ")
+    assert "`old` = NULL WHEN NOT MATCHED" in merge

@@ -5,8 +5,9 @@ from penstock.strategies.sessions.window import (
     MOST_DATES,
     horizon,
     in_dates,
-    lifecycle_changes,
+    known_sessions,
     lifecycle_merge,
+    touched_sessions,
     window_groups,
 )
 
@@ -16,8 +17,8 @@ def test_the_manifest_is_read_inside_the_horizon_alone():
 
     found = horizon(a_run(session_lookback_days=40))
 
-    assert f"start_tstamp BETWEEN {low} - INTERVAL '40' DAY AND {high} + INTERVAL '3' DAY" in found
-    assert "start_date" in found
+    assert f"start_tstamp <= {high} + INTERVAL '3' DAY" in found
+    assert f"start_tstamp >= {low} - INTERVAL '40' DAY AND start_date >= DATE({low}" in found
     assert f"{low} -" not in horizon(a_run(session_lookback_days=None))
 
 
@@ -26,7 +27,12 @@ def test_released_sessions_are_read_from_their_start_and_counted_in_the_window_a
 
     assert "CAST((domain_sessionid) AS STRING) = 's1'" in sql
     assert "count_if(_ps_ts BETWEEN TIMESTAMP '2021-01-01T14:00:00.000000Z'" in sql
-    assert "NOT IN ('s1')" in lifecycle_changes(a_run(RELEASED))
+    assert "NOT IN ('s1')" in known_sessions(a_run(RELEASED))
+
+
+def test_released_sessions_are_found_beyond_the_horizon_too():
+    assert "start_date IN (DATE '2020-12-01')" in horizon(a_run(RELEASED))
+    assert "QUALIFY" in touched_sessions(a_run(RELEASED))
 
 
 def test_rows_are_looked_for_under_the_dates_where_they_lie():
