@@ -9,13 +9,14 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+import penstock
 from contracts.store_cases import HERE, intent, wrote
 from contracts.test_store_sessions import BEGUN, EVENTS
 from fakes.session_world import CORE, at
 from penstock.app.services.wire import Where, open_services
 from penstock.core.ports.sessions import PassEnd
 from penstock.core.records import Status
-from penstock.core.sessions.manifest import ManifestRow, PassKind, SessionPromise
+from penstock.core.sessions.manifest import Limits, ManifestRow, PassKind, RunState, SessionPromise
 
 SOURCE = "sources: [{name: raw, tables: [{name: events, path: ../landing/events}]}]\n"
 PACKAGE = """\
@@ -349,3 +350,11 @@ def test_a_table_that_is_selected_brings_those_that_it_is_made_of(web, call):
     assert "web_base_new_event_limits" in answer.out
     assert "web_page_views" not in answer.out
     assert call("status").code in (0, 1)
+
+
+def test_scripts_are_told_the_limits(web):
+    root = web(dict.fromkeys(CORE, STOOD))
+
+    found = penstock.sessions_limits(root, "web", as_of="2021-06-01")
+
+    assert found == (Limits(RunState.STANDARD, at("01-05 17:59:32"), at("01-07 23:59:32")),)

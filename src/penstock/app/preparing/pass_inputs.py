@@ -122,12 +122,13 @@ class PassLooking(Looking):
         quarantine = run.package.model(SessionTable.QUARANTINE)
         if quarantine is None:
             return
+        asked = [each.session for each in self.services.reading.sessions.releases(run.package.name)]
+        run.asked = tuple(asked)
         if run.quarantined_at is None:
             session.define(BEFORE, no_rows(SessionTable.QUARANTINE))
             return
         uri = project.uri_of(quarantine.table)
         self._bind_at(session, BEFORE, uri, run.quarantined_at)
-        asked = [each.session for each in self.services.reading.sessions.releases(run.package.name)]
         if asked:
             rows = session.rows(
                 "SELECT session_identifier AS id, unix_micros(start_tstamp) AS start "
@@ -239,7 +240,7 @@ class PassLooking(Looking):
         """Count the rows of files, added since the last pass, that end before the window."""
         run, project = self.run, self.services.project
         events, begun = run.package.events, run.begun
-        passes = self.services.reading.sessions.passes(begun.package)
+        passes = self.services.reading.sessions.passes(begun.package, 4)  # two of each run
         last = next((each for each in passes if each.seq < begun.seq), None)
         before, now = (each.pins.get(events.name) if each else None for each in (last, begun))
         if not isinstance(before, DeltaPin) or not isinstance(now, DeltaPin):

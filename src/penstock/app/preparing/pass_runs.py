@@ -45,7 +45,8 @@ class PassRun:
     """One pass under way. What a step of it finds out is there for those after it.
 
     `inputs` are the events at the version that all of it reads. `dates` are those of the sessions
-    that it touches. `left` are the keys of its steps that have not ended.
+    that it touches. `asked` are all that are to be released, `released` those of them that were in
+    quarantine. `left` are the keys of its steps that have not ended.
     """
 
     package: SessionPackage
@@ -54,6 +55,7 @@ class PassRun:
     left: set[str]
     quarantined_at: int | None = None
     schema: Schema = Schema()
+    asked: tuple[str, ...] = ()
     released: tuple[ReleasedSession, ...] = ()
     events: PassEvents | None = None
     future_events: bool | None = None
@@ -212,8 +214,7 @@ class PassRuns:
         if kind is PassStepKind.BASE:
             quarantine = package.model(SessionTable.QUARANTINE)
             lets_go = quarantine is not None and quarantine.name == step.part.model
-            released = tuple(each.session for each in run.released) if lets_go else ()
-            return replace(own, released=released)
+            return replace(own, released=run.asked if lets_go else ())
         events = run.events or PassEvents()
         end = ModelEnd(
             step.planned,
