@@ -212,3 +212,12 @@ def test_an_exported_manifest_can_be_asked_and_no_other_table_is_replaced_by_it(
     web.lake.land(web.project.uri_of(web.project.packages["web"].manifest_table), "model string")
     with pytest.raises(TableError, match="holds something else"):
         sessions_export(web.services(), "web")
+
+
+def test_a_release_of_a_session_that_is_held_no_more_is_done_with_the_next_run(tmp_path):
+    web = web_of(tmp_path)
+    web.store.sessions.release("web", ("s9",), "ann")
+
+    web.at("01-02")
+
+    assert web.store.sessions.releases("web") == ()
