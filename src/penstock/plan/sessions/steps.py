@@ -57,7 +57,7 @@ def _steps(question: Question, earlier: Earlier, model: Model, now: PassesNow) -
                 step = _step(question, model, now, own)
                 needs = [own.key_of(named[name]) for name in part.needs if name in named]
                 after = [own.key_of(named[name]) for name in part.after if name in named]
-                above = waits_for(earlier, model) if part.kind is PassStepKind.MODEL else ()
+                above = _from_outside(question, earlier, model, part)
                 above = (*above, *_of_events(earlier, now.package, part))
                 yield replace(
                     step,
@@ -66,6 +66,16 @@ def _steps(question: Question, earlier: Earlier, model: Model, now: PassesNow) -
                 )
         made = [SessionStep(now.package.name, planned, each).key for each in parts]
         before = (*before, *made)
+
+
+def _from_outside(
+    question: Question, earlier: Earlier, model: Model, part: PassStep
+) -> Sequence[str]:
+    """Name what a model of the user waits for beside its pass: there are others of the package."""
+    if part.kind is not PassStepKind.MODEL:
+        return ()
+    of, own = question.project.package_of, question.project.package_of(model.name)
+    return [name for name in waits_for(earlier, model) if of(name) != own]
 
 
 def _step(question: Question, model: Model, now: PassesNow, own: SessionStep) -> Step:

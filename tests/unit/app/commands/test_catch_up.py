@@ -221,3 +221,15 @@ def test_a_release_of_a_session_that_is_held_no_more_is_done_with_the_next_run(t
     web.at("01-02")
 
     assert web.store.sessions.releases("web") == ()
+
+
+def test_S36_a_model_that_is_new_has_a_pass_of_its_own_before_the_others_go_on(tmp_path):
+    web = web_of(tmp_path, "backfill: per_model\n")
+    web.at("01-02")
+    web.append()
+    web.tagged("m5")
+
+    assert problems(web.at("01-03")) == []
+
+    assert web.windows()[1:] == ["backfill 2 01-01..01-01 20:00", "head 4 01-01 14:00..01-03"]
+    assert web.manifest()["m5"] == ("01-01 20:00", "01-03", None)
