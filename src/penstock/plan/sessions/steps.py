@@ -55,6 +55,8 @@ def _steps(question: Question, earlier: Earlier, model: Model, now: PassesNow) -
             if part.model == model.name:
                 own = SessionStep(now.package.name, planned, part)
                 step = _step(question, model, now, own)
+                if before:  # the pass before has made its table
+                    step = replace(step, initial=False)
                 needs = [own.key_of(named[name]) for name in part.needs if name in named]
                 after = [own.key_of(named[name]) for name in part.after if name in named]
                 above = _from_outside(question, earlier, model, part)

@@ -229,7 +229,10 @@ def test_S36_a_model_that_is_new_has_a_pass_of_its_own_before_the_others_go_on(t
     web.append()
     web.tagged("m5")
 
-    assert problems(web.at("01-03")) == []
+    report = web.at("01-03")
 
+    assert problems(report) == []
+    made = [(each.key, each.initial) for each in report.plan.steps if each.model == "m5"]
+    assert made == [("m5 backfill", True), ("m5 head", False)]
     assert web.windows()[1:] == ["backfill 2 01-01..01-01 20:00", "head 4 01-01 14:00..01-03"]
     assert web.manifest()["m5"] == ("01-01 20:00", "01-03", None)
