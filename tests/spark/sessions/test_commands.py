@@ -5,8 +5,9 @@ from contextlib import closing
 import pytest
 from deltalake import DeltaTable
 
+from fakes.place import PROJECT
 from fakes.requests import a_run
-from fakes.session_place import SessionPlace, problems
+from fakes.session_place import HEAD, SessionPlace, problems
 from fakes.session_world import at
 from penstock.app.commands.catch_up import catch_up
 from penstock.app.commands.query import query
@@ -77,3 +78,24 @@ def test_S25_catching_up_is_run_after_run(spark, tmp_path):
         "sessions/web.yml:4:1: warning: events-behind-window: 2 rows of raw.events came in files "
         "that end before 2021-02-20 04:00:00\n"
     )
+
+
+def test_in_a_catalog_the_limits_are_a_view_and_the_tables_are_found_by_name(spark, tmp_path):
+    web = SessionPlace(tmp_path, spark, NARROW)
+    web.write("sessions/web.yml", (HEAD + NARROW).replace("derived", "s_cat"))
+    web.write("penstock.yml", PROJECT.replace("{warehouse", "{catalog: spark_catalog, warehouse"))
+    web.add("e1 s1 01-01 10:00")
+    try:
+        assert problems(web.at("01-02")) == []
+        limits = "SELECT state, CAST(upper_limit AS STRING) FROM s_cat.web_base_new_event_limits"
+        assert web.sql(limits) == [(1, "2021-01-02 00:00:00")]
+        assert web.sql("SELECT count(*) FROM s_cat.web_page_views") == [(1,)]
+        asked(web, sessions_export, "web")
+        assert web.sql("SELECT model FROM s_cat.web_incremental_manifest") == [("web_page_views",)]
+
+        web.add("e2 s1 01-02 10:00")
+        assert problems(web.at("01-03")) == []
+        assert web.sql(limits) == [(4, "2021-01-03 00:00:00")]
+        assert web.sql("SELECT count(*) FROM s_cat.web_page_views") == [(2,)]
+    finally:
+        web.sql("DROP SCHEMA IF EXISTS s_cat CASCADE")

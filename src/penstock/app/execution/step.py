@@ -66,7 +66,8 @@ def _make_schema(state: StepState) -> None:
     Without it Delta writes the rows and the catalog never hears of them.
     """
     model, catalog = state.model, state.services.project.target.catalog
-    if not catalog or model.is_view or state.step_inputs.facts is not None:
+    is_first = state.step.session is not None  # the view of limits comes before all tables
+    if not catalog or (model.is_view and not is_first) or state.step_inputs.facts is not None:
         return
     with state.committer.rejecting(state.intent):
         schema = f"{quoted(catalog)}.{quoted(model.table.schema)}"
