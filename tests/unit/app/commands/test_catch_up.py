@@ -236,3 +236,19 @@ def test_S36_a_model_that_is_new_has_a_pass_of_its_own_before_the_others_go_on(t
     assert made == [("m5 backfill", True), ("m5 head", False)]
     assert web.windows()[1:] == ["backfill 2 01-01..01-01 20:00", "head 4 01-01 14:00..01-03"]
     assert web.manifest()["m5"] == ("01-01 20:00", "01-03", None)
+
+
+def test_a_refresh_that_fails_is_gone_on_with_by_an_ordinary_run(tmp_path):
+    web = web_of(tmp_path, "allow_refresh: true\n")
+    web.at("01-02")
+    web.lake.trouble("web_sessions", "commit", BROKEN)
+
+    failed = web.at("01-03", "web", full_refresh=True)
+    again = web.at("01-03")
+
+    assert failed.resume == "penstock run --select web --as-of 2021-01-03T00:00:00+00:00"
+    assert web.windows()[1:] == ["package 1 01-01..01-03", "package 2 01-01..01-01 20:00"]
+    assert problems(again) == []
+    anew = {each.model.removeprefix("web_") for each in again.plan.steps if each.initial}
+    assert anew == {"sessions", "users"}
+    assert web.store.sessions.overwrites("web") == frozenset()
