@@ -42,7 +42,7 @@ _CHECKS = "before after observed scans on_failure skipped of_views"
 def plan_text(preview: Preview, *, verbose: bool = False) -> str:
     """Give the numbered steps, what cannot be planned, changes of SQL, and a total.
 
-    At most 50 of each, unless `verbose`.
+    At most 50 of each, unless `verbose`; that gives the SQL of slices, too.
     """
     plan = preview.report.plan
     if plan.is_empty:
@@ -64,7 +64,7 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
         _steps(preview, limit),
         *first_of(changes, limit, "changed model"),
         blocked_text(plan, limit),
-        *first_of([*_of_slices(preview)], limit, "entity"),
+        *(_of_slices(preview) if verbose else ()),
         "\n".join(cosmetic_lines([*plan.cosmetic, *same])),
         f"{', '.join(total)}. Nothing was run.",
     ]
