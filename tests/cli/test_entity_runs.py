@@ -160,6 +160,18 @@ def test_a_strict_run_makes_errors_of_warnings_of_documents(lake, call):
     assert strict.err.startswith("entities/x.json:30:5: error: last-value-without-lookback: ")
 
 
+def test_only_what_was_selected_is_warned_of(lake, call):
+    infers = {"delete_missing": True}
+    lake(entity(settings=infers), entity(2, "y", settings={"bronze_path": "aw/x"}))
+
+    own, other = (call("plan", "--strict", "-s", name) for name in ("entity:x", "entity:y"))
+    synced = call("sync", "--dry-run", "-s", "entity:y")
+
+    assert "last-value-without-lookback" in own.err
+    assert "last-value-without-lookback" not in other.err + other.out + synced.err + synced.out
+    assert (own.code, other.code) == (1, 0)
+
+
 def test_EF11_a_folder_of_others_is_not_taken_for_a_table_that_is_not_there(
     lake, call, monkeypatch
 ):

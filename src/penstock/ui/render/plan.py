@@ -16,6 +16,7 @@ from penstock.core.strategy import strategy_named
 from penstock.ui.render.run import cosmetic_lines, nothing_to_do, tail
 from penstock.ui.render.status import diff_text, diffs_text
 from penstock.ui.render.values import (
+    CODE,
     LISTED,
     RANGES,
     WHOLE,
@@ -49,7 +50,7 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
         return "\n".join(nothing_to_do(plan))
     limit = None if verbose else LISTED
     changes = [
-        f"{change.model} will be re-run\n\nSQL changes detected:\n"
+        f"{change.model} will be re-run\n\n{CODE[change.kind]} changes detected:\n"
         f"{diff_text(change.executed, change.resolved)}"
         for change in preview.changes
         if not change.cosmetic
