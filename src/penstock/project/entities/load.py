@@ -42,12 +42,14 @@ class ReadEntities:
     entities: dict[str, Entity] = field(default_factory=dict)
     checks: dict[str, Phases] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    secrets: frozenset[str] = frozenset()
 
     def drafts(self, settings: Settings) -> list[EntityDraft]:
         """Give every entity as a draft of a model."""
         prefix = settings.target.schema_prefix
         pairs = ((each, self.checks.get(name, NONE)) for name, each in self.entities.items())
-        return [draft_of(entity, phases, prefix) for entity, phases in pairs]
+        drafts = [draft_of(entity, phases, prefix) for entity, phases in pairs]
+        return [replace(each, secrets=self.secrets) for each in drafts]
 
 
 def read_entities(
@@ -89,6 +91,7 @@ def read_entities(
         {each.entity.model: each.entity for each in found},
         {each.entity.model: each.checks for each in found if each.checks},
         findings.found,
+        frozenset(first.secrets),
     )
 
 
