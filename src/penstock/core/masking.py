@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -40,6 +41,18 @@ def mask(text: str) -> str:
         return text
     # a value in quotes keeps them: one of the groups 2 and 3, the other one is empty
     return _PAIR.sub(rf"\1\2\3{MASK}\2\3", text)
+
+
+def without_secrets(text: str, secrets: Collection[str]) -> str:
+    """Hide some values wherever they stand in a text, also as JSON writes them.
+
+    >>> without_secrets("from /in/hunter2/x", {"hunter2", ""})
+    'from /in/***/x'
+    """
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        for each in (json.dumps(secret, ensure_ascii=False)[1:-1], secret):
+            text = text.replace(each, MASK)
+    return text
 
 
 def mask_value(key: str, value: str) -> str:

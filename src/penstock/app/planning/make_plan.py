@@ -25,9 +25,10 @@ from penstock.core.errors import (
     UsageError,
 )
 from penstock.core.facts import TableFacts
-from penstock.core.findings import Severity
+from penstock.core.findings import Finding, Severity
 from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import difference, intersection
+from penstock.core.project import Project
 from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.history import check_prune
 from penstock.plan.planner import plan
@@ -89,12 +90,13 @@ class Planned:
 @in_one_state
 def make_plan(services: Services, request: AnyRun) -> Planned:
     """Select, look at tables and inputs, decide."""
-    warned = [each for each in services.project.findings if each.is_warning]
-    if request.options.strict and warned:
-        raise ProjectError(tuple(replace(each, severity=Severity.ERROR) for each in warned))
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
     names, not_run, note = divided(services, request, run_timestamp)
+    found = tuple(findings_on(services.project, names))
+    warned = [each for each in found if each.is_warning]
+    if request.options.strict and warned:
+        raise ProjectError(tuple(replace(each, severity=Severity.ERROR) for each in warned))
     _check_entities(services, names, request.options)
     if request.options.adopt and len(names) != 1:  # spec/project.md §6
         raise UsageError(
@@ -111,9 +113,20 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
     )
     pending = pending_notes(services)
     messages = (*made.notes, *gap_notes(project_state, names), *((note,) if note else ()), *pending)
-    warnings = (finding.render() for finding in services.project.findings)
-    notes = (*warnings, *messages, *seed_notes(services, project_state, names))
+    notes = (
+        *(each.render() for each in found),
+        *messages,
+        *seed_notes(services, project_state, names),
+    )
     return Planned(made, names, project_state, scope, notes, not_run)
+
+
+def findings_on(project: Project, names: Sequence[str]) -> Iterator[Finding]:
+    """Give what is said of the whole project, and of the models that a command selected."""
+    selected = set(names)
+    for finding in project.findings:
+        if not finding.about or not selected.isdisjoint(finding.about):
+            yield finding
 
 
 def _check_entities(services: Services, names: Sequence[str], options: Options) -> None:

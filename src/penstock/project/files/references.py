@@ -320,7 +320,8 @@ def read_content(root: FilePath, path: str, findings: list[Finding]) -> Content 
         return None
     if size > LIMIT_BYTES:
         sentence = f"the file has {size:,} bytes; at most {LIMIT_BYTES:,} are read"
-        hint = "split it, or load it as a seed"
+        is_document = path.endswith(DOCUMENTS)
+        hint = "split it" if is_document else "split it, or load it as a seed"
         findings.append(Finding(where, "file-too-large", sentence, hint))
         return None
     return Content(path, data, hashlib.sha256(data).hexdigest())

@@ -20,6 +20,8 @@ from penstock.core.steps.window import Bound, InputWindow
 WHOLE: Keys = (("*", "*"),)
 RANGES = 5  # of one model, in one line
 LISTED = 50  # models, steps or errors of one list, unless --verbose
+CODE = {"sql": "SQL", "python": "Python", "entity": "Definition"}
+"""What people call the code of a model of each kind."""
 _UNIT = 1000
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 _MINUTE = 60
