@@ -198,14 +198,15 @@ def holds_secret(tree: Plain, *, is_named: bool = False) -> bool:
     >>> holds_secret({"password": "{{ env_var('PW') }}"}), holds_secret({"password": "x"})
     (False, True)
     """
+    if isinstance(tree, str):  # most are
+        if not tree or _FROM_OUTSIDE.fullmatch(tree):
+            return False
+        return is_named or mask(tree) != tree
     if isinstance(tree, Mapping):
-        named = ((value, is_named or is_secret_key(key)) for key, value in tree.items())
-        return any(holds_secret(value, is_named=is_so) for value, is_so in named)
-    if isinstance(tree, list):
-        return any(holds_secret(item, is_named=is_named) for item in tree)
-    if not isinstance(tree, str) or not tree or _FROM_OUTSIDE.fullmatch(tree):
-        return False
-    return is_named or mask(tree) != tree
+        named = [(value, is_named or is_secret_key(key)) for key, value in tree.items()]
+    else:
+        named = [(item, is_named) for item in tree] if isinstance(tree, list) else []
+    return any(holds_secret(value, is_named=is_so) for value, is_so in named)
 
 
 def parse_user_query(project: Project, sql: str) -> Query:

@@ -81,7 +81,7 @@ def type_under(reader: PartReader, column: str) -> str:
     if not isinstance(part.value, str):
         reader.findings.bad(part, "write the name of a type in quotes")
         return ""
-    word = re.sub(r"\s", "", part.value.lower())
+    word = "".join(part.value.lower().split())
     if word in TYPES:
         return TYPES[word]
     decimal = _DECIMAL.fullmatch(word)
