@@ -250,8 +250,8 @@ def _differences(
         return
     if record is None or not record.succeeded_once:
         silent = State.NEVER_RUN if owes_nothing(now.slices.get(model.name)) else None
-        found_without = without_success(model, record, seen)
-        yield from (each for each in found_without if each.state is not silent)
+        states = without_success(model, record, seen)
+        yield from (each for each in states if each.state is not silent)
         return
     if record.status is Status.FAILED:
         code = record.failure.code if record.failure else ""

@@ -11,13 +11,7 @@ from penstock.core.model import Fingerprint, Model
 from penstock.core.partitions.ranges import count, intersection
 from penstock.plan.cascade import upstream_models
 from penstock.plan.changes import means_same, sources_below
-from penstock.plan.history import (
-    PROPERTY,
-    high_time,
-    history_refusal,
-    not_delta,
-    run_time_refusal,
-)
+from penstock.plan.history import PROPERTY, high_time, history_refusal, not_delta, run_time_refusal
 from penstock.plan.steps import Decided, Earlier, Question, Scope, Wanted
 from penstock.plan.table_columns import Migration, migration, target_schema
 from penstock.plan.values import Observed, Owner, Reason, State

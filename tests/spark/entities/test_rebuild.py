@@ -57,6 +57,7 @@ def test_EC17_slices_without_a_commit_are_told_by_the_next_one(spark, tmp_path):
     assert place.stored("ID, SeqNr, name, p_lastSeen") == rows
 
 
+@pytest.mark.matrix
 def test_EC17_so_many_that_no_token_has_room_for_them_make_a_commit(spark, tmp_path):
     place = EntityPlace(tmp_path, spark, entity(settings=ON_CHANGE))
     place.slice("a", (1, 100, "A"))
@@ -74,6 +75,7 @@ def test_EC17_so_many_that_no_token_has_room_for_them_make_a_commit(spark, tmp_p
     assert place.newest() == 1
 
 
+@pytest.mark.matrix
 def test_a_state_that_was_put_back_learns_what_the_log_tells(spark, tmp_path):
     place = EntityPlace(tmp_path, spark, entity(settings=ON_CHANGE))
     place.slice("a", (1, 100, "A"))

@@ -171,14 +171,15 @@ def _check_foreign(
         rebuilt = [commit for commit in foreign if commit.step in known]
         if owner is not None and rebuilt:
             sentence = (
-                f"version {rebuilt[0].version} of {model.table} was committed with a state store "
-                f"before this one ({owner.store}), whose records were rebuilt from the log; only "
-                "what this one committed itself can be taken back"
+                f"version {rebuilt[0].version} of {model.table} is of the store {owner.store}, "
+            )
+            sentence += (
+                "whose records were rebuilt from the log; it cannot be taken back by this one"
             )
             hint = (
-                f"name a step after it, make the table anew: penstock run --select {model.name} "
-                "--full-refresh, or name that store's database as `state` of the target"
+                "name a step after it, or that store's database as `state` of the target, or make "
             )
+            hint += f"the table anew: penstock run --select {model.name} --full-refresh"
             raise TableError("rollback-rebuilt", sentence, where=model.where, hint=hint)
         if owner is not None:
             raise table_of_another_store(model, owner, services.project.name)

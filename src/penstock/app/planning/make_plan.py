@@ -93,7 +93,7 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
     names, not_run, note = divided(services, request, run_timestamp)
-    found = tuple(findings_on(services.project, names))
+    found = findings_on(services.project, names)
     warned = [each for each in found if each.is_warning]
     if request.options.strict and warned:
         raise ProjectError(tuple(replace(each, severity=Severity.ERROR) for each in warned))
@@ -113,20 +113,15 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
     )
     pending = pending_notes(services)
     messages = (*made.notes, *gap_notes(project_state, names), *((note,) if note else ()), *pending)
-    notes = (
-        *(each.render() for each in found),
-        *messages,
-        *seed_notes(services, project_state, names),
-    )
+    warnings = (finding.render() for finding in found)
+    notes = (*warnings, *messages, *seed_notes(services, project_state, names))
     return Planned(made, names, project_state, scope, notes, not_run)
 
 
-def findings_on(project: Project, names: Sequence[str]) -> Iterator[Finding]:
+def findings_on(project: Project, names: Sequence[str]) -> list[Finding]:
     """Give what is said of the whole project, and of the models that a command selected."""
-    selected = set(names)
-    for finding in project.findings:
-        if not finding.about or not selected.isdisjoint(finding.about):
-            yield finding
+    chosen = set(names)
+    return [f for f in project.findings if not f.about or not chosen.isdisjoint(f.about)]
 
 
 def _check_entities(services: Services, names: Sequence[str], options: Options) -> None:
