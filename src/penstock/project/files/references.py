@@ -311,10 +311,10 @@ def discover(root: FilePath, folders: Mapping[str, Location]) -> Discovery:
 
 def read_content(root: FilePath, path: str, findings: list[Finding]) -> Content | None:
     """Read the bytes of a text file; None beside a finding for one that penstock does not read."""
-    where = Location(path)
+    where, file = Location(path), root / path
     try:
-        size = (root / path).stat().st_size
-        data = (root / path).read_bytes() if size <= LIMIT_BYTES else b""
+        size = file.stat().st_size
+        data = file.read_bytes() if size <= LIMIT_BYTES else b""
     except OSError as error:
         findings.append(Finding(where, "unreadable-file", f"cannot be read: {error.strerror}"))
         return None
@@ -344,7 +344,7 @@ def decode(content: Content, findings: list[Finding]) -> str | None:
 
 def model_name(path: str) -> str:
     """Give the name of a model by its file: all before the first dot."""
-    return PurePosixPath(path).name.partition(".")[0]
+    return path.rpartition("/")[2].partition(".")[0]
 
 
 def check_name(what: str, name: str, where: Location) -> Finding | None:
