@@ -9,6 +9,7 @@ from penstock.core.columns.typed import TypedValue
 from penstock.core.entity import EntityColumn, EntityScope, FieldRole, LastSeen, WatermarkEntry
 from penstock.core.errors import SchemaError
 
+pytestmark = pytest.mark.matrix
 PARTITION = frozenset({FieldRole.PARTITION})
 BOTH = frozenset({FieldRole.PARTITION, FieldRole.BUSINESS_KEY})
 FLAGGED = "ID, SeqNr, name, p_deleted"
@@ -25,7 +26,6 @@ def inferring(spark, tmp_path):
     return SilverTable(spark, tmp_path, an_entity(delete_missing=True))
 
 
-@pytest.mark.matrix
 def test_EM1_EM2_rows_are_inserted_and_updated_and_all_are_seen(table):
     first = table.run(T1, "(1, 100, 'John'), (2, 200, 'Jane')")
     assert (first, str(table.watermarks["SeqNr"])) == ("2/2/0/0", "INT 200")
@@ -41,7 +41,6 @@ def test_EM1_EM2_rows_are_inserted_and_updated_and_all_are_seen(table):
     ]
 
 
-@pytest.mark.matrix
 def test_EM3_a_row_that_is_not_in_the_slice_is_untouched(table):
     table.run(T1, "(1, 100, 'J'), (2, 200, 'K'), (3, 300, 'L')")
 
@@ -51,7 +50,6 @@ def test_EM3_a_row_that_is_not_in_the_slice_is_untouched(table):
     assert table.rows("ID, p_lastSeen") == [(1, "T2"), (2, "T2"), (3, "T1"), (4, "T2")]
 
 
-@pytest.mark.matrix
 def test_EM4_EM5_EM6_a_delete_flag_keeps_the_row_and_a_key_may_return(table):
     table.run(T1, "(1, 100, 'A')")
     [(before,)] = table.rows("p_SourceHash")
@@ -71,7 +69,6 @@ def test_EM4_EM5_EM6_a_delete_flag_keeps_the_row_and_a_key_may_return(table):
     assert table.rows("ID, p_deleted") == [(1, False), (6, False)]
 
 
-@pytest.mark.matrix
 def test_EM5_a_first_run_leaves_out_what_arrives_deleted(table):
     told = table.run(T1, "(5, 1, 'E', true), (6, 1, 'F', false)", FLAGGED, types=BOOL)
 
@@ -96,7 +93,6 @@ def test_EM7_EM9_one_slice_with_everything_and_the_same_slice_again(table):
     assert str(table.watermarks["SeqNr"]) == "INT 2"
 
 
-@pytest.mark.matrix
 def test_EM8_on_change_writes_only_what_changed(spark, tmp_path):
     table = SilverTable(spark, tmp_path, an_entity(last_seen=LastSeen.ON_CHANGE))
     rows = "(1, 1, 'A', false), (2, 1, 'B', false), (3, 1, 'C', false)"
@@ -115,7 +111,6 @@ def test_EM8_on_change_writes_only_what_changed(spark, tmp_path):
     assert (table.version, table.rows("ID, extra", where="ID = 1")) == (3, [(1, None)])
 
 
-@pytest.mark.matrix
 def test_EM10_a_partition_that_the_key_tells_is_in_the_condition(spark, tmp_path):
     office = EntityColumn("Administration", expression="950", literal="950", roles=BOTH)
     table = SilverTable(spark, tmp_path, replace(XM, columns=(office, KEY)))
@@ -130,7 +125,6 @@ def test_EM10_a_partition_that_the_key_tells_is_in_the_condition(spark, tmp_path
     assert "t.`Administration` <=> s.`Administration`" in sql
 
 
-@pytest.mark.matrix
 def test_EM11_a_row_moves_between_partitions_that_the_key_does_not_tell(spark, tmp_path):
     country = EntityColumn("country", roles=PARTITION)
     table = SilverTable(spark, tmp_path, replace(XM, columns=(KEY, country)))
@@ -143,7 +137,6 @@ def test_EM11_a_row_moves_between_partitions_that_the_key_does_not_tell(spark, t
     assert "country" not in on
 
 
-@pytest.mark.matrix
 def test_EM12_partitions_of_keys_with_odd_values(spark, tmp_path):
     text = EntityColumn("ID", roles=frozenset({FieldRole.BUSINESS_KEY}))
     part = EntityColumn("part", expression="nullif(ID, 'n')", reads=("ID",), roles=PARTITION)
@@ -157,7 +150,6 @@ def test_EM12_partitions_of_keys_with_odd_values(spark, tmp_path):
     assert "t.`part` <=> s.`part`" in table.committed.sql
 
 
-@pytest.mark.matrix
 def test_EM13_EM14_columns_that_are_gone_or_new(table):
     table.run(T1, "(1, 1, 'd'), (2, 1, 'd'), (3, 1, 'd')", "ID, SeqNr, details")
 
@@ -178,7 +170,6 @@ def test_EM13_EM14_columns_that_are_gone_or_new(table):
     assert (after[1] == hashes[1], after[2] == hashes[2]) == (False, True)
 
 
-@pytest.mark.matrix
 def test_EM15_types_that_widen_and_types_that_do_not(table):
     table.run(T1, "(1, 1, 'A'), (2, 1, 'B')")
     keys = table.rows("ID, PK_x")
@@ -198,7 +189,6 @@ def test_EM15_types_that_widen_and_types_that_do_not(table):
     assert table.rows("ID, PK_x") == keys
 
 
-@pytest.mark.matrix
 def test_EM16_keys_and_values_are_never_mixed_up(spark, tmp_path):
     other = EntityColumn("k", roles=frozenset({FieldRole.BUSINESS_KEY}))
     table = SilverTable(spark, tmp_path, replace(XM, columns=(KEY, other), watermark=()))
@@ -213,7 +203,6 @@ def test_EM16_keys_and_values_are_never_mixed_up(spark, tmp_path):
     assert (after["a"] == before["a"], after["a_b"] == before["a_b"]) == (False, False)
 
 
-@pytest.mark.matrix
 def test_ED1_ED2_ED9_a_key_that_the_window_lacks_is_gone(inferring):
     table = inferring
     assert table.run(T1, "(1, 100, 'A'), (2, 100, 'B'), (3, 100, 'C')") == "3/3/0/0"
@@ -230,7 +219,6 @@ def test_ED1_ED2_ED9_a_key_that_the_window_lacks_is_gone(inferring):
     assert table.run(T4, "") == "0/0/0/0"
 
 
-@pytest.mark.matrix
 def test_ED3_ED4_windows_follow_the_watermark(spark, tmp_path):
     entity = an_entity(delete_missing=True)
     one, four = (SilverTable(spark, tmp_path / name, entity) for name in ("three", "four"))
@@ -249,7 +237,6 @@ def test_ED3_ED4_windows_follow_the_watermark(spark, tmp_path):
     ]
 
 
-@pytest.mark.matrix
 def test_ED5_a_lookback_and_rows_without_a_watermark(spark, tmp_path):
     entry = WatermarkEntry("day", expression="${minus_days(last_value, 7)}")
     table = SilverTable(spark, tmp_path, an_entity(delete_missing=True, watermark=(entry,)))
@@ -264,7 +251,6 @@ def test_ED5_a_lookback_and_rows_without_a_watermark(spark, tmp_path):
     assert gone == [2, 3]
 
 
-@pytest.mark.matrix
 def test_ED6_ED10_only_partitions_of_the_slice_and_no_key_that_it_holds(spark, tmp_path):
     region = EntityColumn("region", roles=BOTH)
     table = SilverTable(
@@ -285,7 +271,6 @@ def test_ED6_ED10_only_partitions_of_the_slice_and_no_key_that_it_holds(spark, t
     assert other.rows("ID, region, p_deleted") == [(1, "US", False), (2, "US", True)]
 
 
-@pytest.mark.matrix
 def test_ED7_ED8_every_watermark_column_must_hold_the_row(spark, tmp_path):
     two = (WatermarkEntry("M"), WatermarkEntry("C", "or"))
     table = SilverTable(spark, tmp_path, an_entity(delete_missing=True, watermark=two))
@@ -302,7 +287,6 @@ def test_ED7_ED8_every_watermark_column_must_hold_the_row(spark, tmp_path):
     assert table.notes[-1] == said.format("'SeqNr'")
 
 
-@pytest.mark.matrix
 def test_ED9_an_empty_slice_may_stand_for_all_that_is_above(spark, tmp_path):
     table = SilverTable(spark, tmp_path, an_entity(delete_missing=True, allow_empty_delete=True))
     table.run(T1, "(1, 50, 'A'), (2, 100, 'B'), (3, 100, 'C')")
@@ -311,7 +295,6 @@ def test_ED9_an_empty_slice_may_stand_for_all_that_is_above(spark, tmp_path):
     assert table.rows("ID, p_deleted") == [(1, False), (2, True), (3, True)]
 
 
-@pytest.mark.matrix
 def test_EW1_EW7_a_watermark_never_goes_back_and_keeps_its_series(table):
     told = []
     for at, rows in ((T1, "(1, 10, 'A'), (2, 5, 'B')"), (T2, "(1, 20, 'A')"), (T3, "(1, 15, 'A')")):
@@ -322,7 +305,6 @@ def test_EW1_EW7_a_watermark_never_goes_back_and_keeps_its_series(table):
     assert str(table.watermarks["SeqNr"]) == "BIGINT 30"
 
 
-@pytest.mark.matrix
 def test_EM18_two_entities_of_one_table_touch_only_their_rows(spark, tmp_path):
     def office(number):
         column = EntityColumn(
@@ -347,7 +329,6 @@ def test_EM18_two_entities_of_one_table_touch_only_their_rows(spark, tmp_path):
     ]
 
 
-@pytest.mark.matrix
 def test_EW5_EP10_a_whole_source_is_read_above_its_bound_or_one_slice_of_it(spark, tmp_path):
     table = SilverTable(spark, tmp_path, XM, {"SeqNr": TypedValue("INT", "3")})
     five = ", ".join(f"({n}, {n}, 's{n % 2}')" for n in range(1, 6))
@@ -361,7 +342,6 @@ def test_EW5_EP10_a_whole_source_is_read_above_its_bound_or_one_slice_of_it(spar
     assert missing.value.code == "slice-column-missing"
 
 
-@pytest.mark.matrix
 def test_letters_of_names_may_differ_between_slices_and_the_entity(spark, tmp_path):
     region = EntityColumn("Region", roles=BOTH)
     entity = an_entity(
@@ -378,7 +358,6 @@ def test_letters_of_names_may_differ_between_slices_and_the_entity(spark, tmp_pa
     assert str(table.watermarks["seqnr"]) == "INT 100"
 
 
-@pytest.mark.matrix
 def test_a_merge_is_pruned_by_the_keys_of_its_slice(spark, tmp_path):
     table = SilverTable(spark, tmp_path, replace(XM, watermark=()))
     for number in range(3):

@@ -7,7 +7,7 @@ from fakes.entity_place import T1, T2, T3, T4, EntityPlace
 from penstock.app.commands.entities import list_slices
 from penstock.app.execution.recover import rebuild
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 
 ON_CHANGE = {"last_seen": "on_change"}
 
@@ -57,7 +57,6 @@ def test_EC17_slices_without_a_commit_are_told_by_the_next_one(spark, tmp_path):
     assert place.stored("ID, SeqNr, name, p_lastSeen") == rows
 
 
-@pytest.mark.matrix
 def test_EC17_so_many_that_no_token_has_room_for_them_make_a_commit(spark, tmp_path):
     place = EntityPlace(tmp_path, spark, entity(settings=ON_CHANGE))
     place.slice("a", (1, 100, "A"))
@@ -75,7 +74,6 @@ def test_EC17_so_many_that_no_token_has_room_for_them_make_a_commit(spark, tmp_p
     assert place.newest() == 1
 
 
-@pytest.mark.matrix
 def test_a_state_that_was_put_back_learns_what_the_log_tells(spark, tmp_path):
     place = EntityPlace(tmp_path, spark, entity(settings=ON_CHANGE))
     place.slice("a", (1, 100, "A"))

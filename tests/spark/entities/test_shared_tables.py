@@ -10,7 +10,7 @@ from penstock.app.commands.rollback import rollback
 from penstock.app.request import RollbackRequest
 from penstock.core.errors import TableError
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 
 TABLE = {"silver_table": "silver_all.people", "delete_missing": True}
 
@@ -37,7 +37,6 @@ def place(request, spark, tmp_path):
     return found
 
 
-@pytest.mark.matrix
 def test_EM18_each_entity_of_a_table_touches_only_its_rows(place):
     both = ("silver_all.people@950", "silver_all.people@1000")
     place.slice("a", (1, 100, "A"), (2, 100, "B"), entity="e950")
@@ -69,7 +68,6 @@ def test_EM18_each_entity_of_a_table_touches_only_its_rows(place):
     ]
 
 
-@pytest.mark.matrix
 def test_EM18_an_entity_that_comes_later_finds_the_table_of_the_other(place):
     place.slice("a", (1, 100, "A"), entity="e950")
     place.at(T1, "silver_all.people@950")
