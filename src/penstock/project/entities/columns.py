@@ -18,7 +18,8 @@ from penstock.core.entity import (
     normalised,
 )
 from penstock.project.entities.parts import ExpressionFacts, Findings, Part, PartReader, open_part
-from penstock.project.entities.templates import UNKNOWN, BadExpressionError, parse_watermark
+from penstock.project.entities.template_functions import UNKNOWN, BadExpressionError
+from penstock.project.entities.templates import parse_watermark
 from penstock.project.files.values import did_you_mean
 
 COLUMN = ("name", "newname", "datatype", "fieldroles", "expression")
