@@ -33,7 +33,7 @@ from penstock.plan.changes import wanted_pins
 from penstock.plan.values import Now
 
 PENSTOCK = str(Path(sys.executable).with_name("penstock"))
-NO_JAVA = {**os.environ, "PATH": "/nowhere", "JAVA_HOME": ""}
+NO_JAVA = {**os.environ, "PATH": "/nowhere", "JAVA_HOME": "", "PYTHONDONTWRITEBYTECODE": ""}
 FIELD = {"name": "id", "type": "long", "nullable": True, "metadata": {}}
 SCHEMA = json.dumps({"type": "struct", "fields": [FIELD]})
 

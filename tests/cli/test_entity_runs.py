@@ -42,9 +42,11 @@ def planned(answer):
 def test_a_dry_run_lists_slices_and_the_sql_of_the_twelve_steps(lake, call):
     lake()
 
-    answer = call("run", "--dry-run", "-s", "entity:x", "--processing-time", "2025-05-05T10:00:00Z")
+    words = ("run", "--dry-run", "-s", "entity:x", "--processing-time", "2025-05-05T10:00:00Z")
+    answer = call(*words, "--verbose")
 
     assert answer.code == 0
+    assert "SQL" not in call(*words).out
     assert (
         answer.out == """\
 Execution plan (topological order):
@@ -90,6 +92,22 @@ def test_EC12_a_skipped_slice_is_left_out_and_a_wrong_name_has_its_nearest(lake,
     assert "near it: c.parquet, b.parquet, a.parquet" in answer.out
 
 
+def test_an_entity_without_a_slice_owes_nothing_to_any_command(lake, call):
+    root = lake(slices="a")
+    (root / "lake/bronze/aw/x/a.parquet").unlink()
+
+    status, run, sync = call("status"), call("run"), call("sync", "--yes")
+
+    assert status.out == (
+        "silver_aw.x: current (1 partition)\n"
+        "    no slice was delivered yet: nothing is owed\n"
+        "\n"
+        "All current ✓\n"
+    )
+    assert {run.out, sync.out} == {"nothing to do (1 model up to date)\n"}
+    assert (status.code, run.code, sync.code) == (0, 0, 0)
+
+
 @pytest.mark.parametrize("flag", [["--slice", "a"], ["--strategy", "full"], ["--adopt"]])
 def test_what_is_asked_of_one_entity_is_refused_of_two(lake, call, flag):
     lake(entity(), entity(2, "y"))
@@ -114,7 +132,9 @@ def test_what_is_asked_of_one_entity_is_refused_of_two(lake, call, flag):
 def test_EC13_a_processing_time_is_one_of_the_zone_unless_it_says_more(lake, call, told, moment):
     lake()
 
-    assert f"TIMESTAMP '{moment}' AS `p_lastSeen`" in call("plan", "--processing-time", told).out
+    assert (
+        f"TIMESTAMP '{moment}' AS `p_lastSeen`" in call("plan", "-v", "--processing-time", told).out
+    )
 
 
 def test_EC13_what_is_no_time_is_a_warning_and_with_strict_an_error(lake, call):
@@ -138,6 +158,18 @@ def test_a_strict_run_makes_errors_of_warnings_of_documents(lake, call):
     assert (plain.code, strict.code) == (0, 1)
     assert "entities/x.json:30:5: warning: last-value-without-lookback: " in plain.err
     assert strict.err.startswith("entities/x.json:30:5: error: last-value-without-lookback: ")
+
+
+def test_only_what_was_selected_is_warned_of(lake, call):
+    infers = {"delete_missing": True}
+    lake(entity(settings=infers), entity(2, "y", settings={"bronze_path": "aw/x"}))
+
+    own, other = (call("plan", "--strict", "-s", name) for name in ("entity:x", "entity:y"))
+    synced = call("sync", "--dry-run", "-s", "entity:y")
+
+    assert "last-value-without-lookback" in own.err
+    assert "last-value-without-lookback" not in other.err + other.out + synced.err + synced.out
+    assert (own.code, other.code) == (1, 0)
 
 
 def test_EF11_a_folder_of_others_is_not_taken_for_a_table_that_is_not_there(

@@ -60,6 +60,7 @@ def logs(place, monkeypatch):
     return place
 
 
+@pytest.mark.matrix
 def test_P120_what_is_shown_and_run_of_python_models(logs, call):
     planned = call("run", "--dry-run")
     fresh = (sorted(logs.root.glob("warehouse/*")), (logs.root / ".penstock/state.db").exists())
@@ -127,6 +128,7 @@ def test_a_backfill_of_a_python_table_is_a_rerun(logs, call):
     assert "Resume: penstock run --select 'events totals'" in broken.out
 
 
+@pytest.mark.matrix
 def test_P124_the_state_for_people_and_a_watermark_that_another_process_sets(logs, call):
     call("run")
     shown = json.loads(call("state", "export", "--models").out)
@@ -149,6 +151,7 @@ def test_P124_the_state_for_people_and_a_watermark_that_another_process_sets(log
     assert [each for each, _ in ids(logs)] == [1, 2, 3, 3, 4, 4, 5]
 
 
+@pytest.mark.matrix
 def test_P130_changed_code_makes_new_rows_and_leaves_those_before(logs, call):
     call("run")
     write(logs, FILE.replace('"amount")\n', '(F.col("amount") * 2).alias("amount"))\n', 1))

@@ -91,6 +91,7 @@ def operations(place: CheckPlace) -> list[str]:
     return [str(row[4]) for row in reversed(history) if '"fence"' not in (row[-2] or "")]
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("mode", UNDISTURBED)
 def test_an_undisturbed_run_ends_as_the_others_must(place, mode) -> None:
     report = place.backfill("user_stats", P1, P2, on_failure=OnFailure(mode))
@@ -100,6 +101,7 @@ def test_an_undisturbed_run_ends_as_the_others_must(place, mode) -> None:
     assert left_open(place) == []
 
 
+@pytest.mark.matrix
 def test_C46_pending_checks_are_a_step_without_a_commit(place) -> None:
     killed(place, "flag", "after-commit")
 
@@ -114,6 +116,7 @@ def test_C46_pending_checks_are_a_step_without_a_commit(place) -> None:
     assert left_open(place) == []
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("point", [pytest.param("during-staging", marks=BEYOND), "before-commit"])
 def test_C47_rows_that_were_held_back_are_gone_and_then_built_once(place, point) -> None:
     killed(place, "block", point)
@@ -161,6 +164,7 @@ def test_rows_that_a_killed_step_held_back_are_kept_once(place, point) -> None:
     assert left_open(place) == []
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("point", [pytest.param("after-checks", marks=BEYOND), "after-commit:2"])
 def test_C48_a_rollback_that_is_due_restores_once(place, point) -> None:
     killed(place, "rollback", point)

@@ -34,31 +34,32 @@ CELLS = [
     for point in POINTS
     if point != "during-staging" or name in STAGED
 ]
-GATE = (("full", "during-finish"), ("merge", "after-commit"), ("historic", "before-commit"))
-
-
-@pytest.fixture(scope="session")
-def loaded_entities(tmp_path_factory, spark):
-    """Every entity after its first slice, with a second one waiting: `undisturbed` has run it."""
-
-    def build(folder):
-        place = EntityPlace(folder / "loaded", spark, *ENTITIES.values())
-        place.write("penstock.yml", PROJECT)
-        for name in ENTITIES:
-            place.slice("a", *ROWS, entity=name)
-        assert place.at(T1, "kind:entity").succeeded
-        for name in ENTITIES:
-            place.slice("b", *NEXT, entity=name)
-        shutil.copytree(folder / "loaded", folder / "undisturbed")
-        assert EntityPlace(folder / "undisturbed", spark, *ENTITIES.values()).at(T2, "kind:entity")
-
-    return built_once(tmp_path_factory, "loaded-entities", build)
+GATE = (("merge", "after-commit"),)
 
 
 @pytest.fixture
-def place(loaded_entities, spark, tmp_path):
-    shutil.copytree(loaded_entities / "loaded", tmp_path / "lake")
-    place = EntityPlace(tmp_path / "lake", spark, *ENTITIES.values())
+def loaded(tmp_path_factory, spark, request):
+    """One entity after its first slice, with a second one waiting: `undisturbed` has run it."""
+    params = request.node.callspec.params if hasattr(request.node, "callspec") else {}
+    name = params.get("name", "merge")
+
+    def build(folder):
+        place = EntityPlace(folder / "loaded", spark, ENTITIES[name])
+        place.write("penstock.yml", PROJECT)
+        place.slice("a", *ROWS, entity=name)
+        assert place.at(T1, "kind:entity").succeeded
+        place.slice("b", *NEXT, entity=name)
+        shutil.copytree(folder / "loaded", folder / "undisturbed")
+        assert EntityPlace(folder / "undisturbed", spark, ENTITIES[name]).at(T2, "kind:entity")
+
+    return built_once(tmp_path_factory, f"loaded-{name}", build), ENTITIES[name]
+
+
+@pytest.fixture
+def place(loaded, spark, tmp_path):
+    folder, said = loaded
+    shutil.copytree(folder / "loaded", tmp_path / "lake")
+    place = EntityPlace(tmp_path / "lake", spark, said)
     place.write("penstock.yml", PROJECT)
     return place
 
@@ -90,8 +91,9 @@ def kill(place, point, name, *words):
     ("name", "point"),
     [pytest.param(*cell, marks=() if cell in GATE else pytest.mark.matrix) for cell in CELLS],
 )
-def test_a_killed_slice_ends_as_undisturbed(place, loaded_entities, name, point):
-    undisturbed = EntityPlace(loaded_entities / "undisturbed", place.spark, *ENTITIES.values())
+def test_a_killed_slice_ends_as_undisturbed(place, loaded, name, point):
+    folder, said = loaded
+    undisturbed = EntityPlace(folder / "undisturbed", place.spark, said)
     kill(place, point, name)
 
     report = place.at(T2, f"silver_aw.{name}")
@@ -101,13 +103,8 @@ def test_a_killed_slice_ends_as_undisturbed(place, loaded_entities, name, point)
     assert place.at(T2, f"silver_aw.{name}").plan.is_empty
 
 
-@pytest.mark.parametrize(
-    "point",
-    [
-        "after-finish",
-        *(pytest.param(p, marks=pytest.mark.matrix) for p in ("begun-alter", "after-begin")),
-    ],
-)
+@pytest.mark.matrix
+@pytest.mark.parametrize("point", ["after-finish", "begun-alter", "after-begin"])
 def test_a_table_that_was_only_made_ready_has_not_taken_its_slice(place, point):
     """The first point of its kind is that of the step that lets columns be widened."""
     place.slice("b", (1, 5_000_000_000, "A"), entity="merge", types={"SeqNr": "int64"})
@@ -119,18 +116,9 @@ def test_a_table_that_was_only_made_ready_has_not_taken_its_slice(place, point):
     assert (1, 5_000_000_000, "A") in place.stored(entity="merge")
 
 
-@pytest.mark.parametrize(
-    ("name", "point"),
-    [
-        ("whole", "before-commit"),
-        *(
-            pytest.param(name, point, marks=pytest.mark.matrix)
-            for name in ("whole", "merge")
-            for point in POINTS
-            if point != "during-staging" and (name, point) != ("whole", "before-commit")
-        ),
-    ],
-)
+@pytest.mark.matrix
+@pytest.mark.parametrize("name", ["whole", "merge"])
+@pytest.mark.parametrize("point", [point for point in POINTS if point != "during-staging"])
 def test_a_full_refresh_that_was_killed_happens_wholly_or_not_at_all(place, name, point):
     place.at(T2, f"silver_aw.{name}")
     before = place.stored(entity=name)
@@ -144,6 +132,7 @@ def test_a_full_refresh_that_was_killed_happens_wholly_or_not_at_all(place, name
     assert place.stored(entity=name) == before
 
 
+@pytest.mark.matrix
 def test_EM21_of_two_runs_of_a_slice_one_names_the_other_or_waits(place):
     text = (place.root / "penstock.yml").read_text()
     place.write("penstock.yml", text.replace("length: 4s", "length: 60s"))

@@ -34,6 +34,7 @@ def killed_at(crash, point, *words):
     return command
 
 
+@pytest.mark.matrix
 def test_a_jvm_killed_before_the_commit_is_one_sentence_and_the_next_run_repairs_it(crash) -> None:
     command = killed_at(crash, "before-commit", "run", "--select", "log")
 

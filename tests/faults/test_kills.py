@@ -62,6 +62,7 @@ OF_OWN_JVM = (
 BEYOND = pytest.mark.matrix
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("model", "point", "own_jvm"),
     [
@@ -88,6 +89,7 @@ def test_a_killed_step_is_settled_by_the_next_run(crash, model, point, own_jvm) 
     assert left == ["log", "totals", "users"]
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("model", "point"),
     [
@@ -128,6 +130,7 @@ def test_T1_a_crash_between_commit_and_finish_is_recorded_with_its_rows(crash) -
     assert str(record.watermarks[0].value) == "TIMESTAMP 2024-01-03T00:00:00.000000Z"
 
 
+@pytest.mark.matrix
 def test_T2_a_crash_before_the_commit_is_failed_and_the_next_run_writes_once(crash) -> None:
     crash.kill("users", "before-commit")
     assert crash.place.version("users") == 0

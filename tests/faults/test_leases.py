@@ -20,6 +20,7 @@ def stopped(crash, model, *words):
     return command
 
 
+@pytest.mark.matrix
 def test_T4_a_second_run_fails_naming_the_holder_or_waits_and_finds_nothing_to_do(crash) -> None:
     crash.place.write(
         "penstock.yml",
@@ -52,6 +53,7 @@ def test_T5_a_killed_holder_on_this_host_is_taken_over_at_once(crash) -> None:
     assert crash.place.rows("log") == UNDISTURBED["log"]
 
 
+@pytest.mark.matrix
 def test_T6_a_zombie_that_wakes_after_another_run_finished_does_not_commit(crash) -> None:
     zombie = stopped(crash, "log")
     time.sleep(4.5)  # past its lease
@@ -67,6 +69,7 @@ def test_T6_a_zombie_that_wakes_after_another_run_finished_does_not_commit(crash
     assert crash.place.run("log").plan.is_empty
 
 
+@pytest.mark.matrix
 def test_H147_of_two_snapshot_runs_at_once_one_names_the_other_and_no_version_is_doubled(
     crashed_history,
 ) -> None:

@@ -93,6 +93,7 @@ def test_DS10_a_killed_sync_is_settled_by_the_next_one(edited, name, point) -> N
     check(edited, name, point)
 
 
+@pytest.mark.matrix
 def test_DS10_a_killed_sync_leaves_what_an_undisturbed_one_leaves(edited) -> None:
     check(edited, "many", "after-commit")
 

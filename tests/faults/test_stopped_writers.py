@@ -97,6 +97,7 @@ GATE = (("log", ORDERS[0]), ("fresh", ORDERS[1]))
 CELLS = [(model, order) for model in ("log", "users", "totals", "fresh") for order in ORDERS]
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("model", "order"),
     [pytest.param(*cell, marks=() if cell in GATE else pytest.mark.matrix) for cell in CELLS],
@@ -201,6 +202,7 @@ def in_mid_statement(crash, *, own_jvm):
     return command
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     "parent", ["stopped too", pytest.param("killed", marks=pytest.mark.matrix)]
 )
@@ -286,6 +288,7 @@ def holds(file):
         return database.execute("SELECT 1 FROM leases WHERE run IS NOT NULL").fetchone()
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("signals", "code", "own_jvm"),
     [

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.core.columns.typed import TypedValue
+from penstock.project.entities.template_functions import BadExpressionError
 from penstock.project.entities.templates import (
-    BadExpressionError,
     low_bound,
     parse_template,
     parse_watermark,

@@ -77,6 +77,7 @@ def test_it_is_planned_run_checked_and_found_current(events) -> None:
     assert statuses(events.run()) == {"top": "unchanged", "sums": "unchanged"}
 
 
+@pytest.mark.matrix
 def test_it_drifts_with_its_inputs_and_settings(events) -> None:
     events.run()
     events.insert("events", "(4, '2024-01-04', 4)")
@@ -104,6 +105,7 @@ def test_a_gate_keeps_back_what_it_would_write_and_looks_at_no_other_row(events)
     assert [row[0] for row in events.rows("top")] == [2, 3]
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("point", "then"), [("before-commit", "success"), ("after-commit", "unchanged")]
 )

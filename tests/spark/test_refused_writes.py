@@ -82,6 +82,7 @@ def test_an_empty_partition_value_is_refused_in_every_strategy_and_the_hint_help
         assert found == [("none",)]
 
 
+@pytest.mark.matrix
 def test_names_that_delta_refuses_are_named_in_every_strategy_and_the_hints_help(
     tmp_path, spark
 ) -> None:

@@ -42,6 +42,7 @@ def test_a_seed_keeps_declared_text_and_its_readers_follow_it(place) -> None:
     ]
 
 
+@pytest.mark.matrix
 def test_sync_builds_what_reads_a_seed_and_again_what_reads_a_seed_that_was_loaded_anew(
     tmp_path, spark
 ) -> None:

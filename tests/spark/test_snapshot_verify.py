@@ -92,6 +92,7 @@ def again(place, at, name):
     return place.snap(at, name)[name]
 
 
+@pytest.mark.matrix
 def test_H130_verify_reads_a_whole_history_and_writes_nothing(shared, call) -> None:
     before = shared.tree()
 
@@ -142,6 +143,7 @@ def test_verify_is_for_history_models(shared) -> None:
         verify(services, ["users", "mart"])
 
 
+@pytest.mark.matrix
 def test_H100_a_migrated_table_gets_a_property_and_no_version(shared) -> None:
     shared.snapshot("switched", **CK)
     error = shared.snap(T3, "switched")["switched"].error
@@ -167,6 +169,7 @@ def test_H100_a_migrated_table_gets_a_property_and_no_version(shared) -> None:
     assert not migrated(shared, "switched").differs
 
 
+@pytest.mark.matrix
 def test_H48_a_migrated_row_hash_is_made_anew_also_after_a_crash_halfway(shared) -> None:
     shared.snapshot("hashed", **HASHED[1])
     code = shared.snap(T3, "hashed")["hashed"].error.code
@@ -305,6 +308,7 @@ def test_each_law_that_rows_can_break_is_named_with_a_key(shared) -> None:
     ]
 
 
+@pytest.mark.matrix
 def test_H108_an_adopted_table_goes_on_where_it_stood(shared) -> None:
     shared.snapshot("adopted", **TS)
     foreign(

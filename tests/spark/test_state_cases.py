@@ -113,6 +113,7 @@ def a_good_copy(place: Place):
     return put_back
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     "keep",
     [
@@ -142,6 +143,7 @@ def test_T16_an_old_state_that_is_put_back_loses_and_doubles_no_row(three, keep)
     assert three.run().plan.is_empty
 
 
+@pytest.mark.matrix
 def test_T7_a_lost_store_is_rebuilt_from_the_logs(three) -> None:
     three.insert("events", "(3, '2024-01-03', 3)")
     three.run()
@@ -165,6 +167,7 @@ def test_T7_a_lost_store_is_rebuilt_from_the_logs(three) -> None:
     assert three.run().plan.is_empty
 
 
+@pytest.mark.matrix
 def test_T10_a_foreign_update_is_tampered_and_optimize_is_not(three) -> None:
     three.sql(f"OPTIMIZE {three.table('users')}")
     three.sql(f"ALTER TABLE {three.table('users')} SET TBLPROPERTIES ('a' = 'b')")
@@ -178,6 +181,7 @@ def test_T10_a_foreign_update_is_tampered_and_optimize_is_not(three) -> None:
     assert states(three)["users"] == "current"
 
 
+@pytest.mark.matrix
 def test_T11_a_dropped_target_is_missing_and_rebuilt_in_full(three) -> None:
     first = three.rows("log")
     three.insert("events", "(3, '2024-01-03', 3)")
@@ -208,6 +212,7 @@ def test_T12_a_watermark_column_that_is_all_null_writes_nothing(events) -> None:
     assert states(events) == {"log": "failed"}
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("count", [16, pytest.param(40, marks=pytest.mark.matrix)])
 def test_T13_every_commit_of_many_threads_carries_its_own_step(events, count) -> None:
     for number in range(count):
@@ -264,6 +269,7 @@ def test_J8_a_failure_skips_what_hangs_on_it_and_the_resume_does_only_what_is_le
     assert events.run().plan.is_empty
 
 
+@pytest.mark.matrix
 def test_law_1_planning_again_after_a_run_finds_nothing(three) -> None:
     three.model("v", "select id from {{ ref('log') }}", materialized="view")
     three.model("w", "select count(*) as n from {{ ref('v') }}", materialized="table")

@@ -13,6 +13,7 @@ def events(place: Place) -> Place:
     return place
 
 
+@pytest.mark.matrix
 def test_J11_append_takes_each_row_once_and_an_empty_window_makes_no_commit(events) -> None:
     events.model(
         "log",
@@ -35,6 +36,7 @@ def test_J11_append_takes_each_row_once_and_an_empty_window_makes_no_commit(even
     assert [row[0] for row in events.rows("log")] == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.matrix
 def test_late_rows_are_counted_from_the_log_and_taken_in_by_lookback(events) -> None:
     query = "select id, ts from {{ source('raw', 'events') }}"
     events.model("log", query, materialized="append", time_column="ts")
@@ -53,6 +55,7 @@ def test_late_rows_are_counted_from_the_log_and_taken_in_by_lookback(events) -> 
     assert report["caught"].rows.late == 0
 
 
+@pytest.mark.matrix
 def test_J12_duplicate_keys_are_refused_before_anything_is_written(events) -> None:
     events.model(
         "users",
@@ -77,6 +80,7 @@ def test_J12_duplicate_keys_are_refused_before_anything_is_written(events) -> No
     assert report.resume == "penstock run --select users"
 
 
+@pytest.mark.matrix
 def test_a_null_key_is_refused_or_matches_null(events) -> None:
     events.model(
         "strict",
@@ -117,6 +121,7 @@ def test_on_duplicate_latest_keeps_the_newest_row_of_a_key(events) -> None:
     assert [(r[0], r[2]) for r in events.rows("users")] == [(1, 2), (2, 3)]
 
 
+@pytest.mark.matrix
 def test_J13_merge_writes_only_changed_and_new_rows(events) -> None:
     events.model(
         "users",
@@ -161,6 +166,7 @@ def test_a_merge_that_changes_nothing_makes_no_commit(events) -> None:
     assert events.run().plan.is_empty
 
 
+@pytest.mark.matrix
 def test_J14_a_reader_of_the_old_version_sees_the_old_rows(events) -> None:
     events.model("t", "select id, amount from {{ source('raw', 'events') }}", materialized="table")
     events.insert("events", "(1, '2024-01-01', 1)")
@@ -175,6 +181,7 @@ def test_J14_a_reader_of_the_old_version_sees_the_old_rows(events) -> None:
     assert events.rows("t") == [(1, 2)]
 
 
+@pytest.mark.matrix
 def test_J15_a_new_column_is_added_in_the_commit_that_needs_it(events) -> None:
     events.model(
         "users",
@@ -301,6 +308,7 @@ def test_J17_a_source_path_that_is_gone_is_named_with_its_declaration(place) -> 
     assert not report.succeeded
 
 
+@pytest.mark.matrix
 def test_overwrite_partitions_replaces_only_those_in_the_result(events) -> None:
     events.model(
         "t",

@@ -7,11 +7,13 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from penstock.app.reports import ModelDiff, SqlDiff
 from penstock.core import masking
 from penstock.core.errors import PenstockError
+
+if TYPE_CHECKING:
+    from penstock.app.reports import ModelDiff, SqlDiff
 
 Json: TypeAlias = masking.Json
 ERROR = "code message=sentence where? hint?"

@@ -104,7 +104,7 @@ class SqlDiff:
     """One distinct pair of SQL texts, recorded and resolved, and the partitions it is for.
 
     `schema` are lines such as `+ events BIGINT` or `~ a INT -> BIGINT (widening)`. `cosmetic` is
-    whether the texts mean the same.
+    whether the texts mean the same. `kind` says what they are, as `kind:` selects by it.
     """
 
     version: str
@@ -114,6 +114,7 @@ class SqlDiff:
     after: str
     cosmetic: bool = False
     schema: tuple[str, ...] = ()
+    kind: str = "sql"
 
 
 @dataclass(frozen=True, slots=True)

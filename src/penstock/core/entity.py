@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 
 from penstock.core.findings import Location
 from penstock.core.history import Retention
@@ -20,6 +21,7 @@ NOWHERE = Location("")
 _LEFT_OUT = re.compile(r"[\s+,\-.;{}()=]")
 
 
+@lru_cache(10_000)  # asked for many times of each column
 def normalised(name: str) -> str:
     """Give the name that a column has in a silver table: without blanks and Delta's odd signs.
 

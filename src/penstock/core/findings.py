@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -40,6 +40,8 @@ class Severity(StrEnum):
 class Finding:
     """One thing `validate` has to say; sorts by file, line, column, code.
 
+    `about` names the models that it is about, none where it is about the whole project.
+
     >>> print(Finding(Location("a.sql", 3, 7), "bad-value", "threads is 0", "give 1 or more"))
     a.sql:3:7: error: bad-value: threads is 0
       hint: give 1 or more
@@ -50,6 +52,7 @@ class Finding:
     sentence: str
     hint: str = ""
     severity: Severity = Severity.ERROR
+    about: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def is_error(self) -> bool:

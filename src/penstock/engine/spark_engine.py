@@ -22,7 +22,8 @@ from penstock.engine.function_windows import RUNS
 from penstock.engine.functions import SharedFrames
 from penstock.engine.jvm import JVM, require_java, silence_py4j, spark_versions
 from penstock.engine.launch import ALWAYS, LaunchSettings, launch
-from penstock.engine.session import Signature, SparkStepSession, read
+from penstock.engine.reading import read
+from penstock.engine.session import Signature, SparkStepSession
 from penstock.engine.spark_errors import explaining
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from penstock.plan.changes import (
     table_input_differences,
 )
 from penstock.plan.resolve import Segment
-from penstock.plan.slices import slice_differences
+from penstock.plan.slices import owes_nothing, slice_differences
 from penstock.plan.values import (
     Meaning,
     Now,
@@ -199,13 +199,16 @@ def detect_table_drift(
     piece = Piece(*WHOLE[0], reason, because)
     made, code = record.fingerprint if record else None, model.fingerprint
     cosmetic = made is not None and made.sql != code.sql and made.canonical == code.canonical
+    lines = [gap_line(model, seen.gap)] if seen.gap is not None else []
+    if record is None and reason.state is State.CURRENT:
+        lines.append(owes_nothing(now.slices.get(model.name)))
     return Verdict(
         model.name,
         WHOLE,
         pieces=() if reason.state is State.CURRENT else (piece,),
         recorded=WHOLE if record is not None and record.succeeded_once else (),
         cosmetic=int(cosmetic),
-        lines=(gap_line(model, seen.gap),) if seen.gap is not None else (),
+        lines=tuple(lines),
         gap=seen.gap,
         of_table=True,
     )
@@ -247,7 +250,9 @@ def _differences(
         yield Difference(State.UNREADABLE, error_line(now.unreadable[model.name]))
         return
     if record is None or not record.succeeded_once:
-        yield from without_success(model, record, seen)
+        silent = State.NEVER_RUN if owes_nothing(now.slices.get(model.name)) else None
+        states = without_success(model, record, seen)
+        yield from (each for each in states if each.state is not silent)
         return
     if record.status is Status.FAILED:
         code = record.failure.code if record.failure else ""

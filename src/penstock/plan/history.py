@@ -178,11 +178,10 @@ def history_refusal(
     seen: Observed,
     record: ModelRecord | None,
     reason: Reason,
-    moment: dt.datetime,
     *,
     adopts: bool = False,
 ) -> PenstockError | None:
-    """Give what forbids a run at a moment that builds on the history there is."""
+    """Give what forbids a run that builds on the history there is, whenever it is."""
     cluttered = not_delta(model, seen, record)
     if cluttered is not None:
         return cluttered
@@ -212,7 +211,7 @@ def history_refusal(
             where=model.where,
             hint=refresh if needs_refresh(wrong) else migrate,
         )
-    return run_time_refusal(model, high_time(record, messages), moment)
+    return None
 
 
 def _run(model: Model) -> str:
@@ -229,18 +228,14 @@ def high_time(record: ModelRecord | None, messages: str) -> dt.datetime | None:
 
 
 def run_time_refusal(
-    model: Model, high: dt.datetime | None, run_timestamp: dt.datetime
+    model: Model, high: dt.datetime | None, moment: dt.datetime, hint: str
 ) -> PenstockError | None:
     """Refuse a run before the last one: it would break the intervals."""
-    if high is None or run_timestamp >= high:
+    if high is None or moment >= high:
         return None
-    return TableError(
-        "run-time-before-history",
-        f"run timestamp {run_timestamp:%Y-%m-%d %H:%M:%S} is before "
-        f"{high:%Y-%m-%d %H:%M:%S}, the last run of {model.name!r}",
-        where=model.where,
-        hint="give a later --as-of, or none",
-    )
+    asked, last = (each.replace(tzinfo=None).isoformat(" ") for each in (moment, high))
+    sentence = f"run timestamp {asked} is before {last}, the last run of {model.name!r}"
+    return TableError("run-time-before-history", sentence, where=model.where, hint=hint)
 
 
 def _missing(model: Model, seen: Observed, reason: Reason) -> TableError:

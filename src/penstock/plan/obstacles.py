@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable
 
 from penstock.core.entity import ProcessType
@@ -12,7 +11,7 @@ from penstock.core.model import Fingerprint, Model
 from penstock.core.partitions.ranges import count, intersection
 from penstock.plan.cascade import upstream_models
 from penstock.plan.changes import means_same, sources_below
-from penstock.plan.history import history_refusal, not_delta, run_time_refusal
+from penstock.plan.history import PROPERTY, high_time, history_refusal, not_delta, run_time_refusal
 from penstock.plan.steps import Decided, Earlier, Question, Scope, Wanted
 from penstock.plan.table_columns import Migration, migration, target_schema
 from penstock.plan.values import Observed, Owner, Reason, State
@@ -175,15 +174,11 @@ def _table_refusal(question: Question, model: Model, reason: Reason) -> Penstock
     if error is not None:
         return error
     record = question.records.get(model.name)
-    moment = options.processing_time or question.now.run_timestamp
-    if options.allow_backdated:
-        moment = dt.datetime.max.replace(tzinfo=dt.UTC)
     if model.keeps_history:
         if options.full_refresh and not is_foreign:
             return not_delta(model, seen, record)
-        refused = history_refusal(
-            model, seen, record, reason, moment, adopts=bool(takes) and options.adopt
-        )
+        adopts = bool(takes) and options.adopt
+        refused = history_refusal(model, seen, record, reason, adopts=adopts)
         if refused is None and seen.there and options.strategy is ProcessType.FULL:
             sentence = f"{model.table} keeps versions, which a full load would replace"
             hint = f"penstock run --select {model.name} --full-refresh, if they are to go"
@@ -194,9 +189,23 @@ def _table_refusal(question: Question, model: Model, reason: Reason) -> Penstock
         return foreign_table(model, hint)
     if options.full_refresh:
         return None
+    return not_delta(model, seen, record) or other_partitions(model, seen)
+
+
+def in_time(question: Question, model: Model, decided: Decided) -> Decided:
+    """Give what was decided, but refuse rows of a time before the last that the table was given."""
+    options, record = question.options, question.records.get(model.name)
+    if not decided.todo or options.full_refresh or options.allow_backdated:
+        return decided
+    facts = question.now.targets.get(model.name, Observed()).facts
     high = record.high_time if record and model.strategy.moves_forward else None
-    refused = not_delta(model, seen, record) or other_partitions(model, seen)
-    return refused or run_time_refusal(model, high, moment)
+    if model.keeps_history and facts is not None:
+        high = high_time(record, facts.properties.get(PROPERTY, ""))
+    moment, hint = decided.steps[0].moment, "give a later --processing-time, or --allow-backdated"
+    if moment is None:
+        moment, hint = question.now.run_timestamp, "give a later --as-of, or none"
+    error = run_time_refusal(model, high, moment, hint)
+    return decided if error is None else Decided(error=error)
 
 
 def other_partitions(model: Model, seen: Observed) -> PartitionSchemaError | None:

@@ -26,7 +26,7 @@ from penstock.plan.cascade import (
 from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.evolution import is_described_otherwise, moved_layout
 from penstock.plan.history import must_look
-from penstock.plan.obstacles import migration_of, obstacle, refusal, table_obstacle
+from penstock.plan.obstacles import in_time, migration_of, obstacle, refusal, table_obstacle
 from penstock.plan.rerun import never_built
 from penstock.plan.sessions.steps import decide_passes
 from penstock.plan.slices import last_failure, slices_to_run
@@ -152,7 +152,7 @@ def decide_table(question: Question, earlier: Earlier, model: Model) -> Decided:
         if error is not None:
             return Decided(error=error)
     if due is not None:
-        return _built(question, model, due, waits, trigger)
+        return in_time(question, model, _built(question, model, due, waits, trigger))
     if scope.syncs and not (is_selected and not found.is_drift):
         return Decided(hands_on=waits if model.is_view else ())
     left = left_current(question, model, waits)
@@ -186,10 +186,10 @@ def _of_slices(question: Question, model: Model, step: Step, slices: SlicesNow) 
     """Give a step per slice that waits, or of all where the table is made anew."""
     found = slices_to_run(model, slices, question.options, step)
     steps = tuple(slice_steps(step, found.slices))
-    if steps or found.error or model.name not in question.records:
+    if steps or found.error:
         return Decided(steps, found.notes, found.error, todo=WHOLE if steps else ())
     left = left_current(question, model, step.upstream)  # code that changed has no rows to make
-    failed = last_failure(question.records[model.name])
+    failed = last_failure(question.records.get(model.name))
     return replace(left, notes=(*left.notes, *failed, *found.notes, *step.notes))
 
 
@@ -259,7 +259,7 @@ def _has_wrong_rows(question: Question, model: Model, reason: Reason) -> bool:
 
 def left_current(question: Question, model: Model, waits: tuple[str, ...]) -> Decided:
     """Plan no build of a model; its properties and comments may still need a step."""
-    record, made = question.records[model.name], question.records[model.name].fingerprint
+    record = question.records.get(model.name)  # none of an entity that no slice has reached yet
     facts = question.now.targets.get(model.name, Observed()).facts
     moved = moved_layout(model, facts) if facts else ""
     notes: tuple[str, ...] = ()
@@ -268,16 +268,12 @@ def left_current(question: Question, model: Model, waits: tuple[str, ...]) -> De
         notes = (f"{model.name}: {moved}; --full-refresh writes the table anew{drops}",)
     if facts and is_described_otherwise(model, facts):
         reason = Reason(State.CURRENT, "its properties or comments changed", drift=False)
-        step = Step(
-            model.name, reason, initial=False, planned_on=record.last_step_seq, only_alters=True
-        )
+        seq = record.last_step_seq if record else 0
+        step = Step(model.name, reason, initial=False, planned_on=seq, only_alters=True)
         return Decided(steps=(step,), notes=notes, hands_on=waits)
-    return Decided(
-        notes=notes,
-        hands_on=waits,
-        is_current=True,
-        is_cosmetic=made is not None and made.sql != model.fingerprint.sql,
-    )
+    made = record.fingerprint if record else None
+    is_cosmetic = made is not None and made.sql != model.fingerprint.sql
+    return Decided(notes=notes, hands_on=waits, is_current=True, is_cosmetic=is_cosmetic)
 
 
 def postponed(question: Question, model: Model, reason: Reason) -> Decided:

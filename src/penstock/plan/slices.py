@@ -139,9 +139,18 @@ def slices_to_run(model: Model, now: SlicesNow, options: Options, step: Step) ->
     return SlicesToRun(found.waiting, tuple(f"{model.name}: {note}" for note in found.notes))
 
 
-def last_failure(record: ModelRecord) -> tuple[str, ...]:
+def owes_nothing(now: SlicesNow | None) -> str:
+    """Say why an entity without a table lacks none: no slice waits to make it; "" of others."""
+    if now is None or DividedSlices.of(now).waiting:
+        return ""
+    if now.there:
+        return "no slice waits to make its table: nothing is owed"
+    return "no slice was delivered yet: nothing is owed"
+
+
+def last_failure(record: ModelRecord | None) -> tuple[str, ...]:
     """Say of a step that failed that no run takes it up: the slices that it was about are done."""
-    if record.failure is None:
+    if record is None or record.failure is None:
         return ()
     return (f"{record.model}: its last step failed ({record.failure.code}), and no slice waits",)
 

@@ -74,6 +74,7 @@ class FirstPass:
     findings: list[Finding] = field(default_factory=list)
     documents: dict[str, YamlFile] = field(default_factory=dict)
     contents: dict[str, Content | None] = field(default_factory=dict)
+    secrets: set[str] = field(default_factory=set)
 
     def yaml_file(self, path: str) -> YamlFile:
         """Give a YAML file; one that cannot be read is empty, and a finding."""
@@ -88,8 +89,11 @@ class FirstPass:
         return self.fill(file.tree) if file.reads else file.tree
 
     def fill(self, tree: Plain) -> Plain:
-        """Fill the environment's values into a tree."""
-        return fill_environment(tree, self.environ, [])
+        """Fill the environment's values into a tree, and note those that are secret."""
+        asked: list[tuple[tuple[str | int, ...], str, bool]] = []
+        found = fill_environment(tree, self.environ, asked)
+        self.secrets |= {self.environ.get(name, "") for _, name, _ in asked if is_secret_key(name)}
+        return found
 
     def has(self, path: str) -> bool:
         """Whether there is such a file in the project."""
@@ -194,14 +198,15 @@ def holds_secret(tree: Plain, *, is_named: bool = False) -> bool:
     >>> holds_secret({"password": "{{ env_var('PW') }}"}), holds_secret({"password": "x"})
     (False, True)
     """
+    if isinstance(tree, str):  # most are
+        if not tree or _FROM_OUTSIDE.fullmatch(tree):
+            return False
+        return is_named or mask(tree) != tree
     if isinstance(tree, Mapping):
-        named = ((value, is_named or is_secret_key(key)) for key, value in tree.items())
-        return any(holds_secret(value, is_named=is_so) for value, is_so in named)
-    if isinstance(tree, list):
-        return any(holds_secret(item, is_named=is_named) for item in tree)
-    if not isinstance(tree, str) or not tree or _FROM_OUTSIDE.fullmatch(tree):
-        return False
-    return is_named or mask(tree) != tree
+        named = [(value, is_named or is_secret_key(key)) for key, value in tree.items()]
+    else:
+        named = [(item, is_named) for item in tree] if isinstance(tree, list) else []
+    return any(holds_secret(value, is_named=is_so) for value, is_so in named)
 
 
 def parse_user_query(project: Project, sql: str) -> Query:

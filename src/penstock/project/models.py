@@ -127,7 +127,7 @@ def draft(file: SqlFile, entry: YamlEntry | None, settings: Settings) -> Draft:
         where = Location(entry.file.path, entry.where.line)
     else:
         name, where = model_name(file.path), Location(file.path)
-        stem = PurePosixPath(file.path).name.removesuffix(".sql")
+        stem = file.path.rpartition("/")[2].removesuffix(".sql")
     config = _config(name, file, entry, settings)
     folder = PurePosixPath(file.path).parent
     usual = settings.name if str(folder) in settings.folders else folder.name

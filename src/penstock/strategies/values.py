@@ -29,6 +29,7 @@ from penstock.core.columns.types import (
 from penstock.core.names import literal, quoted
 
 _DECIMAL = re.compile(r"decimal\(\d+,(\d+)\)")
+_MOST_PLAIN = 6
 _EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 
 
@@ -232,11 +233,7 @@ def _scalar(value: str, name: str, lead: str) -> str:
         case "B":
             return f"concat({start}, CAST({value} AS INT))"
         case "D":
-            decimal = _DECIMAL.fullmatch(name)
-            places = int(decimal[1]) if decimal else 0
-            # CAST writes small decimals with an exponent, outside ANSI mode.
-            plain = f"format_number({value}, '0.{'#' * places}')"
-            text = plain if places else f"CAST({value} AS STRING)"
+            text = _plain(value, name)
         case "F":
             # As the JVM prints it; adding zero turns -0.0 into 0.0. Java before 19 prints some
             # doubles, mostly whole ones above 1e16, with a digit more than needed.
@@ -256,6 +253,16 @@ def _scalar(value: str, name: str, lead: str) -> str:
         case _:
             raise ValueError(f"a value of type {name} has no row hash")
     return f"concat({start}, length({text}), ':', {text})"
+
+
+def _plain(value: str, name: str) -> str:
+    """Give SQL for a number without an exponent and without zeros at its end."""
+    decimal = _DECIMAL.fullmatch(name)
+    places = int(decimal[1]) if decimal else 0
+    if places > _MOST_PLAIN:  # CAST writes small ones with an exponent, outside ANSI mode
+        return f"format_number({value}, '0.{'#' * places}')"
+    text = f"CAST({value} AS STRING)"
+    return f"trim(TRAILING '.' FROM trim(TRAILING '0' FROM {text}))" if places else text
 
 
 def _letter(name: str) -> str:

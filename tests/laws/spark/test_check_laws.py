@@ -175,6 +175,7 @@ def test_observed_values_equal_scanned_ones(session, tmp_path_factory, rows, whe
     assert len(counts) > len(CHECKS)
 
 
+@pytest.mark.matrix
 @few
 @given(ROWS)
 def test_a_step_of_several_partitions_has_the_values_of_single_steps(session, rows):

@@ -139,6 +139,7 @@ EDITS = {
 }
 
 
+@pytest.mark.matrix
 @rigour
 @example(old=MIXED, new=[(P1, "eu", 1, 7.0), (P3, "eu", 1, -1.5)], edit="comment")
 @given(old=DELIVERY, new=DELIVERY, edit=st.sampled_from(sorted(EDITS)))

@@ -101,9 +101,8 @@ def micros(at):
     return round(at.timestamp()) * 1_000_000
 
 
-@SMALL
-@given(kind=st.sampled_from(sorted(KINDS)), slices=SLICES)
-def test_a_silver_table_is_what_its_slices_say(spark, kind, slices):
+def hold_to_the_oracle(spark, kind, slices):
+    """Take slices into a table and a model of it, and compare both after each."""
     how = KINDS[kind]
     model = SilverModel(**how)
     times = ["p_lastSeen"]
@@ -129,6 +128,20 @@ def test_a_silver_table_is_what_its_slices_say(spark, kind, slices):
             assert table.rows("ID", where=f"p_SourceHash <> {hashed}") == []
 
 
+@pytest.mark.matrix
+@SMALL
+@given(kind=st.sampled_from(sorted(KINDS)), slices=SLICES)
+def test_a_silver_table_is_what_its_slices_say(spark, kind, slices):
+    hold_to_the_oracle(spark, kind, slices)
+
+
+def test_a_silver_table_is_what_a_sample_of_slices_says(spark):
+    one, two = (1, "a", None), (2, "", False)
+    slices = [{1: one, 2: one, 3: (None, "b", None)}, {1: two, 4: (3, None, True), 5: two}]
+    hold_to_the_oracle(spark, "merge, inferring", slices)
+
+
+@pytest.mark.matrix
 @SMALL
 @given(kind=st.sampled_from(sorted(KINDS)), slices=SLICES)
 def test_a_slice_that_is_run_twice_at_one_time_is_run_once(spark, kind, slices):
@@ -144,6 +157,7 @@ def test_a_slice_that_is_run_twice_at_one_time_is_run_once(spark, kind, slices):
         assert table.version == version or "historic" not in kind
 
 
+@pytest.mark.matrix
 @SMALL
 @given(first=SLICE, rows=SLICE, cuts=st.lists(st.integers(0, 2), min_size=8, max_size=8))
 def test_a_slice_that_is_cut_by_its_keys_merges_to_the_same_rows(spark, first, rows, cuts):
@@ -157,6 +171,7 @@ def test_a_slice_that_is_cut_by_its_keys_merges_to_the_same_rows(spark, first, r
         assert stored(cut, "p_SourceHash", "PK_x") == stored(whole, "p_SourceHash", "PK_x")
 
 
+@pytest.mark.matrix
 def test_a_history_refuses_a_time_that_a_version_began_at(spark):
     with silver(spark, "historic") as table:
         model = SilverModel(process="historic")

@@ -3,6 +3,7 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ DEED = st.tuples(
 )
 
 
+@pytest.mark.matrix
 @settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(kind=st.sampled_from(sorted(KINDS)), first=ROWS, deeds=st.lists(DEED, max_size=8))
 def test_no_history_of_slices_loses_or_doubles_anything(spark, kind, first, deeds):

@@ -57,6 +57,7 @@ def marks(place):
     return found
 
 
+@pytest.mark.matrix
 @settings(max_examples=12 if deep else 2, suppress_health_check=list(HealthCheck))
 @given(size=st.sampled_from((1, 4, 7, 31) if deep else (7, 31)), threads=st.integers(1, 4))
 def test_however_a_backfill_is_cut_it_leaves_the_same_rows_and_records(copies, size, threads):

@@ -102,6 +102,7 @@ def test_rows_are_written_anew_only_once_the_new_ones_have_passed(
     assert stats.partitions()[P1].commit_version == version + 2
 
 
+@pytest.mark.matrix
 def test_C37_partitions_that_passed_are_published_by_one_commit(stats) -> None:
     stats.events([(P3, "old", 3, 3.0), (P4, "old", 4, 4.0)], "overwrite")
     stats.backfill("user_stats", P1, P4)
@@ -129,6 +130,7 @@ def test_C37_partitions_that_passed_are_published_by_one_commit(stats) -> None:
     assert stats.statuses() == {P1: "SUCCESS", P2: "SUCCESS", P3: "FAILED", P4: "FAILED"}
 
 
+@pytest.mark.matrix
 def test_C38_a_step_that_passes_leaves_what_an_unchecked_one_does(built) -> None:
     plain = built.backfill("user_stats", P1, P1)["user_stats"]
     seen, rows = watched_staging(built), built.rows()
@@ -163,6 +165,7 @@ def test_C39_the_rows_that_were_checked_are_the_rows_published(stats) -> None:
     assert result.values[0].values["MIN(r)"] == str(drawn)
 
 
+@pytest.mark.matrix
 def test_C40_C41_a_blocked_window_is_taken_again(stats) -> None:
     stats.write(
         {"models/log.yml": "sources: [{name: raw, tables: [{name: log, path: ../lake/log}]}]"}
@@ -235,6 +238,7 @@ def test_C40_a_blocked_merge_leaves_no_version_and_no_clone(stats) -> None:
     assert stats.staged() == []
 
 
+@pytest.mark.matrix
 def test_C42_a_failed_step_changes_no_schema_and_its_rows_go_after_a_week(built) -> None:
     built.write({STATS_SQL: SELECT.replace("revenue\n", "revenue, 1L AS more\n")})
     built.checks(AT_LEAST_5, on_failure="block")
@@ -263,6 +267,7 @@ def test_C42_a_failed_step_changes_no_schema_and_its_rows_go_after_a_week(built)
     assert list((built.root / "warehouse" / "penstock_staging").glob("*")) == []
 
 
+@pytest.mark.matrix
 def test_a_reader_never_sees_a_row_that_failed(stats) -> None:
     good = {"type": "value_range", "column": "revenue", "min": 0}
     stats.checks(good, on_failure="block")

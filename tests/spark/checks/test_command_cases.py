@@ -77,6 +77,7 @@ def lines(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines()]
 
 
+@pytest.mark.matrix
 def test_C54_checks_that_are_skipped_ask_nothing_and_stop_nothing(shell, asked) -> None:
     before = {"type": "row_count", "min": 99, "input": "raw.events"}
     shell.place.checks({"type": "row_count", "min": 99}, before=[before])
@@ -168,6 +169,7 @@ def test_C57_a_success_never_fails_by_a_check(shell) -> None:
     assert shell.place.flags() == ()
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     "modes", [("block",), pytest.param(("flag", "rollback"), marks=pytest.mark.matrix)]
 )
@@ -205,6 +207,7 @@ def test_C58_no_cell_of_a_row_is_anywhere(shell, modes) -> None:
     assert [each.name for each in kept if SECRET.encode() in each.read_bytes()] == []
 
 
+@pytest.mark.matrix
 def test_C59_results_are_told_in_the_words_of_catalogues(shell) -> None:
     shell.place.checks(
         {"type": "row_count", "name": "p", "min": 1},

@@ -47,6 +47,7 @@ def test_C9_what_a_check_reads_is_built_first_unless_that_closes_a_circle(stats)
     ]
 
 
+@pytest.mark.matrix
 def test_C20_the_number_of_rows_is_compared_with_the_last_success(stats) -> None:
     stats.checks(
         GROWTH | {"name": "by_half", "max_increase_percent": 50},
@@ -121,6 +122,7 @@ def test_C31_flagged_rows_stay_and_are_built_again_until_they_pass(stats) -> Non
     assert (stats.flags(), len(stats.rows()), stats.version(STATS)) == ((), 3, 3)
 
 
+@pytest.mark.matrix
 def test_C32_a_flagged_window_is_never_taken_again(stats) -> None:
     stats.write(
         {"models/log.yml": "sources: [{name: raw, tables: [{name: log, path: ../lake/log}]}]"}
@@ -155,6 +157,7 @@ def test_C32_a_flagged_window_is_never_taken_again(stats) -> None:
     }
 
 
+@pytest.mark.matrix
 def test_C33_rows_of_a_merge_are_those_it_was_fed_as_they_stand_afterwards(stats) -> None:
     stats.users()
     stats.users_model()
@@ -174,6 +177,7 @@ def test_C33_rows_of_a_merge_are_those_it_was_fed_as_they_stand_afterwards(stats
     assert stats.rows("staging/users") == [("1", "a@x"), ("2", "b2@x"), ("3", "a@x"), ("9", None)]
 
 
+@pytest.mark.matrix
 def test_C34_rows_of_a_snapshot_are_the_versions_it_opened(stats) -> None:
     config = {
         "materialized": "snapshot",

@@ -21,6 +21,7 @@ def ran(monkeypatch):
     return queries
 
 
+@pytest.mark.matrix
 def test_C26_one_query_gives_each_partition_the_value_it_would_have_alone(
     stats, tmp_path, spark, ran
 ) -> None:

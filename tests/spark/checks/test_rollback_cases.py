@@ -54,6 +54,7 @@ def detail(place: CheckPlace) -> tuple[object, ...]:
     return place.sql(f"SHOW TBLPROPERTIES {table}"), place.sql(f"DESCRIBE TABLE {table}")
 
 
+@pytest.mark.matrix
 def test_C43_a_failed_step_is_restored_and_stays_on_record(built) -> None:
     before = (built.rows(), built.partitions()[P1])
     assert before[0] == [(P1, "old", "1", "1.0")]
@@ -101,6 +102,7 @@ def test_a_wider_type_is_taken_back_and_the_feature_that_stays_is_told(place) ->
     assert result.notes == (f"features-left: {kept}, which version 1 did not have",)
 
 
+@pytest.mark.matrix
 def test_C43_schema_and_properties_are_those_before(built) -> None:
     """Law 5."""
     before = detail(built)
@@ -153,6 +155,7 @@ def test_C44_a_first_build_runs_as_block(place) -> None:
     assert place.quarantined() == [(P1, "old", "1", "1.0")]
 
 
+@pytest.mark.matrix
 def test_C44_all_partitions_of_the_step_are_undone(place) -> None:
     place.backfill("user_stats", P1, P2)
     place.checks(TWO, on_failure="rollback")
@@ -177,6 +180,7 @@ def test_C44_all_partitions_of_the_step_are_undone(place) -> None:
     assert [(step.keys, str(step.reason)) for step in planned] == [(((P1, P2),), "failed")]
 
 
+@pytest.mark.matrix
 def test_C44_an_append_leaves_its_watermark_and_adds_rows_once_after_the_repair(place) -> None:
     options = {"materialized": "append", "time_column": "created_at", "on_failure": "rollback"}
     place.model(LOG, LOG_SQL, {"type": "not_null", "column": "region"}, **options)

@@ -2,6 +2,7 @@
 
 import sqlite3
 
+import pytest
 from deltalake import DeltaTable
 
 from fakes import stranger
@@ -104,6 +105,7 @@ versions:
 """
 
 
+@pytest.mark.matrix
 def test_DP7_DP8_hours_and_integer_ranges_are_replaced_exactly(tmp_path, spark):
     hours, hundreds = "queries/hours.yaml", "queries/hundreds.yaml"
     files = {"penstock.yml": "name: kinds\nmodels: [queries]\n", hours: HOURS, hundreds: HUNDREDS}

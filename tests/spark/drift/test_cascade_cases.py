@@ -148,6 +148,7 @@ def refilled(readers, emptied):
     return report, readers.version(DAILY_TABLE) - before, readers.states()
 
 
+@pytest.mark.matrix
 def test_DC7_a_model_that_reads_all_of_its_upstream_is_warned_of(readers):
     (note,) = (note for note in readers.preview().notes if "upstream-mapping-all" in note)
 

@@ -1,5 +1,7 @@
 """Fixture F built, edited and repaired: the seed's own story (spec/drift.md §12)."""
 
+import pytest
+
 from fakes.drift_place import DAILY_TABLE, MONTHLY_TABLE, WEEKLY_TABLE
 from fakes.fixture_f import EDIT_E
 
@@ -19,6 +21,7 @@ def test_DP3_the_first_sync_builds_every_version_of_every_model(synced):
     assert synced.rows(MONTHLY_TABLE) == [("2024-11-01", "1"), ("2024-12-01", "4")]
 
 
+@pytest.mark.matrix
 def test_DC2_a_cascade_repairs_what_an_edit_made_stale(synced):
     synced.write(EDIT_E)
 

@@ -3,6 +3,8 @@
 import sqlite3
 from hashlib import sha256
 
+import pytest
+
 from fakes.fixture_f import DAILY, DAILY_V1, DAILY_V2, DAILY_V3, EDIT_E, FIXTURE_F
 from penstock.core.records import Status
 
@@ -108,6 +110,7 @@ def test_DH4_a_version_that_was_built_by_other_sql_too_is_modified(synced):
     ]
 
 
+@pytest.mark.matrix
 def test_DH5_history_tells_a_sync_from_a_cascade(cascaded):
     daily = cascaded.history("daily_user_stats", "2024-12-02")
     weekly = cascaded.history("weekly_summary", "2024-12-02")

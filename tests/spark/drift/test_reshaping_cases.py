@@ -77,6 +77,7 @@ WRONG_ROWS = [
 ]
 
 
+@pytest.mark.matrix
 def test_DP6_DP14_DD8_rows_that_do_not_fit_are_never_committed(small):
     required = SMALL.replace("type: BIGINT", "type: BIGINT, mode: REQUIRED")
     found = []
@@ -168,6 +169,7 @@ def grown(tmp_path_factory, spark, small_folder):
     return seen
 
 
+@pytest.mark.matrix
 def test_DP10_a_new_version_brings_its_column_with_its_rows(grown):
     assert grown[2] == Grown(
         states=["version_upgraded 2024-12-01..2024-12-02"],
@@ -211,6 +213,7 @@ def test_DP11_a_further_wider_type_comes_with_the_rows_alone(grown):
     )
 
 
+@pytest.mark.matrix
 def test_DP12_a_type_that_is_no_wider_rewrites_the_table_only_when_allowed(small):
     schema = "{base: '${{ versions.1.schema }}', modify: [{name: b, type: DOUBLE}]}"
     sql = "SELECT @partition_date AS d, 4 AS n, 4 AS s, 0.5D AS b"

@@ -78,6 +78,7 @@ ONE = "DATE(created_at) = @partition_date"
 MANY = "DATE(created_at) >= @start_date AND DATE(created_at) < @end_date"
 
 
+@pytest.mark.matrix
 def test_DS1_forty_days_go_in_as_few_commits_as_the_sql_allows(fresh):
     shutil.rmtree(fresh.root / "queries")
     fresh.write(
@@ -168,6 +169,7 @@ TOO_MANY = {
 """Edit E with so many users on 2024-12-02 that the sum of its week is no BIGINT."""
 
 
+@pytest.mark.matrix
 def test_DS3_after_a_failure_what_does_not_hang_on_it_goes_on(synced):
     synced.write(TOO_MANY)
 
@@ -405,6 +407,7 @@ def marks(place, model):
         ).fetchall()
 
 
+@pytest.mark.matrix
 def test_DS14_a_rollback_brings_rows_and_records_of_the_step_before_back(cascaded, synced):
     rolled = first_step(cascaded, "daily_user_stats")
 
@@ -468,6 +471,7 @@ def test_DS15_a_rollback_that_cannot_be_is_refused_and_nothing_is_written(cascad
     assert [stored(each) for each in folders] == before
 
 
+@pytest.mark.matrix
 def test_DS17_a_run_of_a_date_builds_the_partitions_that_hold_it(fresh):
     report = fresh.run(first="2024-12-09", last="2024-12-09")
     again = fresh.run(first="2024-12-09", last="2024-12-09")

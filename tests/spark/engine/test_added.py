@@ -28,6 +28,7 @@ PROPERTIES = {
 }
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("kind", PROPERTIES)
 def test_tables_of_every_protocol_give_their_added_rows(bench, kind, monkeypatch):
     """With the checksum that Delta leaves beside a commit, and for two of them without it."""

@@ -32,6 +32,7 @@ def kept(bench, sql, counts=None, name="kept"):
     return bench.session.beside.keep(Feed("fed", sql, counts or {}), bench.at(name))
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("kind", TYPES)
 def test_columns_of_every_type_come_back_as_they_were(bench, kind):
     sql = f"SELECT {TYPES[kind]} AS v FROM range(2) UNION ALL SELECT NULL FROM range(1)"

@@ -37,6 +37,7 @@ def table(bench, folder_of_table):
     return bench
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_writing_is_observed(table, form):
     table.commit(FORMS[form], FIVE)

@@ -33,6 +33,7 @@ def three(spark, tmp_path_factory):
     return of
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("properties", ["", MAPPED])
 def test_a_clone_is_the_table_at_a_version(three, properties):
     bench = three(properties)
@@ -42,6 +43,7 @@ def test_a_clone_is_the_table_at_a_version(three, properties):
     assert bench.rows(f"SELECT id FROM {name}") == [(1,), (2,), (3,)]
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("properties", ["", MAPPED])
 def test_a_merge_on_a_clone_leaves_the_table_as_it_was(three, properties):
     bench = three(properties)

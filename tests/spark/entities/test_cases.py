@@ -19,6 +19,7 @@ ODD = "ID, SeqNr, name, it's, na`me"
 SAID = {"name": "said", "expression": "concat('it''s \"x\"', '\n', coalesce(`na``me`, ''))"}
 
 
+@pytest.mark.matrix
 def test_EH9_EH11_EC18_H154_a_history_is_read_by_its_intervals(spark, tmp_path):
     place = EntityPlace(
         tmp_path,
@@ -75,6 +76,7 @@ def test_EC5_tables_of_a_catalog_and_their_schema_are_made(spark, tmp_path):
             place.sql(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
 
 
+@pytest.mark.matrix
 def test_edges_of_slices_of_one_table(spark, tmp_path):
     key = EntityColumn("ID", roles=frozenset({FieldRole.BUSINESS_KEY, FieldRole.PARTITION}))
     made = (

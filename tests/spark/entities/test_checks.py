@@ -19,6 +19,8 @@ NAMED = {"type": "not_null", "column": "name"}
 FEW = {"name": "few", "type": "row_count", "max": 4, "scope": "table", "where": "NOT p_deleted"}
 FIRST = {"type": "value_range", "column": "SeqNr", "max": 400}
 PARTITIONED = [KEY, {"name": "kind", "expression": "'k'", "fieldroles": ["partition"]}]
+BACK = {**WATERMARK, "expression": "'${minus(last_value, 0)}'"}  # a plain one is warned of
+INFERS = {"settings": {"delete_missing": True}, "watermark": [BACK]}
 SECRETS = {"sql_password": "s3cret", "url": "jdbc:x://u:p4ss@h/d"}
 
 
@@ -32,13 +34,11 @@ def checked(number, name, mode, process="merge", **said):
 
 @pytest.fixture(scope="module")
 def place(spark, tmp_path_factory):
-    back = {**WATERMARK, "expression": "'${minus(last_value, 0)}'"}  # a plain one is warned of
-    infers = {"settings": {"delete_missing": True}, "watermark": [back]}
     found = EntityPlace(
         tmp_path_factory.mktemp("checks"),
         spark,
-        checked(1, "merged", "block", **infers),
-        checked(2, "kept", "block", "historic", **infers),
+        checked(1, "merged", "block", **INFERS),
+        checked(2, "kept", "block", "historic", **INFERS),
         checked(3, "parts", "block", "full", columns=PARTITIONED),
         checked(4, "flagged", "flag"),
         checked(5, "undone", "rollback"),
@@ -67,6 +67,38 @@ def told(report, model):
     return [counted(each) for each in report.results if each.name == f"silver_aw.{model}"]
 
 
+def test_each_strategy_runs_infers_and_is_held_back_by_a_gate(spark, tmp_path):
+    found = EntityPlace(
+        tmp_path,
+        spark,
+        checked(1, "merged", "block", **INFERS),
+        checked(2, "kept", "block", "historic", **INFERS),
+        checked(3, "parts", "block", "full", columns=PARTITIONED),
+    )
+    found.slice("a", (1, 100, "A"), (2, 100, "B"), (3, 100, "C"))
+    found.slice("b", (1, 200, "A2"), (4, 200, None))
+    models = ("merged", "kept", "parts")
+
+    report = found.at(T1, "kind:entity")
+
+    for model in models:
+        assert told(report, model) == ["a.parquet 3/3/0/0", "b.parquet after-check-failed"]
+        assert found.newest(model) == 0
+
+    found.slice("b", (1, 200, "A2"), (4, 200, "D"))
+    report = found.at(T2, "kind:entity")
+
+    assert told(report, "merged") == ["b.parquet 2/1/1/0 x2"]
+    assert told(report, "kept") == ["b.parquet 2/1/1/2 x2"]
+    assert told(report, "parts") == ["b.parquet 2/2/0/0"]
+    assert found.stored("ID, name, p_deleted", entity="merged") == [
+        *((1, "A2", False), (2, "B", True), (3, "C", True), (4, "D", False))
+    ]
+    assert [len(found.stored(entity=each)) for each in models] == [4, 5, 2]
+    assert found.states() == {f"silver_aw.{each}": [] for each in models}
+
+
+@pytest.mark.matrix
 def test_what_fails_a_gate_is_held_back_flagged_or_taken_back(place):
     place.slice("a", (1, 100, "A"), (2, 100, "B"), (3, 100, "C"))
     place.slice("b", (1, 200, "A2"), (4, 200, None))
@@ -97,6 +129,7 @@ def test_what_fails_a_gate_is_held_back_flagged_or_taken_back(place):
     ]
 
 
+@pytest.mark.matrix
 def test_a_slice_that_fails_before_its_step_waits_too(place):
     place.slice("c", (5, 500, "E"))
 
@@ -107,6 +140,7 @@ def test_a_slice_that_fails_before_its_step_waits_too(place):
     assert place.newest("merged") == 1
 
 
+@pytest.mark.matrix
 def test_a_strict_run_writes_nothing_that_it_would_warn_of(place):
     place.slice("c", (5, 300, "E", 1), columns="ID, SeqNr, name, more", types={"more": pa.int32()})
 
@@ -116,6 +150,7 @@ def test_a_strict_run_writes_nothing_that_it_would_warn_of(place):
     assert place.newest("merged") == 1
 
 
+@pytest.mark.matrix
 def test_a_dry_run_shows_slices_low_bounds_and_sql(place):
     place.slice("c", (4, 300, "D2"))
     services = place.services()
@@ -130,6 +165,7 @@ def test_a_dry_run_shows_slices_low_bounds_and_sql(place):
     assert "AS `p_SourceHash`" in found.sql["silver_aw.merged c.parquet"]
 
 
+@pytest.mark.matrix
 def test_EC15_no_secret_is_in_state_logs_or_artifacts(place):
     files = [each for each in (place.root / ".penstock").rglob("*") if each.is_file()]
     files += (place.root / "lake" / "silver").rglob("*.json")
@@ -138,6 +174,7 @@ def test_EC15_no_secret_is_in_state_logs_or_artifacts(place):
     assert [each for each in files if has_secrets(str(each.read_bytes()))] == []
 
 
+@pytest.mark.matrix
 def test_models_below_an_entity_drift_and_are_synced(place):
     place.run("names counts")
     assert place.rows("names") == [(1, "A2"), (4, "D")]
@@ -155,6 +192,7 @@ def test_models_below_an_entity_drift_and_are_synced(place):
     assert [each.status for each in place.run("names counts").results] == ["unchanged"] * 2
 
 
+@pytest.mark.matrix
 def test_a_step_that_is_taken_back_gives_its_slice_and_watermark_back(place):
     services = place.services()
     try:

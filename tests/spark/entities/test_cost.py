@@ -20,8 +20,12 @@ TWICE = {"name": "Twice", "expression": "ID * 2", "fieldroles": ["businesskey"]}
 
 @pytest.mark.parametrize(
     ("said", "statements"),
-    [({"process": "full"}, 2), ({}, 2), (INFERS, 2), ({"process": "historic"}, 3)],
-    ids=["full", "merge", "merge that infers", "historic"],
+    [
+        pytest.param({"process": "full"}, 2, marks=pytest.mark.matrix, id="full"),
+        pytest.param({}, 2, marks=pytest.mark.matrix, id="merge"),
+        pytest.param(INFERS, 2, id="merge that infers"),
+        pytest.param({"process": "historic"}, 3, marks=pytest.mark.matrix, id="historic"),
+    ],
 )
 def test_EP12_a_slice_is_read_by_few_statements(spark, tmp_path, said, statements):
     place = EntityPlace(tmp_path, spark, entity(**said))
@@ -41,6 +45,7 @@ def test_EP12_a_slice_is_read_by_few_statements(spark, tmp_path, said, statement
 def test_EP12_EC11_a_failure_leaves_nothing_persisted(spark, tmp_path, monkeypatch):
     place = EntityPlace(tmp_path, spark, entity(columns=[TWICE]))
     place.slice("a", (1, 100, "A"))
+    spark.catalog.clearCache()  # all tests share one session, and what others kept in it
     kept = spark._jsparkSession.sharedState().cacheManager()
     stage, seen = SparkStepSession.stage, []
 
@@ -61,6 +66,7 @@ def test_EP12_EC11_a_failure_leaves_nothing_persisted(spark, tmp_path, monkeypat
     assert kept.isEmpty()
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("last_seen", list(LastSeen))
 def test_EM19_files_without_keys_of_the_slice_are_not_read(spark, tmp_path, last_seen):
     table = SilverTable(spark, tmp_path, an_entity(last_seen=last_seen))

@@ -19,6 +19,7 @@ def files(table):
     return {row.year: row.f for row in found.collect()}
 
 
+@pytest.mark.matrix
 def test_EF1_a_first_slice_makes_the_table_in_one_commit(spark, tmp_path):
     table = SilverTable(spark, tmp_path, XF)
 
@@ -58,6 +59,7 @@ def test_EF2_EF10_only_the_partitions_of_the_slice_are_replaced(spark, tmp_path)
     assert (refused.value.code, table.version) == ("incompatible-type", 2)
 
 
+@pytest.mark.matrix
 def test_EF3_a_calculated_literal_is_one_partition(spark, tmp_path):
     region = EntityColumn("region", expression="'EMEA'", literal="EMEA", roles=PARTITION)
     table = SilverTable(spark, tmp_path, replace(XF, columns=(KEY, region)))
@@ -95,6 +97,7 @@ def test_EF5_a_slice_without_rows_commits_nothing(spark, tmp_path, entity):
     assert (told, table.version, len(table.rows())) == ("0/0/0/0", 0, 2)
 
 
+@pytest.mark.matrix
 def test_EF5_an_empty_slice_empties_a_table_that_allows_it(spark, tmp_path):
     table = SilverTable(spark, tmp_path, an_entity(ProcessType.FULL, allow_empty=True))
     table.run(T1, "(1, 1, 'A'), (2, 1, 'B')")
@@ -112,6 +115,7 @@ def test_EF5_an_empty_slice_empties_a_table_that_allows_it(spark, tmp_path):
     assert (other.version, len(other.rows())) == (0, 1)
 
 
+@pytest.mark.matrix
 def test_EF6_EF8_a_partitioned_table_without_rows_and_texts_that_delta_stores_as_null(
     spark, tmp_path
 ):
@@ -156,6 +160,7 @@ def test_EF7_EM17_all_that_is_wrong_with_a_slice_is_said_at_once(spark, tmp_path
     assert (str(wrong.value.where), table.version) == ("entities/x.json:6", 0)
 
 
+@pytest.mark.matrix
 def test_EF9_without_a_key_no_digest_and_no_duplicates(spark, tmp_path):
     year = EntityColumn("Order Year", roles=PARTITION)
     table = SilverTable(spark, tmp_path / "one", replace(XF, columns=(year,)))
@@ -171,6 +176,7 @@ def test_EF9_without_a_key_no_digest_and_no_duplicates(spark, tmp_path):
     assert "PK_x" not in spark.sql(f"SELECT * FROM {table.target}").columns
 
 
+@pytest.mark.matrix
 def test_EF10_an_unpartitioned_table_takes_a_new_type(spark, tmp_path):
     table = SilverTable(spark, tmp_path, XF)
     table.run(T1, "(1, 1, 'A')")

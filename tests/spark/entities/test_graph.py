@@ -21,6 +21,7 @@ pytestmark = pytest.mark.spark
 TIME = "processing.time"
 
 
+@pytest.mark.matrix
 def test_EW5_whole_sources_and_readers_run_in_one_graph(spark, tmp_path):
     table = entity(1, "t", settings={"bronze_table": "raw.events"})
     folder = entity(2, "f", "full", settings={"bronze_read": "whole"})

@@ -55,6 +55,7 @@ def test_EH1_EH2_EH8_EP11_H155_a_change_closes_a_version_and_opens_one(table):
     assert table.rows("ID, more", where="p_IsCurrent") == [(1, "x"), (2, None)]
 
 
+@pytest.mark.matrix
 def test_EH3_H151_five_keys_of_which_two_change(table):
     same = "(3, 100, 'x'), (4, 100, 'x'), (5, 100, 'x')"
     table.run(T1, f"(1, 100, 'x'), (2, 100, 'x'), {same}")
@@ -69,6 +70,7 @@ def test_EH3_H151_five_keys_of_which_two_change(table):
     ]
 
 
+@pytest.mark.matrix
 def test_EH5_an_explicit_delete_is_a_version_of_its_own(table):
     for at, flag in ((T1, "false"), (T2, "true"), (T3, "false")):
         told = table.run(at, f"(1, 100, 'A', {flag})", FLAGGED, types=BOOL)
@@ -81,6 +83,7 @@ def test_EH5_an_explicit_delete_is_a_version_of_its_own(table):
     ]
 
 
+@pytest.mark.matrix
 def test_EH6_EH7_H152_H153_a_key_gone_from_the_window_is_closed_and_may_return(spark, tmp_path):
     table = SilverTable(spark, tmp_path, inferring())
     table.run(T1, "(1, 100, 'A'), (2, 100, 'B'), (3, 100, 'C')")
@@ -103,6 +106,7 @@ def test_EH6_EH7_H152_H153_a_key_gone_from_the_window_is_closed_and_may_return(s
     ]
 
 
+@pytest.mark.matrix
 def test_ED6_EM18_a_history_closes_only_rows_of_its_partitions_and_its_scope(spark, tmp_path):
     def office(number):
         text = str(number)

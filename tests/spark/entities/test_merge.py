@@ -9,6 +9,7 @@ from penstock.core.columns.typed import TypedValue
 from penstock.core.entity import EntityColumn, EntityScope, FieldRole, LastSeen, WatermarkEntry
 from penstock.core.errors import SchemaError
 
+pytestmark = pytest.mark.matrix
 PARTITION = frozenset({FieldRole.PARTITION})
 BOTH = frozenset({FieldRole.PARTITION, FieldRole.BUSINESS_KEY})
 FLAGGED = "ID, SeqNr, name, p_deleted"

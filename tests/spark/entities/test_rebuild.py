@@ -7,7 +7,7 @@ from fakes.entity_place import T1, T2, T3, T4, EntityPlace
 from penstock.app.commands.entities import list_slices
 from penstock.app.execution.recover import rebuild
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 
 ON_CHANGE = {"last_seen": "on_change"}
 

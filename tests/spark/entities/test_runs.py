@@ -65,6 +65,7 @@ def test_EC10_EC11_a_bad_slice_stops_those_after_it_until_it_is_mended(place):
     assert place.stored() == [(1, 400, "A2"), (2, 200, "B"), (3, 300, "C"), (4, 400, "D")]
 
 
+@pytest.mark.matrix
 def test_EC12_a_slice_that_is_still_written_holds_up_what_comes_after(place):
     place.slice("a", (1, 100, "A"))
     place.slice("b.parquet/part-0.parquet", (2, 200, "B"))
@@ -81,6 +82,7 @@ def test_EC12_a_slice_that_is_still_written_holds_up_what_comes_after(place):
     assert result.error.code == "slice-not-found"
 
 
+@pytest.mark.matrix
 def test_EC14_EH8_H155_a_time_before_what_was_seen_is_refused(place):
     place.slice("a", (1, 100, "A"))
     place.at(T2)
@@ -90,6 +92,7 @@ def test_EC14_EH8_H155_a_time_before_what_was_seen_is_refused(place):
     assert place.stored("name, p_lastSeen") == [("B", "T2")]
 
 
+@pytest.mark.matrix
 def test_EF12_a_table_that_is_gone_is_made_of_all_its_slices(place):
     place.slice("a", (1, 100, "A"))
     place.slice("b", (2, 200, "B"))
@@ -105,6 +108,7 @@ def test_EF12_a_table_that_is_gone_is_made_of_all_its_slices(place):
     assert place.told(T3) == ["missing-slices"]
 
 
+@pytest.mark.matrix
 def test_EM20_EM22_settings_of_a_table_and_forced_strategies(place):
     place.slice("a", (1, 100, "A"))
     place.at(T1)
@@ -124,6 +128,7 @@ def test_EM20_EM22_settings_of_a_table_and_forced_strategies(place):
     assert place.stored() == [(2, 200, "B")]
 
 
+@pytest.mark.matrix
 def test_full_refresh_makes_the_table_of_what_lies_there(place):
     place.slice("a", (1, 100, "A"))
     place.slice("b", (2, 200, "B"))
@@ -136,6 +141,7 @@ def test_full_refresh_makes_the_table_of_what_lies_there(place):
     assert place.at(T3).results[0].status == "unchanged"
 
 
+@pytest.mark.matrix
 def test_EH10_EH4_H150_a_history_is_told_by_its_processing_times(spark, tmp_path):
     place = EntityPlace(tmp_path, spark, entity(process="historic"))
     place.slice("a", (1, 100, "A"), (2, 100, "B"))

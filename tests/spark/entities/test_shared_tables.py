@@ -10,7 +10,7 @@ from penstock.app.commands.rollback import rollback
 from penstock.app.request import RollbackRequest
 from penstock.core.errors import TableError
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 
 TABLE = {"silver_table": "silver_all.people", "delete_missing": True}
 

@@ -75,6 +75,7 @@ def test_EP1_the_digests_of_the_table_by_spark_and_by_python(spark):
         assert hash_of(values, kinds) == digest
 
 
+@pytest.mark.matrix
 def test_EP2_EP3_neither_form_nor_technical_columns_change_the_hash(spark, tmp_path):
     loaded = EntityColumn("loaded", expression="current_timestamp()", volatile=("x",))
     entity = replace(XM, columns=(KEY, loaded), prefix="p_")
@@ -116,6 +117,7 @@ def test_EP4_calculated_columns_read_each_other_and_know_the_time(spark, tmp_pat
     assert "'broken_col', INVALID_FUNCTION(ID), cannot be made" in str(failed.value)
 
 
+@pytest.mark.matrix
 def test_EP5_transformations_choose_add_and_replace(spark, tmp_path):
     def columns(name, *transformations):
         entity = replace(XF, columns=(), transformations=transformations)
@@ -133,6 +135,7 @@ def test_EP5_transformations_choose_add_and_replace(spark, tmp_path):
     assert columns("y", ColumnTransformation("y", "id+1"))[1] == ["id", "x", "name", "y"]
 
 
+@pytest.mark.matrix
 def test_EP6_names_are_normalised_on_every_run(spark, tmp_path):
     table = SilverTable(spark, tmp_path, replace(XM, destination="my-dest", watermark=()))
     columns = "ID, Order Date, a/b, é t"
@@ -181,6 +184,7 @@ def test_EP9_a_bad_cast_is_counted_and_shown(spark, tmp_path):
     assert table.rows("CAST(amount AS STRING)") == [("1.50",)]
 
 
+@pytest.mark.matrix
 def test_a_short_hash_has_sixteen_digits_and_kept_rows_are_computed_once(spark, tmp_path):
     key = EntityColumn("made", expression="ID * 10", roles=frozenset({FieldRole.BUSINESS_KEY}))
     entity = an_entity(ProcessType.MERGE, hash=HashKind.XXHASH64, columns=(key,))

@@ -2,6 +2,8 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from penstock.core.errors import ConcurrentWriterError
 from penstock.core.strategy import Layout
 from spark.partitions.conftest import day
@@ -21,6 +23,7 @@ def test_disjoint_partitions_of_a_partitioned_table_are_replaced_at_once(lot) ->
     assert table.version == 6
 
 
+@pytest.mark.matrix
 def test_a_clustered_table_refuses_the_second_of_two_at_once(lot) -> None:
     table = lot(PLAIN, layout=Layout(cluster_by=("date",)))
     table.build(day("2024-12-02", 1), day("2024-12-03", 1))

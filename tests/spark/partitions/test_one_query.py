@@ -51,6 +51,7 @@ def each(sql):
     return " UNION ALL ".join(f"SELECT * FROM ({one})" for one in said)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("sql", TOGETHER)
 def test_the_rows_of_many_partitions_are_those_of_each(events, sql):
     together = one_query(

@@ -116,6 +116,7 @@ def test_a_clustered_table_becomes_a_partitioned_one_in_one_commit(lot) -> None:
     assert table.rows() == [(SECOND, 1)]
 
 
+@pytest.mark.matrix
 def test_restoring_brings_rows_columns_and_the_tables_id_back_in_one_commit(lot) -> None:
     table = lot(PLAIN)
     table.build(day("2024-12-02", 1))

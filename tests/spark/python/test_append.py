@@ -35,6 +35,7 @@ def test_P21_a_second_run_is_not_planned_and_a_third_takes_what_is_new(events):
     assert watermark(more) == "TIMESTAMP 2025-01-17T10:00:00.000000Z"
 
 
+@pytest.mark.matrix
 def test_P22_an_empty_source_makes_an_empty_table_without_a_watermark(place):
     place.source()
 
@@ -53,6 +54,7 @@ def test_P22_an_empty_source_makes_an_empty_table_without_a_watermark(place):
     assert watermark(third) == "TIMESTAMP 2025-01-15T10:00:00.000000Z"
 
 
+@pytest.mark.matrix
 def test_P23_a_free_form_source_is_always_read_and_nothing_doubles(place):
     @place.app.source
     def raw_logs():
@@ -91,6 +93,7 @@ def test_P30_nanoseconds_are_exact_to_the_last_digit(place):
     assert found.value == TypedValue("BIGINT", "1762383600123456790")
 
 
+@pytest.mark.matrix
 def test_P40_a_window_cannot_be_lost_by_what_a_function_does(place):
     place.source(1, 2, 3, 4)
 

@@ -2,11 +2,14 @@
 
 import textwrap
 
+import pytest
+
 import penstock
 from fakes.command import kill_at
 from penstock.project.files.references import PROJECT_FILE
 
 
+@pytest.mark.matrix
 def test_P102_a_table_of_what_is_new_holds_that_alone(events):
     @events.app.table(delta=["events"])
     def newest(events):
@@ -74,6 +77,7 @@ def newest(events):
 """
 
 
+@pytest.mark.matrix
 def test_P103_a_kill_between_a_table_and_its_reader_loses_nothing(place):
     place.source(1, 2, 3, 4)
     (place.root / "models").mkdir()

@@ -16,6 +16,7 @@ def by_date(place, **options):
     return events
 
 
+@pytest.mark.matrix
 def test_P80_a_full_refresh_replaces_and_doubles_nothing(events):
     events.app.run()
 

@@ -43,6 +43,7 @@ def test_P42_a_function_may_filter_by_itself(place, way):
     assert place.ids("events") == [1, 2, 3, 4, 5, 6]
 
 
+@pytest.mark.matrix
 def test_P43_a_frame_that_filters_is_made_for_each_of_its_readers(place):
     calls = []
     place.source(1, 2, 3, 4)
@@ -252,6 +253,7 @@ def test_P49_a_filter_on_no_column_names_those_there_are(place):
     )
 
 
+@pytest.mark.matrix
 def test_P50_each_input_has_its_own_watermark(place):
     from fakes import delta_tables
 

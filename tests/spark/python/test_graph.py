@@ -28,6 +28,7 @@ def test_P3_a_run_of_one_model_takes_all_that_it_reads(place):
     assert place.ids("step2") == [1]
 
 
+@pytest.mark.matrix
 def test_P100_what_reads_a_table_reads_all_of_it(events):
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 
@@ -74,6 +75,7 @@ def test_P104_a_frame_of_chance_is_made_once_for_all_who_read_it(place):
     assert place.spark._jsparkSession.sharedState().cacheManager().isEmpty()
 
 
+@pytest.mark.matrix
 def test_P104_a_frame_of_windowed_tables_is_kept_from_the_lowest_bound_on(place, monkeypatch):
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
     from pyspark.sql.classic.dataframe import DataFrame

@@ -11,6 +11,7 @@ def users(place, **options):
         return raw_logs.select("user", "ts", "amount")
 
 
+@pytest.mark.matrix
 def test_P70_the_newest_row_of_each_key_stays(place):
     place.source(1, 2, 3, 4)
     users(place)

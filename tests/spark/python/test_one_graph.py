@@ -99,6 +99,7 @@ def built(place):
     return {name: status for each in reports for name, status in statuses(each).items()}
 
 
+@pytest.mark.matrix
 def test_P10_one_graph(shop):
     assert shop.rows("scored") == [(1, "ann", FIRST, 20), (2, "bob", SECOND, 30)]
     assert shop.rows("total") == [(FIRST, 20), (SECOND, 30)]
@@ -121,6 +122,7 @@ def test_P123_a_yaml_entry_describes_a_function(shop):
     assert [each.name for each in model.checks_of(1).after] == ["not_null_id", "unique_id"]
 
 
+@pytest.mark.matrix
 def test_other_code_of_a_function_reaches_all_that_reads_it(shop):
     shop.write("models/m/pipeline.py", PIPELINE.replace("amount > 10", "amount > 4"))
     drifted = {name: str(states[0]) for name, states in shop.states().items() if states}

@@ -17,6 +17,7 @@ def window(report, name="events"):
     return str(report[name].windows[0].window).replace(":00.000000Z", "")
 
 
+@pytest.mark.matrix
 def test_P26_a_lookback_of_nothing_reads_ties_again(place):
     place.source(1, 2, 3, 4)
 
@@ -39,6 +40,7 @@ def test_P26_a_lookback_of_nothing_reads_ties_again(place):
     assert place.ids("keyed") == [1, 2, 3, 4, 8]
 
 
+@pytest.mark.matrix
 def test_P51_a_row_outside_its_window_fails_the_write(place):
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 
@@ -70,6 +72,7 @@ def daily(place):
     return add
 
 
+@pytest.mark.matrix
 def test_P60_a_lookback_takes_late_rows_of_its_days(place):
     daily(place)(lookback="1 day")
     place.source()
@@ -104,6 +107,7 @@ def test_P61_a_lookback_is_written_in_three_ways(place, lookback):
     assert window(report) == "[2025-01-13T18:00, 2025-01-15T18:00]"
 
 
+@pytest.mark.matrix
 def test_P62_a_lookback_into_a_day_takes_all_of_it(place):
     @place.app.source
     def raw_logs():

@@ -32,6 +32,7 @@ OTHER = (
 )
 
 
+@pytest.mark.matrix
 def test_P84_a_range_of_an_append_table_is_replaced(events):
     events.app.run()
     source_anew(events, *OTHER)
@@ -80,6 +81,7 @@ def test_P85_both_ends_are_replaced_and_a_date_is_its_whole_day(events):
     assert events.rows("events", "id, amount") == [(1, 15), (2, 25), (3, 30), (4, 40)]
 
 
+@pytest.mark.matrix
 def test_P87_a_rerun_takes_late_rows_of_its_range(events):
     events.app.run()
     events.append(5, 6)
@@ -95,6 +97,7 @@ def test_P87_a_rerun_takes_late_rows_of_its_range(events):
     assert events.ids("events") == [1, 2, 3, 4, 5, 6]
 
 
+@pytest.mark.matrix
 def test_P88_a_rerun_of_keys_deletes_those_that_are_gone(place):
     place.source(1, 2, 3, 4)
 
@@ -114,6 +117,7 @@ def test_P88_a_rerun_of_keys_deletes_those_that_are_gone(place):
     assert place.rows("users", "user, amount") == [("a", 30), ("c", 40)]
 
 
+@pytest.mark.matrix
 def test_P90_what_cannot_be_run_again(events):
     @events.app.model
     def some(events):
@@ -150,6 +154,7 @@ def test_P93_a_function_that_filters_is_given_the_range(place):
     assert place.rows("events", "id, amount") == [(1, 10), (2, 25), (3, 30), (4, 40)]
 
 
+@pytest.mark.matrix
 def test_P94_a_range_without_rows_is_cleared_and_a_plan_clears_nothing(events):
     events.app.run()
     source_anew(events, OTHER[0], OTHER[1])
@@ -186,6 +191,7 @@ def test_P86_part_of_a_day_of_an_overwrite_table_leaves_the_rest(place):
     assert place.rows("events", "id, amount") == [(1, 10), (2, 25), (3, 30), (4, 40)]
 
 
+@pytest.mark.matrix
 def test_P89_a_range_of_days_is_widened_to_whole_ones_and_says_so(place):
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 

@@ -67,6 +67,7 @@ def test_P116_rows_come_back_as_they_went(place):
     assert place.rows("large", "count(*), count(distinct i), sum(i)") == [(1000, 1000, 499500)]
 
 
+@pytest.mark.matrix
 def test_P117_partitions_lie_as_they_are_asked_for(place):
     @place.app.source
     def raw_logs():
@@ -107,6 +108,7 @@ def test_P117_partitions_lie_as_they_are_asked_for(place):
     assert known.properties["delta.appendOnly"] == "false"
 
 
+@pytest.mark.matrix
 def test_P118_what_partitions_a_table_stays_what_it_is(place):
     values = [[(1, None), (2, "a/b"), (3, "007"), (4, "é=ü")], [(5, "")]]
 
@@ -218,6 +220,7 @@ def test_P129_a_table_of_somebody_else_is_left_alone(place):
     assert place.ids("t") == [7]
 
 
+@pytest.mark.matrix
 def test_the_checks_of_a_function_hold_back_its_rows(place):
     from penstock import checks
 

@@ -4,6 +4,8 @@ import json
 import threading
 from pathlib import Path
 
+import pytest
+
 import penstock
 
 STEPS = 40
@@ -32,6 +34,7 @@ def test_P105_two_functions_meet_and_have_views_of_their_own(place):
     assert not place.spark.catalog.tableExists("tmp")
 
 
+@pytest.mark.matrix
 def test_P105_each_of_many_commits_carries_the_id_of_its_own_step(place):
     app = penstock.conf(root=place.root, spark=place.spark, threads=8)
     for number in range(STEPS):
@@ -56,6 +59,7 @@ def test_P105_each_of_many_commits_carries_the_id_of_its_own_step(place):
     assert [place.ids(f"t{number}") for number in (0, 17, 39)] == [[0], [17], [39]]
 
 
+@pytest.mark.matrix
 def test_P109_only_aggregates_reach_the_driver_and_only_files_with_new_rows_are_read(
     place, monkeypatch
 ):

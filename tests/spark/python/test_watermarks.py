@@ -42,6 +42,7 @@ def by_day(place, name="events_d", **options):
         return raw_logs.select(*IDS, "user", F.to_date("ts").alias("date"))
 
 
+@pytest.mark.matrix
 def test_P24_P25_P53_rows_that_come_late_are_counted_and_left(events):
     table(events, "quiet", late="ignore")
     events.app.run()
@@ -67,6 +68,7 @@ def test_P24_P25_P53_rows_that_come_late_are_counted_and_left(events):
     assert events.ids("events") == [1, 2, 3, 4]
 
 
+@pytest.mark.matrix
 def test_P24_late_rows_are_those_that_the_functions_between_let_through(place):
     place.source(1, 2, 3, 4)
 
@@ -86,6 +88,7 @@ def test_P24_late_rows_are_those_that_the_functions_between_let_through(place):
     assert (report["events"].rows.inserted, report["events"].rows.late) == (1, 1)
 
 
+@pytest.mark.matrix
 def test_P31_the_zone_of_the_callers_session_moves_no_instant(place):
     abroad = place.spark.newSession()
     abroad.conf.set("spark.sql.session.timeZone", "Europe/Amsterdam")
@@ -125,6 +128,7 @@ def test_P27_more_rows_of_the_last_day_are_ties(place):
     assert (place.ids("events"), place.ids("again")) == ([1, 3], [1, 2, 3])
 
 
+@pytest.mark.matrix
 def test_P28_P29_rows_without_a_time(place):
     place.source(1, 2, 3, 4)
     place.append("(7, NULL, 'd', 70)")
@@ -169,6 +173,7 @@ def test_P29_where_no_row_has_a_time(place):
     assert (place.ids("dropped"), place.ids("first")) == ([1], [1, 7])
 
 
+@pytest.mark.matrix
 def test_P32_P33_P34_types_that_carry_a_watermark(place):
     kinds = {
         "ntz": ("TIMESTAMP_NTZ", "'2025-01-15T10:00:00'", "'2025-01-15T10:00:00.000001'"),
@@ -246,6 +251,7 @@ def test_P35_P68_columns_that_the_output_lacks(place):
     assert error.report["by_date"].rows.inserted == 4
 
 
+@pytest.mark.matrix
 def test_P36_an_input_that_shrank_and_a_time_to_come(events):
     events.app.run()
     DeltaTable(events.path).delete("id >= 3")
@@ -267,6 +273,7 @@ def test_P36_an_input_that_shrank_and_a_time_to_come(events):
     assert events.ids("events") == [1, 2, 3, 4, 9]
 
 
+@pytest.mark.matrix
 def test_P37_P74_cuts_in_time_give_the_rows_of_one_run(place):
     place.source(1, 2, 3, 4, 5, 6)
     table(place)
@@ -323,6 +330,7 @@ def test_P38_another_time_column_asks_for_a_full_refresh(place):
     assert place.ids("events") == [1, 2]
 
 
+@pytest.mark.matrix
 def test_P39_an_input_of_another_name_has_no_watermark(events):
     from penstock.app.commands.state import set_watermark
 
@@ -395,6 +403,7 @@ def test_P65_rows_of_another_hour_stand_beside_or_take_the_place(place):
     assert place.ids("replaced") == [3, 4]
 
 
+@pytest.mark.matrix
 def test_P66_a_day_that_became_empty_is_cleared(place):
     place.source()
     first = ["(1, '2025-01-15T10:00:00Z', 'a', 1)", "(2, '2025-01-15T11:00:00Z', 'a', 1)"]

@@ -17,6 +17,7 @@ plain = CASES.add("plain", CK, *RUNS)
 plain_hash = CASES.add("plain_hash", CK | HASHED, *RUNS)
 
 
+@pytest.mark.matrix
 def test_H40_another_value_closes_and_opens(runs) -> None:
     versions = ["1 alpha 01-01 [T1, T2)", "1 beta 01-01 [T2, )"]
     moved = {"source_rows": 1, "opened_changed": 1, "closed": 1}

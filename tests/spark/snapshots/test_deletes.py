@@ -1,5 +1,7 @@
 """Keys that are gone from the source: cases H80 to H88."""
 
+import pytest
+
 from fakes.snapshot_cases import CK, Cases, Extract, Told
 
 CASES = Cases()
@@ -11,6 +13,7 @@ LEFT = {"source_rows": 1, "unchanged": 1, "closed": 1, "deleted": 1}
 ignoring = CASES.add("ignoring", CK, BOTH, ONE)
 
 
+@pytest.mark.matrix
 def test_H80_a_missing_key_stays_current_unless_told_otherwise(runs) -> None:
     assert runs.told(ignoring, 2) == Told("unchanged", 0, OPEN, {"source_rows": 1, "unchanged": 1})
 

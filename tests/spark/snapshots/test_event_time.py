@@ -26,6 +26,7 @@ FOUR = [
 ]
 
 
+@pytest.mark.matrix
 def test_H60_intervals_start_where_the_source_says(runs) -> None:
     opened = {"source_rows": 1, "opened_new": 1}
     moved = {"source_rows": 1, "opened_changed": 1, "closed": 1}

@@ -35,6 +35,7 @@ later = CASES.add(
 STORED = ["1 a 01-01 [T1, )", "2 c 01-01 [T1, )"]
 
 
+@pytest.mark.matrix
 def test_H51_a_key_that_occurs_twice_is_refused_on_every_run(runs) -> None:
     told = "duplicate-keys: 1 keys occur more than once in the source of '{}' (e.g. id=1 ×2)"
 

@@ -18,6 +18,7 @@ growing = CASES.add(
 )
 
 
+@pytest.mark.matrix
 def test_H90_a_new_column_is_NULL_in_what_is_there(runs) -> None:
     versions = ["1 a 01-01 NULL [T1, T2)", "1 A 01-01 Rome [T2, )", "2 b 01-01 NULL [T1, )"]
     moved = {"source_rows": 2, "opened_changed": 1, "closed": 1, "unchanged": 1}

@@ -23,6 +23,7 @@ OPENED = {"source_rows": 2, "opened_new": 2}
 MOVED = {"source_rows": 3, "opened_new": 1, "opened_changed": 1, "closed": 1, "unchanged": 1}
 
 
+@pytest.mark.matrix
 def test_H20_a_first_run_opens_every_row_at_T(runs) -> None:
     assert runs.told(plain, 1) == Told("success", 0, FIRST, OPENED)
 

@@ -40,6 +40,7 @@ def shared(tmp_path_factory, spark):
     return place
 
 
+@pytest.mark.matrix
 def test_H120_run_leaves_snapshots_out_and_a_mart_on_one_without_a_table_fails(shared) -> None:
     report = shared.before
 
@@ -63,6 +64,7 @@ def test_H123_upstream_snapshots_of_a_selection_are_left_as_they_are(shared) -> 
     assert shared.made == 0
 
 
+@pytest.mark.matrix
 def test_H127_H128_json_is_one_document_and_a_second_run_needs_no_java(
     shared, monkeypatch, capfd
 ) -> None:

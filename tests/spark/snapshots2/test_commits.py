@@ -70,6 +70,7 @@ _COLUMNS = {
 }
 
 
+@pytest.mark.matrix
 def test_H141_one_action_classifies_with_few_columns_of_current_versions_and_one_merges(
     story,
 ) -> None:
@@ -110,6 +111,7 @@ def test_H145_the_commit_says_who_made_it_when_and_what_it_counted(story) -> Non
 _ROWS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 
 
+@pytest.mark.matrix
 def test_H140_one_changed_row_of_a_thousand_touches_its_own_file_alone(
     tmp_path_factory, spark
 ) -> None:
@@ -214,6 +216,7 @@ def meddled(place, early, late):
         services.close()
 
 
+@pytest.mark.matrix
 def test_H144_a_version_that_goes_between_classify_and_merge_is_classified_again(story) -> None:
     story.has("people", "1 A 02-01", "2 B 03-01", "3 C 03-01")
 

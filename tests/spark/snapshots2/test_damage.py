@@ -68,6 +68,7 @@ def doubled(spark, tmp_path_factory):
     return made
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("settings", "row"),
     [

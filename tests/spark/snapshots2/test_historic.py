@@ -45,7 +45,7 @@ def test_H150_H155_a_version_ends_where_the_next_starts_and_the_same_slice_chang
     table.run(TWELVE, source("1 John Data1 h1", columns=COLUMNS))
     table.run(ONE_LATER, john)
     again = table.run(ONE_LATER, john)
-    earlier = run_time_refusal(a_model("h", strategy=HISTORIC), ONE_LATER, TWELVE)
+    earlier = run_time_refusal(a_model("h", strategy=HISTORIC), ONE_LATER, TWELVE, "")
 
     assert table.sql(
         "SELECT value, date_format(_ps_valid_from, 'HH:mm'), date_format(_ps_valid_to, 'HH:mm') "

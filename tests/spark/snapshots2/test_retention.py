@@ -47,6 +47,7 @@ def kept(tmp_path_factory, spark):
     return place
 
 
+@pytest.mark.matrix
 def test_H110_a_dry_prune_counts_a_real_one_commits_and_a_wider_one_does_nothing(kept) -> None:
     asked = {"prune": True, "keep_last": 2}
     before = kept.tree()

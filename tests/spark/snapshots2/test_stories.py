@@ -107,6 +107,7 @@ def emptied(story, refused):
     return report, versions, untouched, story.snap(T4, "inv", allow_empty=True)
 
 
+@pytest.mark.matrix
 def test_H133_a_dry_run_counts_what_the_real_one_does_and_leaves_every_file_as_it_is(story) -> None:
     before_first, after_first, before_second, after_second = story.trees
     first, second = story.dry
@@ -131,6 +132,7 @@ def test_H131_as_of_gives_the_rows_of_that_time_and_tombstones_only_if_asked(sto
     assert both == (("1", "a"), ("2", "b"))
 
 
+@pytest.mark.matrix
 def test_H105_extracts_replayed_with_as_of_make_the_table_that_live_runs_made(replayed) -> None:
     ts, live = replayed
 
@@ -159,6 +161,7 @@ def test_H103_a_run_before_the_last_one_or_after_now_or_on_a_version_of_its_own_
     assert version_after == version
 
 
+@pytest.mark.matrix
 def test_H86_an_empty_source_closes_keys_only_where_that_is_allowed(story, emptied) -> None:
     report, versions, untouched, allowed = emptied
 

@@ -38,6 +38,7 @@ FRESH = """\
     """
 
 
+@pytest.mark.matrix
 def test_C61_the_example_passes_and_touches_neither_warehouse_nor_state(project) -> None:
     project.place.write("models/staging/users.sql", FRESH)
     project.tests(NEWER)
@@ -50,6 +51,7 @@ def test_C61_the_example_passes_and_touches_neither_warehouse_nor_state(project)
     assert not (project.root / "landing").exists()
 
 
+@pytest.mark.matrix
 def test_C61_with_the_condition_reversed_the_command_shows_what_changed_and_exits_1(
     project, monkeypatch, capfd
 ) -> None:
@@ -80,6 +82,7 @@ DAILY = """\
     """
 
 
+@pytest.mark.matrix
 def test_C62_a_partition_whose_query_is_empty_is_emptied_and_the_other_one_stays(project) -> None:
     project.place.write("models/m/daily.sql", DAILY)
 
@@ -113,6 +116,7 @@ def test_C62_a_partition_whose_query_is_empty_is_emptied_and_the_other_one_stays
     ) == [(), ()]
 
 
+@pytest.mark.matrix
 def test_C63_two_runs_of_a_snapshot_open_and_close_a_version_to_the_microsecond(project) -> None:
     project.place.write(
         "models/snapshots/kept.sql",
@@ -199,6 +203,7 @@ APPENDED = """\
     """
 
 
+@pytest.mark.matrix
 def test_C64_an_append_takes_what_is_newer_than_the_watermark(project) -> None:
     project.place.write("models/m/log.sql", LOG)
 
@@ -311,6 +316,7 @@ def test_C67_rows_compare_by_type_null_safe_as_a_multiset(project) -> None:
     assert lines("[{id: 1}]", "[{id: 1, nam: x}]") == ["  rows: test-column-missing: nam"]
 
 
+@pytest.mark.matrix
 def test_C68_the_shape_of_dbt_runs(project) -> None:
     assert project.told(
         """\

@@ -82,6 +82,7 @@ HASHED = """\
     """
 
 
+@pytest.mark.matrix
 def test_a_given_history_has_its_hashes_and_tombstones_made(project) -> None:
     project.place.write("models/snapshots/kept.sql", HASHED)
 

@@ -30,6 +30,7 @@ from penstock.plan.history import (
     read_property,
     retention_of,
     rewriting_property,
+    run_time_refusal,
 )
 from penstock.plan.values import Now, Observed, Options, Reason, State
 from penstock.strategies.history.snapshot import Snapshot
@@ -61,10 +62,8 @@ def at(run_timestamp=NOON, **targets):
     return Now(run_timestamp, targets, {"raw.events": PIN})
 
 
-def refusal(model, seen, record=None, reason=None, now=None):
-    error = history_refusal(
-        model, seen, record, reason or Reason(State.CURRENT), (now or at()).run_timestamp
-    )
+def refusal(model, seen, record=None, reason=None):
+    error = history_refusal(model, seen, record, reason or Reason(State.CURRENT))
     return error and error.render()
 
 
@@ -243,15 +242,14 @@ def test_other_names_of_system_columns_have_one_way_out():
 
 
 def test_H103_a_run_before_the_last_one_is_refused():
-    record = replace(a_success(users()), high_time=NOON)
-    early = at(NOON - dt.timedelta(days=60))
+    early = NOON - dt.timedelta(microseconds=1)
 
-    assert refusal(users(), table(), record, now=early) == (
-        "models/users.sql:1: run-time-before-history: run timestamp 2024-01-01 12:00:00 is before "
-        "2024-03-01 12:00:00, the last run of 'users'\n"
-        "  hint: give a later --as-of, or none"
+    assert run_time_refusal(users(), NOON, early, "give a later one").render() == (
+        "models/users.sql:1: run-time-before-history: run timestamp 2024-03-01 11:59:59.999999 is "
+        "before 2024-03-01 12:00:00, the last run of 'users'\n"
+        "  hint: give a later one"
     )
-    assert refusal(users(), table(), record, now=at(NOON)) is None
+    assert run_time_refusal(users(), NOON, NOON, "") is None
 
 
 def test_the_high_time_is_the_greater_of_record_and_table():

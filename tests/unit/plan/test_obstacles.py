@@ -1,8 +1,10 @@
 """What must be there above a model before it can be planned."""
 
+import datetime as dt
 from dataclasses import replace
 
 from fakes.builders import NOON, a_model, a_project, a_success
+from fakes.silver_table import an_entity
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import TableError
 from penstock.core.facts import TableFacts
@@ -11,10 +13,11 @@ from penstock.core.model import Seed
 from penstock.core.names import TableName
 from penstock.core.partitions.ranges import WHOLE
 from penstock.core.strategy import Layout, WindowSettings
-from penstock.plan.obstacles import obstacle, other_partitions
+from penstock.plan.obstacles import in_time, obstacle, other_partitions
 from penstock.plan.steps import Decided, Question
-from penstock.plan.values import Now, Observed, Options
+from penstock.plan.values import Now, Observed, Options, Reason, State, Step
 from penstock.strategies.append import Append
+from penstock.strategies.entities.strategy import strategy_of_entity
 from penstock.strategies.table import Table
 
 BASE, MART = a_model("base"), a_model("mart", "base")
@@ -77,3 +80,31 @@ def test_a_seed_that_was_never_loaded_is_named_with_its_command():
     reader = a_model("reader", "codes")
 
     assert found(model=reader) == ("seed-not-loaded", "run: penstock seed")
+
+
+def early(decided, **options):
+    """Give the refusal of an entity whose table was last run at noon."""
+    entity = a_model("silver.x", strategy=strategy_of_entity(an_entity()))
+    record = replace(a_success(entity), high_time=NOON)
+    now, options = Now(NOON, {}, {}), Options(**options)
+    question = Question(a_project(entity), frozenset(), {"silver.x": record}, now, options)
+    error = in_time(question, entity, decided).error
+    return error and (error.code, error.sentence)
+
+
+def test_EC14_a_time_before_the_last_run_is_refused_where_there_is_something_to_run():
+    step = Step("silver.x", Reason(State.SOURCE_CHANGED), initial=False)
+    late = replace(step, moment=NOON - dt.timedelta(microseconds=1))
+    runs = Decided(steps=(late,), todo=WHOLE)
+
+    assert early(runs) == (
+        "run-time-before-history",
+        (
+            "run timestamp 2024-03-01 11:59:59.999999 is before 2024-03-01 12:00:00, "
+            "the last run of 'silver.x'"
+        ),
+    )
+    assert early(runs, allow_backdated=True) is None
+    assert early(runs, full_refresh=True) is None
+    assert early(Decided(steps=(replace(late, moment=NOON),), todo=WHOLE)) is None
+    assert early(Decided(is_current=True)) is None

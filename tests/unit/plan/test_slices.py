@@ -9,7 +9,13 @@ from fakes.builders import a_model
 from penstock.core.records import ModelRecord, SliceRecord, Status
 from penstock.core.steps.slices import ListedSlice, SliceId
 from penstock.core.steps.step import StepFailure
-from penstock.plan.slices import DividedSlices, last_failure, slice_differences, slices_to_run
+from penstock.plan.slices import (
+    DividedSlices,
+    last_failure,
+    owes_nothing,
+    slice_differences,
+    slices_to_run,
+)
 from penstock.plan.steps import slice_steps
 from penstock.plan.values import Options, Reason, SlicesNow, State, Step
 
@@ -53,6 +59,14 @@ def test_a_failure_of_a_slice_that_was_run_before_is_told_where_none_waits():
     record = ModelRecord("silver.x", Status.FAILED, 7, failure=StepFailure("crashed", "it died"))
     assert last_failure(record) == ("silver.x: its last step failed (crashed), and no slice waits",)
     assert last_failure(replace(record, failure=None)) == ()
+
+
+def test_an_entity_that_no_slice_waits_for_owes_nothing():
+    assert owes_nothing(SlicesNow()) == "no slice was delivered yet: nothing is owed"
+    halves = SlicesNow(there(a=True))
+    assert owes_nothing(halves) == "no slice waits to make its table: nothing is owed"
+    assert owes_nothing(SlicesNow(there("a"))) == ""
+    assert owes_nothing(None) == ""
 
 
 def test_EC10_a_slice_that_failed_is_first_again():

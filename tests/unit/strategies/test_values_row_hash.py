@@ -18,7 +18,16 @@ def hashed(*columns: str) -> str:
         ("int", "concat('1:vD', length(CAST(`v` AS STRING)), ':', CAST(`v` AS STRING))"),
         (
             "decimal(5,2)",
-            "concat('1:vD', length(format_number(`v`, '0.##')), ':', format_number(`v`, '0.##'))",
+            "concat('1:vD', length(TRIMMED), ':', TRIMMED)".replace(
+                "TRIMMED", "trim(TRAILING '.' FROM trim(TRAILING '0' FROM CAST(`v` AS STRING)))"
+            ),
+        ),
+        (
+            "decimal(9,7)",
+            (
+                "concat('1:vD', length(format_number(`v`, '0.#######')), ':', "
+                "format_number(`v`, '0.#######'))"
+            ),
         ),
         (
             "float",

@@ -22,6 +22,7 @@ from penstock.core.partitions.partition import shown_ranges
 from penstock.core.partitions.ranges import Ranges, difference, holds, intersection, merged
 from penstock.core.ports.ports import Records
 from penstock.core.project import Project
+from penstock.core.records import ModelRecord
 from penstock.core.steps.step import Intent
 from penstock.plan.resolve import due, resolve
 from penstock.state.transitions.model_state import RECOVER
@@ -168,7 +169,7 @@ _SHOWN = 3
 Lines = Mapping[str, tuple[str, ...]]
 
 
-def check_lines(services: Services, project: Project) -> Lines:
+def check_lines(services: Services, project: Project, built: Mapping[str, ModelRecord]) -> Lines:
     """Give what is to be said of each model; models of which nothing is are left out."""
     checks = services.reading.checks
     found: dict[str, list[str]] = defaultdict(list)
@@ -191,7 +192,7 @@ def check_lines(services: Services, project: Project) -> Lines:
         failed = _failed_gates(services, model) if model.is_view and model.all_checks else ""
         if failed:
             found[model.name].append(failed)
-    for name, line in _unevaluated(services, project):
+    for name, line in _unevaluated(services, project, built):
         found[name].append(line)
     return {name: tuple(lines) for name, lines in found.items()}
 
@@ -220,13 +221,14 @@ def _flagged(flags: list[Flag]) -> str:
     return f"flagged: {counted(len(steps), 'step')} ({steps[0]}{where}): {', '.join(names)}"
 
 
-def _unevaluated(services: Services, project: Project) -> Iterator[tuple[str, str]]:
+def _unevaluated(
+    services: Services, project: Project, built: Mapping[str, ModelRecord]
+) -> Iterator[tuple[str, str]]:
     """Count the checks that were never looked at, by model, and say the command that does."""
     records, run_timestamp = services.reading.records, services.clock.now()
     models = project.models
     wanted = {name: _definitions(model.all_checks) for name, model in models.items()}
     known = services.reading.checks.evaluated() if any(wanted.values()) else {}
-    built = records.models() if any(wanted.values()) else {}
     for name, all_of in wanted.items():
         record, seen = built.get(name), known.get(name, frozenset())
         if record is None or not record.last_step_seq or all_of <= seen:

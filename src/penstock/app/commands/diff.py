@@ -8,7 +8,7 @@ from penstock.app.reports import DiffReport, ModelDiff, SqlDiff
 from penstock.app.request import DiffRequest
 from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.columns.schema import Schema
-from penstock.core.model import Fingerprint, Model, Version
+from penstock.core.model import Fingerprint, Model, Version, kind_of
 from penstock.core.partitions.ranges import Range, Ranges, count, intersection, merged
 from penstock.plan.changes import differences
 from penstock.plan.resolve import Segment, resolve
@@ -93,5 +93,6 @@ def _table_diff(services: Services, project_state: ProjectState, model: Model) -
     bodies = (body for version in model.versions for body in version.bodies)
     texts = [body.text for body in bodies if body.fingerprint == now]
     after = texts[-1] if texts else project_state.project.shown_sql(model)
-    one = SqlDiff(now.label, (("*", "*"),), 1, before, after, cosmetic)
+    whole = (("*", "*"),)
+    one = SqlDiff(now.label, whole, 1, before, after, cosmetic, kind=kind_of(model))
     return ModelDiff(model.name, (one,))

@@ -26,6 +26,7 @@ from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.graph import ordered
+from penstock.core.model import kind_of as kind_of_model
 from penstock.core.partitions.ranges import Ranges, merged, union
 from penstock.core.records import ModelRecord
 from penstock.plan.cascade import upstream_models
@@ -122,12 +123,13 @@ def diffs_of(services: Services, planned: Planned) -> tuple[ModelDiff, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SqlChange:
-    """Two texts of one model; `cosmetic` says that they mean the same."""
+    """Two texts of one model; `cosmetic` says that they mean the same, `kind` what they are."""
 
     model: str
     executed: str
     resolved: str
     cosmetic: bool = False
+    kind: str = "sql"
 
 
 def executed_sql(services: Services, step: Step, record: ModelRecord | None) -> SqlChange | None:
@@ -140,7 +142,8 @@ def executed_sql(services: Services, step: Step, record: ModelRecord | None) -> 
     model = services.project.models[step.model]
     old = record.fingerprint if record else None
     cosmetic = old is not None and old.canonical == model.fingerprint.canonical
-    return SqlChange(step.model, executed, services.project.shown_sql(model), cosmetic)
+    resolved = services.project.shown_sql(model)
+    return SqlChange(step.model, executed, resolved, cosmetic, kind_of_model(model))
 
 
 @dataclass(frozen=True, slots=True)

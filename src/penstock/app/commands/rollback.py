@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.app.commands.status import keys_of
@@ -69,8 +69,8 @@ def rollback(
 ) -> RollbackReport:
     """Bring a model's table back to the version before a step, in one commit.
 
-    Raises `rollback-unknown-step`, `rollback-nothing-before`, `rollback-vacuumed` and
-    `rollback-foreign-commits`; nothing is written then.
+    Raises `rollback-unknown-step`, `rollback-nothing-before`, `rollback-vacuumed`,
+    `rollback-rebuilt` and `rollback-foreign-commits`; nothing is written then.
     """
     model = named_model(services, request.model)
     if not request.dry_run:
@@ -119,7 +119,8 @@ def _way_back(services: Services, project_state: ProjectState, request: Rollback
         hint = "name a later step; penstock history --verbose shows them"
         raise TableError("rollback-nothing-before", sentence, where=model.where, hint=hint)
     reader = project_state.log_reader
-    _check_foreign(model, reader, version, included=request.include_foreign)
+    known = {one.intent.step for one in steps}
+    _check_foreign(model, reader, version, known, included=request.include_foreign)
     missing = services.places.missing_files(project_state.project.uri_of(model.table), version)
     if missing:
         sentence = f"{missing:,} files of version {version} of {model.table} are gone"
@@ -158,13 +159,28 @@ def _step_of(model: Model, steps: Sequence[StepRecord], given: str) -> tuple[Ste
     raise UsageError("rollback-unknown-step", sentence, hint=hint)
 
 
-def _check_foreign(model: Model, log_reader: LogReader, version: int, *, included: bool) -> None:
+def _check_foreign(
+    model: Model, log_reader: LogReader, version: int, known: Collection[str], *, included: bool
+) -> None:
     services = log_reader.services
     uri = services.project.uri_of(model.table)
     commits = services.places.touched(uri, version, {}, partial=True)
     foreign = [commit for commit in commits if log_reader.foreign(commit)]
     if any(commit.step for commit in foreign):
         owner = others(services, last_writer(services.log.commits(uri, version, partial=True)))
+        rebuilt = [commit for commit in foreign if commit.step in known]
+        if owner is not None and rebuilt:
+            sentence = (
+                f"version {rebuilt[0].version} of {model.table} is of the store {owner.store}, "
+            )
+            sentence += (
+                "whose records were rebuilt from the log; it cannot be taken back by this one"
+            )
+            hint = (
+                "name a step after it, or that store's database as `state` of the target, or make "
+            )
+            hint += f"the table anew: penstock run --select {model.name} --full-refresh"
+            raise TableError("rollback-rebuilt", sentence, where=model.where, hint=hint)
         if owner is not None:
             raise table_of_another_store(model, owner, services.project.name)
     if foreign and not included:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from penstock.app.observation.project_state import look
 from penstock.app.planning.selection import selected_models
 from penstock.app.request import ModelsRequest
 from penstock.app.services.services import Services, in_one_state, named_model
@@ -19,7 +19,9 @@ from penstock.core.partitions.partition import Grain
 from penstock.core.project import Project
 from penstock.core.records import Execution, ModelRecord
 from penstock.plan.resolve import due, resolve
-from penstock.plan.values import Reason
+
+if TYPE_CHECKING:
+    from penstock.plan.values import Reason
 
 _EXECUTIONS = 5
 
@@ -59,6 +61,8 @@ def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
 
     With `date` the SQL is that of the partition holding the day; raises `no-version-for-partition`.
     """
+    from penstock.app.observation.project_state import look  # `list` does without
+
     run_timestamp = services.clock.now()
     try:
         day = None if date is None else dt.date.fromisoformat(date)

@@ -22,7 +22,8 @@ from penstock.core.ports.ports import Records
 from penstock.core.project import Project
 from penstock.core.records import Lease, ModelRecord, WatermarkChange
 from penstock.core.steps.window import Watermark
-from penstock.project.entities.templates import BadExpressionError, low_bound, parse_watermark
+from penstock.project.entities.template_functions import BadExpressionError
+from penstock.project.entities.templates import low_bound, parse_watermark
 from penstock.project.files.values import did_you_mean, some_of
 
 Entry = dict[str, str | dict[str, dict[str, str]]]

@@ -48,7 +48,7 @@ def status(services: Services, request: StatusRequest) -> StatusReport:
 
 def _lines(services: Services, project_state: ProjectState, names: tuple[str, ...]) -> Lines:
     """Give what is to be said of models beside their states: of checks, of seeds that they read."""
-    found = dict(check_lines(services, project_state.project))
+    found = dict(check_lines(services, project_state.project, project_state.records))
     seeds = seeds_to_load(
         services, project_state.project, names, project_state.records, project_state.run_timestamp
     )

@@ -24,6 +24,7 @@ from penstock.app.observation.project_state import ProjectState, dated_project, 
 from penstock.app.planning.make_plan import (
     Planned,
     facts_of,
+    findings_on,
     gap_notes,
     run_timestamp_of,
     seed_notes,
@@ -188,7 +189,7 @@ def plan_sync(services: Services, request: AnySync) -> Planned:
     scope = _scope(project_state, names, request)
     project, now = project_state.project, project_state.view.now
     made = plan(project, names, project_state.records, now, request.options, scope)
-    warnings = (finding.render() for finding in project.findings)
+    warnings = (finding.render() for finding in findings_on(project, names))
     messages = (*made.notes, *gap_notes(project_state, names), *pending_notes(services))
     notes = (*warnings, *messages, *seed_notes(services, project_state, names))
     return Planned(made, names, project_state, scope, notes)

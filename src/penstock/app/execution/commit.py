@@ -17,7 +17,7 @@ from penstock.app.preparing.outcomes import (
     way_back,
 )
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import DecidedStatement, decide, staged
+from penstock.app.preparing.statements import DecidedStatement, decide, make_schema, staged
 from penstock.app.services.services import Services
 from penstock.app.services.workers import fence, may_write, patiently, waiting
 from penstock.core.check_results import Checked
@@ -245,6 +245,8 @@ class Committer:
         an error is one all the same: "no commit" is not "nothing changed".
         """
         with self.failing(intent):
+            if intent.base_version is None and self._context.project.target.catalog:
+                make_schema(self._context.project, self.session, intent)
             self.fault("before-commit")
             # as late as can be: what another run writes from here on, Delta itself refuses
             self._require_lease(intent)
@@ -351,9 +353,8 @@ class Committer:
         except StateError as error:
             if error.code != "state-unreachable":
                 raise
-            where = (
-                "without a commit" if outcome.version is None else f"as version {outcome.version}"
-            )
+            version = outcome.version
+            where = "without a commit" if version is None else f"as version {version}"
             raise StateError(
                 "commit-not-recorded",
                 f"step {intent.step} of {intent.model} is in the table {where}, but the state "

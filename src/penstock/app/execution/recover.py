@@ -15,7 +15,7 @@ from penstock.core.errors import PenstockError, StateError, TableError, UsageErr
 from penstock.core.facts import LogCommit
 from penstock.core.names import TableName
 from penstock.core.ports.ports import RebuiltStep
-from penstock.core.records import ModelRecord
+from penstock.core.records import ModelRecord, Status
 from penstock.core.steps.step import Intent, Outcome, StepFailure, StepKind
 from penstock.core.steps.token import project_of, read_intent
 from penstock.core.strategy import strategy_named
@@ -23,11 +23,15 @@ from penstock.core.strategy import strategy_named
 
 @dataclass(frozen=True, slots=True)
 class RebuildReport:
-    """How many steps the logs told of, and of which models; `untold` have a table and no step."""
+    """How many steps the logs told of, and of which models; `untold` have a table and no step.
+
+    Of `unskipped` slices may have been skipped: that was in the state alone.
+    """
 
     steps: int
     models: tuple[str, ...]
     untold: tuple[str, ...] = ()
+    unskipped: tuple[str, ...] = ()
 
 
 def rebuild(services: Services) -> RebuildReport:
@@ -54,7 +58,17 @@ def rebuild(services: Services) -> RebuildReport:
     found.sort(key=lambda step: step.intent.step_seq)
     services.writing.archive.rebuild(found)
     models = tuple(dict.fromkeys(step.intent.model for step in found))
-    return RebuildReport(len(found), models, tuple(untold))
+    unskipped = tuple(name for name in models if _may_lack_skips(services, name))
+    return RebuildReport(len(found), models, tuple(untold), unskipped)
+
+
+def _may_lack_skips(services: Services, name: str) -> bool:
+    """Whether slices of a model may have been skipped without a word of it on record."""
+    model = services.project.models.get(name)
+    if model is None or not model.strategy.reads_slices:
+        return False
+    known = services.reading.slices.recorded(name)
+    return all(each.status is not Status.SKIPPED for each in known)
 
 
 def _tables(services: Services) -> Iterator[tuple[str, TableName]]:

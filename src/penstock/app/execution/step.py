@@ -23,7 +23,6 @@ from penstock.app.services.services import Services
 from penstock.core.errors import DataError, IncrementalConfigError, error_of_warnings
 from penstock.core.facts import TableFacts
 from penstock.core.model import Body, Model
-from penstock.core.names import quoted
 from penstock.core.partitions.partition import write_ranges
 from penstock.core.ports.engine import StepSession
 from penstock.core.steps.inputs import ViewPin
@@ -44,7 +43,6 @@ def ready_table(state: StepState) -> StepState:
     read makes none.
     """
     target, found, model = state.check_target, state.step_inputs, state.model
-    _make_schema(state)
     if target is None:
         build = build_of(state.services, state.context, model, found)
         state = replace(state, work=(found.work or model.strategy.work)(build))
@@ -58,20 +56,6 @@ def ready_table(state: StepState) -> StepState:
         later = replace(watch, prepare=lambda: _altered(state, facts).base_version)
         return replace(state, watch=later)
     return replace(state, intent=_altered(state, facts))
-
-
-def _make_schema(state: StepState) -> None:
-    """Make the schema of a table that a catalog is about to get; alone it does no harm.
-
-    Without it Delta writes the rows and the catalog never hears of them.
-    """
-    model, catalog = state.model, state.services.project.target.catalog
-    is_first = state.step.session is not None  # the view of limits comes before all tables
-    if not catalog or (model.is_view and not is_first) or state.step_inputs.facts is not None:
-        return
-    with state.committer.rejecting(state.intent):
-        schema = f"{quoted(catalog)}.{quoted(model.table.schema)}"
-        state.committer.session.rows(f"CREATE SCHEMA IF NOT EXISTS {schema}")
 
 
 def _altered(state: StepState, facts: TableFacts) -> Intent:

@@ -33,9 +33,10 @@ from penstock.core.errors import (
     UsageError,
 )
 from penstock.core.facts import TableFacts
-from penstock.core.findings import Severity
+from penstock.core.findings import Finding, Severity
 from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import difference, intersection
+from penstock.core.project import Project
 from penstock.core.sessions.package import SessionPackage
 from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.history import check_prune
@@ -104,12 +105,13 @@ class Planned:
 @in_one_state
 def make_plan(services: Services, request: AnyRun) -> Planned:
     """Select, look at tables and inputs, decide."""
-    warned = [each for each in services.project.findings if each.is_warning]
-    if request.options.strict and warned:
-        raise ProjectError(tuple(replace(each, severity=Severity.ERROR) for each in warned))
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
     names, not_run, note = divided(services, request, run_timestamp)
+    found = findings_on(services.project, names)
+    warned = [each for each in found if each.is_warning]
+    if request.options.strict and warned:
+        raise ProjectError(tuple(replace(each, severity=Severity.ERROR) for each in warned))
     _check_entities(services, names, request.options)
     if request.options.adopt and len(names) != 1:  # spec/project.md §6
         raise UsageError(
@@ -129,7 +131,7 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
     )
     pending = pending_notes(services)
     messages = (*made.notes, *gap_notes(project_state, names), *((note,) if note else ()), *pending)
-    warnings = (finding.render() for finding in services.project.findings)
+    warnings = (finding.render() for finding in found)
     kept = not_refreshed(services.project, names, request, anew)
     notes = (*warnings, *messages, *seed_notes(services, project_state, names), *kept)
     passes = project_state.view.now.passes.values()
@@ -147,6 +149,12 @@ def _look_at_packages(state: ProjectState, anew: Sequence[SessionPackage]) -> tu
     state.view = replace(state.view, now=replace(now, passes=found))
     at = state.services.clock.now()
     return tuple(f"{at:%H:%M:%S} + {line}" for each in found.values() for line in limits_said(each))
+
+
+def findings_on(project: Project, names: Sequence[str]) -> list[Finding]:
+    """Give what is said of the whole project, and of the models that a command selected."""
+    chosen = set(names)
+    return [f for f in project.findings if not f.about or not chosen.isdisjoint(f.about)]
 
 
 def _check_entities(services: Services, names: Sequence[str], options: Options) -> None:

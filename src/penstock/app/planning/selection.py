@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from penstock.app.flags import Range
-from penstock.app.observation.detect_drift import detect_drift
-from penstock.app.observation.project_state import look
 from penstock.app.request import AnyRun, SnapshotRequest
 from penstock.app.services.services import Services
 from penstock.core.errors import SelectorError, UsageError
@@ -16,8 +15,10 @@ from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, intersection, merged
 from penstock.core.project import Project
-from penstock.plan.verdict import Verdict
 from penstock.project.selectors import Known, exact_names, select
+
+if TYPE_CHECKING:
+    from penstock.plan.verdict import Verdict
 
 
 def selected_models(
@@ -30,6 +31,9 @@ def selected_models(
     asked = " ".join((*include, *exclude))
     states = {}
     if "state:" in asked:
+        from penstock.app.observation.detect_drift import detect_drift
+        from penstock.app.observation.project_state import look
+
         found = detect_drift(look(services, services.project.models, run_timestamp))
         states = {name: found.states(name) for name in found.project_state.names}
     results = services.reading.records.last_results() if "result:" in asked else {}

@@ -181,7 +181,8 @@ class SliceLooking(Looking):
 
     def _counted(self, session: StepSession, rows: SliceRows, name: str) -> SliceCounts:
         """Count the rows in one action, and hold them."""
-        stage = counted(self.entity, rows, name)
+        size = self.step.slice.id.size if self.step.slice else None
+        stage = counted(self.entity, rows, name, size)
         seen = session.stage(stage)
         hold(session, stage, seen, self.entity.where)
         return read_counts(self.entity, rows, seen)

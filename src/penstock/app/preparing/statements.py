@@ -14,10 +14,13 @@ from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import DataError, DuplicateKeysError
 from penstock.core.findings import Location
 from penstock.core.model import Model
+from penstock.core.names import quoted
 from penstock.core.partitions.partition import Grain, literal_at
 from penstock.core.ports.engine import StepSession
+from penstock.core.project import Project
 from penstock.core.query import live
 from penstock.core.statement import Commit, Row, Scalar, Stage, Work
+from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.core.strategy import Build, HistoryRun, PartitionSettings, Writing
 from penstock.plan.history import PROPERTY, property_of, retention_of
@@ -34,6 +37,16 @@ class DecidedStatement:
     work: Work
     statement: Commit | None
     seen: Row
+
+
+def make_schema(project: Project, session: StepSession, intent: Intent) -> None:
+    """Make the schema of a table that the catalog is about to get; alone it does no harm.
+
+    Without it Delta writes the rows and the catalog never hears of them.
+    """
+    if intent.uri or intent.session:  # other views stand beside tables; limits come before theirs
+        schema = f"{quoted(project.target.catalog)}.{quoted(intent.table.schema)}"
+        session.rows(f"CREATE SCHEMA IF NOT EXISTS {schema}")
 
 
 def decide(session: StepSession, work: Work, where: Location | None) -> DecidedStatement:

@@ -211,10 +211,10 @@ class Stores:
 
     def open_reading(self) -> Store:
         """Open the database, or an empty memory if there is none."""
-        from penstock.state.memory import MemoryStore
-
         if self.exists():
             return self.open_writing()
+        from penstock.state.memory import MemoryStore
+
         return MemoryStore(self.clock, self.project.lease)
 
     def open_writing(self) -> Store:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from penstock.core.check_results import (
-    Checked,
-    CheckRecord,
-    Flag,
-    InvariantReport,
-    Quarantine,
-    RowsBefore,
-)
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.records import StepRecord
+
+if TYPE_CHECKING:
+    from penstock.core.check_results import (
+        Checked,
+        CheckRecord,
+        Flag,
+        InvariantReport,
+        Quarantine,
+        RowsBefore,
+    )
 
 
 class CheckJournal(Protocol):

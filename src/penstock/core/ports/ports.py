@@ -9,9 +9,8 @@ import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from penstock.core.check_results import Checked
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, Seen, TableFacts, Touched
 from penstock.core.model import Fingerprint, Source
 from penstock.core.partitions.partition import Span
@@ -35,6 +34,9 @@ from penstock.core.records import (
 from penstock.core.steps.inputs import Pin
 from penstock.core.steps.slices import BronzeFolder, ListedSlice
 from penstock.core.steps.step import Intent, Outcome, PartitionRows, StepFailure
+
+if TYPE_CHECKING:
+    from penstock.core.check_results import Checked
 
 Fault = Callable[[str], None]
 """Called with the name of each point that a step passes; tests die there."""

@@ -18,7 +18,8 @@ from penstock.core.entity import (
     normalised,
 )
 from penstock.project.entities.parts import ExpressionFacts, Findings, Part, PartReader, open_part
-from penstock.project.entities.templates import UNKNOWN, BadExpressionError, parse_watermark
+from penstock.project.entities.template_functions import UNKNOWN, BadExpressionError
+from penstock.project.entities.templates import parse_watermark
 from penstock.project.files.values import did_you_mean
 
 COLUMN = ("name", "newname", "datatype", "fieldroles", "expression")
@@ -81,7 +82,7 @@ def type_under(reader: PartReader, column: str) -> str:
     if not isinstance(part.value, str):
         reader.findings.bad(part, "write the name of a type in quotes")
         return ""
-    word = re.sub(r"\s", "", part.value.lower())
+    word = "".join(part.value.lower().split())
     if word in TYPES:
         return TYPES[word]
     decimal = _DECIMAL.fullmatch(word)

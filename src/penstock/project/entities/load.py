@@ -42,12 +42,14 @@ class ReadEntities:
     entities: dict[str, Entity] = field(default_factory=dict)
     checks: dict[str, Phases] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    secrets: frozenset[str] = frozenset()
 
     def drafts(self, settings: Settings) -> list[EntityDraft]:
         """Give every entity as a draft of a model."""
         prefix = settings.target.schema_prefix
         pairs = ((each, self.checks.get(name, NONE)) for name, each in self.entities.items())
-        return [draft_of(entity, phases, prefix) for entity, phases in pairs]
+        drafts = [draft_of(entity, phases, prefix) for entity, phases in pairs]
+        return [replace(each, secrets=self.secrets) for each in drafts]
 
 
 def read_entities(
@@ -73,13 +75,15 @@ def read_entities(
     scene = EntityScene(
         first.root, environment, connections, target.catalog, target.schema_prefix, expressions
     )
-    read = [document_entity(part, scene, findings) for part in said.entities]
-    whole = (Part(file, (), first.filled(file.path)) for file in natives)
-    read += [native_entity(each, scene, findings) for each in whole]
+    whole = [Part(file, (), first.filled(file.path)) for file in natives]
+    own = {part.where: Findings() for part in (*said.entities, *whole)}
+    read = [document_entity(part, scene, own[part.where]) for part in said.entities]
+    read += [native_entity(part, scene, own[part.where]) for part in whole]
     if expressions.current:
         kept = Expressions(earlier=expressions.current)
         first.cache.keep(_CACHE, digest(_FORM), Expressions, kept)
     found = _side_by_side([each for each in read if each is not None], findings)
+    findings.found = [*_about(found, findings, own)]
     if len(written) < len(files):  # what is missing may stand in a file that cannot be read
         findings.found = [*_certain(findings.found, environment.reader.whole.where)]
     return ReadEntities(
@@ -87,7 +91,18 @@ def read_entities(
         {each.entity.model: each.entity for each in found},
         {each.entity.model: each.checks for each in found if each.checks},
         findings.found,
+        frozenset(first.secrets),
     )
+
+
+def _about(
+    read: Sequence[ReadEntity], every: Findings, own: Mapping[Location, Findings]
+) -> Iterator[Finding]:
+    """Say of each finding which models it is about: its own entity's, or all of them."""
+    names = {each.part.where: each.entity.model for each in read}
+    yield from (replace(each, about=tuple(names.values())) for each in every.found)
+    for where, its in own.items():
+        yield from (replace(each, about=(names.get(where, ""),)) for each in its.found)
 
 
 def _certain(found: Sequence[Finding], where: Location) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ from penstock.core.entity import (
 )
 from penstock.core.findings import Finding
 from penstock.core.history import SystemColumns
-from penstock.core.masking import mask
+from penstock.core.masking import mask, without_secrets
 from penstock.core.model import ColumnDoc, Model, Source
 from penstock.core.names import InputKind, InputName, TableName, shown_name
 from penstock.core.project import Target
@@ -44,10 +44,14 @@ _SWITCHES = ("delete_missing", "allow_empty", "allow_empty_delete")
 
 @dataclass(slots=True)
 class EntityDraft(Draft):
-    """An entity as a model that is to be linked; `phases` are its checks as they are written."""
+    """An entity as a model that is to be linked; `phases` are its checks as they are written.
+
+    `secrets` are values that no record of it may hold.
+    """
 
     entity: Entity = field(kw_only=True)
     phases: Phases = field(kw_only=True, default=NONE)
+    secrets: frozenset[str] = field(kw_only=True, default=frozenset())
 
     @property
     def owner(self) -> str:
@@ -87,14 +91,16 @@ class EntityDraft(Draft):
         if read is not None and read.input.kind is InputKind.MODEL:
             built.parents = {read.input.name: self.where.line}
             self._check_frame(read, resolver)
-        text, canonical = definition(entity), meaning(entity, str(read.input) if read else "")
+        text = mask(without_secrets(definition(entity), self.secrets))
+        canonical = meaning(entity, str(read.input) if read else "")
+        canonical = without_secrets(canonical, self.secrets)
         code = fingerprint_of_settings(strategy, layout, entity.description, config.columns)
         built.model = Model(
             name=self.name,
             table=self.table,
             where=self.where,
             strategy=strategy,
-            query=Query(text, text, canonical, (read.input,) if read else (), parsed=False),
+            query=Query(text, text, mask(canonical), (read.input,) if read else (), parsed=False),
             # nothing of it is parsed, so no parser ever makes another meaning of it
             fingerprint=replace(code, sql=digest(text), canonical=digest(canonical), parser=""),
             depends_on=tuple(name for name in built.parents if name in resolver.built),
@@ -195,7 +201,7 @@ def definition(entity: Entity) -> str:
     if entity.scope is not None:
         lines.append(f"where {shown_name(entity.scope.column)} = {entity.scope.literal}")
     lines += (f"{key} {value}" for key, value in _effective(entity).items())
-    return mask("\n".join(lines))
+    return "\n".join(lines)
 
 
 def _column(column: EntityColumn) -> str:

@@ -23,12 +23,8 @@ from penstock.core.steps.slices import BronzeFolder
 from penstock.project.entities.environment import ReadEnvironment
 from penstock.project.entities.parts import Findings, Part
 from penstock.project.entities.settings import MergedSettings
-from penstock.project.entities.templates import (
-    BadExpressionError,
-    EntityTemplate,
-    parse_template,
-    path_scope,
-)
+from penstock.project.entities.template_functions import BadExpressionError
+from penstock.project.entities.templates import EntityTemplate, parse_template, path_scope
 
 EVERY_FILE = "*.parquet"
 _SOME_DAY = TypedValue("DATE", "2000-01-01")

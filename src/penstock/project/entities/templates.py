@@ -6,34 +6,30 @@ or `${` in it is data. Every value is a `TypedValue`; text is a STRING.
 
 from __future__ import annotations
 
-import calendar
 import datetime as dt
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import InvalidOperation
 from difflib import get_close_matches
 
 from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import UsageError
-
-UNKNOWN = ""
-"""The type of a name whose type only a slice will tell: it fits wherever any type does."""
+from penstock.project.entities.template_functions import (
+    FUNCTIONS,
+    UNKNOWN,
+    BadExpressionError,
+    family,
+    fits,
+    pattern_runs,
+    within,
+)
 
 _DEEPEST = 20
 _TOKEN = re.compile(
     r"\s*(?:(?P<integer>[+-]?[0-9]{1,18}(?![\w.]))|'(?P<text>[^']*)'|(?P<sign>[(),}])"
     r"|(?P<name>settings_[^,(){}'$]*|[^\s,(){}'$]+))"
 )
-
-
-class BadExpressionError(ValueError):
-    """A template that says nothing; sentence and hint are those of the finding about it."""
-
-    def __init__(self, sentence: str, hint: str = "") -> None:
-        super().__init__(sentence)
-        self.sentence = sentence
-        self.hint = hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +67,7 @@ class TemplateScope:
     @property
     def hint(self) -> str:
         """What is allowed."""
-        listed = ", ".join(each for each in _FUNCTIONS if each in self.functions)
+        listed = ", ".join(each for each in FUNCTIONS if each in self.functions)
         return f"names: {', '.join(self.names)}; functions: {listed}"
 
 
@@ -105,13 +101,13 @@ class EntityTemplate:
 
 def path_scope(names: Mapping[str, str]) -> TemplateScope:
     """Give what paths and names of tables may use: names with their types, and `today`."""
-    return TemplateScope({**names, "today": "DATE"}, frozenset(_FUNCTIONS))
+    return TemplateScope({**names, "today": "DATE"}, frozenset(FUNCTIONS))
 
 
 def watermark_scope(column_type: str = UNKNOWN) -> TemplateScope:
     """Give what the expression of a watermark on a column may use."""
     names = {"last_value": column_type, "watermark": column_type}
-    functions = frozenset(_FUNCTIONS) - {"format", "lower", "upper"}
+    functions = frozenset(FUNCTIONS) - {"format", "lower", "upper"}
     return TemplateScope({**names, "today": "DATE", "now": "TIMESTAMP"}, functions)
 
 
@@ -148,7 +144,7 @@ def parse_watermark(text: str, column_type: str = UNKNOWN) -> Term:
         sentence = f"{text!r} is not exactly one ${{…}}, with nothing around it but quotes"
         raise BadExpressionError(sentence, f"for example '${{last_value}}'; {scope.hint}")
     found = type_of(parts[0], scope)
-    if not _fits(found, column_type):
+    if not fits(found, column_type):
         raise BadExpressionError(
             f"{text!r} gives a {found}, and the column is a {column_type}", scope.hint
         )
@@ -202,20 +198,20 @@ def _near(name: str, scope: TemplateScope) -> str:
 
 
 def _result(name: str, arguments: tuple[Term, ...], scope: TemplateScope) -> str:
-    function = _FUNCTIONS[name]
+    function = FUNCTIONS[name]
     if len(arguments) != len(function.takes):
         raise BadExpressionError(
             f"{name} takes {len(function.takes)} arguments, not {len(arguments)}", scope.hint
         )
     types = [type_of(each, scope) for each in arguments]
     for kind, families in zip(types, function.takes, strict=True):
-        if kind != UNKNOWN and _family(kind) not in families:
+        if kind != UNKNOWN and family(kind) not in families:
             words = " or ".join(families)
             raise BadExpressionError(f"{name} takes {words}, not {kind}", scope.hint)
     if name == "format":
         if not isinstance(arguments[1], ValueTerm):
             raise BadExpressionError("the pattern of format is a text in quotes", scope.hint)
-        _pattern(arguments[1].value.text)
+        pattern_runs(arguments[1].value.text)
         return "STRING"
     return types[0]
 
@@ -230,7 +226,7 @@ def value_of(term: Term, values: Mapping[str, TypedValue]) -> TypedValue:
         case CallTerm(name, arguments):
             given = [value_of(each, values) for each in arguments]
             try:
-                return _within(_FUNCTIONS[name].call(*given))
+                return within(FUNCTIONS[name].call(*given))
             except (OverflowError, ValueError, InvalidOperation, UsageError) as error:
                 shown = ", ".join(each.text for each in given)
                 raise BadExpressionError(f"{name}({shown}) has no value of its type") from error
@@ -288,102 +284,3 @@ class _Parsing:
             f"${{{shown} cannot be read at character {self._at + 1}",
             "an expression is a name, a function(…), an integer or a 'text', closed by }",
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Function:
-    takes: tuple[tuple[str, ...], ...]
-    call: Callable[..., TypedValue]
-
-
-def _family(kind: str) -> str:
-    if kind.startswith("DECIMAL"):
-        return "DECIMAL"
-    return "integer" if kind in {"TINYINT", "SMALLINT", "INT", "BIGINT"} else kind
-
-
-def _fits(found: str, wanted: str) -> bool:
-    return UNKNOWN in (found, wanted) or _family(found) == _family(wanted)
-
-
-def _within(value: TypedValue) -> TypedValue:
-    """Give a number that its type holds."""
-    number = value.key
-    if isinstance(number, int | Decimal):
-        least = TypedValue.least(value.type).key
-        greatest = -least - isinstance(number, int)  # type: ignore[operator]
-        if not least <= number <= greatest:  # type: ignore[operator]
-            raise OverflowError
-    return value
-
-
-def _moved(sign: int, unit: str) -> Callable[[TypedValue, TypedValue], TypedValue]:
-    def move(value: TypedValue, by: TypedValue) -> TypedValue:
-        amount = sign * int(by.text)
-        return value.minus(dt.timedelta(**{unit: -amount}))
-
-    return move
-
-
-def _months(sign: int) -> Callable[[TypedValue, TypedValue], TypedValue]:
-    def move(value: TypedValue, by: TypedValue) -> TypedValue:
-        moment = value.key
-        if not isinstance(moment, dt.date):
-            raise TypeError(value.type)
-        year, month = divmod(moment.year * 12 + moment.month - 1 + sign * int(by.text), 12)
-        if not dt.MINYEAR <= year <= dt.MAXYEAR:
-            raise OverflowError
-        day = min(moment.day, calendar.monthrange(year, month + 1)[1])
-        moved = moment.replace(year=year, month=month + 1, day=day)
-        return TypedValue.parse(value.type, moved.isoformat())
-
-    return move
-
-
-def _number(sign: int) -> Callable[[TypedValue, TypedValue], TypedValue]:
-    return lambda value, by: value.minus(-sign * int(by.text))
-
-
-def _pattern(text: str) -> list[str]:
-    """Cut a pattern into runs of one letter and the signs between; raise what it may not say."""
-    runs = [found[0] for found in re.finditer(r"([A-Za-z])\1*|.", text, re.DOTALL)]
-    for run in runs:
-        lengths = (1, 2, 4) if run[0] == "y" else (1, 2) if run[0] in "MdHms" else ()
-        if run.isalnum() and len(run) not in lengths:
-            sentence = f"{run!r} in the pattern {text!r} is nothing that format knows"
-            raise BadExpressionError(sentence, "letters y M d H m s, and signs between them")
-    return runs
-
-
-def _format(value: TypedValue, pattern: TypedValue) -> TypedValue:
-    moment = value.key
-    if not isinstance(moment, dt.date):
-        raise TypeError(value.type)
-    time = moment if isinstance(moment, dt.datetime) else dt.datetime(*moment.timetuple()[:3])  # noqa: DTZ001
-    parts = dict(zip("yMdHms", time.timetuple()[:6], strict=True))
-    texts = []
-    for run in _pattern(pattern.text):
-        number = parts.get(run[0], 0) % (100 if run == "yy" else 10_000)
-        texts.append(f"{number:0{len(run)}d}" if run.isalpha() else run)
-    return TypedValue("STRING", "".join(texts))
-
-
-_DAYS = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
-_WHOLE = ("integer",)
-_FUNCTIONS = {
-    "minus_days": _Function((_DAYS, _WHOLE), _moved(-1, "days")),
-    "plus_days": _Function((_DAYS, _WHOLE), _moved(1, "days")),
-    "minus_months": _Function((_DAYS, _WHOLE), _months(-1)),
-    "plus_months": _Function((_DAYS, _WHOLE), _months(1)),
-    "minus_hours": _Function((_DAYS[1:], _WHOLE), _moved(-1, "hours")),
-    "plus_hours": _Function((_DAYS[1:], _WHOLE), _moved(1, "hours")),
-    "minus_minutes": _Function((_DAYS[1:], _WHOLE), _moved(-1, "minutes")),
-    "plus_minutes": _Function((_DAYS[1:], _WHOLE), _moved(1, "minutes")),
-    "minus": _Function((("integer", "DECIMAL"), _WHOLE), _number(-1)),
-    "plus": _Function((("integer", "DECIMAL"), _WHOLE), _number(1)),
-    "start_of_day": _Function((_DAYS,), lambda value: value.floor("day")),
-    "start_of_month": _Function((_DAYS,), lambda value: value.floor("month")),
-    "format": _Function((_DAYS[:2], ("STRING",)), _format),
-    "lower": _Function((("STRING",),), lambda value: TypedValue("STRING", value.text.lower())),
-    "upper": _Function((("STRING",),), lambda value: TypedValue("STRING", value.text.upper())),
-}

@@ -17,7 +17,8 @@ from penstock.core.findings import Finding, Location
 from penstock.project.files.parsed import YamlFile
 from penstock.project.files.values import Plain
 
-_BLANK = re.compile(r"[ \t\n\r]*")
+_NEXT = re.compile(r"[ \t\n\r]*(.?)[ \t\n\r]*", re.DOTALL)
+"""A sign between blanks: it is met twice for each node, so one look finds all of it."""
 _NUMBER = re.compile(r"(-?(?:0|[1-9]\d*))(\.\d+)?([eE][-+]?\d+)?")
 _WORD = re.compile(r"true|false|null")
 _WORDS: dict[str, Plain] = {"true": True, "false": False, "null": None}
@@ -53,77 +54,68 @@ class _JsonReader:
         self.lines = [0, *(found.end() for found in re.finditer("\n", self.text))]
 
     def whole(self) -> Plain:
-        tree, end = self.value(self.past(0), "", 0)
-        if end != len(self.text):
-            raise JSONDecodeError("the document goes on after its end", self.text, end)
+        tree, end = self.value(self.sign(0)[1], "", 0)
+        found, at, _ = self.sign(end)
+        if found:
+            raise JSONDecodeError("the document goes on after its end", self.text, at)
         return tree
 
     def place(self, at: int) -> tuple[int, int]:
         line = bisect_right(self.lines, at)
         return line, at - self.lines[line - 1] + 1
 
-    def past(self, at: int) -> int:
-        found = _BLANK.match(self.text, at)
-        return found.end() if found else at
+    def sign(self, at: int, expected: str = "") -> tuple[str, int, int]:
+        """Give the sign after blanks, "" at the end; where it stands, and what follows it."""
+        found = _NEXT.match(self.text, at)
+        if found is None or (expected and (not found[1] or found[1] not in expected)):
+            where = found.start(1) if found else at
+            raise JSONDecodeError(f"{expected[:1]!r} is expected", self.text, where)
+        return found[1], found.start(1), found.end()
 
     def value(self, at: int, key: str, depth: int) -> Read:
-        """Read a value that begins here and stands under `key`, and the blanks after it."""
+        """Read a value that begins here and stands under `key`."""
         self.places[key] = self.place(at)
-        match self.text[at : at + 1]:
-            case '"':
-                found, end = scanstring(self.text, at + 1)
-            case "{" | "[" as opening:
-                if depth == _DEEPEST:
-                    raise JSONDecodeError("the document is nested too deep", self.text, at)
-                read = self._object if opening == "{" else self._array
-                found, end = read(self.past(at + 1), key, depth + 1)
-            case _:
-                found, end = self._scalar(at)
-        return found, self.past(end)
+        opening, _, inside = self.sign(at)
+        if opening == '"':
+            found, end = scanstring(self.text, at + 1)
+            return found, end
+        if opening not in ("{", "["):
+            return self._scalar(at)
+        if depth == _DEEPEST:
+            raise JSONDecodeError("the document is nested too deep", self.text, at)
+        read = self._object if opening == "{" else self._array
+        return read(inside, f"{key}\n" if key else "", depth + 1)
 
-    def _object(self, at: int, above: str, depth: int) -> Read:
+    def _object(self, at: int, start: str, depth: int) -> Read:
         found: dict[str, Plain] = {}
-        start = f"{above}\n" if above else ""
-        if self.text[at : at + 1] == "}":
-            return found, at + 1
-        while True:
+        sign = "}" if self.text[at : at + 1] == "}" else ","
+        at += sign == "}"
+        while sign == ",":
             if self.text[at : at + 1] != '"':
                 raise JSONDecodeError("a key in double quotes is expected", self.text, at)
             name, end = scanstring(self.text, at + 1)
-            key, is_first = start + name, name not in found
-            if is_first:
+            key, (_, _, begin) = start + name, self.sign(end, ":")
+            if name not in found:
                 self.keys[key] = self.place(at)
+                found[name], end = self.value(begin, key, depth)
             else:
-                sentence = (
-                    f"key {name!r} is written twice; the first is on line {self.keys[key][0]}"
-                )
+                first = self.keys[key][0]
+                sentence = f"key {name!r} is written twice; the first is on line {first}"
                 where = Location(self.path, *self.place(at))
                 self.findings.append(Finding(where, "duplicate-key", sentence))
-            at = self._sign(":", self.past(end))
-            if is_first:
-                found[name], at = self.value(at, key, depth)
-            else:
-                _, at = _JsonReader(self.path, self.text).value(at, key, depth)
-            if self.text[at : at + 1] == "}":
-                return found, at + 1
-            at = self._sign(",", at)
+                _, end = _JsonReader(self.path, self.text).value(begin, key, depth)
+            sign, _, at = self.sign(end, ",}")
+        return found, at
 
-    def _array(self, at: int, above: str, depth: int) -> Read:
+    def _array(self, at: int, start: str, depth: int) -> Read:
         found: list[Plain] = []
-        start = f"{above}\n" if above else ""
-        if self.text[at : at + 1] == "]":
-            return found, at + 1
-        while True:
-            item, at = self.value(at, f"{start}{len(found)}", depth)
+        sign = "]" if self.text[at : at + 1] == "]" else ","
+        at += sign == "]"
+        while sign == ",":
+            item, end = self.value(at, f"{start}{len(found)}", depth)
             found.append(item)
-            if self.text[at : at + 1] == "]":
-                return found, at + 1
-            at = self._sign(",", at)
-
-    def _sign(self, sign: str, at: int) -> int:
-        if self.text[at : at + 1] != sign:
-            raise JSONDecodeError(f"{sign!r} is expected", self.text, at)
-        return self.past(at + 1)
+            sign, _, at = self.sign(end, ",]")
+        return found, at
 
     def _scalar(self, at: int) -> Read:
         word = _WORD.match(self.text, at)

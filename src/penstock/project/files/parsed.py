@@ -180,8 +180,10 @@ class YamlFile:
 
     def place(self, *path: str | int) -> Location:
         """Give where a node stands, or the nearest node around it."""
-        above = (self.places.get(place_key(path[:end])) for end in range(len(path), -1, -1))
-        return Location(self.path, *next(filter(None, above), (1, 1)))
+        for end in range(len(path), -1, -1):
+            if (found := self.places.get(place_key(path[:end]))) is not None:
+                return Location(self.path, *found)
+        return Location(self.path, 1, 1)
 
     def key_place(self, *path: str | int) -> Location:
         """Give where the key of a setting stands, or the nearest node around it."""
@@ -195,7 +197,7 @@ class YamlFile:
 
 def place_key(path: Path) -> str:
     """Write the path of a node as one text."""
-    return "\n".join(str(part) for part in path)
+    return "\n".join(map(str, path))
 
 
 def path_of(key: str) -> str:

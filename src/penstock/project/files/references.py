@@ -323,16 +323,17 @@ def _inside(root: FilePath, key: str, at: Mapping[str, Location], said: list[Fin
 
 def read_content(root: FilePath, path: str, findings: list[Finding]) -> Content | None:
     """Read the bytes of a text file; None beside a finding for one that penstock does not read."""
-    where = Location(path)
+    where, file = Location(path), root / path
     try:
-        size = (root / path).stat().st_size
-        data = (root / path).read_bytes() if size <= LIMIT_BYTES else b""
+        size = file.stat().st_size
+        data = file.read_bytes() if size <= LIMIT_BYTES else b""
     except OSError as error:
         findings.append(Finding(where, "unreadable-file", f"cannot be read: {error.strerror}"))
         return None
     if size > LIMIT_BYTES:
         sentence = f"the file has {size:,} bytes; at most {LIMIT_BYTES:,} are read"
-        hint = "split it, or load it as a seed"
+        is_document = path.endswith(DOCUMENTS)
+        hint = "split it" if is_document else "split it, or load it as a seed"
         findings.append(Finding(where, "file-too-large", sentence, hint))
         return None
     return Content(path, data, hashlib.sha256(data).hexdigest())
@@ -355,7 +356,7 @@ def decode(content: Content, findings: list[Finding]) -> str | None:
 
 def model_name(path: str) -> str:
     """Give the name of a model by its file: all before the first dot."""
-    return PurePosixPath(path).name.partition(".")[0]
+    return path.rpartition("/")[2].partition(".")[0]
 
 
 def check_name(what: str, name: str, where: Location) -> Finding | None:

@@ -38,10 +38,13 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
     """Read and check a file; its tree still holds `env_var` calls, for values may be secret."""
     file = read_json(path, text) if path.endswith(".json") else read_document(path, text)
     asked: list[tuple[Path, str, bool]] = []
-    filled = fill_environment(file.tree, environ, asked)
+    # most files ask for nothing, and a large one takes long to walk through
+    asks = "env_var" in text or "\\" in text
+    filled = fill_environment(file.tree, environ, asked) if asks else file.tree
     named = file.tree if isinstance(file.tree, dict) and not file.is_versioned else {}
     is_described = path == PROJECT_FILE or not _DESCRIBED.isdisjoint(named)
-    if is_described or file.is_of_entities or file.is_package:
+    is_read = is_described or file.is_of_entities or file.is_package
+    if is_read and not path.endswith(".json"):  # which has none
         file = replace(file, tree=_without_references(file.tree))
     unset = []
     for at, name, is_given in asked:

@@ -9,10 +9,10 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
 from typing import Any
 
 from sqlalchemy import Column, Connection, Engine, Table, func, inspect, select, text
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
 from penstock.core.errors import StateError, UsageError
@@ -56,8 +56,8 @@ def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, object
     """Write rows; one whose key is there takes the place of the old one."""
     if not rows:
         return
-    is_file = connection.dialect.name == "sqlite"  # SQL has no word for it that both know
-    statement = sqlite.insert(table) if is_file else postgresql.insert(table)
+    # SQL has no word for it that both know; one of them is imported already
+    statement = import_module(f"sqlalchemy.dialects.{connection.dialect.name}").insert(table)
     keys = [column.name for column in table.primary_key]
     values = {name: statement.excluded[name] for name in rows[0] if name not in keys}
     statement = statement.on_conflict_do_update(index_elements=keys, set_=values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from penstock.core.columns.schema import Column
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.entity import LastSeen
 from penstock.core.history import ENGINE_PREFIX
 from penstock.core.names import quoted
@@ -25,6 +25,8 @@ from penstock.strategies.entities.target import EntityStep
 FED_VIEW = "penstock_fed"
 STAGE_VIEW = "penstock_stage"
 INFERRED = "inferred_deleted"
+# What Spark can derive of so many columns that are others by another name grows without end.
+_UNDERIVED = {"spark.sql.constraintPropagation.enabled": "false"}
 _OP = quoted(f"{ENGINE_PREFIX}op")
 _NEW = quoted(f"{ENGINE_PREFIX}new")
 
@@ -52,8 +54,8 @@ def _writes_changes_alone(step: EntityStep) -> bool:
 
 def _fed(step: EntityStep) -> str:
     """Give the rows of the slice, and with windows the keys that are gone, in one shape."""
-    columns = step.build.query.columns
-    rows = f"SELECT {listed(step.build.query.names)}, 'slice' AS {_OP} FROM {quoted(QUERY_VIEW)}"
+    columns = [each for each in step.build.query.columns if each.name in _sent(step)]
+    rows = f"SELECT {listed(_sent(step))}, 'slice' AS {_OP} FROM {quoted(QUERY_VIEW)}"
     if step.windows is None:
         return rows
     keys = {name.lower() for name in (*step.entity.business_keys, *step.entity.partition_columns)}
@@ -64,6 +66,15 @@ def _fed(step: EntityStep) -> str:
         f"AND NOT EXISTS (SELECT 1 FROM {quoted(QUERY_VIEW)} s WHERE {_same_key(step)})"
     )
     return f"{rows} UNION ALL {found}"
+
+
+def _sent(step: EntityStep) -> tuple[str, ...]:
+    """Give the columns that rows are sent with: when they are seen the statement says.
+
+    So the code that Spark makes for their hashes is the same from slice to slice.
+    """
+    seen = step.entity.system.last_seen.lower()
+    return tuple(name for name in step.build.query.names if name.lower() != seen)
 
 
 def _of_target(column: Column, *, is_known: bool) -> str:
@@ -98,35 +109,55 @@ def _commit(step: EntityStep, source: str, feed: Feed | None = None) -> Commit:
     return Commit(
         f"MERGE {evolution}INTO {step.build.target} t USING {source} s ON {_on(step)} "
         + " ".join(_clauses(step)),
-        HASH_JOIN,
+        {**HASH_JOIN, **_UNDERIVED},
         feed=feed,
     )
 
 
 def _clauses(step: EntityStep) -> Iterator[str]:
-    system = step.entity.system
+    system, moment = step.entity.system, instant(step.moment)
     deleted, seen = quoted(system.deleted), quoted(system.last_seen)
-    latest = f"t.{seen} = greatest(t.{seen}, {instant(step.moment)})"
-    marked = f"THEN UPDATE SET t.{deleted} = true, {latest}"
+    latest = f"t.{seen} = greatest(t.{seen}, {moment})"
+    # Unqualified: Delta does not find a new column in the target that it is added to.
+    sets = [f"{quoted(name)} = s.{quoted(name)}" for name in _sent(step)]
+    sets += [f"{quoted(each.name)} = NULL" for each in step.rows.gone]
+    changed = f"({_differs(step, 's', 't')} OR coalesce(t.{deleted}, false))"
+    values = ", ".join((listed(_sent(step), "s."), moment))
+    insert = f"THEN INSERT ({listed((*_sent(step), system.last_seen))}) VALUES ({values})"
     changes_alone = _writes_changes_alone(step)
+    if step.windows is None and not step.counts.flagged:
+        # Without conditions Delta reads no more of stored rows than the clauses do.
+        sets = sets if changes_alone else [*_unless_same(step, changed)]
+        yield f"WHEN MATCHED THEN UPDATE SET {', '.join(sets)}, {latest}"
+        yield f"WHEN NOT MATCHED {insert}"
+        return
+    marked = f"THEN UPDATE SET t.{deleted} = true, {latest}"
     was_live = f" AND NOT coalesce(t.{deleted}, false)" if changes_alone else ""
     if step.windows is not None:
         yield f"WHEN MATCHED AND s.{_OP} = 'infer' {marked}"
     yield f"WHEN MATCHED AND s.{deleted}{was_live} {marked}"
-    names = [name for name in step.build.query.names if name.lower() != system.last_seen.lower()]
-    # Unqualified: Delta does not find a new column in the target that it is added to.
-    sets = [f"{quoted(name)} = s.{quoted(name)}" for name in names]
-    sets += [f"{quoted(each.name)} = NULL" for each in step.rows.gone]
-    changed = f"({_differs(step, 's', 't')} OR coalesce(t.{deleted}, false))"
     update = f"THEN UPDATE SET {', '.join(sets)}, {latest}"
     yield f"WHEN MATCHED AND NOT s.{deleted} AND {changed} {update}"
     if not changes_alone:
         yield f"WHEN MATCHED THEN UPDATE SET {latest}"
-    every = step.build.query.names
-    yield (
-        f"WHEN NOT MATCHED AND s.{_OP} = 'slice' AND NOT s.{deleted} "
-        f"THEN INSERT ({listed(every)}) VALUES ({listed(every, 's.')})"
-    )
+    yield f"WHEN NOT MATCHED AND s.{_OP} = 'slice' AND NOT s.{deleted} {insert}"
+
+
+def _unless_same(step: EntityStep, changed: str) -> Iterator[str]:
+    """Give the columns as they are set: a row with the same hash has the same values.
+
+    What is in no hash is kept there.
+    """
+    table, system = step.build.table or Schema(), step.entity.system
+    unhashed = {system.filename.lower(), system.metadata.lower(), *step.entity.volatile}
+    for name in _sent(step):
+        value = f"s.{quoted(name)}"
+        if name.lower() in unhashed:
+            kept = f" ELSE t.{quoted(name)}" if table.find(name) else ""
+            value = f"CASE WHEN {changed} THEN {value}{kept} END"
+        yield f"{quoted(name)} = {value}"
+    for each in step.rows.gone:
+        yield f"{quoted(each.name)} = CASE WHEN NOT {changed} THEN t.{quoted(each.name)} END"
 
 
 def _differs(step: EntityStep, left: str, right: str) -> str:
@@ -151,7 +182,7 @@ def _changing(step: EntityStep) -> str:
     of_rows = f"(NOT {matched} OR {reverted})" if changes_alone else "true"
     kept = f"s.{_OP} = 'infer' OR CASE WHEN {flagged} THEN {of_live} ELSE {of_rows} END"
     keys = _same_key(step)
-    names = listed(step.build.query.names, "s.")
+    names = listed(_sent(step), "s.")
     return (
         f"SELECT {names}, s.{_OP}, NOT {matched} AND s.{_OP} = 'slice' AS {_NEW} "
         f"FROM ({_fed(step)}) s LEFT JOIN ({stored}) t ON {keys} WHERE {kept}"

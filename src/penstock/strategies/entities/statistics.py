@@ -18,6 +18,7 @@ from penstock.strategies.entities.rows import MADE_VIEW, SliceRows, StagedColumn
 from penstock.strategies.entities.steps import needs_keeping
 
 MOST_TUPLES = 1000
+_FEW_BYTES = 32 * 1024 * 1024
 _COPIES = "`__penstock_n`"
 
 
@@ -49,13 +50,14 @@ class SliceCounts:
         )
 
 
-def counted(entity: Entity, rows: SliceRows, slice_name: str) -> Stage:
+def counted(entity: Entity, rows: SliceRows, slice_name: str, size: int | None = None) -> Stage:
     """Give the one action before `begin`: rows of steps 1 and 2, counted, and the rules on them.
 
-    They are kept only where counting must compute them, so that they are not computed twice.
+    They are kept only where counting must compute them, so that they are not computed twice. Of a
+    slice of few bytes they are counted by one task, which has nothing to shuffle.
     """
     rules = (*_about_keys(entity, rows, slice_name), *_about_casts(entity, rows))
-    look = _look(entity, rows)
+    look = _look(entity, rows, at_once=size is not None and size <= _FEW_BYTES)
     kept = needs_keeping(rows, entity)
     return Stage(MADE_VIEW, rows.made, look, rules, confs=ANSI, kept=kept)
 
@@ -81,7 +83,7 @@ def _failed(column: StagedColumn) -> str:
     return f"({quoted(column.name)} IS NOT NULL AND {column.as_wanted} IS NULL)"
 
 
-def _look(entity: Entity, rows: SliceRows) -> str:
+def _look(entity: Entity, rows: SliceRows, *, at_once: bool) -> str:
     """Two aggregates deep: per key, then over keys; without keys over rows."""
     keys, by_key = _keys(entity, rows), []
     over = {"rows": f"coalesce(sum({_COPIES}), 0)", "flagged": "coalesce(sum(`flagged`), 0)"}
@@ -115,8 +117,9 @@ def _look(entity: Entity, rows: SliceRows) -> str:
     chosen = ", ".join((*by_key, *(f"{sql} AS {name}" for name, sql in inner.items())))
     grouped = f" GROUP BY {', '.join(by_key)}" if by_key else ""
     asked = ", ".join(f"{sql} AS `{name}`" for name, sql in over.items())
-    source = f"({rows.typed(tries=True, more=more)}){where}"
-    return f"SELECT {asked} FROM (SELECT {chosen} FROM {source}{grouped})"
+    source = f"({rows.typed(tries=True, more=more)})"
+    source = f"(SELECT /*+ COALESCE(1) */ * FROM {source})" if at_once else source
+    return f"SELECT {asked} FROM (SELECT {chosen} FROM {source}{where}{grouped})"
 
 
 def _count(condition: str, *, many: bool) -> str:

@@ -1,4 +1,7 @@
-"""Entities as strategies: what anybody but a step may ask of how a slice reaches its table."""
+"""Entities as strategies: what anybody but a step may ask of how a slice reaches its table.
+
+What steps are made of is imported where it is asked for: few projects have entities.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,6 @@ from typing import NoReturn, Self
 from penstock.core import strategy as port
 from penstock.core.entity import Entity, ProcessType, Slices
 from penstock.core.history import HistorySettings
-from penstock.strategies.entities.metrics import metrics_in
-from penstock.strategies.entities.target import property_of
-from penstock.strategies.entities.work import settings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,16 @@ class EntityStrategy(port.Strategy):
 
     def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
         """Give what the table says of how its rows are made."""
+        from penstock.strategies.entities.target import property_of
+
         del layout
         return {"entity": property_of(self.entity)}
 
     @classmethod
     def counts(cls, metrics: Mapping[str, int]) -> Mapping[str, int]:
         """Give the counts of the summary, of those in the token and of Delta's."""
+        from penstock.strategies.entities.metrics import metrics_in
+
         return metrics_in(cls.process(), metrics)
 
     @classmethod
@@ -88,6 +92,8 @@ class HistoricEntity(EntityStrategy):
     @property
     def history(self) -> HistorySettings:
         """How versions of its rows are kept."""
+        from penstock.strategies.entities.work import settings_of
+
         return settings_of(self.entity, infers=self.entity.infers_deletes)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import signal
@@ -64,6 +65,8 @@ _BY_FILE = {
 COMMANDS = {name: says for named in _BY_FILE.values() for name, says in named.items()}
 INTERRUPTED = 130
 TERMINATED = 143
+_ALIVE = 100_000
+"""What a project is made of lives until a command ends: looking for garbage in it finds none."""
 
 
 class Commands(click.Group):
@@ -110,6 +113,8 @@ def commands(ctx: click.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; give its exit code. Words a user's mistake, lets a bug keep its traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:
+        gc.set_threshold(_ALIVE)
     with _terminating() as signals:
         code = _run(given)
         if code == INTERRUPTED and signals:

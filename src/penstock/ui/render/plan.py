@@ -16,6 +16,7 @@ from penstock.core.strategy import strategy_named
 from penstock.ui.render.run import cosmetic_lines, nothing_to_do, tail
 from penstock.ui.render.status import diff_text, diffs_text
 from penstock.ui.render.values import (
+    CODE,
     LISTED,
     RANGES,
     WHOLE,
@@ -42,7 +43,7 @@ _CHECKS = "before after observed scans on_failure skipped of_views"
 def plan_text(preview: Preview, *, verbose: bool = False) -> str:
     """Give the numbered steps, what cannot be planned, changes of SQL, and a total.
 
-    At most 50 of each, unless `verbose`.
+    At most 50 of each, unless `verbose`; that gives the SQL of slices, too.
     """
     plan = preview.report.plan
     if plan.is_empty:
@@ -50,7 +51,7 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
         return "\n".join([*said, *([] if said and not plan.current else nothing_to_do(plan))])
     limit = None if verbose else LISTED
     changes = [
-        f"{change.model} will be re-run\n\nSQL changes detected:\n"
+        f"{change.model} will be re-run\n\n{CODE[change.kind]} changes detected:\n"
         f"{diff_text(change.executed, change.resolved)}"
         for change in preview.changes
         if not change.cosmetic
@@ -66,7 +67,7 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
         _steps(preview, limit),
         *first_of(changes, limit, "changed model"),
         blocked_text(plan, limit),
-        *first_of([*_of_slices(preview)], limit, "entity"),
+        *(_of_slices(preview) if verbose else ()),
         "\n".join(cosmetic_lines([*plan.cosmetic, *same])),
         f"{', '.join(total)}. Nothing was run.",
     ]

@@ -10,10 +10,9 @@ from penstock.core.graph import reach
 from penstock.core.masking import mask, mask_value
 from penstock.core.model import Model, kind_of
 from penstock.core.records import Execution, ModelRecord
-from penstock.ui.render.values import moment, one_line, seconds, table
+from penstock.ui.render.values import CODE, moment, one_line, seconds, table
 
 _WRITTEN = "rows_written bytes_written"
-_CODE = {"sql": "SQL", "python": "Python", **dict.fromkeys(("entity", "sessions"), "Definition")}
 _CHECK = "phase name type severity description tags meta where"
 
 
@@ -41,7 +40,7 @@ def show_text(detail: ModelDetail) -> str:
         _checks(detail),
         _section("Config", [f"{k}: {mask_value(k, v)}" for k, v in sorted(model.config.items())]),
         _section("Watermarks", [f"{each.key}  {each.value}" for each in watermarks]),
-        _section(_CODE[kind_of(model)], mask(detail.sql).strip().splitlines()),
+        _section(CODE[kind_of(model)], mask(detail.sql).strip().splitlines()),
         _executions(detail.executions),
     ]
     return "\n\n".join(block for block in blocks if block)

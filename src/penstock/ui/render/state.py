@@ -70,9 +70,11 @@ def recovered_text(found: Recovery) -> str:
 
 
 def rebuild_text(report: RebuildReport) -> str:
-    """Say how many steps the tables' logs hold, and which tables' hold none."""
+    """Say how many steps the tables' logs hold, which tables' hold none, and what no log tells."""
     lines = [f"{count(report.steps, 'step')} of {count(len(report.models), 'model')} recorded"]
     lines += [f"{name}: its log tells of no step of this project" for name in report.untold]
+    skip = "no log tells which slices were skipped; before the next run: penstock entities slices"
+    lines += [f"{name}: {skip} {name} --skip NAME --reason TEXT" for name in report.unskipped]
     return "\n".join(lines)
 
 
@@ -113,7 +115,7 @@ def doctor_text(report: DoctorReport) -> str:
 
 
 query_document = partial(document_of, names="columns rows truncated")
-rebuild_document = partial(document_of, names="steps models untold")
+rebuild_document = partial(document_of, names="steps models untold unskipped")
 doctor_document = partial(document_of, names="healthy checks[name health message=says hint?]")
 
 

@@ -22,6 +22,7 @@ from penstock.app.reports import (
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
 from penstock.ui.render.values import (
+    CODE,
     LISTED,
     RANGES,
     by_state,
@@ -50,7 +51,8 @@ def sql_diff_text(diff: SqlDiff, context: int = 0, of: str = "") -> str:
     which = f" ({of})" if of else ""
     lines: list[str] = []
     if diff.before != diff.after:
-        lines.append(f"{COSMETIC}{which}" if diff.cosmetic else f"SQL changes detected{which}:")
+        changed = f"{CODE[diff.kind]} changes detected{which}:"
+        lines.append(f"{COSMETIC}{which}" if diff.cosmetic else changed)
         if changed_lines(diff.before, diff.after):
             lines.append(diff_text(diff.before, diff.after, context))
         lines.append("")

@@ -7,19 +7,24 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
-from penstock.app.commands.validate import ValidationReport
 from penstock.app.documents import Json, document_of, error_document
-from penstock.app.reports import Keys, StateCount
 from penstock.core.errors import PenstockError, ProjectError
 from penstock.core.findings import Finding
 from penstock.core.masking import mask
 from penstock.core.steps.step import RowCounts
 from penstock.core.steps.window import Bound, InputWindow
 
+if TYPE_CHECKING:
+    from penstock.app.commands.validate import ValidationReport
+    from penstock.app.reports import Keys, StateCount
+
 WHOLE: Keys = (("*", "*"),)
 RANGES = 5  # of one model, in one line
 LISTED = 50  # models, steps or errors of one list, unless --verbose
+CODE = {"sql": "SQL", "python": "Python", **dict.fromkeys(("entity", "sessions"), "Definition")}
+"""What people call the code of a model of each kind."""
 _UNIT = 1000
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 _MINUTE = 60

@@ -40,7 +40,9 @@ def services():
 
 
 def lines(services):
-    return check_lines(services, services.project).get("orders", ())
+    return check_lines(services, services.project, services.reading.records.models()).get(
+        "orders", ()
+    )
 
 
 def test_of_a_model_that_was_never_built_nothing_is_said(services):
@@ -109,7 +111,7 @@ def look(built, label):
 
 
 def unevaluated(built):
-    return check_lines(built, built.project).get("daily", ())
+    return check_lines(built, built.project, built.reading.records.models()).get("daily", ())
 
 
 def test_the_newest_partition_is_looked_at_without_a_word(built):

@@ -205,14 +205,14 @@ def test_status_names_the_gate_that_failed_until_it_passes():
     rows.number = 4
     workshop.run()
 
-    failed = check_lines(workshop.services(), workshop.project)["v"]
+    failed = check_lines(workshop.services(), workshop.project, {})["v"]
     rows.number = 5
     workshop.run()
 
     assert [line.partition(" UTC: ")[2] for line in failed] == [
         "rows: rows 4 < min 5; what reads v is not built"
     ]
-    assert check_lines(workshop.services(), workshop.project) == {}
+    assert check_lines(workshop.services(), workshop.project, {}) == {}
 
 
 def test_a_plan_counts_the_checks_of_the_views_that_a_step_reads():

@@ -66,6 +66,15 @@ def test_a_seed_is_created_with_declared_types_else_inferred_ones(services):
     )
 
 
+def test_the_schema_of_a_new_table_is_made_where_a_catalog_is_to_know_it(services):
+    target = dataclasses.replace(services.project.target, catalog="main")
+    services.project = dataclasses.replace(services.project, target=target)
+
+    seed(services)
+
+    assert services.engine.asked[1] == "CREATE SCHEMA IF NOT EXISTS `main`.`s`"
+
+
 def test_a_seed_that_is_as_it_was_loaded_starts_no_session(services):
     seed(services)
     services.engine = None

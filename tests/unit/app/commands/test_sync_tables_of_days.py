@@ -235,3 +235,16 @@ def test_a_rollback_takes_nothing_back_that_another_store_wrote(place):
 
     assert caught.value.code == "table-of-another-store"
     assert DeltaTable(str(place.root / TABLE)).version() == 2
+
+
+def test_a_rollback_after_a_rebuild_says_why_steps_of_the_lost_store_stay(place):
+    place.with_shop(lambda services: build(services, "step-2", 0))
+    (place.root / ".penstock").rename(place.root / "lost.penstock")
+    place.with_shop(rebuild)
+
+    with pytest.raises(TableError) as caught:
+        place.rollback("daily", "step-2", include_foreign=True)
+
+    assert caught.value.code == "rollback-rebuilt"
+    assert "whose records were rebuilt from the log" in caught.value.sentence
+    assert "penstock run --select daily --full-refresh" in caught.value.hint

@@ -3,12 +3,14 @@
 from dataclasses import replace
 
 from fakes.builders import a_model, a_source
+from fakes.silver_table import an_entity
 from fakes.workshop import Workshop
 from penstock.app.execution.recover import RebuildReport, rebuild
 from penstock.core.records import ModelRecord
 from penstock.core.strategy import WindowSettings
 from penstock.plan.values import State
 from penstock.strategies.append import Append
+from penstock.strategies.entities.strategy import strategy_of_entity
 from penstock.strategies.merge import Merge
 from penstock.strategies.view import View
 
@@ -46,6 +48,15 @@ def known(record: ModelRecord) -> tuple[object, ...]:
         record.watermarks,
         record.rows_written,
     )
+
+
+def test_it_is_said_of_which_models_no_log_tells_what_was_skipped():
+    workshop = built()
+    sliced = replace(PARTS[-1], strategy=strategy_of_entity(an_entity()))
+    lost = Workshop(*PARTS[:-1], sliced)
+    lost.lake.tables = workshop.lake.tables
+
+    assert rebuild(lost.services()).unskipped == ("top",)
 
 
 def test_rebuilt_records_equal_those_that_were_lost():

@@ -336,3 +336,22 @@ def test_checks_stand_on_the_model(load, findings):
     assert str(model.checks.on_failure) == "block"
     odd = files(entity(checks=[{"type": "not_null", "columns": ["ID"], "colour": 1}]))
     assert codes(findings(odd)) == ["unknown-key"]
+
+
+def test_values_of_secret_variables_are_in_no_text_of_an_entity(load):
+    columns = [KEY, {"name": "made", "expression": "concat(ID, '{{ env_var('API_TOKEN') }}')"}]
+    settings = {"folder": "{{ env_var('LAKE_SAS') }}", "bronze_path": "/${settings_folder}/x"}
+    written = files(entity(columns=columns, settings=settings))
+
+    model, other = (
+        load(written, environ={"API_TOKEN": token, "LAKE_SAS": 'q"9'}).models["silver_aw.x"]
+        for token in ("hunter2", "hunter3")
+    )
+
+    query = model.query
+    assert "column made = concat(ID, '***')" in query.text
+    assert "/***/x, slices" in query.text
+    assert [
+        word for word in ("hunter2", 'q"9', 'q\\"9') if word in query.text + query.canonical
+    ] == []
+    assert model.fingerprint == other.fingerprint

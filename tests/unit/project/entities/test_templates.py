@@ -3,8 +3,8 @@ import datetime as dt
 import pytest
 
 from penstock.core.columns.typed import TypedValue, read_typed
+from penstock.project.entities.template_functions import BadExpressionError
 from penstock.project.entities.templates import (
-    BadExpressionError,
     low_bound,
     parse_template,
     parse_watermark,

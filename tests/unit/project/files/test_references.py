@@ -4,6 +4,7 @@ import pytest
 
 from fakes.versioned_cases import ONLY, daily
 from penstock.core.columns.schema import Column
+from penstock.project.files.references import LIMIT_BYTES, read_content
 
 FIELDS = "- {name: date, type: DATE}\n- {name: users, type: INT64}\n- {name: c, type: STRING}\n"
 SCHEMA = "schema:\n      - {name: date, type: DATE}\n      - {name: users, type: INT64}\n"
@@ -228,6 +229,19 @@ def test_J22_every_odd_file_is_a_finding_of_its_own(findings):
         "models/two words.sql:1: error: bad-name: 'two words' cannot name a model",
         "models/up.sql:2: error: path-outside-project: '../secret.sql' lies outside of macros/",
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [("models/a.sql", "split it, or load it as a seed"), ("entities/a.json", "split it")],
+)
+def test_a_file_that_is_too_large_is_told_what_would_help_it(tmp_path, path, hint):
+    (tmp_path / path).parent.mkdir()
+    (tmp_path / path).write_bytes(b" " * (LIMIT_BYTES + 1))
+    found = []
+
+    assert read_content(tmp_path, path, found) is None
+    assert [(each.code, each.hint) for each in found] == [("file-too-large", hint)]
 
 
 def test_stray_files_are_warnings_and_files_of_python_are_none(findings):

@@ -68,7 +68,7 @@ def test_a_step_that_must_be_remembered_makes_a_commit_that_changes_nothing():
 
 
 def test_a_merge_is_pruned_by_keys_and_its_windows():
-    plain = work_of(a_step(XM, GIVEN, TWO)).decide({}).sql
+    plain = work_of(a_step(XM, GIVEN, replace(TWO, flagged=1))).decide({}).sql
     inferring = a_step(an_entity(delete_missing=True), GIVEN, TWO, (WINDOW,))
     bounds = "t.`ID` BETWEEN CAST('1' AS INT) AND CAST('2' AS INT)"
     window = "CAST('100' AS INT) <= t.`SeqNr` AND t.`SeqNr` <= CAST('200' AS INT)"
@@ -79,10 +79,22 @@ def test_a_merge_is_pruned_by_keys_and_its_windows():
     assert "WHEN MATCHED AND s.`__penstock_op` = 'infer'" not in plain
 
 
+def test_rows_that_are_all_live_are_merged_without_conditions():
+    """Then no column of stored rows is read but keys, the hash, and what no hash has in it."""
+    sql = work_of(a_step(XM, GIVEN, TWO)).decide({}).sql
+    (matched, inserted) = sql.partition(" WHEN MATCHED ")[2].split(" WHEN NOT MATCHED ")
+    changed = "(NOT (t.`p_SourceHash` <=> s.`p_SourceHash`) OR coalesce(t.`p_deleted`, false))"
+
+    assert matched.startswith("THEN UPDATE SET `ID` = s.`ID`, `SeqNr` = s.`SeqNr`, ")
+    assert f"= CASE WHEN {changed} THEN s.`p_source_filename` ELSE t.`p_source_filename`" in matched
+    assert matched.count("CASE WHEN") == 1
+    assert inserted.startswith("THEN INSERT (`ID`, ")
+
+
 def test_a_row_that_is_deleted_again_is_only_seen():
     """Every run sees it; a table of changes alone has nothing to do."""
     marked = "THEN UPDATE SET t.`p_deleted` = true, t.`p_lastSeen` = greatest("
-    sql = work_of(a_step(XM, GIVEN, TWO)).decide({}).sql
+    sql = work_of(a_step(XM, GIVEN, replace(TWO, flagged=1))).decide({}).sql
     changes = an_entity(last_seen=LastSeen.ON_CHANGE)
     (stage,) = work_of(a_step(changes, GIVEN, TWO)).stages
 

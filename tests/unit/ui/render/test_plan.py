@@ -1,5 +1,7 @@
 """The text of `plan`."""
 
+import pytest
+
 from fakes.reports import a_plan, a_report, a_result, a_step
 from penstock.app.commands.plan import Preview, SqlChange
 from penstock.core.columns.typed import TypedValue
@@ -86,6 +88,17 @@ def test_changed_sql_is_shown_line_by_line_as_written():
         "\n"
         "Total: 1 step. Nothing was run."
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("sql", "SQL changes"), ("python", "Python changes"), ("entity", "Definition changes")],
+)
+def test_changes_of_code_are_called_by_what_the_model_is_written_in(kind, said):
+    change = SqlChange("users", "a", "b", kind=kind)
+    report = a_report(a_plan(a_step("users", State.SQL_CHANGED)), a_result("users", "planned"))
+
+    assert f"\n{said} detected:\n" in plan_text(Preview(report, (change,)))
 
 
 def test_a_model_that_cannot_be_run_is_shown_with_its_error_and_what_it_stops():

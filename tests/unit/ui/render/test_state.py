@@ -58,8 +58,10 @@ def test_what_put_the_state_in_order_is_said():
         "step step-1 of log had committed version 7; recorded\n"
         "error: undecidable-step: nobody can tell\n  hint: look"
     )
-    assert rebuild_text(RebuildReport(3, ("a", "b"), ("c",))) == (
-        "3 steps of 2 models recorded\nc: its log tells of no step of this project"
+    assert rebuild_text(RebuildReport(3, ("a", "b"), ("c",), ("b",))) == (
+        "3 steps of 2 models recorded\nc: its log tells of no step of this project\n"
+        "b: no log tells which slices were skipped; before the next run: "
+        "penstock entities slices b --skip NAME --reason TEXT"
     )
     assert lease_text(lease) == (
         "s.users is held by run run-1 (host host-a, pid 11) since 2024-03-01 12:00:00 UTC. "
