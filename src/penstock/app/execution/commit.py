@@ -301,8 +301,12 @@ class Committer:
     def _hold_promises(self, intent: Intent, statement: Commit, commit: LogCommit) -> None:
         """Compare what Delta says it did with what was staged; a difference is a bug."""
         # a statement that joined its rows twice, or lost some, is seen by no check of the rows
-        metrics, observed = dict(commit.metrics), statement.feed and statement.feed.counts
-        if observed and (seen := self.session.observed(metrics.get("numSourceRows", 0))):
+        metrics, observed = dict(commit.metrics), statement.breaches and statement.feed
+        if (
+            observed
+            and observed.counts
+            and (seen := self.session.observed(metrics.get("numSourceRows", 0)))
+        ):
             metrics |= {name: int(value or 0) for name, value in seen.items()}
         for breach in statement.breaches(metrics) if statement.breaches else ():
             with self.failing(intent):
