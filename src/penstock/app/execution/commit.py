@@ -241,8 +241,7 @@ class Committer:
         """Commit, and give what the log says of it; an error that came after that is no failure.
 
         A step whose log cannot be read then stays RUNNING, and `recover` finds out. `again` tells
-        more about rows for which the statement was refused. A statement that Delta skipped without
-        an error is one all the same: "no commit" is not "nothing changed".
+        more about refused rows. A statement that Delta skipped without a word is an error as well.
         """
         with self.failing(intent):
             if intent.base_version is None and self._context.project.target.catalog:
@@ -301,8 +300,9 @@ class Committer:
     def _hold_promises(self, intent: Intent, statement: Commit, commit: LogCommit) -> None:
         """Compare what Delta says it did with what was staged; a difference is a bug."""
         # a statement that joined its rows twice, or lost some, is seen by no check of the rows
-        metrics, observed = dict(commit.metrics), statement.feed and statement.feed.counts
-        if observed and (seen := self.session.observed(metrics.get("numSourceRows", 0))):
+        metrics, asks = dict(commit.metrics), statement.breaches and statement.feed
+        rows = metrics.get("numSourceRows", 0)
+        if asks and asks.counts and (seen := self.session.observed(rows)):
             metrics |= {name: int(value or 0) for name, value in seen.items()}
         for breach in statement.breaches(metrics) if statement.breaches else ():
             with self.failing(intent):
