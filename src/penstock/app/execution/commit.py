@@ -86,7 +86,7 @@ class Committer:
     def __init__(
         self, services: Services, context: Context, where: Location | None, planned_on: int | None
     ) -> None:
-        """Take what steps of a run share; `planned_on` is the last one of other runs, as planned."""
+        """Take what steps of a run share; `planned_on` is the last step of others when planned."""
         self.where = where
         self._services = services
         self._context = context
