@@ -190,11 +190,15 @@ def test_a_rebuilt_step_keeps_its_promise(store, opened):
 def test_a_rollback_leaves_the_row_of_the_last_step_that_still_counts(store):
     early, late = replace(ROW, last_success=at("01-01")), ROW
     promised(store, SessionPromise("web", early), "step-1")
+    promised(store, SessionPromise("web", stitched=1), "step-1s")
     promised(store, SessionPromise("web", late), "step-2")
+    promised(store, SessionPromise("web", stitched=2), "step-2s")
     back = {"kind": StepKind.ROLLBACK, "triggered_by": "rollback", "inputs": ()}
-    for step, restores, expected in (("step-3", 2, [early.last_success]), ("step-4", 1, [])):
+    cases = (("step-3", 3, [early.last_success], 1), ("step-4", 1, [], 0))
+    for step, restores, expected, stitched in cases:
         undo = replace(intent(step, "web_users"), restores=restores, **back)
         store.journal.begin(undo, {}, HERE, None)
         store.journal.finish(step, wrote(5))
 
         assert [row.last_success for row in store.sessions.manifest("web")] == expected
+        assert store.sessions.stitched("web") == {"web_users": stitched}

@@ -15,8 +15,10 @@ from fakes.place import Place
 from fakes.requests import a_run
 from fakes.session_lake import SCHEMA, an_event
 from fakes.session_world import at, shown
+from penstock.app.commands.rollback import rollback
 from penstock.app.commands.sessions import sessions_release
 from penstock.app.planning.make_plan import make_plan
+from penstock.app.request import RollbackRequest
 from penstock.app.run_report import RunReport
 from penstock.core.columns.schema import Schema
 from penstock.plan.values import Plan
@@ -115,6 +117,16 @@ class SessionPlace(Place):
         services = self.services()
         try:
             return tuple(each.session for each in services.reading.sessions.releases("web"))
+        finally:
+            services.close()
+
+    def take_back(self, part: str) -> int:
+        """Take the last step of a table back; give the version that came back."""
+        services, model = self.services(), f"web_{part}"
+        try:
+            steps = services.reading.records.steps_of(model)
+            last = max(steps, key=lambda each: each.intent.step_seq).intent.step
+            return rollback(services, RollbackRequest(str(self.root), model, to=last)).version
         finally:
             services.close()
 

@@ -16,11 +16,23 @@ TABLES = (
     *CORE,
 )
 ALL = (*CORE, "m5")
-TOO_MANY = """\
+FEW = """\
 checks:
   sessions:
     on_failure: block
-    after: [{name: few, sql: "select * from {destination} where total_events > 1"}]
+    after:
+      - {name: few, sql: "select * from {destination} where total_events > 1"}
+      - {type: unique, columns: [session_identifier]}
+  page_views:
+    on_failure: block
+    after: [{type: not_null, column: session_identifier}, {type: row_count, min: 1}]
+"""
+NOT_MANY = """\
+checks:
+  users:
+    on_failure: rollback
+    after: [{name: few, sql: "select * from {destination} where sessions > 2"}]
+  sessions: {after: [{type: not_null, column: stitched_user_id}]}
 """
 
 
@@ -114,7 +126,7 @@ def test_S35_S36_S37_a_new_model_is_brought_up_alone_or_beside_the_others(place)
 
 @pytest.mark.matrix
 def test_S38_S39_a_module_that_checks_hold_back_is_brought_up_after_the_others(spark, tmp_path):
-    web = SessionPlace(tmp_path / "web", spark, TOO_MANY)
+    web = SessionPlace(tmp_path / "web", spark, FEW)
     web.add("e1 s1 01-01 10:00", "e2 s1 01-02 10:00", "e3 s2 01-03 12:00")
     assert problems(web.at("01-02")) == []
     found = statuses(web.at("01-03"))
@@ -148,6 +160,29 @@ def test_S38_S39_a_module_that_checks_hold_back_is_brought_up_after_the_others(s
             ("s1", 2),
             ("s2", 1),
         ]
+
+
+@pytest.mark.matrix
+def test_what_is_taken_back_is_processed_again(place):
+    web = place()
+    web.package(NOT_MANY)
+    web.add("e4 s9 01-03 05:00")
+    before = web.manifest()["users"]
+
+    found = web.at("01-04", "web m5")
+
+    assert problems(found) == ["web_users failed 2021-01-01 19:00:00 to 2021-01-04 00:00:00"]
+    assert web.stored("users", "sessions") == [2]
+    ahead = dict.fromkeys(ALL, ("01-03 05:00", "01-04", None))
+    assert web.manifest() == {**ahead, "users": before}
+    assert web.take_back("page_views") == 1
+    assert web.manifest()["page_views"] == before
+
+    web.package("")
+    assert problems(web.at("01-04", "web m5")) == []
+    assert web.windows()[-1] == "3 01-01 19:00..01-03 05:00"
+    assert web.manifest() == ahead
+    assert (web.stored("users", "sessions"), web.stored("page_views", "count(*)")) == ([3], [4])
 
 
 @pytest.mark.matrix

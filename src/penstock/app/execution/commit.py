@@ -86,10 +86,7 @@ class Committer:
     def __init__(
         self, services: Services, context: Context, where: Location | None, planned_on: int | None
     ) -> None:
-        """Take what the steps of a run share; `planned_on` is the step that was planned on.
-
-        Steps of the same run that came after it do not count.
-        """
+        """Take what steps of a run share; `planned_on` is the last step of others when planned."""
         self.where = where
         self._services = services
         self._context = context
@@ -117,8 +114,8 @@ class Committer:
     def alter(self, intent: Intent, statement: Commit, kind: StepKind = StepKind.ALTER) -> Ended:
         """Make a change that must come before the build as a step of its own.
 
-        A gate lets it come between the beginning of the build and its commit, so its number must
-        not make the build's look old: it has a lane of its own.
+        A gate lets it come between the beginning of the build and its commit: in a lane of its own
+        its number does not make the build's look old.
         """
         own = replace(
             intent,
@@ -130,6 +127,7 @@ class Committer:
             windows=(),
             lowers_watermarks=False,
             slice=None,  # its rows are not in the table yet, or no longer
+            session=None,
         )
         begun = self.begin(own)
         self.fault(f"begun-{kind}")

@@ -90,7 +90,7 @@ class PassLooking(Looking):
         table = None if facts is None or whole else facts.schema
         part = self._table()
         if self.own.part.kind is PassStepKind.STITCH:
-            self._bind(session, (SessionTable.USER_MAPPING,))
+            self._bind(session, (SessionTable.USER_MAPPING, part), facts)
         else:
             self._bind(session, _READ.get(part, ()), facts)
         query = Schema()
@@ -167,9 +167,7 @@ class PassLooking(Looking):
         sql = run.sql
         if self.own.part.kind is PassStepKind.STITCH:
             known = self.services.reading.sessions.stitched(run.package.name)
-            nothing = build.table is None
-            work = stitch_work(sql, build, known.get(self.model.name, 0))
-            return Work.just(None) if nothing else work
+            return stitch_work(sql, part, build, known.get(self.model.name, 0))
         match part:
             case SessionTable.LIMITS:
                 said = limits_view(run.begun.limits, run.begun.run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, Table, delete, func, or_, select
@@ -30,7 +31,7 @@ from penstock.state.transitions.packages import (
     PackageState,
     PackageTable,
     PromiseKept,
-    RowsForgotten,
+    StepsUndone,
     apply_to_package,
 )
 
@@ -108,8 +109,7 @@ def _of(table: Table, package: str) -> Select[Any]:
 def keep_promise(connection: Connection, step: StoredStep, at: dt.datetime) -> None:
     """Write what a step that ended leaves of its package; where checks held it back, nothing.
 
-    After a rollback the promise of the last step counts that is not undone; without one the row of
-    the model goes, and it processes everything again.
+    After a rollback what the steps promised that are not undone holds.
     """
     intent = step.intent
     if intent.kind is StepKind.ROLLBACK:
@@ -131,11 +131,11 @@ def _after_rollback(
         .order_by(steps.c.step_seq.desc())
     )
     found = [(read_intent(row.intent), row.undone_by) for row in connection.execute(query)]
-    left = next((intent for intent, undone_by in found if not undone_by), None)
-    if left is not None and left.session is not None:
-        yield left.session.package, PromiseKept(model, left.session, left.run, at)
-    elif found and found[0][0].session is not None:
-        yield found[0][0].session.package, RowsForgotten((model,))
+    left = [(each.session, each.run) for each, undone in found if each.session and not undone]
+    rows = (replace(said.row, run=run) for said, run in left if said.row is not None)
+    stitched = max((said.stitched for said, _ in left), default=0)
+    if found and (said := found[0][0].session):
+        yield said.package, StepsUndone(model, next(rows, None), stitched, at)
 
 
 Keyed = Mapping[tuple[object, ...], Cells]

@@ -104,7 +104,22 @@ class RowsForgotten:
     overwrites: tuple[str, ...] = ()
 
 
-PackageEvent = PassBegan | EventsBuilt | PassEnded | PromiseKept | ReleasesAsked | RowsForgotten
+@dataclass(frozen=True, slots=True)
+class StepsUndone:
+    """Steps of a model were taken back: what the others promised holds, `stitched` is 0 for none.
+
+    Without a `row` the model processes everything again.
+    """
+
+    model: str
+    row: ManifestRow | None
+    stitched: int
+    at: dt.datetime
+
+
+PackageEvent = (
+    PassBegan | EventsBuilt | PassEnded | PromiseKept | ReleasesAsked | RowsForgotten | StepsUndone
+)
 
 
 def apply_to_package(records: PackageState, event: PackageEvent) -> PackageState:
@@ -127,6 +142,12 @@ def apply_to_package(records: PackageState, event: PackageEvent) -> PackageState
             left = {name: row for name, row in records.manifest.items() if name not in event.models}
             new = {name: replace(records.table(name), overwrites=True) for name in event.overwrites}
             return replace(records, manifest=left, tables={**records.tables, **new})
+        case StepsUndone():
+            left = {name: row for name, row in records.manifest.items() if name != event.model}
+            if event.row is not None:
+                left[event.model] = replace(event.row, updated_at=event.at)
+            table = replace(records.table(event.model), stitched=event.stitched)
+            return replace(records, manifest=left, tables={**records.tables, event.model: table})
         case _ as never:
             assert_never(never)
 

@@ -180,12 +180,21 @@ def module_work(run: SessionRun, part: SessionTable, build: Build, dates: Sequen
     return Work((stage,), decide, rows=lambda _: new)
 
 
-def stitch_work(run: SessionRun, build: Build, stitched: int) -> Work:
+def stitch_work(run: SessionRun, part: SessionTable, build: Build, stitched: int) -> Work:
     """Take over the mappings that changed after the run `stitched`, where rows have another one."""
+    if build.table is None:
+        return Work.just(None)
     changed = (
-        f"SELECT user_identifier FROM {run.table(SessionTable.USER_MAPPING)} "
+        f"SELECT user_identifier, user_id FROM {run.table(SessionTable.USER_MAPPING)} "
         f"WHERE changed_seq > {stitched}"
     )
     statement = Commit(stitched_by(run, build.target, stitched))
     stage = Stage(_FOUND, changed, _counted(_FOUND))
-    return Work((stage,), lambda found: statement if found[_ROWS] else None)
+    new = {"stitched_user_id": "s.user_id", "run_id": run.run_id}
+    columns = [f"{new.get(n, f't.{quoted(n)}')} AS {quoted(n)}" for n in build.table.names]
+    # the table as it was before: afterwards no row has another one
+    rows = (
+        f"SELECT {', '.join(columns)} FROM {run.table(part)} t JOIN {_FOUND} s "
+        "ON t.user_identifier = s.user_identifier AND NOT t.stitched_user_id <=> s.user_id"
+    )
+    return Work((stage,), lambda found: statement if found[_ROWS] else None, rows=lambda _: rows)

@@ -239,3 +239,20 @@ def test_a_tagged_model_whose_sql_changed_has_drifted_and_its_own_run_takes_it(w
     assert web.sync("m5").plan.is_empty
     assert problems(web.at("01-03")) == []
     assert web.states() == {}
+
+
+def test_a_table_that_was_only_made_ready_has_processed_nothing(web):
+    web.tagged("m5")
+    web.greatest = "01-01 20:00"
+    assert problems(web.at("01-02")) == []
+    web.append()
+    web.greatest = "01-02 01:00"
+    text = (web.root / "models/m5.sql").read_text()
+    web.has_files({"models/m5.sql": text.replace("(mat", "(table_properties={'a': 'b'}, mat")})
+    web.lake.trouble("m5", "commit", lambda: None, BROKEN)
+
+    report = web.at("01-03")
+
+    made = [each.operation for each in web.lake.tables[web.of("m5")].commits]
+    assert (statuses(report)["m5"], made[-1]) == ("failed", "SET TBLPROPERTIES")
+    assert web.manifest() == {**dict.fromkeys(CORE, SECOND), "m5": FIRST}

@@ -89,7 +89,7 @@ def test_events_are_counted_as_they_pass():
 
 
 def test_S81_without_a_changed_mapping_nothing_is_stitched():
-    work = stitch_work(a_run(), THERE, 3)
+    work = stitch_work(a_run(), SessionTable.SESSIONS, THERE, 3)
 
     assert work.decide(NOTHING) is None
     assert "changed_seq > 3" in work.decide(ROWS).sql
