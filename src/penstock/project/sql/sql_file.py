@@ -15,6 +15,7 @@ from sqlglot import Token, exp
 from sqlglot.errors import SqlglotError
 
 from penstock.core.findings import Finding, Location, Severity
+from penstock.core.strategy import register, strategies
 from penstock.project.files.parsed import (
     Branch,
     Outputs,
@@ -253,7 +254,9 @@ def parse_sql_files(
 
 def serve() -> None:
     """Read the files that stdin holds and write them to stdout, both pickled: one of the cores."""
-    given = pickle.load(sys.stdin.buffer)  # noqa: S301  from the process that started this one
+    known, given = pickle.load(sys.stdin.buffer)  # noqa: S301  from the process that started it
+    for strategy in known:
+        register(strategy)
     sys.stdout.buffer.write(pickle.dumps(_read_here(*given)))
 
 
@@ -267,8 +270,9 @@ def _read_here(
 def _elsewhere(given: tuple[object, ...]) -> dict[str, SqlFile]:
     """Read files in a process of its own; nothing where there is none to be had."""
     command = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"]
+    asked = pickle.dumps((tuple(strategies().values()), given))
     try:
-        done = subprocess.run(command, input=pickle.dumps(given), capture_output=True, check=True)
+        done = subprocess.run(command, input=asked, capture_output=True, check=True)
         files: dict[str, SqlFile] = pickle.loads(done.stdout)  # noqa: S301  what `serve` wrote
     except (OSError, ValueError, subprocess.SubprocessError, pickle.PickleError, EOFError):
         return {}
