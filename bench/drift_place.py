@@ -14,7 +14,6 @@ from typing import Any
 from drift_log import Log
 from sqlalchemy import Connection, Engine, insert, make_url, update
 
-from penstock.app.execution.step_state import StepState
 from penstock.app.services.wire import Where, open_services
 from penstock.core.facts import Seen, Touched
 from penstock.core.model import Fingerprint, Model
@@ -26,6 +25,7 @@ from penstock.core.steps.token import write_token
 from penstock.state.schema import models, partition_state, steps, target_state
 from penstock.state.sql import sqlite
 from penstock.state.sql.rows import fingerprint_id, insert_step, model_id
+from penstock.state.transitions.model_state import StoredStep
 
 DAY = Grid(Grain.DAY)
 
@@ -162,7 +162,7 @@ class _Builder:
                 log.replace(token, self.shape.day(each))
         else:
             log.append(token, [DAY.key(each) for each in range(first, last + 1)])
-        insert_step(connection, StepState(intent, _MOMENT, "bench@bench"))
+        insert_step(connection, StoredStep(intent, _MOMENT, "bench@bench"))
         number = model_id(connection, model.name)
         ended = {
             "status": "SUCCESS",
