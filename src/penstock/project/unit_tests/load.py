@@ -109,7 +109,7 @@ class _EntryReader:
         reader = GivenReader(self.project, model, self.notes, without_target)
         base = {key: inner for key, inner in found.items() if key in OF_RUN}
         listed = self.notes.items(found.get("runs"), "runs")
-        runs = []
+        runs: list[UnitRun] = []
         for number, item in enumerate(listed or (node,), 1):
             own = self.notes.members(item, "a run", OF_RUN) if listed else {}
             left: set[str] = set()
