@@ -160,6 +160,25 @@ def test_a_skip_takes_nothing_out_of_the_table(store):
     assert became(store) == [("a", "SUCCESS", "step-1")]
 
 
+def test_slices_of_many_models_are_told_at_once_as_those_of_each(store):
+    succeed(store, reads("step-1", A))
+    succeed(store, replace(reads("step-2", A), model="other"))
+    succeed(store, replace(reads("step-3", B, lowers_watermarks=True), model="other"))
+    fail(store, reads("step-4", B))
+    skip(store, "b")
+    skip(store, "c", model="third")
+
+    found = store.slices.recorded_of(("orders", "other", "third", "fourth"))
+    assert {model: store.slices.recorded(model) for model in found} == found
+    assert [became(store, model) for model in ("orders", "other", "third", "fourth")] == [
+        [("a", "SUCCESS", "step-1"), ("b", "SKIPPED", "step-4")],
+        [("b", "SUCCESS", "step-3")],
+        [("c", "SKIPPED", "")],
+        [],
+    ]
+    assert store.slices.recorded_of(()) == {}
+
+
 def test_EC17_slices_are_rebuilt_from_the_tokens_of_the_logs(opened, store, world):
     steps = [
         reads("step-1", A, lowers_watermarks=True),

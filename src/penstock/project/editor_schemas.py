@@ -135,8 +135,9 @@ def _versioned_schema() -> Tree:
 
 def _unit_tests_schema() -> Tree:
     state: Tree = {"watermark": _WATERMARK, "history": {"type": "array"}}
+    tables: Plain = {"type": "object", "additionalProperties": _TABLE}
     given: Tree = {
-        "inputs": {"type": "object", "additionalProperties": _TABLE},
+        **dict.fromkeys(("inputs", "slices"), tables),
         "target": _TABLE,
         "state": _mapping(OF_STATE, state, _SCALAR),
     }

@@ -119,7 +119,7 @@ def _line(entity: Entity, there: ListedSlice | None, known: SliceRecord | None) 
         status=status,
         moment=known.moment,
         step=known.step,
-        metrics=strategy_of_entity(entity).counts(known.metrics),
+        metrics=strategy_of_entity(entity).counts(known.metrics) if known.metrics else {},
         why=known.why,
         who=known.who,
     )

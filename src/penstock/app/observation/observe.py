@@ -15,6 +15,7 @@ from penstock.core.facts import Head, Listing, LogCommit, Touched
 from penstock.core.model import Model, Source
 from penstock.core.records import ModelRecord
 from penstock.core.steps.inputs import NoPin, Pin
+from penstock.core.steps.slices import ListedSlice
 from penstock.core.steps.step import StepKind
 from penstock.core.steps.token import project_of, read_intent
 from penstock.plan.changes import sources_below
@@ -168,7 +169,7 @@ def _slices(
     unreadable: dict[str, PenstockError],
 ) -> dict[str, SlicesNow]:
     """Look at the slices of entities: what lies there, and what is on record of it."""
-    found = {}
+    listed: dict[str, tuple[ListedSlice, ...]] = {}
     for model in models:
         if model.entity is None:
             continue
@@ -178,12 +179,11 @@ def _slices(
         if folder is None:
             continue
         try:
-            there = services.log.slices(folder)
+            listed[model.name] = services.log.slices(folder)
         except (TableError, OSError) as error:
             unreadable[model.name] = not_read(model, error)
-            continue
-        found[model.name] = SlicesNow(there, services.reading.slices.recorded(model.name))
-    return found
+    known = services.reading.slices.recorded_of((*listed,)) if listed else {}
+    return {name: SlicesNow(there, known.get(name, ())) for name, there in listed.items()}
 
 
 def observe_target(services: Services, model: Model, record: ModelRecord | None) -> Observed:

@@ -76,7 +76,7 @@ def _judge_inputs(project: Project, test: UnitTest, notes: FileNotes) -> None:
     given: set[InputName] = set()
     lacking: dict[InputName, None] = {}
     for run in test.runs:
-        for table in run.given.inputs.values():
+        for table in (*run.given.inputs.values(), *run.given.slices.values()):
             _judge_input(table, notes)
         given |= run.given.inputs.keys()
         wanted = world.wanted_inputs(model, test, run)
@@ -84,6 +84,10 @@ def _judge_inputs(project: Project, test: UnitTest, notes: FileNotes) -> None:
             name for name in wanted if name not in given and not world.is_seed(project, name)
         )
     missing = ", ".join(str(project.table_of(name, model)) for name in lacking)
+    if model.strategy.reads_slices and not any(run.given.slices for run in test.runs):
+        sentence = f"{test.name!r} gives no slice, and {model.name} reads nothing else"
+        hint = "add one under given.slices: its name, and rows"
+        notes.say(test.where, "missing-input", sentence, hint)
     if missing:
         sentence = f"{test.name!r} does not give {missing}, which {model.name} reads"
         hint = f"add them under given.inputs: {missing}"
@@ -182,6 +186,13 @@ def _judge_watermark(
     model: Model, given: Mapping[InputName, GivenTable], watermark: GivenWatermark
 ) -> None:
     """Raise `UsageError`; where columns are known to Spark alone its step does."""
+    entries = model.entity.watermark if model.entity else ()
+    kept = dict.fromkeys(each.column for each in entries)
+    if any(world.is_meant(watermark, column) for column in kept):
+        return
+    if kept:
+        sentence = f"watermark {watermark.column!r}: the model has {', '.join(kept)}"
+        raise UsageError("unknown-column", sentence, where=watermark.where, hint="name one of them")
     if model.strategy.window is None:
         raise world.no_watermark(model, watermark)
     schemas = {}

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from penstock.app.execution.seed_step import define_seed
 from penstock.app.preparing.outcomes import outcome_of
@@ -20,7 +21,7 @@ from penstock.core.errors import ModelFailedError, PythonModelError, QueryError,
 from penstock.core.findings import Location
 from penstock.core.history import HardDeletes, HashDiffers
 from penstock.core.model import Body, Model, Seed
-from penstock.core.names import InputKind, InputName, quoted
+from penstock.core.names import InputKind, InputName, literal, quoted
 from penstock.core.ports.engine import StepSession
 from penstock.core.project import Project
 from penstock.core.query import at, bound, with_parameters
@@ -32,6 +33,7 @@ from penstock.core.steps.window import Watermark
 from penstock.core.strategy import Build
 from penstock.plan.history import PROPERTY, property_of
 from penstock.plan.resolve import resolve
+from penstock.project.entities.places import bronze_folder
 from penstock.project.unit_tests.definition import Given, GivenTable, UnitRun
 from penstock.strategies.build import create
 from penstock.strategies.relations import StepReads, bind
@@ -148,6 +150,7 @@ class Preparing:
                     made = typed_table(session, table, table.known)
                     sql = f"SELECT * FROM ({made.sql}) WHERE false"
                     self._write(session, name, Typed(made.columns, (), sql))
+        self._deliver(session, given.slices)
         intent = self._intent(self._uri, run.as_of - _BEFORE)
         if given.target is not None:
             types = target_types(self.services, session, self.model, run, given.target)
@@ -175,6 +178,25 @@ class Preparing:
         uri = self.services.project.sources[name.name].path
         sql = f"CREATE OR REPLACE TABLE delta.`{uri}` USING delta AS {made.sql}"
         session.commit(Commit(sql), self._intent(uri, self.clock.run_timestamp))
+
+    def _deliver(self, session: StepSession, slices: Mapping[str, GivenTable]) -> None:
+        """Write slices as folders of Parquet; raises `bad-value` for one that fits nothing."""
+        entity = self.model.entity
+        folder = bronze_folder(entity, self.clock.run_timestamp) if entity else None
+        if folder is None:
+            return
+        Path(folder.path).mkdir(parents=True, exist_ok=True)
+        for name, table in slices.items():
+            with placed(table):
+                made = typed_table(session, table, table.known)
+                uri = f"{folder.path}/{name}"
+                sql = f"INSERT OVERWRITE DIRECTORY {literal(uri)} USING parquet {made.sql}"
+                session.commit(Commit(sql), self._intent(uri, self.clock.run_timestamp))
+        fitting = {each.id.name for each in self.services.log.slices(folder)}
+        for name, table in slices.items():
+            if name not in fitting:
+                sentence = f"slice {name!r} does not fit {folder.pattern!r}, so no run takes it"
+                raise UsageError("bad-value", sentence, where=table.where, hint="rename it")
 
     def _record(
         self, run: UnitRun, outcome: Outcome, watermarks: Sequence[Watermark], intent: Intent

@@ -12,6 +12,7 @@ from penstock.app.services.wire import SystemClock
 from penstock.core.checks import Check, Checks, Relationships, SqlCheck
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue
+from penstock.core.entity import Entity, RunText, Slices
 from penstock.core.errors import UsageError
 from penstock.core.model import Body, Model, PythonFunction, Source, Version
 from penstock.core.names import InputKind, InputName
@@ -109,7 +110,7 @@ def world_of(
         )
         for number, name in enumerate(given)
     }
-    rewriting = _Rewriting(given, model.name)
+    rewriting = _Rewriting(given, model.name, str(folder / "bronze"))
     return replace(
         project,
         root=str(folder),
@@ -133,6 +134,7 @@ class _Rewriting:
 
     given: Mapping[InputName, Collection[str]]
     own: str
+    bronze: str = ""
 
     def moved(self, name: InputName) -> InputName:
         """Give an input as a source of its own name, so that watermarks keep theirs."""
@@ -156,6 +158,7 @@ class _Rewriting:
         return replace(
             model,
             query=self.query(model.query),
+            entity=model.entity and self._entity(model.entity),
             depends_on=(),
             order_after=(),
             immutable=False,
@@ -171,6 +174,12 @@ class _Rewriting:
             checks=self._checks(model.checks),
             function=model.function and self._function(model.function),
         )
+
+    def _entity(self, entity: Entity) -> Entity:
+        """Let slices lie in the test's own folder, the same every day."""
+        if not isinstance(entity.bronze, Slices):
+            return entity
+        return replace(entity, bronze=replace(entity.bronze, path=RunText(self.bronze)))
 
     def _function(self, function: PythonFunction) -> PythonFunction:
         """Let parameters stand for sources."""

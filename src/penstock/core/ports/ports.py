@@ -297,6 +297,10 @@ class SliceRecords(Protocol):
         """
         ...
 
+    def recorded_of(self, models: Sequence[str]) -> Mapping[str, tuple[SliceRecord, ...]]:
+        """Give the same of many models; those of which nothing is known may be left out."""
+        ...
+
     def skip(self, skip: SliceSkip) -> None:
         """Append what somebody says of a slice."""
 

@@ -74,6 +74,21 @@ def model_types(model: Model) -> Mapping[str, types.ColumnType]:
     return found
 
 
+def untold_types(model: Model, table: GivenTable) -> Mapping[str, types.ColumnType]:
+    """Give the types that an entity declares for columns of a slice without any value.
+
+    What is delivered need not have them: a text may stand where a number belongs.
+    """
+    declared = {each.name: each.type for each in model.entity.columns} if model.entity else {}
+    named = {name.lower() for name in table.names}
+    return {
+        name: types.parse_type(kind)
+        for name, kind in declared.items()
+        if name and kind and not table.query
+        if (not named or name.lower() in named) and not inferred(table.column(name))
+    }
+
+
 def type_in(table: GivenTable, name: str) -> types.ColumnType | None:
     """Give the type of a column: the declared one, else that of its values."""
     return table.type_of(name) or inferred(table.column(name))

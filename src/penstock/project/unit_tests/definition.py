@@ -121,12 +121,16 @@ class GivenWatermark:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The tables and records before a step. `target` None: the table does not exist."""
+    """The tables and records before a step. `target` None: the table does not exist.
+
+    `slices` are delivered for this run, by their names; those of earlier runs still lie there.
+    """
 
     inputs: Mapping[InputName, GivenTable] = field(default_factory=dict)
     target: GivenTable | None = None
     watermarks: tuple[GivenWatermark, ...] = ()
     history: tuple[Earlier, ...] = ()
+    slices: Mapping[str, GivenTable] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import Grain
 from penstock.core.project import Project
 from penstock.project.files.values import did_you_mean, some_of
-from penstock.project.unit_tests.casting import known_types, model_types
+from penstock.project.unit_tests.casting import known_types, model_types, untold_types
 from penstock.project.unit_tests.definition import (
     Cell,
     CellKind,
@@ -32,7 +32,7 @@ OF_EXPECT = tuple(dict.fromkeys((*FORMS, *(each.name for each in fields(Expectat
 STATUSES = ("success", "failed", "skipped", "unchanged")
 CHECK_STATUSES = ("passed", "failed", "skipped")
 _STATUS_WORDS = "passed, failed or skipped"
-OF_GIVEN = ("inputs", "target", "state")
+OF_GIVEN = ("inputs", "slices", "target", "state")
 OF_STATE = ("watermark", "history")
 OF_LISTED = ("input", "format", "fixture", "columns", *FORMS)
 """The keys of an entry of dbt's shape."""
@@ -150,9 +150,18 @@ class GivenReader:
                 self.notes.say(where, "unknown-input", sentence, "give it as target")
             elif name is not None:
                 self._add(inputs, name, table, written, where)
-        target = found.get("target")
+        target, state = found.get("target"), found.get("state")
+        if self.model.entity is not None:
+            for key in ("target", "state"):
+                if key in found:
+                    sentence = f"what {self.model.name} holds is made of slices and sources"
+                    hint = f"give them to an earlier one of `runs` instead of {key}"
+                    self.notes.say(found[key].where, "bad-value", sentence, hint)
+            return Given(inputs, slices=self._slices(found.get("slices")))
+        if "slices" in found:
+            sentence = f"{self.model.name} reads no slices"
+            self.notes.say(found["slices"].where, "unknown-input", sentence, "give inputs")
         rows = table_of(target, self.notes, "target") if target else None
-        state = found.get("state")
         kept = self.notes.members(state, "state", OF_STATE) if state else {}
         return Given(
             inputs,
@@ -160,6 +169,22 @@ class GivenReader:
             watermarks_of(kept.get("watermark"), self.notes),
             self._history(kept.get("history")),
         )
+
+    def _slices(self, node: Cell | None) -> dict[str, GivenTable]:
+        """Read slices by their names; what an entity declares are types where rows tell none."""
+        if node is not None and not self.model.strategy.reads_slices:
+            sentence = f"{self.model.name} reads a whole source"
+            self.notes.say(node.where, "unknown-input", sentence, "give it under inputs")
+            return {}
+        found = {}
+        for name, inner in self.notes.pairs(node, "slices", "tables").items():
+            if not {"", ".", ".."}.isdisjoint(name.split("/")):
+                sentence = f"{name!r} is no path below the bronze folder"
+                self.notes.say(inner.where, "bad-value", sentence)
+                continue
+            table = table_of(inner, self.notes, f"slice {name!r}") or _unread(inner.where)
+            found[name] = replace(table, known=untold_types(self.model, table))
+        return found
 
     def _listed(self, node: Cell, inputs: dict[InputName, GivenTable]) -> GivenTable | None:
         """Read dbt's shape, a list of inputs, of which `this` is the target; give the target."""

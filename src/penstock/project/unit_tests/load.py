@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -89,11 +89,6 @@ class _EntryReader:
                 sentence = f"no model is called {written!r}"
                 self.notes.say(found["model"].where, "unknown-model", sentence, hint)
             return None
-        if model.entity is not None:
-            sentence = f"{model.name} is an entity, whose slices no unit test gives"
-            hint = "test the models that read it: their inputs may be given"
-            self.notes.say(found["model"].where, "not-supported-yet", sentence, hint)
-            return None
         return UnitTest(
             name=self.notes.text(found.get("name"), "name"),
             model=model.name,
@@ -114,7 +109,7 @@ class _EntryReader:
         reader = GivenReader(self.project, model, self.notes, without_target)
         base = {key: inner for key, inner in found.items() if key in OF_RUN}
         listed = self.notes.items(found.get("runs"), "runs")
-        runs = []
+        runs: list[UnitRun] = []
         for number, item in enumerate(listed or (node,), 1):
             own = self.notes.members(item, "a run", OF_RUN) if listed else {}
             left: set[str] = set()
@@ -124,6 +119,8 @@ class _EntryReader:
                 left |= {*_RANGE}
             kept = {key: inner for key, inner in base.items() if key not in left}
             run = self._run({**kept, **own}, model, item)
+            if runs and model.strategy.moves_forward and "as_of" not in own:
+                run = replace(run, as_of=runs[-1].as_of + dt.timedelta(seconds=1))
             given = reader.read(own.get("given"))
             if number == 1:
                 under = reader.read(base.get("given"))
@@ -132,20 +129,29 @@ class _EntryReader:
                     given.target or under.target,
                     given.watermarks or under.watermarks,
                     given.history or under.history,
+                    {**under.slices, **given.slices},
                 )
+            if runs:
+                self._judge_later(runs, given, item)
             runs.append(replace(run, given=given))
-            if number > 1 and given.target is not None:
-                sentence = "target stands in a later run, which starts from what the last one left"
-                self.notes.say(item.where, "bad-value", sentence, "give it in the first run")
         if asked is not None and is_incremental and runs[0].given.target is None:
             sentence = "is_incremental is true, and no rows are given for the model's own table"
             self.notes.say(asked.where, "missing-key", sentence, "give input: this")
         if not any(run.expect or run.error for run in runs):
+            sentence = f"{self.notes.text(found.get('name'), 'name')!r} expects nothing"
             hint = "give expect or expect_error"
-            name = self.notes.text(found.get("name"), "name")
-            sentence = f"{name!r} expects nothing"
             self.notes.say(node.where, "test-without-expectation", sentence, hint)
         return tuple(runs)
+
+    def _judge_later(self, runs: Sequence[UnitRun], given: Given, item: Cell) -> None:
+        """Find what cannot be given to a run after others."""
+        again = given.slices.keys() & {name for run in runs for name in run.given.slices}
+        if again:
+            sentence = f"slice {min(again)!r} was delivered in an earlier run"
+            self.notes.say(item.where, "bad-value", sentence, "give it another name")
+        if given.target is not None:
+            sentence = "target stands in a later run, which starts from what the last one left"
+            self.notes.say(item.where, "bad-value", sentence, "give it in the first run")
 
     def _run(self, found: Mapping[str, Cell], model: Model, node: Cell) -> UnitRun:
         if "expect" in found and "expect_error" in found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlalchemy import Select, bindparam, case, func, insert, select
@@ -11,13 +12,13 @@ from penstock.core.records import SliceRecord, SliceSkip, Status
 from penstock.core.steps.slices import SliceId
 from penstock.core.steps.token import read_slice
 from penstock.state.schema import models, slice_skips, steps
-from penstock.state.sql.database import Database
+from penstock.state.sql.database import Database, batched
 from penstock.state.sql.rows import Found, cells_of, model_id, next_number
 from penstock.state.transitions.model_state import BUILDS
 
 _STEP = steps.c
 _SKIP = ("name", "skips", "why", "who", "at")
-_MODEL = select(models.c.id).where(models.c.name == bindparam("model")).scalar_subquery()
+_MODELS = select(models.c.id).where(models.c.name.in_(bindparam("models", expanding=True)))
 _FLAGGED = "after-check-failed"
 _REMADE = '"lowers_watermarks":true'  # as intents are written
 
@@ -29,16 +30,26 @@ class SqlSlices:
         self._database = database
 
     def recorded(self, model: str) -> tuple[SliceRecord, ...]:
-        """Give the slices of a model of which anything is known, by name: two queries for all."""
+        """See `SliceRecords.recorded`."""
+        return self.recorded_of((model,)).get(model, ())
+
+    def recorded_of(self, models: Sequence[str]) -> dict[str, tuple[SliceRecord, ...]]:
+        """See `SliceRecords.recorded_of`: two queries for hundreds of them."""
+        found: dict[str, dict[str, SliceRecord]] = {}
         with self._database.read() as connection:
-            of_steps = connection.execute(_LAST_STEPS, {"model": model})
-            found = {row.slice: _record(row) for row in of_steps}
-            for row in connection.execute(_NEWEST_SKIPS, {"model": model}):
-                known = found.get(row.name) or SliceRecord(_nothing(row.name), Status.FAILED)
-                if row.skips and _may_skip(known, row.last_step_seq):
-                    skipped = {"status": Status.SKIPPED, "why": row.why, "who": row.who}
-                    found[row.name] = replace(known, **skipped)
-        return tuple(found[name] for name in sorted(found))
+            for part in batched(models):
+                asked = {"models": [*part]}
+                for row in connection.execute(_LAST_STEPS, asked):
+                    found.setdefault(row.model, {})[row.slice] = _record(row)
+                for row in connection.execute(_NEWEST_SKIPS, asked):
+                    of_model = found.setdefault(row.model, {})
+                    known = of_model.get(row.name) or SliceRecord(_nothing(row.name), Status.FAILED)
+                    if row.skips and _may_skip(known, row.last_step_seq):
+                        skipped = {"status": Status.SKIPPED, "why": row.why, "who": row.who}
+                        of_model[row.name] = replace(known, **skipped)
+        return {
+            model: tuple(slices[name] for name in sorted(slices)) for model, slices in found.items()
+        }
 
     def skip(self, skip: SliceSkip) -> None:
         """Append what somebody says of a slice, and after which step."""
@@ -67,26 +78,35 @@ def _last_steps() -> Select[tuple[object, ...]]:
     """Ask for the step that says what became of each slice; built once, asked by every plan."""
     # steps that only make the table ready for a slice are none of those
     builds = _STEP.kind.in_([str(kind) for kind in BUILDS])
-    counts = (_STEP.model_id == _MODEL, builds, _STEP.undone_by.is_(None))
+    counts = (_STEP.model_id.in_(_MODELS), builds, _STEP.undone_by.is_(None))
     made = (_STEP.commit_version.is_not(None), _STEP.intent.contains(_REMADE))
-    remade = select(func.max(_STEP.step_seq)).where(*counts, *made).scalar_subquery()
+    remade = (
+        select(_STEP.model_id, func.max(_STEP.step_seq).label("step_seq"))
+        .where(*counts, *made)
+        .group_by(_STEP.model_id)
+        .subquery()
+    )
     flagged = (_STEP.error_code == _FLAGGED) & _STEP.commit_version.is_not(None)
     is_done = (_STEP.status == str(Status.SUCCESS)) | flagged
     done = func.max(case((is_done, _STEP.step_seq)))
+    since = _STEP.step_seq >= func.coalesce(remade.c.step_seq, 0)
     telling = (
         select(func.coalesce(done, func.max(_STEP.step_seq)))
-        .where(*counts, _STEP.slice.is_not(None), _STEP.step_seq >= func.coalesce(remade, 0))
-        .group_by(_STEP.slice)
+        .select_from(steps.outerjoin(remade, remade.c.model_id == _STEP.model_id))
+        .where(*counts, _STEP.slice.is_not(None), since)
+        .group_by(_STEP.model_id, _STEP.slice)
     )
     names = ("step_seq", "id", "slice", "status", "commit_version", "intent", "metrics")
     asked = (*(_STEP[name] for name in names), _STEP.error_code, _STEP.error_message)
-    return select(*asked).where(_STEP.step_seq.in_(telling))
+    called = models.c.name.label("model")
+    return select(called, *asked).join_from(steps, models).where(_STEP.step_seq.in_(telling))
 
 
 def _newest_skips() -> Select[tuple[object, ...]]:
-    of_model = slice_skips.c.model_id == _MODEL
-    newest = select(func.max(slice_skips.c.id)).where(of_model).group_by(slice_skips.c.name)
-    return select(slice_skips).where(slice_skips.c.id.in_(newest))
+    skip = slice_skips.c
+    newest = select(func.max(skip.id)).group_by(skip.model_id, skip.name)
+    asked = select(models.c.name.label("model"), slice_skips).join_from(slice_skips, models)
+    return asked.where(skip.id.in_(newest.where(skip.model_id.in_(_MODELS))))
 
 
 _LAST_STEPS, _NEWEST_SKIPS = _last_steps(), _newest_skips()

@@ -22,14 +22,14 @@ def known_before(step: EntityStep) -> dict[str, int]:
 def metrics_in(process: ProcessType, found: Mapping[str, int]) -> dict[str, int]:
     """Give the counts of a step, of those that its token carries and of Delta's.
 
-    A token that had to be cut carries none: then nothing is told.
+    A token that had to be cut carries none: then nothing is told. Of nothing all are 0.
 
     >>> metrics_in(ProcessType.FULL, {"recordsInSlice": 3})["inserted"]
     3
     """
-    if RECORDS not in found:
+    if found and RECORDS not in found:
         return {}
-    rows, flagged = found[RECORDS], found.get(FLAGGED, 0)
+    rows, flagged = found.get(RECORDS, 0), found.get(FLAGGED, 0)
     match process:
         case ProcessType.FULL:
             counts = (rows, 0, 0, 0, 0, 0)

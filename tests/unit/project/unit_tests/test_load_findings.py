@@ -186,20 +186,82 @@ def test_no_tests_is_no_finding(load) -> None:
     assert load("version: 2\n") == load("unit_tests:\n")
 
 
-def test_an_entity_is_given_to_tests_of_its_readers_and_has_none_itself(told) -> None:
+def test_an_entity_is_given_slices_and_its_readers_are_given_its_rows(told) -> None:
     tests = """\
         unit_tests:
           - name: a
             model: reader
             given: {inputs: {silver_aw.x: {rows: [{ID: 1}], columns: {ID: INT}}}}
             expect: {rows: [{ID: 1}]}
-          - {name: b, model: silver_aw.x, expect: {rows: []}}
+          - name: b
+            model: silver_aw.x
+            given: {slices: {a.parquet: {rows: [{ID: 1, SeqNr: 2}]}}}
+            expect: {rows: [{ID: 1}], metrics: {recordsInSlice: 1}, watermark: {SeqNr: 2}}
         """
     reader = {"models/reader.sql": "select ID from silver_aw.x"}
 
-    assert told(tests, **files(entity()), **reader) == [
+    assert told(tests, **files(entity()), **reader) == []
+
+
+def test_what_is_given_to_an_entity_is_judged_before_anything_runs(told) -> None:
+    tests = """\
+        unit_tests:
+          - {name: none, model: silver_aw.x, expect: {row_count: 0}}
+          - name: odd
+            model: silver_aw.x
+            given:
+              slices: {../a: {rows: [{ID: 1}]}, b: {rows: []}, c: {rows: [{ID: 1, note: }]}}
+              target: {rows: [{ID: 1}]}
+              state: {watermark: 1}
+            expect: {metrics: {touchd: 0}, watermark: {SeqNo: 1}}
+          - name: twice
+            model: silver_aw.x
+            runs:
+              - given: {slices: {a: {rows: [{ID: 1}]}}}
+              - given: {slices: {a: {rows: [{ID: 2}]}}}
+            expect: {row_count: 2}
+          - {name: sql, model: shown, given: {slices: {}}, expect: {row_count: 1}}
+          - {name: whole, model: silver_aw.y, given: {slices: {}}, expect: {row_count: 1}}
+        """
+    whole = entity(2, "y", settings={"bronze_table": "bare.rows", "bronze_read": "whole"})
+
+    assert [
+        line.removeprefix("tests/t.yml:") for line in told(tests, **files(entity(), whole))
+    ] == [
         (
-            "tests/t.yml:6:22: error: not-supported-yet: silver_aw.x is an entity, whose slices no "
-            "unit test gives; hint: test the models that read it: their inputs may be given"
-        )
+            "2:5: error: missing-input: 'none' gives no slice, and silver_aw.x reads nothing else; "
+            "hint: add one under given.slices: its name, and rows"
+        ),
+        "6:22: error: bad-value: '../a' is no path below the bronze folder",
+        (
+            "6:51: error: test-type-unknown: a table without rows has no columns; "
+            "hint: give columns: {name: TYPE}"
+        ),
+        (
+            "6:80: error: test-type-unknown: column 'note' holds only NULL, and nothing says its "
+            "type; hint: give columns: {note: TYPE}"
+        ),
+        (
+            "7:15: error: bad-value: what silver_aw.x holds is made of slices and sources; "
+            "hint: give them to an earlier one of `runs` instead of target"
+        ),
+        (
+            "8:14: error: bad-value: what silver_aw.x holds is made of slices and sources; "
+            "hint: give them to an earlier one of `runs` instead of state"
+        ),
+        "9:13: error: bad-value: silver_aw.x has no count 'touchd'; hint: did you mean 'touched'?",
+        (
+            "9:55: error: unknown-column: watermark 'SeqNo': the model has SeqNr; "
+            "hint: name one of them"
+        ),
+        (
+            "14:9: error: bad-value: slice 'a' was delivered in an earlier run; "
+            "hint: give it another name"
+        ),
+        "16:47: error: unknown-input: shown reads no slices; hint: give inputs",
+        (
+            "17:5: error: missing-input: 'whole' does not give bare.rows, which silver_aw.y reads; "
+            "hint: add them under given.inputs: bare.rows"
+        ),
+        "17:55: error: unknown-input: silver_aw.y reads a whole source; hint: give it under inputs",
     ]
