@@ -72,11 +72,14 @@ def test_S11_the_limits_of_the_next_run_are_told_and_nothing_changes(web, call):
     assert digests(root) == before
 
 
-def test_S11_the_same_as_a_document(web, call):
+def test_S11_the_same_as_a_document_which_runs_begin_with_too(web, call):
     web(dict.fromkeys(CORE, STOOD))
 
     found = json.loads(call("sessions", "limits", "web", "--as-of", "2021-06-01", "--json").out)
+    words = ("run", "--select", "web_base_new_event_limits", "--as-of", "2021-06-01", "--json")
+    run = json.loads(call(*words).out)
 
+    assert run["limits"] == [found]
     assert found == {
         "package": "web",
         "passes": [

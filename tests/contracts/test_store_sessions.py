@@ -202,3 +202,18 @@ def test_a_rollback_leaves_the_row_of_the_last_step_that_still_counts(store):
 
         assert [row.last_success for row in store.sessions.manifest("web")] == expected
         assert store.sessions.stitched("web") == {"web_users": stitched}
+
+
+def test_a_rollback_brings_nothing_back_that_was_forgotten(store):
+    early, late = replace(ROW, last_success=at("01-01")), ROW
+    back = {"kind": StepKind.ROLLBACK, "triggered_by": "rollback", "inputs": ()}
+    promised(store, SessionPromise("web", late), "step-1")
+    store.sessions.forget("web", [ROW.model])
+    for number, restores, expected in ((2, 2, []), (4, 3, [early.last_success])):
+        if expected:
+            promised(store, SessionPromise("web", early), "step-3")
+        undo = replace(intent(f"step-{number}", "web_users"), restores=restores, **back)
+        store.journal.begin(undo, {}, HERE, None)
+        store.journal.finish(undo.step, wrote(5))
+
+        assert [each.last_success for each in store.sessions.manifest("web")] == expected

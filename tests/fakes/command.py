@@ -44,6 +44,7 @@ class Command:
         environ = os.environ | ({"PENSTOCK_FAULT": fault} if fault else {})
         if spark:
             environ |= attached.address(spark)
+        self._spark = spark
         self._process: subprocess.Popen[str] | Forked
         if spark and not within:
             self._process = Forked(root, words, dict(environ))
@@ -99,6 +100,7 @@ class Command:
         """Kill the process with SIGKILL."""
         self._process.kill()
         self._process.communicate()
+        self._sweep()
 
     def ended(self) -> tuple[int, str]:
         """Let the process go on, if it was stopped, to its end; give its exit code and output."""
@@ -108,7 +110,13 @@ class Command:
             output, _ = self._process.communicate(timeout=_PATIENCE_SECONDS)
         finally:
             self._process.kill()
+        self._sweep()
         return self._process.returncode, output
+
+    def _sweep(self) -> None:
+        """Drop what steps that were killed had staged: with a JVM of its own it would be gone."""
+        if self._spark and self._process.returncode == -signal.SIGKILL:
+            self._spark.catalog.clearCache()
 
 
 def kill_at(fault: str, root: Path, *words: str, spark: SparkSession | None = None) -> None:

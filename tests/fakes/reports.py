@@ -32,6 +32,7 @@ def a_result(name: str, status: str = "success", **changes: object) -> ModelResu
         "strategy": "table",
         "status": status,
         "reason": "never_run",
+        "is_view": changes.get("strategy") == "view",
     }
     return ModelResult(**(settings | changes))  # type: ignore[arg-type]
 

@@ -43,3 +43,14 @@ def spark(tmp_path_factory):
 @pytest.fixture
 def place(tmp_path, spark):
     return Place(tmp_path, spark)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept(request):
+    """Fail a test that leaves a frame in the cache of the session that all tests share."""
+    yield
+    if "spark" in request.fixturenames:
+        kept = request.getfixturevalue("spark")._jsparkSession.sharedState().cacheManager()
+        if not kept.isEmpty():
+            kept.clearCache()
+            pytest.fail("this test, or what it calls, persisted a frame and let it stay")

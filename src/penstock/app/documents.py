@@ -14,6 +14,7 @@ from penstock.core.errors import PenstockError
 
 if TYPE_CHECKING:
     from penstock.app.reports import ModelDiff, SqlDiff
+    from penstock.core.sessions.manifest import PlannedPass
 
 Json: TypeAlias = masking.Json
 ERROR = "code message=sentence where? hint?"
@@ -85,6 +86,23 @@ def _plain(value: object) -> Json:
         case Sequence() if not isinstance(value, str):
             return tuple(map(_plain, value))
     return str(value)
+
+
+LIMITS = (
+    "pass=kind state=limits.state lower_limit=limits.lower_limit upper_limit=limits.upper_limit"
+)
+_STOOD = "matched=status.matched min_position=status.min_position max_position=status.max_position"
+
+
+def limits_document(
+    package: str, limits: Sequence[PlannedPass], tracked: int, *, idle: bool
+) -> dict[str, Json]:
+    """Give every pass with its limits, and where the tracked models stand."""
+    passes: list[Json] = [
+        {**document_of(each, LIMITS), "tracked": tracked, **document_of(each, _STOOD)}
+        for each in limits
+    ]
+    return {"package": package, "passes": passes, "nothing_to_do": idle}
 
 
 def error_document(error: PenstockError | None) -> Json:

@@ -274,11 +274,13 @@ class ModelResult:
     slice: str = ""
     moment: dt.datetime | None = None
     frame: Callable[[], object] | None = field(default=None, compare=False, repr=False)
+    is_view: bool = False
 
     @classmethod
     def of(cls, model: Model, status: str, reason: str, step: Step | None = None) -> ModelResult:
         """Say what became of a model, or of a step of it, before anything else is known of it."""
-        found = cls(model.name, model.table, model.strategy_name, status, reason)
+        own = (model.name, model.table, model.strategy_name)
+        found = cls(*own, status, reason, is_view=model.is_view)
         if step is None:
             return found
         kept = replace(found, partitions=step.keys, count=step.count, trigger=step.trigger)

@@ -13,11 +13,12 @@ from penstock.app.documents import (
     MODEL_STATUS,
     Json,
     document_of,
+    limits_document,
     model_diff_document,
     printed,
 )
 from penstock.app.reports import ModelResult, SyncPreview
-from penstock.plan.values import Plan, Step
+from penstock.plan.values import PassesNow, Plan, Step
 
 Planned = Callable[[ModelResult, Step | None], Mapping[str, Json]]
 _VALUE = "type=value.type value=value.text"
@@ -35,7 +36,7 @@ _RESULT = (
 class RunReport(Mapping[str, ModelResult]):
     """What a run did, by model name; in plan order.
 
-    `said` are the limits of session packages, which come before everything else.
+    `said` are the limits of session `packages`, which come before everything else.
     `not_run` are selected models that another command builds. `aborted` is whether a person did
     not confirm it; nothing was done then.
     """
@@ -48,6 +49,7 @@ class RunReport(Mapping[str, ModelResult]):
     dry_run: bool = False
     recovered: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
+    packages: tuple[PassesNow, ...] = ()
     notes: tuple[str, ...] = ()
     resume: str = ""
     log_path: str = ""
@@ -108,11 +110,17 @@ def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}
     names = "command run=run_id? run_timestamp dry_run succeeded interrupted aborted"
     return {
         **document_of(report, names),
+        "limits": [_of_package(each) for each in report.packages],
         "models": models,
         **document_of(report, "not_run recovered notes resume?"),
         "log": None if report.plan.is_empty else report.log_path or None,
         "preview": sync_document(report.preview) if report.preview else None,
     }
+
+
+def _of_package(now: PassesNow) -> Json:
+    tracked = len({*now.package.modules, *now.readers})
+    return limits_document(now.package.name, now.limits, tracked, idle=bool(now.idle))
 
 
 def result_document(result: ModelResult) -> dict[str, Json]:

@@ -119,8 +119,8 @@ class PassesNow:
     """What a run of a session package would do now; `idle` says why it would do nothing.
 
     `readers` are the models that carry its tag, with what each reads; the next commit on
-    `overwrites` takes the place of all rows. `limits` are the passes that the manifest asks for,
-    worth it or not.
+    `overwrites` takes the place of all rows. Of `processed` the manifest has rows. `limits` are the
+    passes that the manifest asks for, worth it or not.
     """
 
     package: SessionPackage
@@ -128,6 +128,7 @@ class PassesNow:
     limits: tuple[PlannedPass, ...] = ()
     readers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     overwrites: frozenset[str] = frozenset()
+    processed: frozenset[str] = frozenset()
     idle: str = ""
     warnings: tuple[Finding, ...] = ()
     error: PenstockError | None = None

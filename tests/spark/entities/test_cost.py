@@ -45,7 +45,6 @@ def test_EP12_a_slice_is_read_by_few_statements(spark, tmp_path, said, statement
 def test_EP12_EC11_a_failure_leaves_nothing_persisted(spark, tmp_path, monkeypatch):
     place = EntityPlace(tmp_path, spark, entity(columns=[TWICE]))
     place.slice("a", (1, 100, "A"))
-    spark.catalog.clearCache()  # all tests share one session, and what others kept in it
     kept = spark._jsparkSession.sharedState().cacheManager()
     stage, seen = SparkStepSession.stage, []
 

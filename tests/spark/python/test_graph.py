@@ -48,7 +48,6 @@ def test_P100_what_reads_a_table_reads_all_of_it(events):
 def test_P104_a_frame_of_chance_is_made_once_for_all_who_read_it(place):
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 
-    place.spark.catalog.clearCache()  # all tests share one session, and what others kept in it
     calls = []
 
     @place.app.source
@@ -80,7 +79,6 @@ def test_P104_a_frame_of_windowed_tables_is_kept_from_the_lowest_bound_on(place,
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
     from pyspark.sql.classic.dataframe import DataFrame
 
-    place.spark.catalog.clearCache()
     kept, persist = [], DataFrame.persist
 
     def spied(frame, *level):

@@ -47,6 +47,7 @@ def report_of(planned: Planned, request: AnyRun | AnySync) -> RunReport:
         results=(),
         command=request.command,
         said=planned.said,
+        packages=tuple(planned.project_state.view.now.passes.values()),
         notes=planned.notes,
         not_run=planned.not_run,
     )

@@ -214,6 +214,7 @@ def passes_now(
             overwritten(project, package)
             if package in anew
             else services.reading.sessions.overwrites(package.name),
+            frozenset(row.model for row in services.reading.sessions.manifest(package.name)),
             planned.idle,
             planned.warnings,
         )

@@ -7,7 +7,7 @@ was scanned once. Modules have sessions of their own, as all other steps have.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -103,10 +103,10 @@ class PassRuns:
         """Note which steps belong together; nothing begins."""
         if services is not None and run is not None:
             self._services, self._context = services, run
-        self._steps: dict[tuple[str, PassKind], set[str]] = {}
+        self._steps: dict[tuple[str, PassKind], list[Step]] = {}
         for step in steps:
             if step.session is not None:
-                self._steps.setdefault(step.session.pass_key, set()).add(step.key)
+                self._steps.setdefault(step.session.pass_key, []).append(step)
         self._runs: dict[tuple[str, PassKind], PassRun] = {}
         self.warnings: list[Finding] = []
         self._lock = Lock()
@@ -136,32 +136,39 @@ class PassRuns:
         )
         sessions = services.writing.sessions
         begun = waiting(lambda: sessions.begin_pass(wanted, context.holder), context.wait_seconds)
-        found = PassRun(package, begun, inputs, set(self._steps[step.pass_key]))
-        self._require_planned(step, found)
-        quarantine = package.model(SessionTable.QUARANTINE)
+        found = PassRun(package, begun, inputs, {each.key for each in self._steps[step.pass_key]})
         overwrites = sessions.overwrites(package.name)
+        if not self._is_as_planned(step, overwrites):
+            sessions.end_pass(found.begun, PassEnd(Status.FAILED))
+            raise SessionLimitsError(
+                "plan-outdated",
+                f"the manifest of {package.name} has moved since the limits were planned",
+                where=package.where,
+                hint="run again",
+            )
+        quarantine = package.model(SessionTable.QUARANTINE)
         if quarantine is not None and quarantine.name not in overwrites:
             head = services.log.head(project.uri_of(quarantine.table))
             found.quarantined_at = head.version if head else None
         return found
 
-    def _require_planned(self, step: SessionStep, found: PassRun) -> None:
-        """Refuse limits that another run has made old before the package was leased."""
-        package, project = found.package, self._services.project
+    def _is_as_planned(self, step: SessionStep, overwrites: Collection[str]) -> bool:
+        """Whether nobody moved the limits, or forgot tables, before the package was leased.
+
+        Tables that are to be made anew still, as the pass before failed, are nothing to build on.
+        """
+        for each in self._steps[step.pass_key]:
+            part = each.session.part if each.session else step.part
+            keeps = part.kind is PassStepKind.STITCH or part.conditional or each.initial
+            if each.model in overwrites and not keeps:
+                return False
         if any(key[0] == step.package for key in self._runs):  # its own pass before moved them
-            return
+            return True
+        project, package = self._services.project, self._services.project.packages[step.package]
         rows = self._services.writing.sessions.manifest(package.name)
         tracked = tracked_models(project, package)
         now = manifest_passes(package, rows, tracked, self._context.run_timestamp)
-        if step.planned.limits in [each.limits for each in now]:
-            return
-        self._services.writing.sessions.end_pass(found.begun, PassEnd(Status.FAILED))
-        raise SessionLimitsError(
-            "plan-outdated",
-            f"another run has moved the manifest of {package.name} since the limits were planned",
-            where=package.where,
-            hint="run again",
-        )
+        return step.planned.limits in [each.limits for each in now]
 
     def _require_lease(self, run: PassRun) -> None:
         """Refuse to go on where the package is another run's: this one was silent for too long."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from penstock.core.errors import TableError
 from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.partitions.ranges import WHOLE
@@ -15,7 +16,7 @@ from penstock.core.sessions.manifest import (
     SessionStep,
     instant_text,
 )
-from penstock.core.sessions.package import SessionPackage
+from penstock.core.sessions.package import SessionPackage, SessionTableKind
 from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.obstacles import table_obstacle
 from penstock.plan.sessions.chain import pass_steps
@@ -38,12 +39,38 @@ def decide_passes(
     if question.options.full_refresh and model.name not in now.overwrites:
         # its table would lose what the manifest holds to be processed
         question = replace(question, options=replace(question.options, full_refresh=False))
+    found = detect_table_drift(question.project, model, question.records, question.now).reason
     steps = tuple(_steps(question, earlier, model, now))
+    if State.MISSING in found.states:
+        steps = tuple(_made_anew(steps))
     if not steps:
         return Decided(is_current=model.name in question.selected and not model.is_view)
-    found = detect_table_drift(question.project, model, question.records, question.now).reason
-    error = table_obstacle(question, earlier, model, found)
+    error = table_obstacle(question, earlier, model, found) or _gone(model, now, found)
     return Decided(error=error) if error else Decided(steps, todo=WHOLE)
+
+
+def _gone(model: Model, now: PassesNow, reason: Reason) -> TableError | None:
+    """Refuse to make a table of one window that lost what the manifest holds to be processed."""
+    name = now.package.name
+    is_held, again = model.name in now.processed, f"sessions forget {name} {model.name}"
+    kinds = {each.name: each.kind for each in now.package.models}
+    if kinds.get(model.name) is SessionTableKind.KEPT:
+        is_held, again = bool(now.processed), f"run --select {name} --full-refresh"
+    if State.MISSING not in reason.states or not is_held or model.name in now.overwrites:
+        return None
+    return TableError(
+        "session-table-missing",
+        f"{model.table} is gone, and the manifest of {name!r} holds its rows for made",
+        where=model.where,
+        hint=f"restore it, or replay what it held: penstock {again}",
+    )
+
+
+def _made_anew(steps: Sequence[Step]) -> Iterator[Step]:
+    """Let a model of the user make its table, which is gone; later passes find it there."""
+    for number, each in enumerate(steps):
+        is_model = each.session is not None and each.session.part.kind is PassStepKind.MODEL
+        yield replace(each, initial=each.initial or (is_model and number == 0))
 
 
 def _steps(question: Question, earlier: Earlier, model: Model, now: PassesNow) -> Iterator[Step]:

@@ -10,7 +10,13 @@ from typing import assert_never
 
 from penstock.core.ports.sessions import PassEnd, Release, SessionPass
 from penstock.core.records import Status
-from penstock.core.sessions.manifest import ManifestRow, PassEvents, PassKind, SessionPromise
+from penstock.core.sessions.manifest import (
+    ManifestRow,
+    PassEvents,
+    PassKind,
+    SessionPromise,
+    greatest,
+)
 
 PassKey = tuple[int, PassKind]
 """A pass: the number of its run, and its kind."""
@@ -108,7 +114,8 @@ class RowsForgotten:
 class StepsUndone:
     """Steps of a model were taken back: what the others promised holds, `stitched` is 0 for none.
 
-    Without a `row` the model processes everything again.
+    Without a `row` the model processes everything again. What was forgotten stays so, and nobody
+    gets further by it.
     """
 
     model: str
@@ -143,9 +150,11 @@ def apply_to_package(records: PackageState, event: PackageEvent) -> PackageState
             new = {name: replace(records.table(name), overwrites=True) for name in event.overwrites}
             return replace(records, manifest=left, tables={**records.tables, **new})
         case StepsUndone():
-            left = {name: row for name, row in records.manifest.items() if name != event.model}
-            if event.row is not None:
-                left[event.model] = replace(event.row, updated_at=event.at)
+            left, row = dict(records.manifest), event.row
+            now = left.pop(event.model, None)
+            if now is not None and row is not None:
+                ahead = greatest(now.position(), row.position()) != now.position()
+                left[event.model] = now if ahead else replace(row, updated_at=event.at)
             table = replace(records.table(event.model), stitched=event.stitched)
             return replace(records, manifest=left, tables={**records.tables, event.model: table})
         case _ as never:

@@ -15,7 +15,6 @@ from rich.text import Text
 
 from penstock.app.reports import Event, Keys, ModelResult, RunStarted, Said, StepEnded, StepStarted
 from penstock.core.masking import mask
-from penstock.core.strategy import strategy_named
 from penstock.ui.render.check import step_lines
 from penstock.ui.render.values import WHOLE, first_line, ranges_text, row_counts, seconds
 
@@ -37,10 +36,9 @@ class Row:
 
     def ended(self, result: ModelResult) -> Row:
         """Give the row of the step's result."""
-        is_view = strategy_named(result.strategy).is_view
         rows = result.reason if result.error is None else first_line(result.error)
         if result.status == "success":
-            rows = "" if is_view else row_counts(result.rows)
+            rows = "" if result.is_view else row_counts(result.rows)
         return replace(self, state=result.status, rows=rows, took=result.duration)
 
 

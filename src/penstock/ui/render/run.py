@@ -26,7 +26,6 @@ from penstock.app.reports import (
 )
 from penstock.app.run_report import RunReport, result_document
 from penstock.core.masking import mask
-from penstock.core.strategy import strategy_named
 from penstock.ui.render.check import by_check, failures, step_lines
 from penstock.ui.render.status import COSMETIC
 from penstock.ui.render.values import (
@@ -95,7 +94,7 @@ def _outcome(result: ModelResult) -> Iterator[str]:
     if result.status == "unchanged":
         yield "no change"
         yield from late_rows(result.rows)
-    elif not (result.slice or strategy_named(result.strategy).is_view):
+    elif not (result.slice or result.is_view):
         yield row_counts(result.rows)
     if (result.windows or result.slice) and result.version is not None:
         yield f"v{result.version}"

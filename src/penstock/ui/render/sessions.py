@@ -5,34 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from penstock.app import documents
 from penstock.app.commands.sessions import (
     LimitsReport,
     ManifestReport,
     QuarantineReport,
     SessionRunsReport,
 )
-from penstock.app.documents import Json, document_of
+from penstock.app.documents import LIMITS, Json, document_of
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.sessions.manifest import (
     EventCounts,
     PassKind,
-    PlannedPass,
     instant_text,
     limit_lines,
 )
 from penstock.ui.render.values import aligned, count, table
 
-_LIMITS = "pass=kind state=limits.state lower_limit=limits.lower_limit"
-_PASS = (
-    f"{_LIMITS} upper_limit=limits.upper_limit matched=status.matched "
-    "min_position=status.min_position max_position=status.max_position"
-)
 _ROW = "model last_success covered_to advanced_to fingerprint run updated_at"
 _COUNTED = (
     "read filtered null_device late null_session quarantined before_start beyond_cap duplicate kept"
 )
 _RUN = (
-    f"seq run {_LIMITS} upper_limit=limits.upper_limit now status caught_up future_events "
+    f"seq run {LIMITS} now status caught_up future_events "
     f"greatest=events.greatest later_events=events.later_events window=events.window[{_COUNTED}] "
     f"history=events.history[{_COUNTED}] events_behind=events.behind started ended"
 )
@@ -52,16 +47,11 @@ def limits_text(report: LimitsReport) -> str:
 
 def limits_document(report: LimitsReport) -> Json:
     """Give every pass with its limits, and where the tracked models stand."""
-    tracked = len(report.plan.tracked)
-    passes = [dict(_planned(each, tracked)) for each in report.plan.limits]
-    return {"package": report.package, "passes": passes, "nothing_to_do": report.nothing_to_do}
-
-
-def _planned(planned: PlannedPass, tracked: int) -> Iterator[tuple[str, Json]]:
-    for key, value in document_of(planned, _PASS).items():
-        if key == "matched":
-            yield "tracked", tracked
-        yield key, int(planned.limits.state) if key == "state" else value
+    plan = report.plan
+    tracked = len(plan.tracked)
+    return documents.limits_document(
+        report.package, plan.limits, tracked, idle=report.nothing_to_do
+    )
 
 
 def manifest_text(report: ManifestReport) -> str:
@@ -132,7 +122,4 @@ def _counts(found: EventCounts, *, every: bool) -> Iterator[str]:
 
 def runs_document(report: SessionRunsReport) -> Json:
     """Give one object per pass, newest first."""
-    passes = [
-        {**document_of(each, _RUN), "state": int(each.limits.state)} for each in report.passes
-    ]
-    return {"package": report.package, "passes": passes}
+    return document_of(report, f"package passes[{_RUN}]")

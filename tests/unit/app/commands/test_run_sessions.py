@@ -190,6 +190,90 @@ def test_a_stitch_leaves_what_is_to_be_made_anew(web):
     assert sum(each.startswith("CREATE") for each in made) == 2
 
 
+def test_a_table_that_is_to_be_made_anew_is_nothing_to_build_on(web):
+    """A pass whose base tables failed leaves them pending, whatever comes after it."""
+    web.has_files({WEB: HEAD + "backfill: per_model\n"})
+    held = "web_base_quarantined_sessions"
+    web.store.sessions.forget("web", ["web_sessions"], ["web_sessions", held])
+    web.lake.trouble("web", "commit", BROKEN)
+
+    codes = {each.error.code for each in web.at("01-03").results if each.error}
+
+    assert codes == {"spark-divide-by-zero", "plan-outdated"}
+    assert web.store.sessions.overwrites("web") == {"web_sessions", held}
+    assert [each.status for each in web.passes[:2]] == [Status.FAILED] * 2
+    assert problems(web.at("01-03")) == []
+    assert web.store.sessions.overwrites("web") == frozenset()
+    assert web.passes[0].status is Status.SUCCESS
+
+
+def test_tables_that_are_forgotten_before_the_package_is_leased_are_made_anew(tmp_path):
+    web = PackageWorkshop(tmp_path)
+
+    def forgotten():
+        web.lake.troubles.clear()
+        web.store.sessions.forget("web", [], ["web_users"])
+
+    web.lake.trouble("", "require", forgotten)
+
+    report = web.at("01-02")
+
+    assert {each.error.code for each in report.results if each.error} == {"plan-outdated"}
+    assert problems(web.at("01-02")) == []
+    assert web.store.sessions.overwrites("web") == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("lost", "again"),
+    [
+        ("web_users", "penstock sessions forget web web_users"),
+        ("m5", "penstock sessions forget web m5"),
+        ("web_base_sessions_lifecycle_manifest", "penstock run --select web --full-refresh"),
+    ],
+)
+def test_a_table_that_is_gone_is_not_made_of_one_window(web, lost, again):
+    web.tagged("m5")
+    web.greatest = "01-01 20:00"
+    assert problems(web.at("01-02")) == []
+    before = web.manifest()
+    del web.lake.tables[web.of(lost)]
+    web.append()
+    web.greatest = "01-03 12:00"
+
+    found = {each.error.hint for each in web.at("01-04").results if each.error}
+
+    assert found == {f"restore it, or replay what it held: {again}"}
+    name = lost.removeprefix("web_")
+    assert web.manifest().get(name) == before.get(name)
+    if name in before:
+        web.store.sessions.forget("web", [lost])
+        assert problems(web.at("01-04")) == []
+        assert web.windows()[-1].startswith("package 2 01-01..")
+    else:
+        assert web.manifest() == before
+
+
+def test_what_is_made_of_a_blocked_module_waits_for_it(web):
+    """Or its position would pass by rows that the module is still to make."""
+    del web.lake.tables[web.of("web_sessions")]
+
+    found = statuses(web.at("01-03"))
+
+    assert (found["sessions"], found["users"], found["page_views"]) == (
+        "failed",
+        "skipped",
+        "success",
+    )
+    assert web.manifest()["users"] == FIRST
+
+
+def test_the_limits_alone_have_no_rows(web):
+    report = web.at("01-03")
+
+    views = [each.name for each in report.results if each.is_view]
+    assert views == ["web_base_new_event_limits"]
+
+
 def test_what_reads_a_module_is_built_after_it_was_stitched(web):
     config = "{{ config(materialized='table') }}"
     text = f"{config} select session_identifier from {{{{ ref('web_sessions') }}}}"

@@ -49,6 +49,7 @@ def test_a_run_is_one_document_with_a_model_each():
         "succeeded": True,
         "interrupted": False,
         "aborted": False,
+        "limits": [],
         "models": [
             {
                 "model": "log",
