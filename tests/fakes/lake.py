@@ -265,6 +265,9 @@ class FakeLog:
         appended = [v for v in wanted if table.commits[v].operation == "WRITE"]
         return tuple(AddedFile(f"part-{v}", table.highs[v]) for v in appended)
 
+    def spans(self, uri: str, version: int, column: str) -> tuple[AddedFile, ...] | None:
+        return None
+
     def partitions(self, uri: str) -> list[dict[str, str | None]]:
         return []
 

@@ -78,6 +78,9 @@ class FakeSession:
                 return self.staged[view]
         return self._answer(sql)
 
+    def share(self, view: str) -> str:
+        return f"SELECT * FROM {view}"
+
     def sample(self, sql: str) -> tuple[str, ...]:
         self._do("sample", sql)
         return tuple(str(value) for value in self._answer(sql).values())

@@ -34,6 +34,9 @@ class FakeLog:
     def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
         return None
 
+    def spans(self, uri: str, version: int, column: str) -> tuple[AddedFile, ...] | None:
+        return None
+
     def partitions(self, uri: str) -> list[dict[str, str | None]]:
         return []
 

@@ -180,6 +180,7 @@ class SessionLake:
         changes = self.hold(window.CHANGES, spark.sql(window.lifecycle_changes(run)))
         dates = [str(r[0]) for r in changes.select("old_start_date").distinct().collect() if r[0]]
         spark.sql(window.lifecycle_merge(self.sql(SessionTable.LIFECYCLE), dates))
+        self.hold(window.TOUCHED, spark.sql(window.touched_sessions(run)))
         if self.package.options.quarantine:
             self.hold(this_run.ROWS_HELD, spark.sql(this_run.quarantine_rows(run)))
             found = self.hold("penstock_q", spark.sql(this_run.quarantine_changes(run)))
@@ -194,12 +195,8 @@ class SessionLake:
         start = first.collect()[0][0]
         start = start.replace(tzinfo=dt.UTC) if start else None
         found = self.hold(this_run.CANDIDATES, spark.sql(this_run.event_candidates(run, start)))
-        asked = [f"{sql} AS {name}" for name, sql in this_run.event_counts().items()]
-        self.counts = found.selectExpr(*asked).collect()[0].asDict()
-        self.counts |= {
-            f"window_{name}": number
-            for name, number in spark.sql(this_run.window_counts()).collect()[0].asDict().items()
-        }
+        self.counts = counted(found, this_run.event_counts())
+        self.counts |= counted(spark.table(window.WINDOW), this_run.window_counts())
         newest = self.counts["greatest"]
         micros = dt.timedelta(microseconds=newest or 0)
         self.counts["greatest"] = None if newest is None else at("1970-01-01") + micros
@@ -249,7 +246,9 @@ class SessionLake:
         """Run a model of the user."""
 
     def _stitch(self, run: SessionRun, part: SessionTable) -> None:
-        self.spark.sql(users.stitch(run, self.sql(part), self.stitched.get(part, 0)))
+        changed = f"changed_seq > {self.stitched.get(part, 0)}"
+        mapping = f"SELECT * FROM {run.table(SessionTable.USER_MAPPING)} WHERE {changed}"
+        self.spark.sql(users.stitch(run, self.sql(part), f"({mapping})"))
 
     def sql(self, part: SessionTable) -> str:
         return f"delta.`{self.folder / part}`"
@@ -287,6 +286,12 @@ class SessionLake:
                 return False
         kept = self.counts["window_kept"] + self.counts["history_kept"]
         return self.table(SessionTable.EVENTS_THIS_RUN).count() == kept
+
+
+def counted(frame: DataFrame, counts: dict[str, str]) -> dict[str, int]:
+    """Give aggregates over all rows."""
+    asked = [f"{sql} AS {name}" for name, sql in counts.items()]
+    return frame.selectExpr(*asked).collect()[0].asDict()
 
 
 def _plain(value: Any) -> Any:

@@ -33,14 +33,14 @@ def statements(run):
         "changes": window.lifecycle_changes(run),
         "lifecycle": window.lifecycle_merge("t", dates),
         "known": window.known_sessions(run),
+        "touched": window.touched_sessions(run),
         "marks": this_run.quarantine_rows(run),
         "quarantine": this_run.quarantine_changes(run),
         "quarantined": this_run.quarantine_merge("t", "c"),
         "sessions": this_run.sessions_this_run(run),
         "candidates": this_run.event_candidates(run, at("01-01 10:00")),
         "events": this_run.events_this_run(run),
-        "counts": this_run.window_counts(),
-        "stitch": users.stitch(run, "t", 3),
+        "stitch": users.stitch(run, "t", "c"),
     }
     for model in run.package.models:
         if model.is_tracked:

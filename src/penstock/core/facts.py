@@ -85,6 +85,21 @@ class AddedFile:
     nulls: Mapping[str, int] = field(default_factory=dict)
     rows: int = 0
 
+    def ends_before(self, column: str, time: dt.datetime) -> bool:
+        """Whether no time of a column is later; the log cuts them to milliseconds."""
+        end = _time(self.maximum.get(column))
+        return end is not None and end + dt.timedelta(milliseconds=1) <= time
+
+    def begins_after(self, column: str, time: dt.datetime) -> bool:
+        """Whether all times of a column are later."""
+        start = _time(self.minimum.get(column))
+        return start is not None and start > time
+
+
+def _time(text: str | None) -> dt.datetime | None:
+    found = dt.datetime.fromisoformat(text) if text else None
+    return found.replace(tzinfo=dt.UTC) if found and found.tzinfo is None else found
+
 
 @dataclass(frozen=True, slots=True)
 class Touched:

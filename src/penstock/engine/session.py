@@ -174,6 +174,7 @@ class SparkStepSession:
         self._kept: list[DataFrame] = []
         self._cut: list[DataFrame] = []
         self._logs: list[TemporaryDirectory[str]] = []
+        self._shared: list[str] = []
         self.interrupted = False
 
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
@@ -211,6 +212,13 @@ class SparkStepSession:
     def look(self, sql: str) -> Row:
         """See `StepSession.look`."""
         return self.rows(sql)[0]
+
+    def share(self, view: str) -> str:
+        """See `StepSession.share`."""
+        name = f"penstock_{uuid4().hex}"
+        self._spark.table(view).createGlobalTempView(name)
+        self._shared.append(name)
+        return f"SELECT * FROM {self._spark.conf.get('spark.sql.globalTempDatabase')}.{name}"
 
     def sample(self, sql: str) -> tuple[str, ...]:
         """See `StepSession.sample`."""
@@ -287,6 +295,9 @@ class SparkStepSession:
 
     def close(self) -> None:
         """Drop what was kept; the session's views go with it."""
+        for name in self._shared:
+            self._spark.catalog.dropGlobalTempView(name)
+        self._shared.clear()
         for frame in self._kept:
             frame.unpersist()
         self._kept.clear()

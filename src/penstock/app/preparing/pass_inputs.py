@@ -16,7 +16,7 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.sessions.manifest import EventCounts, PassEvents, PassStepKind, SessionStep
 from penstock.core.sessions.package import SessionTable
 from penstock.core.statement import QUERY_VIEW, Commit, Row, Work
-from penstock.core.steps.inputs import DeltaPin, DeltaRead, Relation
+from penstock.core.steps.inputs import DeltaPin, DeltaRead, QueryRead, Relation
 from penstock.core.steps.step import Intent
 from penstock.core.strategy import Build, Writing
 from penstock.plan.evolution import Evolution
@@ -26,7 +26,7 @@ from penstock.project.sessions.columns import events_findings
 from penstock.strategies.entities.moments import instant
 from penstock.strategies.relations import bind_tables
 from penstock.strategies.sessions.events import EVENTS, ReleasedSession, as_time, texts
-from penstock.strategies.sessions.this_run import limits_view, window_counts
+from penstock.strategies.sessions.this_run import limits_view
 from penstock.strategies.sessions.window import BEFORE
 from penstock.strategies.sessions.work import (
     events_work,
@@ -37,8 +37,7 @@ from penstock.strategies.sessions.work import (
     quarantine_work,
     sessions_work,
     stitch_work,
-    touched_dates,
-    window_stage,
+    window_stages,
 )
 
 _THIS_RUN = (SessionTable.SESSIONS_THIS_RUN, SessionTable.EVENTS_THIS_RUN)
@@ -46,7 +45,6 @@ _READ: Mapping[SessionTable, tuple[SessionTable, ...]] = {
     SessionTable.LIFECYCLE: (SessionTable.LIFECYCLE,),
     SessionTable.QUARANTINE: (SessionTable.LIFECYCLE,),
     SessionTable.SESSIONS_THIS_RUN: (SessionTable.LIFECYCLE,),
-    SessionTable.EVENTS_THIS_RUN: (SessionTable.LIFECYCLE, SessionTable.SESSIONS_THIS_RUN),
     SessionTable.USER_MAPPING: (*_THIS_RUN, SessionTable.USER_MAPPING),
     SessionTable.PAGE_VIEWS: (*_THIS_RUN, SessionTable.USER_MAPPING, SessionTable.PAGE_VIEWS),
     SessionTable.SESSIONS: (*_THIS_RUN, SessionTable.USER_MAPPING, SessionTable.SESSIONS),
@@ -116,6 +114,10 @@ class PassLooking(Looking):
         project, events = self.services.project, run.package.events
         found = bind_tables(project, (events,), run.inputs.reads, run.begun.now, "in")
         session.bind(found[0])
+        pin = next((each.pin for each in run.inputs.pins if each.input == events.name), None)
+        if isinstance(pin, DeltaPin):
+            column = run.package.options.timestamp
+            run.files = self.services.log.spans(self._events_uri(), pin.version, column)
         run.schema = session.define(EVENTS, f"SELECT * FROM {found[1][events]}")
         for each in events_findings(run.package, run.schema):
             raise SchemaError(each.code, each.sentence, where=each.where, hint=each.hint)
@@ -149,6 +151,11 @@ class PassLooking(Looking):
             model = self.run.package.model(part)
             if model is None:
                 continue
+            if part in self.run.shared:
+                name = InputName(InputKind.THIS, "")
+                rows = QueryRead(self.run.shared[part])
+                session.bind([Relation(name, f"penstock_{part}", rows)])
+                continue
             uri = self.services.project.uri_of(model.table)
             head = facts if uri == self.uri else self.services.log.head(uri)
             if uri == self.uri and self.step.initial:  # its rows go: nothing builds on them
@@ -175,16 +182,25 @@ class PassLooking(Looking):
                 is_kept = self.services.project.target.catalog
                 return Work.just(Commit(view, once=False) if is_kept else None)
             case SessionTable.LIFECYCLE:
-                work = lifecycle_work(sql, build)
-                return replace(work, stages=(window_stage(sql), *work.stages))
+                return self._lifecycle_work(build)
             case SessionTable.QUARANTINE:
                 return self._quarantine_work(session, build)
             case SessionTable.SESSIONS_THIS_RUN:
-                return sessions_work(sql, build)
+                return self._sessions_work(session, build)
             case SessionTable.EVENTS_THIS_RUN:
                 return self._events_work(session, build)
             case _:
                 return module_work(sql, part, build, run.dates)
+
+    def _lifecycle_work(self, build: Build) -> Work:
+        """Note what scan A has counted."""
+        run, work = self.run, lifecycle_work(self.run.sql, build)
+
+        def decide(seen: Row) -> Commit | None:
+            run.window = seen
+            return work.decide(seen)
+
+        return replace(work, stages=(*window_stages(run.sql), *work.stages), decide=decide)
 
     def _quarantine_work(self, session: StepSession, build: Build) -> Work:
         """Note which of the sessions that were released are quarantined anew."""
@@ -198,16 +214,26 @@ class PassLooking(Looking):
 
         return replace(work, decide=decide)
 
-    def _events_work(self, session: StepSession, build: Build) -> Work:
-        """Build the events; what they are counted to be must add up before they are written."""
-        run = self.run
-        touched = session.look(touched_dates(run.sql))
-        run.dates = tuple(each for each in str(touched["dates"] or "").split(",") if each)
-        start = None if touched["first"] is None else _time(touched["first"])
-        work = events_work(run.sql, build, start)
+    def _sessions_work(self, session: StepSession, build: Build) -> Work:
+        """Note where the sessions lie that are rebuilt; hold them for the steps after it."""
+        run, work, part = self.run, sessions_work(self.run.sql, build), self._table()
 
         def decide(seen: Row) -> Commit | None:
-            run.events = self._counted(session, {**seen, **_of_window(session)})
+            run.dates = tuple(each for each in str(seen["dates"] or "").split(",") if each)
+            run.first = None if seen["first"] is None else _time(seen["first"])
+            run.shared[part] = session.share(run.sql.table(part))
+            return work.decide(seen)
+
+        return replace(work, decide=decide)
+
+    def _events_work(self, session: StepSession, build: Build) -> Work:
+        """Build the events; what they are counted to be must add up before they are written."""
+        run, part = self.run, self._table()
+        work = events_work(run.sql, build, run.first)
+
+        def decide(seen: Row) -> Commit | None:
+            run.events = self._counted(session, {**run.window, **seen})
+            run.shared[part] = session.share(run.sql.table(part))
             return work.decide(seen)
 
         return replace(work, decide=decide)
@@ -228,28 +254,40 @@ class PassLooking(Looking):
         now, high = run.begun.now, run.begun.limits.upper_limit
         later = None
         if asks_for_later_events(self.own.planned, now, greatest):
-            later = self._any(session, f"> {instant(high)}", f"<= {instant(now)}")
+            bounds = (f"> {instant(high)}", f"<= {instant(now)}")
+            later = not self._none_after(high) and self._any(session, *bounds)
         if is_caught_up(run.begun.limits, now, later):
-            run.future_events = self._any(session, f"> {instant(now)}")
+            after = f"> {instant(now)}"
+            run.future_events = not self._none_after(now) and self._any(session, after)
         behind = self._behind()
         return PassEvents(greatest, later, scopes["window"], scopes["history"], behind)
 
     def _behind(self) -> int:
         """Count the rows of files, added since the last pass, that end before the window."""
-        run, project = self.run, self.services.project
+        run = self.run
         events, begun = run.package.events, run.begun
         passes = self.services.reading.sessions.passes(begun.package, 4)  # two of each run
         last = next((each for each in passes if each.seq < begun.seq), None)
         before, now = (each.pins.get(events.name) if each else None for each in (last, begun))
         if not isinstance(before, DeltaPin) or not isinstance(now, DeltaPin):
             return 0
-        is_source = events.kind is InputKind.SOURCE
-        own = "" if is_source else project.uri_of(project.table_of(events))
-        uri = project.sources[events.name].path if is_source else own
         same = before.table_id == now.table_id
-        files = self.services.log.added(uri, before.version, now.version) if same else ()
+        log, uri = self.services.log, self._events_uri()
+        files = log.added(uri, before.version, now.version) if same else ()
         column, low = run.package.options.timestamp, begun.limits.lower_limit
-        return sum(each.rows for each in files or () if _ends_before(each.maximum.get(column), low))
+        return sum(each.rows for each in files or () if each.ends_before(column, low))
+
+    def _events_uri(self) -> str:
+        """Say where the table of the events lies."""
+        project, events = self.services.project, self.run.package.events
+        if events.kind is InputKind.SOURCE:
+            return project.sources[events.name].path
+        return project.uri_of(project.table_of(events))
+
+    def _none_after(self, time: dt.datetime) -> bool:
+        """Whether the log alone says that no event lies after a time."""
+        files, column = self.run.files, self.run.package.options.timestamp
+        return files is not None and all(each.ends_before(column, time) for each in files)
 
     def _any(self, session: StepSession, *bounds: str) -> bool:
         """Whether some event lies in bounds."""
@@ -264,23 +302,8 @@ class PassLooking(Looking):
 _WORDS = tuple(EventCounts.__dataclass_fields__)
 
 
-def _of_window(session: StepSession) -> Row:
-    """Give what scan A has counted."""
-    counts = session.look(window_counts())
-    return {f"window_{name}": number for name, number in counts.items()}
-
-
 def _counts(seen: Row, scope: str) -> EventCounts:
     return EventCounts(**{word: int(seen.get(f"{scope}_{word}") or 0) for word in _WORDS})
-
-
-def _ends_before(greatest: str | None, low: dt.datetime) -> bool:
-    """Whether all of a file lies before a time; its log cuts times to milliseconds."""
-    if greatest is None:
-        return False
-    at = dt.datetime.fromisoformat(greatest)
-    at = at if at.tzinfo else at.replace(tzinfo=dt.UTC)
-    return at + dt.timedelta(milliseconds=1) <= low
 
 
 def _time(micros: object) -> dt.datetime:

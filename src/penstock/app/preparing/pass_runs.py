@@ -18,6 +18,7 @@ from penstock.app.services.services import Services
 from penstock.app.services.workers import waiting
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import LeaseLostError, SessionLimitsError
+from penstock.core.facts import AddedFile
 from penstock.core.findings import Finding, Severity, some
 from penstock.core.ports.engine import StepSession
 from penstock.core.ports.sessions import PassEnd, SessionPass
@@ -32,6 +33,7 @@ from penstock.core.sessions.manifest import (
     instant_text,
 )
 from penstock.core.sessions.package import SessionPackage, SessionTable
+from penstock.core.statement import Row
 from penstock.plan.sessions.passes import is_caught_up, manifest_passes, tracked_models
 from penstock.plan.sessions.progress import ModelEnd, row_after
 from penstock.plan.values import Step
@@ -44,9 +46,12 @@ from penstock.strategies.sessions.events import ReleasedSession, SessionRun
 class PassRun:
     """One pass under way. What a step of it finds out is there for those after it.
 
-    `inputs` are the events at the version that all of it reads. `dates` are those of the sessions
-    that it touches. `asked` are all that are to be released, `released` those of them that were in
-    quarantine. `left` are the keys of its steps that have not ended.
+    `inputs` are the events at the version that all of it reads, `files` the files of these where
+    the log says of each which times it holds. `window` is how many events of each class scan A saw.
+    `dates` are those of the sessions that it touches, `first` is when the first of them starts.
+    `shared` are the tables whose rows its steps need not read again, as SQL. `asked` are all that
+    are to be released, `released` those of them that were in quarantine. `left` are the keys of its
+    steps that have not ended.
     """
 
     package: SessionPackage
@@ -59,7 +64,11 @@ class PassRun:
     released: tuple[ReleasedSession, ...] = ()
     events: PassEvents | None = None
     future_events: bool | None = None
+    files: tuple[AddedFile, ...] | None = None
+    window: Row = field(default_factory=dict)
     dates: tuple[str, ...] = ()
+    first: dt.datetime | None = None
+    shared: dict[SessionTable, str] = field(default_factory=dict)
     held_again: tuple[str, ...] = ()
     failed: bool = False
     closing: ExitStack = field(default_factory=ExitStack)
@@ -70,7 +79,21 @@ class PassRun:
         """What all SQL of the pass depends on."""
         begun = self.begun
         found = (self.package, self.schema, begun.limits, begun.run, begun.seq, begun.now)
-        return SessionRun(*found, released=self.released)
+        return SessionRun(*found, released=self.released, rows=self.rows)
+
+    @property
+    def rows(self) -> int | None:
+        """How many events its scans read at most; None if the log does not say."""
+        options, limits = self.package.options, self.begun.limits
+        if self.files is None or self.released:
+            return None
+        low = limits.lower_limit - dt.timedelta(days=options.max_session_days)
+        return sum(
+            each.rows
+            for each in self.files
+            if not each.ends_before(options.timestamp, low)
+            and not each.begins_after(options.timestamp, limits.upper_limit)
+        )
 
     def end(self) -> PassEnd:
         """Say how it ended."""

@@ -82,6 +82,9 @@ class StepSession(QuerySession, Protocol):
     def look(self, sql: str) -> Row:
         """Run a query of one row."""
 
+    def share(self, view: str) -> str:
+        """Give SQL that reads a staged view in other sessions, for as long as this one is open."""
+
     def sample(self, sql: str) -> tuple[str, ...]:
         """Run a query of few rows with one text column."""
 

@@ -84,6 +84,12 @@ class Log(Protocol):
     def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
         """Give the files appended in versions (after, upto]; None if rows were rewritten."""
 
+    def spans(self, uri: str, version: int, column: str) -> tuple[AddedFile, ...] | None:
+        """Give the files of a version with their rows and the bounds of one column of times.
+
+        None where the log does not tell all of that.
+        """
+
     def partitions(self, uri: str) -> list[dict[str, str | None]]:
         """Give the values of every partition that holds rows, sorted; none of a table without."""
         ...

@@ -113,6 +113,22 @@ class DeltaLog:
             return None
         return tuple(files)
 
+    def spans(self, uri: str, version: int, column: str) -> tuple[AddedFile, ...] | None:
+        """See `Log.spans`."""
+        table = folder.open_version(uri, version)
+        if table is None:
+            return None
+        found = table.get_add_actions(flatten=True)
+        low, high, rows = f"min.{column}", f"max.{column}", "num_records"
+        if not {low, high, rows} <= set(found.schema.names):
+            return None
+        lists = (found.column(name).to_pylist() for name in ("path", low, high, rows))
+        files = [
+            AddedFile(path, _bound(column, least), _bound(column, greatest), rows=count or 0)
+            for path, least, greatest, count in zip(*lists, strict=True)
+        ]
+        return tuple(files) if None not in found.column(rows).to_pylist() else None
+
     def listing(self, source: Source) -> Listing:
         """See `Log.listing`; a path that is not there is `source-missing` (case J17)."""
         found = sorted(_remote(source) if "://" in source.path else _local(source))
@@ -126,6 +142,10 @@ class DeltaLog:
     def slices(self, folder: BronzeFolder) -> tuple[ListedSlice, ...]:
         """See `Log.slices`."""
         return slices_in(folder)
+
+
+def _bound(column: str, value: object) -> dict[str, str]:
+    return {} if value is None else {column: str(value)}
 
 
 def remote_commits(uri: str, after: int, *, partial: bool) -> tuple[LogCommit, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from penstock.core.columns.schema import Column, Schema
@@ -20,6 +20,8 @@ PASS = "pass"  # noqa: S105  a class of events
 TS, SESSION, USER, EVENT = "_ps_ts", "_ps_session", "_ps_user", "_ps_event"
 CREATED, SENT, CLASS = "_ps_created", "_ps_sent", "_ps_class"
 CLASSES = ("filtered", "null_device", "late", "null_session", PASS)
+MOST_ROWS, ROWS_OF_A_PARTITION = 1_000_000, 100_000
+"""A pass that reads no more events is small; its rows are worked on in so many at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,8 @@ class ReleasedSession:
 class SessionRun:
     """All that the SQL of one pass depends on; `schema` is that of the events.
 
-    `seq` is the number of the run, `now` its timestamp. `tables` gives SQL for tables of the
-    package, or for views of them.
+    `seq` is the number of the run, `now` its timestamp. Of the events at most `rows` are read at
+    once; None is nobody knows.
     """
 
     package: SessionPackage
@@ -45,6 +47,31 @@ class SessionRun:
     seq: int
     now: dt.datetime
     released: tuple[ReleasedSession, ...] = ()
+    rows: int | None = None
+
+    @property
+    def is_small(self) -> bool:
+        """Whether what it reads of the events is little."""
+        return self.rows is not None and self.rows <= MOST_ROWS
+
+    @property
+    def confs(self) -> Mapping[str, str]:
+        """The session settings of a small pass: plans stay as they are, with few partitions.
+
+        An adaptive plan is a job for every exchange, and little is gained by it where hints say
+        which side of a join is small.
+        """
+        if self.rows is None or not self.is_small:
+            return {}
+        return {
+            "spark.sql.adaptive.enabled": "false",
+            "spark.sql.autoBroadcastJoinThreshold": "-1",
+            "spark.sql.shuffle.partitions": str(1 + self.rows // ROWS_OF_A_PARTITION),
+        }
+
+    def small(self, alias: str) -> str:
+        """Give the hint that a side of a join is small; nothing in a pass that is not."""
+        return f"/*+ BROADCAST({alias}) */ " if self.is_small else ""
 
     @property
     def low(self) -> str:

@@ -25,9 +25,8 @@ from penstock.strategies.sessions.tables import QUARANTINE_COLUMNS
 from penstock.strategies.sessions.window import (
     BEFORE,
     KNOWN,
-    WINDOW,
+    TOUCHED,
     quarantined,
-    touched_sessions,
 )
 
 _ID = "session_identifier"
@@ -46,24 +45,24 @@ def sessions_this_run(run: SessionRun) -> str:
         f"SELECT {_ID}, user_identifier, start_tstamp, "
         f"least(end_tstamp, {run.high}) AS end_tstamp, start_date AS session_start_date, "
         f"past_user_identifiers, past_start_dates, {run.run_id} AS run_id "
-        f"FROM ({touched_sessions(run)})"
+        f"FROM {TOUCHED}"
     )
 
 
 def quarantine_rows(run: SessionRun) -> str:
     """Give the sessions of which something changes in the quarantine, without what they lost.
 
-    The lifecycle manifest is that of this run already. With `is_past` the window has events behind
-    the cap, or behind the last one that was counted; an event that was dropped counts once.
+    The lifecycle manifest is that of this run already. Events behind the cap, or behind the last
+    one that was counted, are dropped; each counts once. Where all of the window lie there they are
+    counted already; with `is_past` some do.
     """
     at_cap = f"end_tstamp >= start_tstamp + {run.length}"
     seen = f"UNION ALL SELECT {_ID}, start_tstamp, end_tstamp, false FROM {KNOWN} WHERE NOT is_held"
     if run.package.options.is_snowplow:
         at_cap, seen = f"least(end_tstamp, {run.high}) = start_tstamp + {run.length}", ""
-    touched = touched_sessions(run)
     found = (
         f"SELECT {_ID}, max(struct(in_run, start_tstamp)) AS f FROM (SELECT {_ID}, start_tstamp, "
-        f"end_tstamp, true AS in_run FROM ({touched}) {seen}) WHERE {at_cap} "
+        f"end_tstamp, true AS in_run FROM {TOUCHED} {seen}) WHERE {at_cap} "
         f"GROUP BY {_ID}"
     )
     known = f"SELECT *, coalesce({_ID} IN {run.released_ids}, false) AS is_released FROM {BEFORE}"
@@ -76,8 +75,10 @@ def quarantine_rows(run: SessionRun) -> str:
         f"FROM ({found}) q FULL OUTER JOIN ({known}) k ON k.{_ID} = q.{_ID}"
     )
     counted = f"greatest(b.start_tstamp + {run.length}, b.dropped_to)"
+    whole = f"w.n_start > {counted} AND w.n_start >= {run.low}"
     rows = (
-        f"SELECT b.*, {counted} AS mark, coalesce(w.n_end > {counted}, false) AS is_past "
+        f"SELECT b.*, {counted} AS mark, coalesce(w.n_end > {counted}, false) AS is_past, "
+        f"coalesce({whole}, false) AS is_whole, w.passing, w.n_end "
         f"FROM ({both}) b LEFT JOIN {KNOWN} w ON w.{_ID} = b.{_ID}"
     )
     return (
@@ -85,8 +86,11 @@ def quarantine_rows(run: SessionRun) -> str:
         "AS since, CASE WHEN is_known THEN reason WHEN in_run THEN 'too_long' "
         "ELSE 'id_reused' END AS reason, "
         f"coalesce(CASE WHEN is_known THEN run_id END, {run.run_id}) AS run_id, "
-        "start_tstamp, events_dropped, dropped_to, NOT is_found AND is_released AS gone, "
-        f"NOT is_known AS is_new, mark, is_past FROM ({rows}) WHERE NOT is_known OR is_past"
+        "start_tstamp, events_dropped + CASE WHEN is_whole THEN passing ELSE 0 END "
+        "AS events_dropped, CASE WHEN is_whole THEN n_end ELSE dropped_to END AS dropped_to, "
+        "NOT is_found AND is_released AS gone, NOT is_known AS is_new, mark, "
+        "is_past AND NOT is_whole AS is_past, NOT is_known OR is_whole AS is_changed "
+        f"FROM ({rows}) WHERE NOT is_known OR is_past"
     )
 
 
@@ -100,14 +104,16 @@ def quarantine_changes(run: SessionRun) -> str:
         f"WHERE {CLASS} = '{PASS}'"
     )
     dropped = (
-        f"SELECT m.{_ID}, count(*) AS n, max(e.ts) AS last FROM {ROWS_HELD} m JOIN ({events}) e "
+        f"SELECT {run.small('m')}m.{_ID}, count(*) AS n, max(e.ts) AS last "
+        f"FROM {ROWS_HELD} m JOIN ({events}) e "
         f"ON e.{_ID} = m.{_ID} AND e.ts > m.mark WHERE m.is_past GROUP BY m.{_ID}"
     )
     return (
         f"SELECT m.{_ID}, m.since, m.reason, m.run_id, m.start_tstamp, "
         "m.events_dropped + coalesce(d.n, 0) AS events_dropped, "
         "greatest(m.dropped_to, d.last) AS dropped_to, m.gone "
-        f"FROM {ROWS_HELD} m LEFT JOIN ({dropped}) d ON d.{_ID} = m.{_ID} WHERE m.is_new OR d.n > 0"
+        f"FROM {ROWS_HELD} m LEFT JOIN ({dropped}) d ON d.{_ID} = m.{_ID} "
+        "WHERE m.is_changed OR d.n > 0"
     )
 
 
@@ -145,7 +151,8 @@ def event_candidates(run: SessionRun, first_start: dt.datetime | None) -> str:
         f"FULL OUTER JOIN {KNOWN} k ON k.{_ID} = r.{_ID}"
     )
     rows = (
-        f"SELECT e.*, CASE WHEN {in_window} THEN 'window' ELSE 'history' END AS {SCOPE}, "
+        f"SELECT {run.small('s')}e.*, "
+        f"CASE WHEN {in_window} THEN 'window' ELSE 'history' END AS {SCOPE}, "
         f"s.{_ID}, s.user_identifier, s.session_start_date, s._ps_start, s._ps_held "
         f"FROM ({classified(run, begin, run.high)}) e JOIN ({of_sessions}) s "
         f"ON s._ps_id = e.{SESSION} "
@@ -213,10 +220,10 @@ def event_counts() -> dict[str, str]:
     return counts
 
 
-def window_counts() -> str:
-    """Give one row: how many events the window holds, and how many of each class do not pass."""
+def window_counts() -> dict[str, str]:
+    """Give what is counted of the groups of the window: its events, and those that do not pass."""
     words = ("read", "filtered", "null_device", "late", "null_session")
-    return f"SELECT {', '.join(f'coalesce(sum({w}), 0) AS {w}' for w in words)} FROM {WINDOW}"
+    return {f"window_{word}": f"coalesce(sum({word}), 0)" for word in words}
 
 
 def limits_view(limits: Limits | None, run: str = "") -> str:

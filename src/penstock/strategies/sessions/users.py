@@ -31,7 +31,7 @@ def users(run: SessionRun) -> ModuleRows:
     own += [quoted(each.sql) for each in (*carried.users_first, *carried.users_last)]
     row = f"struct({', '.join(f's.{name}' for name in dict.fromkeys(own))})"
     whole = (
-        f"SELECT s.{_USER}, min(start_tstamp) AS low, max(end_tstamp) AS high, "
+        f"SELECT {run.small('u')}s.{_USER}, min(start_tstamp) AS low, max(end_tstamp) AS high, "
         "count(*) AS sessions, sum(page_views) AS pages, sum(engaged_time_in_s) AS engaged, "
         f"max_by({row}, struct(-unix_micros(start_tstamp), s.{_ID})) AS f, "
         f"max_by({row}, struct(end_tstamp, s.{_ID})) AS l "
@@ -110,12 +110,14 @@ def replacement(run: SessionRun, part: SessionTable, rows: ModuleRows, dates: Se
         return f"SELECT *, false AS {GONE} FROM ({rows.sql})"
     key = [quoted(name) for name in model.key]
     if part is SessionTable.USERS:
-        there = f"SELECT t.{_USER} FROM {run.table(part)} t JOIN ({touched_users(run)}) u "
+        there = f"SELECT {run.small('u')}t.{_USER} "
+        there += f"FROM {run.table(part)} t JOIN ({touched_users(run)}) u "
         there += f"ON u.{_USER} = t.{_USER}"
         lies = ""
     else:
         there = (
-            f"SELECT {', '.join(f't.{name}' for name in key)}, t.session_start_date AS {LIES} "
+            f"SELECT {run.small('r')}{', '.join(f't.{name}' for name in key)}, "
+            f"t.session_start_date AS {LIES} "
             f"FROM {run.table(part)} t JOIN {run.table(SessionTable.SESSIONS_THIS_RUN)} r "
             f"ON r.{_ID} = t.{_ID} AND array_contains("
             "array_union(r.past_start_dates, array(r.session_start_date)), t.session_start_date) "
@@ -181,12 +183,10 @@ def rows_of(run: SessionRun, part: SessionTable) -> ModuleRows:
     return made[part](run)
 
 
-def stitch(run: SessionRun, target: str, stitched: int) -> str:
-    """Give the statement that takes the mappings over that changed after the run `stitched`."""
-    mapping = run.table(SessionTable.USER_MAPPING)
-    changed = f"SELECT {_USER}, user_id FROM {mapping} WHERE changed_seq > {stitched}"
+def stitch(run: SessionRun, target: str, changed: str) -> str:
+    """Give the statement that takes over mappings that changed."""
     return (
-        f"MERGE INTO {target} t USING ({changed}) s ON t.{_USER} = s.{_USER} "
+        f"MERGE INTO {target} t USING {changed} s ON t.{_USER} = s.{_USER} "
         "AND NOT t.stitched_user_id <=> s.user_id "
         f"WHEN MATCHED THEN UPDATE SET t.stitched_user_id = s.user_id, t.run_id = {run.run_id}"
     )

@@ -28,6 +28,8 @@ CHANGES = "penstock_lifecycle_changes"
 """The view of the rows that the lifecycle manifest takes in."""
 BEFORE = f"penstock_{SessionTable.QUARANTINE}_before"
 """The view of the quarantine as the run found it."""
+TOUCHED = "penstock_touched_sessions"
+"""The view of the rows of the manifest that are rebuilt, held for the base tables after it."""
 MOST_DATES = 400
 _ID = "session_identifier"
 _NO_TEXTS = "CAST(array() AS ARRAY<STRING>)"
@@ -151,7 +153,8 @@ def previous(run: SessionRun, ids: str) -> str:
     order = f"{began} DESC, abs(unix_micros(p.start_tstamp) - unix_micros(n.n_end))"
     rank = f"row_number() OVER (PARTITION BY p.{_ID} ORDER BY {order})"
     known = f"SELECT * FROM {run.table(SessionTable.LIFECYCLE)} WHERE {horizon(run)}"
-    rows = f"SELECT {own}, {rank} AS _ps_n FROM ({known}) p JOIN {ids} n ON n.{_ID} = p.{_ID}"
+    few = run.small("n")  # the manifest need not be sorted to find them
+    rows = f"SELECT {few}{own}, {rank} AS _ps_n FROM ({known}) p JOIN {ids} n ON n.{_ID} = p.{_ID}"
     return f"SELECT * FROM ({rows}) WHERE _ps_n = 1"
 
 
@@ -166,7 +169,7 @@ def known_sessions(run: SessionRun) -> str:
     if run.package.options.quarantine:
         held = f"n.{_ID} IN (SELECT {_ID} FROM {quarantined(run)})"
     joined = (
-        f"SELECT n.{_ID}, n.n_start, n.n_end, n.candidate, {held} AS is_held, "
+        f"SELECT n.{_ID}, n.passing, n.n_start, n.n_end, n.candidate, {held} AS is_held, "
         "p.start_tstamp AS old_start, p.start_date AS old_start_date, p.end_tstamp AS old_end, "
         "p.user_identifier AS old_user, p.user_tstamp, p.user_event_id, p.past_user_identifiers, "
         f"p.past_start_dates, p.first_run_id FROM {passing} n "

@@ -1,7 +1,8 @@
 """What each step of a pass runs: stages that are computed once, then at most one commit.
 
-Every table of the package is read under its view, `penstock_<table>`; the events, and the window
-that is held for the base tables, under theirs.
+Every table of the package is read under its view, `penstock_<table>`; the events, and what is held
+for the base tables, under theirs. Rows of a stage are cut off from their query: later statements
+plan nothing of it anew, and its counts come from the one action that computes it.
 """
 
 from __future__ import annotations
@@ -31,24 +32,31 @@ from penstock.strategies.sessions.this_run import (
     quarantine_merge,
     quarantine_rows,
     sessions_this_run,
+    window_counts,
 )
 from penstock.strategies.sessions.users import GONE, columns_of, module_merge, replacement, rows_of
 from penstock.strategies.sessions.users import stitch as stitched_by
 from penstock.strategies.sessions.window import (
+    BEFORE,
     CHANGES,
     KNOWN,
+    TOUCHED,
     WINDOW,
     known_sessions,
     lifecycle_changes,
     lifecycle_merge,
+    touched_sessions,
     window_groups,
 )
 
 _ID = "session_identifier"
-_KEPT = "penstock_kept_events"
 _FOUND = "penstock_changes"
 _ROWS = "rows_changed"
-_DATES, _PAST = "dates_changed", "sessions_past"
+_DATES, _PAST, _DOUBLED = "dates_changed", "sessions_past", "doubled"
+_COUNT = {_ROWS: "count(*)"}
+_SCRATCH = {"delta.enableDeletionVectors": "false"}  # nothing is ever deleted from it
+_MERGED = {"spark.databricks.delta.merge.materializeSource": "none"}  # a stage is computed once
+_BY_DATE = (SessionTable.PAGE_VIEWS, SessionTable.SESSIONS)
 _KNOWN: Mapping[SessionTable, Mapping[str, str]] = {
     SessionTable.LIFECYCLE: LIFECYCLE_COLUMNS,
     SessionTable.QUARANTINE: QUARANTINE_COLUMNS,
@@ -56,10 +64,26 @@ _KNOWN: Mapping[SessionTable, Mapping[str, str]] = {
 }
 
 
-def window_stage(run: SessionRun) -> Stage:
-    """Give the window by session, which lasts as long as the pass: it is scanned once."""
-    # the rows are computed when the sessions are that the next stage looks at
-    return Stage(WINDOW, window_groups(run), "SELECT 0 AS window")
+def _held(run: SessionRun, view: str, sql: str, counts: Mapping[str, str] = _COUNT) -> Stage:
+    """Give rows that are computed once, and counted meanwhile."""
+    passing = Passing(f"{view}_all", sql, counts)
+    return Stage(view, f"SELECT * FROM {view}_all", passing=passing, confs=run.confs)
+
+
+def window_stages(run: SessionRun) -> tuple[Stage, ...]:
+    """Give the window by session, which lasts as long as the pass: it is scanned once.
+
+    With it the quarantine is held as the pass found it.
+    """
+    window = _held(run, WINDOW, window_groups(run), window_counts())
+    if not run.package.options.quarantine:
+        return (window,)
+    return (window, _held(run, BEFORE, f"SELECT * FROM {BEFORE}"))
+
+
+def touched_stage(run: SessionRun) -> Stage:
+    """Give the rows of the manifest that are rebuilt: those of this run are in it already."""
+    return _held(run, TOUCHED, touched_sessions(run))
 
 
 def no_rows(part: SessionTable) -> str:
@@ -68,54 +92,57 @@ def no_rows(part: SessionTable) -> str:
     return f"SELECT {columns} WHERE false"
 
 
-def touched_dates(run: SessionRun) -> str:
-    """Give one row: the dates of the sessions of this run, before and now, and the first start.
+def touched_dates() -> dict[str, str]:
+    """Give what is counted of the sessions of this run: their dates, before and now, and starts.
 
-    The dates are one text with commas between, the start is in microseconds since 1970.
+    The dates are one text with commas between, the first start is in microseconds since 1970.
     """
-    dates = "explode(array_union(past_start_dates, array(session_start_date))) AS day"
-    rows = f"SELECT start_tstamp, {dates} FROM {run.table(SessionTable.SESSIONS_THIS_RUN)}"
-    first = "unix_micros(min(start_tstamp)) AS first"
-    return f"SELECT {_joined('day')} AS dates, {first} FROM ({rows})"
-
-
-def _joined(column: str) -> str:
-    return f"array_join(array_sort(collect_set(CAST({column} AS STRING))), ',')"
+    every = "flatten(collect_set(array_union(past_start_dates, array(session_start_date))))"
+    dates = f"array_join(array_sort(array_distinct({every})), ',')"
+    return {"dates": dates, "first": "unix_micros(min(start_tstamp))"}
 
 
 def lifecycle_work(run: SessionRun, build: Build) -> Work:
     """Take the window into the manifest of lifecycles, each session once."""
     doubled = Rule(
-        "doubled",
+        _DOUBLED,
         "duplicate-keys",
         "{count} sessions would be in the manifest of lifecycles twice; this is a bug of penstock",
         "report it with the package file",
     )
-    look = (
-        f"SELECT count(*) AS {_ROWS}, count(*) - count(DISTINCT {_ID}) AS doubled, "
-        f"{_joined('old_start_date')} AS {_DATES} FROM {CHANGES}"
-    )
-    known = Stage(KNOWN, known_sessions(run), "SELECT 0 AS known")
-    stage = Stage(CHANGES, lifecycle_changes(run), look, (doubled,), kept=False)
-
+    changes = f"SELECT *, count(*) OVER (PARTITION BY {_ID}) AS times FROM"
+    dates = "array_join(array_sort(collect_set(CAST(old_start_date AS STRING))), ',')"
+    counts = {**_COUNT, _DOUBLED: "count_if(times > 1)", _DATES: dates}
+    stage = _held(run, CHANGES, f"{changes} ({lifecycle_changes(run)})", counts)
+    known = _held(run, KNOWN, known_sessions(run), {"sessions_known": "count(*)"})
     rows = f"SELECT {', '.join(LIFECYCLE_COLUMNS)} FROM {CHANGES}"
 
     def decide(found: Row) -> Commit | None:
         if build.table is None:
-            return create(build, rows)
+            return _made(run, build, rows)
         dates = [each for each in str(found[_DATES] or "").split(",") if each]
-        return Commit(lifecycle_merge(build.target, dates)) if found[_ROWS] else None
+        return _merged(run, lifecycle_merge(build.target, dates)) if found[_ROWS] else None
 
-    return Work((known, stage), decide, rows=lambda _: rows)
+    return Work((known, replace(stage, rules=(doubled,))), decide, rows=lambda _: rows)
+
+
+def _merged(run: SessionRun, sql: str) -> Commit:
+    return Commit(sql, {**run.confs, **_MERGED})
+
+
+def _made(run: SessionRun, build: Build, rows: str, *, scratch: bool = False) -> Commit:
+    made = create(build, rows, _SCRATCH if scratch else None)
+    return replace(made, confs=run.confs)
 
 
 def quarantine_work(run: SessionRun, build: Build) -> Work:
     """Put sessions into quarantine, count what they lost, let the released ones go."""
     columns = ", ".join(QUARANTINE_COLUMNS)
-    look = f"SELECT count_if(is_new) AS {_ROWS}, count_if(is_past) AS {_PAST} FROM {ROWS_HELD}"
+    counts = {_ROWS: "count_if(is_changed)", _PAST: "count_if(is_past)"}
     stages = (
-        Stage(ROWS_HELD, quarantine_rows(run), look),
-        Stage(_FOUND, quarantine_changes(run), _counted(_FOUND), when=_PAST),
+        touched_stage(run),
+        _held(run, ROWS_HELD, quarantine_rows(run), counts),
+        replace(_held(run, _FOUND, quarantine_changes(run)), when=_PAST),
     )
 
     def changes(found: Row) -> str:
@@ -126,8 +153,9 @@ def quarantine_work(run: SessionRun, build: Build) -> Work:
 
     def decide(found: Row) -> Commit | None:
         if build.table is None:
-            return create(build, rows(found))
-        return Commit(quarantine_merge(build.target, changes(found))) if found[_ROWS] else None
+            return _made(run, build, rows(found))
+        merge = quarantine_merge(build.target, changes(found))
+        return _merged(run, merge) if found[_ROWS] else None
 
     return Work(stages, decide, rows=rows)
 
@@ -138,14 +166,16 @@ def held_again(run: SessionRun) -> str:
     return f"SELECT {_ID} AS id FROM {ROWS_HELD} WHERE {again}"
 
 
-def _counted(view: str) -> str:
-    return f"SELECT count(*) AS {_ROWS} FROM {view}"
-
-
 def sessions_work(run: SessionRun, build: Build) -> Work:
-    """Write the sessions that are rebuilt."""
-    rows = sessions_this_run(run)
-    return replace(Work.just(create(build, rows)), rows=lambda _: rows)
+    """Write the sessions that are rebuilt, and note the dates under which they lie."""
+    table = run.table(SessionTable.SESSIONS_THIS_RUN)
+    stage, rows = _held(run, table, sessions_this_run(run), touched_dates()), _all_of(table)
+    stages = (stage,) if run.package.options.quarantine else (touched_stage(run), stage)
+    return Work(stages, lambda _: _made(run, build, rows, scratch=True), rows=lambda _: rows)
+
+
+def _all_of(view: str) -> str:
+    return f"SELECT * FROM {view}"
 
 
 def events_work(run: SessionRun, build: Build, first_start: dt.datetime | None) -> Work:
@@ -153,10 +183,12 @@ def events_work(run: SessionRun, build: Build, first_start: dt.datetime | None) 
 
     `first_start` is the earliest start of the sessions of this run, None without any.
     """
+    table = run.table(SessionTable.EVENTS_THIS_RUN)
     passing = Passing(CANDIDATES, event_candidates(run, first_start), event_counts())
-    stage = Stage(_KEPT, events_this_run(run), passing=passing)
-    rows = f"SELECT * FROM {_KEPT}"
-    return Work((stage,), lambda _: create(build, rows), rows=lambda _: rows)
+    stage = Stage(table, events_this_run(run), passing=passing, confs=run.confs)
+    rows = _all_of(table)
+    commit = _made(run, build, rows, scratch=True)
+    return Work((stage,), lambda _: commit, rows=lambda _: rows)
 
 
 def module_work(run: SessionRun, part: SessionTable, build: Build, dates: Sequence[str]) -> Work:
@@ -169,15 +201,22 @@ def module_work(run: SessionRun, part: SessionTable, build: Build, dates: Sequen
     changes, is_there = rows.sql, build.table is not None
     if is_there:
         changes, new = replacement(run, part, rows, dates), f"{new} WHERE NOT {GONE}"
-    merge = module_merge(run, part, build.target, _FOUND, dates, build.table)
-    stage = Stage(_FOUND, changes, _counted(_FOUND))
+    is_pruned = part in _BY_DATE and not run.package.options.is_snowplow
+    found_in = _FOUND if is_pruned else _few(run)
+    merge = module_merge(run, part, build.target, found_in, dates, build.table)
+    stage = _held(run, _FOUND, changes)
 
     def decide(found: Row) -> Commit | None:
         if not is_there:
-            return create(build, new)
-        return Commit(merge) if found[_ROWS] else None
+            return _made(run, build, new)
+        return _merged(run, merge) if found[_ROWS] else None
 
     return Work((stage,), decide, rows=lambda _: new)
+
+
+def _few(run: SessionRun) -> str:
+    """Give the changes of a table that no date prunes: with the hint the table is not sorted."""
+    return f"(SELECT {run.small(_FOUND)}* FROM {_FOUND})"
 
 
 def stitch_work(run: SessionRun, part: SessionTable, build: Build, stitched: int) -> Work:
@@ -188,8 +227,8 @@ def stitch_work(run: SessionRun, part: SessionTable, build: Build, stitched: int
         f"SELECT user_identifier, user_id FROM {run.table(SessionTable.USER_MAPPING)} "
         f"WHERE changed_seq > {stitched}"
     )
-    statement = Commit(stitched_by(run, build.target, stitched))
-    stage = Stage(_FOUND, changed, _counted(_FOUND))
+    statement = _merged(run, stitched_by(run, build.target, _few(run)))
+    stage = _held(run, _FOUND, changed)
     new = {"stitched_user_id": "s.user_id", "run_id": run.run_id}
     columns = [f"{new.get(n, f't.{quoted(n)}')} AS {quoted(n)}" for n in build.table.names]
     # the table as it was before: afterwards no row has another one

@@ -9,6 +9,7 @@ from penstock.strategies.sessions.this_run import (
     limits_view,
     sessions_this_run,
 )
+from penstock.strategies.sessions.window import touched_sessions
 
 
 def test_the_view_of_limits_is_one_row():
@@ -23,7 +24,8 @@ def test_sessions_touch_the_window_with_both_ends():
         "start_tstamp BETWEEN TIMESTAMP '2021-01-01T14:00:00.000000Z' - INTERVAL '3' DAY "
         "AND TIMESTAMP '2021-01-03T00:00:00.000000Z' "
         "AND end_tstamp >= TIMESTAMP '2021-01-01T14:00:00.000000Z'"
-    ) in sessions_this_run(a_run())
+    ) in touched_sessions(a_run())
+    assert sessions_this_run(a_run()).endswith(" FROM penstock_touched_sessions")
 
 
 def test_nothing_is_read_before_the_earliest_start():

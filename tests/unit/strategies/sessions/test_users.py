@@ -52,9 +52,8 @@ def test_by_the_rules_of_the_seed_no_row_is_deleted_and_the_whole_table_is_match
 
 
 def test_only_rows_that_differ_are_stitched():
-    assert stitch(a_run(), "t", 3) == (
-        "MERGE INTO t t USING (SELECT user_identifier, user_id FROM penstock_user_mapping "
-        "WHERE changed_seq > 3) s ON t.user_identifier = s.user_identifier "
+    assert stitch(a_run(), "t", "c") == (
+        "MERGE INTO t t USING c s ON t.user_identifier = s.user_identifier "
         "AND NOT t.stitched_user_id <=> s.user_id "
         "WHEN MATCHED THEN UPDATE SET t.stitched_user_id = s.user_id, t.run_id = 'run-7'"
     )

@@ -1,5 +1,7 @@
 """What each step of a pass runs: nothing, one statement, or the table's first rows."""
 
+from dataclasses import replace
+
 import pytest
 import sqlglot
 
@@ -15,7 +17,7 @@ from penstock.strategies.sessions.work import (
     sessions_work,
     stitch_work,
     touched_dates,
-    window_stage,
+    window_stages,
 )
 from unit.strategies.builds import a_build
 
@@ -74,9 +76,9 @@ def test_the_manifest_is_merged_where_its_rows_lie():
 def test_the_events_are_read_a_third_time_only_for_sessions_that_go_on_behind_their_cap():
     work = quarantine_work(a_run(), THERE)
 
-    assert [stage.when for stage in work.stages] == ["", "sessions_past"]
-    assert "penstock_events" not in work.stages[0].sql
-    assert "penstock_events" in work.stages[1].sql
+    assert [stage.when for stage in work.stages] == ["", "", "sessions_past"]
+    reads = ["penstock_events" in stage.passing.sql for stage in work.stages]
+    assert reads == [False, False, True]
     assert "USING penstock_quarantine_rows s" in work.decide(ROWS).sql
     assert "USING penstock_changes s" in work.decide({**ROWS, "sessions_past": 2}).sql
 
@@ -92,7 +94,8 @@ def test_S81_without_a_changed_mapping_nothing_is_stitched():
     work = stitch_work(a_run(), SessionTable.SESSIONS, THERE, 3)
 
     assert work.decide(NOTHING) is None
-    assert "changed_seq > 3" in work.decide(ROWS).sql
+    assert work.stages[0].passing.sql.endswith("WHERE changed_seq > 3")
+    assert work.decide(ROWS).sql.startswith("MERGE ")
 
 
 @pytest.mark.parametrize(
@@ -104,5 +107,24 @@ def test_a_table_that_is_not_there_is_read_as_one_without_rows(part):
 
 
 def test_the_window_is_held_and_the_dates_of_a_run_are_one_text():
-    assert window_stage(a_run()).view == "penstock_window"
-    assert touched_dates(a_run()).startswith("SELECT array_join(array_sort(collect_set(")
+    window, before = window_stages(a_run())
+
+    assert window.view == "penstock_window"
+    assert before.view == "penstock_base_quarantined_sessions_before"
+    assert window.passing.counts["window_read"] == "coalesce(sum(read), 0)"
+    assert touched_dates()["dates"].startswith("array_join(array_sort(array_distinct(")
+    assert [stage.view for stage in window_stages(a_run(quarantine=False))] == ["penstock_window"]
+
+
+def test_a_pass_of_few_events_is_planned_once_with_few_partitions():
+    small = replace(a_run(), rows=250_000)
+    for name, work in works(small, THERE).items():
+        commit = work.decide(ROWS)
+        confs = {**work.stages[0].confs, **commit.confs}
+
+        assert confs["spark.sql.adaptive.enabled"] == "false", name
+        assert commit.confs["spark.sql.shuffle.partitions"] == "3", name
+    for unknown in (a_run(), replace(a_run(), rows=1_000_001)):
+        assert not lifecycle_work(unknown, THERE).stages[0].confs
+        assert "BROADCAST" not in works(unknown, THERE)["users"].decide(ROWS).sql
+    assert "/*+ BROADCAST(penstock_changes) */" in works(small, THERE)["users"].decide(ROWS).sql
