@@ -13,7 +13,7 @@ from penstock.app.metadata import LoadedEntity
 from penstock.core.entity import ProcessType
 from penstock.core.errors import ProcessStrategyNotSupportedError, UsageError
 from penstock.core.masking import Json
-from penstock.core.ports.notebooks import ShownInNotebooks
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.project.files.values import did_you_mean
 from penstock.project.selectors import disabled
 

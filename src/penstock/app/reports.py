@@ -11,8 +11,8 @@ from penstock.core.errors import PenstockError, UsageError
 from penstock.core.masking import mask
 from penstock.core.model import Model
 from penstock.core.names import TableName
-from penstock.core.ports.notebooks import ShownInNotebooks
 from penstock.core.records import Execution
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.steps.inputs import InputPin
 from penstock.core.steps.step import RowCounts
 from penstock.core.steps.window import InputWindow, Watermark

@@ -17,7 +17,7 @@ from penstock.app.documents import (
     printed,
 )
 from penstock.app.reports import RESULT_COLUMNS, ModelResult, SyncPreview
-from penstock.core.ports.notebooks import ShownInNotebooks
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.plan.values import Plan, Step
 
 Planned = Callable[[ModelResult, Step | None], Mapping[str, Json]]

@@ -11,7 +11,7 @@ from penstock.core.checks import CheckScope, OnFailure, Phase
 from penstock.core.findings import Location, Severity
 from penstock.core.partitions.partition import Grain, Grid, read_ranges
 from penstock.core.partitions.ranges import Ranges, intersection
-from penstock.core.ports.notebooks import ShownInNotebooks
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.steps.step import StepFailure
 
 WHOLE_GROUP = "*"

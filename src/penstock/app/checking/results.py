@@ -31,7 +31,7 @@ from penstock.core.masking import mask
 from penstock.core.names import InputName, quoted
 from penstock.core.partitions.partition import Grid, shown_ranges
 from penstock.core.partitions.ranges import Ranges, merged, numbers
-from penstock.core.ports.notebooks import ShownInNotebooks
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.statement import Row
 from penstock.core.steps.step import LONGEST, Intent, StepFailure
 from penstock.strategies.checks.literals import DETAILS, MESSAGE, shortened

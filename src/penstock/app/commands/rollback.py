@@ -24,8 +24,8 @@ from penstock.core.graph import children
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partitions.partition import write_ranges
 from penstock.core.partitions.ranges import Ranges, count, difference, merged
-from penstock.core.ports.notebooks import ShownInNotebooks
 from penstock.core.records import StepRecord
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.steps.step import Intent, StepKind
 from penstock.plan.cascade import parents_of
 from penstock.plan.obstacles import table_of_another_store

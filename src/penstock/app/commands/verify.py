@@ -12,7 +12,7 @@ from penstock.core.history import HardDeletes
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
-from penstock.core.ports.notebooks import ShownInNotebooks
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.statement import TARGET_VIEW, Row
 from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.plan.history import PROPERTY, always_event_time, differences

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.core.columns.types import ArrayType, ColumnType, MapType, ScalarType, StructType
-from penstock.core.ports.notebooks import ShownInNotebooks
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.project.unit_tests.casting import Column, Row, Value, text_of
 from penstock.project.unit_tests.definition import UnitTest
 

@@ -26,8 +26,8 @@ from penstock.app.unit_testing.differences import UnitTestReport
 from penstock.core.check_results import InvariantReport
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
-from penstock.core.ports.notebooks import MOST, ShownInNotebooks
 from penstock.core.records import Execution, Status
+from penstock.core.shown.notebooks import MOST, ShownInNotebooks
 from penstock.core.steps.step import RowCounts
 from penstock.plan.values import State
 
