@@ -272,11 +272,21 @@ def described(section: str, key: str) -> Mapping[str, Plain]:
     A section is a part of a schema, by the name of its definition or the keys that lead to it.
     Raises `KeyError` for one that nobody described.
     """
-    known = _descriptions()
-    section = section_name(section)
-    while key not in known.get(section, {}) and section in _LIKE:
-        section = _LIKE[section]
-    return mapping_of(known.get(section, {})[key])
+    found = next((keys for keys in _said_of(section) if key in keys), {})
+    return mapping_of(found[key])
+
+
+def in_order(section: str, keys: Iterable[str]) -> list[str]:
+    """Give keys as they are described, those that another section describes last."""
+    order = [key for said in _said_of(section) for key in said]
+    return sorted(keys, key=order.index)
+
+
+def _said_of(section: str) -> Iterator[Mapping[str, Plain]]:
+    following: str | None = section_name(section)
+    while following is not None:
+        yield descriptions().get(following, {})
+        following = _LIKE.get(following)
 
 
 def section_name(section: str) -> str:
@@ -294,7 +304,8 @@ def section_name(section: str) -> str:
 
 
 @cache
-def _descriptions() -> dict[str, Mapping[str, Plain]]:
+def descriptions() -> Mapping[str, Mapping[str, Plain]]:
+    """Give all that is said of keys, by sections."""
     found: dict[str, Mapping[str, Plain]] = {}
     for path in sorted(DESCRIPTIONS.glob("*.yml")):
         document = read_document(path.name, path.read_text(encoding="utf-8"))
