@@ -79,7 +79,7 @@ def test_an_error_is_a_document_with_json(services, call):
         (["nope"], "error: bad-usage: No such command 'nope'"),
         (["run", "--foo"], "error: bad-usage: No such option '--foo'"),
         (["show"], "error: bad-usage: Missing argument 'MODEL'"),
-        (["list", "--vars", "x"], "error: bad-usage: Invalid value for --vars: 'x' is not NAME="),
+        (["list", "--vars", "x"], "error: bad-value: --vars: 'x' is not NAME=VALUE, nor"),
         (["plan", "--as-of", "noon"], "error: bad-value: --as-of: 'noon' is no time"),
         (["plan", "elsewhere", "--project-dir", "here"], "error: bad-usage: the project is"),
         (["status", "--state", "taperd"], "error: bad-value: --state: 'taperd' is no state"),

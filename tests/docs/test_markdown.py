@@ -18,7 +18,8 @@ FILE = re.compile(
     r"^<!-- file: (?P<path>\S+) -->\n```\w*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 LONG = {"sessions.md"}  # each of its runs has a dozen steps
-NEEDS_JVM = ("penstock ", "spark")
+LOOKING = "validate|list|show|graph|plan|status|init|schema|entities list"
+NEEDS_JVM = re.compile(rf"penstock (?!(?:{LOOKING})\b)|spark|penstock\.(?:run|query)")
 DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
@@ -68,7 +69,8 @@ def documents():
         document = parsed(path, ROOT)
         shown = [document.text[example.start : example.end] for example in document]
         if shown:
-            needs_jvm = any(word in text for text in shown for word in NEEDS_JVM)
+            run = (text for text in shown if not text.startswith("<!-- file: "))
+            needs_jvm = any(map(NEEDS_JVM.search, run))
             marks = [pytest.mark.spark] if needs_jvm else []
             marks += [pytest.mark.matrix] * (path.name in LONG)
             yield pytest.param(path, marks=marks, id=str(path.relative_to(ROOT)))

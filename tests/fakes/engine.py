@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
 from fakes.builders import NOON
 from fakes.log import FakeLog
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import PenstockError
 from penstock.core.facts import LogCommit
-from penstock.core.ports.engine import FrameReaders, QueryResult
+from penstock.core.ports.engine import ExportForm, FrameReaders, QueryResult
 from penstock.core.statement import Commit, Row
 from penstock.core.steps.inputs import Relation
 from penstock.core.steps.step import Intent
@@ -71,3 +72,16 @@ class RecordingEngine:
         self.bound.extend(relations)
         self.asked.append(sql)
         return self.answer
+
+    def export(
+        self,
+        relations: Sequence[Relation],
+        sql: str,
+        limit: int | None,
+        form: ExportForm,
+        file: BinaryIO,
+    ) -> int:
+        file.writelines(f"{form}: {row}\n".encode() for row in self.answer.rows[:limit])
+        if self.refuses:
+            raise self.refuses
+        return len(self.answer.rows[:limit])

@@ -120,11 +120,15 @@ class App(Decorators):
 
         A Spark that it starts stays, because the frame needs it.
         """
+        with ExitStack() as lasting:
+            found = self._frame(lasting.enter_context(self.opened()), name, version)
+            keep(lasting)
+        return found
+
+    def _frame(self, services: Services, name: str, version: int | None) -> object:
         from penstock.app.commands.query import bound_now
         from penstock.core.query import Query, mention
 
-        lasting = ExitStack()
-        services = lasting.enter_context(self.opened())
         model = services.project.models[name]
         text = f"SELECT * FROM {mention(model.input_name)}"
         bound = bound_now(services, Query(text, text, text, (model.input_name,)))
@@ -134,9 +138,7 @@ class App(Decorators):
             else each
             for each in bound.relations
         ]
-        found = services.engine.frame(relations, bound.sql)
-        _lasting.append(lasting.pop_all())
-        return found
+        return services.engine.frame(relations, bound.sql)
 
     def again(
         self, name: str, low: Given, high: Given, *, safe: bool = True, dry_run: bool = False
@@ -242,6 +244,11 @@ class _AppTables:
 
 _lasting: list[ExitStack] = []
 # What frames that were handed out need; it ends with the process.
+
+
+def keep(lasting: ExitStack) -> None:
+    """Let what a frame needs last as long as the process."""
+    _lasting.append(lasting.pop_all())
 
 
 def runner_of(file: Path) -> _AppTables:

@@ -8,10 +8,11 @@ function takes (`app.request`).
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from penstock.app.flags import takes
-from penstock.app.limits_request import LimitsRequest
+from penstock.app.read_requests import LimitsRequest, QueryRequest
 from penstock.app.request import (
     AuditRequest,
     BackfillRequest,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from penstock.app.unit_testing.differences import UnitTestReport
     from penstock.core.project import Project
     from penstock.core.sessions.manifest import Limits
+    from penstock.engine.spark_engine import DataFrame
 
 
 @takes(CommandRequest)
@@ -121,6 +123,22 @@ def check(request: CheckRequest) -> CheckReport:
 
     with opened(request) as services:
         return evaluate(services, request)
+
+
+@takes(QueryRequest)
+def query(request: QueryRequest) -> DataFrame:
+    """Give the DataFrame of a query over the project's tables, as `penstock query` asks it.
+
+    Tables are those that lie there now, and stay so. `ref`, `source` and macros work as in models.
+    A Spark that it starts stays, because the frame needs it.
+    """
+    from penstock.app.application import keep
+    from penstock.app.commands.query import frame
+
+    with ExitStack() as lasting:
+        found = frame(lasting.enter_context(opened(request)), request.sql)
+        keep(lasting)
+    return found  # type: ignore[return-value]  # only the engine knows pyspark
 
 
 @takes(StatusRequest)

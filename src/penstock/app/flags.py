@@ -11,6 +11,8 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import inspect
+import json
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
@@ -20,10 +22,12 @@ from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin, get
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.entity import ProcessType
 from penstock.core.errors import UsageError
+from penstock.core.masking import Json, mask
 
 Keywords = ParamSpec("Keywords")
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
+_NO_NAME = re.compile("[={:]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,13 @@ def _words(name: list[str], value: object) -> list[str]:
         case bool():
             return name
         case Mapping():
-            return [word for key, each in value.items() for word in (*name, f"{key}={each}")]
+            texts = (
+                f"{key}={each}"
+                if isinstance(each, str) and not _NO_NAME.search(key)
+                else json.dumps({key: each})
+                for key, each in value.items()
+            )
+            return [word for text in texts for word in (*name, text)]
         case tuple():
             return [word for each in value for word in (*name, str(each))]
         case dt.datetime():
@@ -219,6 +229,34 @@ def read_time(value: dt.datetime | str | None) -> dt.datetime | None:
     return time.replace(tzinfo=dt.UTC) if time.tzinfo is None else time.astimezone(dt.UTC)
 
 
+def read_variables(
+    value: Mapping[str, Json] | Iterable[str] | None,
+) -> Mapping[str, Json] | None:
+    """Read NAME=VALUE, whose value is a text, and mappings in YAML or JSON; later ones win.
+
+    >>> read_variables(["day=2024-03-01", "{days: 3}", '{"day": null}'])
+    {'day': None, 'days': 3}
+    """
+    if value is None or isinstance(value, Mapping):
+        return value
+    found: dict[str, Json] = {}
+    for text in [value] if isinstance(value, str) else value:
+        name, sign, after = text.partition("=")
+        if sign and name.strip() and not _NO_NAME.search(name):
+            found[name.strip()] = after
+            continue
+        from penstock.project.files.documents import read_document  # only commands with YAML pay
+
+        document = read_document("--vars", text)
+        if not isinstance(document.tree, Mapping) or document.findings:
+            said = "".join(f"; {each.sentence}" for each in document.findings[:1])
+            sentence = f"--vars: {mask(text)[:80]!r} is not NAME=VALUE, nor YAML or JSON{said}"
+            hint = "--vars day=2024-03-01 or --vars '{day: 2024-03-01, days: 3}'"
+            raise UsageError("bad-value", sentence, hint=hint)
+        found |= document.tree
+    return found
+
+
 def read_mode(value: OnFailure | str | None) -> OnFailure | None:
     """Read the word for what a failed gate does."""
     if value is not None and value not in list(OnFailure):
@@ -262,7 +300,13 @@ TargetName = Annotated[
     str | None, FlagSpec("The target to work on.", ("--target", "--env"), "NAME")
 ]
 Variables = Annotated[
-    Mapping[str, str] | None, FlagSpec("Set a variable.", ("--vars",), "NAME=VALUE")
+    Mapping[str, Json] | None,
+    FlagSpec(
+        "Set variables: NAME=VALUE, or a mapping in YAML or JSON.",
+        ("--vars",),
+        "TEXT",
+        read=read_variables,
+    ),
 ]
 Name = Annotated[str, FlagSpec(names=("MODEL",))]
 Package = Annotated[str, FlagSpec(names=("PACKAGE",))]

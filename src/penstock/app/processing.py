@@ -13,6 +13,7 @@ from penstock.app.metadata import LoadedEntity
 from penstock.core.entity import ProcessType
 from penstock.core.errors import ProcessStrategyNotSupportedError, UsageError
 from penstock.core.masking import Json
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.project.files.values import did_you_mean
 from penstock.project.selectors import disabled
 
@@ -25,11 +26,17 @@ _TIME = "processing.time"
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessingSummary:
+class ProcessingSummary(ShownInNotebooks):
     """What one step did; a slice that was done before has no counts.
 
     `processing_time` is None where nothing ran, `delta_version` where nothing was committed.
     """
+
+    _columns = (
+        "model slice=slice_file strategy records_in_slice inserted updated deleted unchanged "
+        "inferred_deleted processing_time duration_ms version=delta_version"
+    )
+    _lines = "warnings"
 
     model: str
     slice_file: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.core.check_results import InvariantReport
@@ -12,6 +12,7 @@ from penstock.core.masking import mask
 from penstock.core.model import Model
 from penstock.core.names import TableName
 from penstock.core.records import Execution
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.steps.inputs import InputPin
 from penstock.core.steps.step import RowCounts
 from penstock.core.steps.window import InputWindow, Watermark
@@ -40,6 +41,10 @@ class StateCount:
     version: int | None = None
     revision: int | None = None
     because: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Give how many are what."""
+        return f"{self.count:,} {self.state}{' (pending)' if self.pending else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +82,11 @@ class ModelStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class StatusReport:
+class StatusReport(ShownInNotebooks):
     """All models that were looked at, in topological order."""
+
+    _rows = "models"
+    _columns = "model strategy=shown_strategy grain partitions states cosmetic executed_at lines"
 
     run_timestamp: dt.datetime
     models: tuple[ModelStatus, ...] = ()
@@ -126,11 +134,19 @@ class ModelDiff:
 
 
 @dataclass(frozen=True, slots=True)
-class DiffReport:
+class DiffReport(ShownInNotebooks):
     """Models with differences, in topological order."""
+
+    _columns = "model version partitions before after schema"
 
     run_timestamp: dt.datetime
     models: tuple[ModelDiff, ...] = ()
+
+    def _table(self) -> Iterator[Sequence[object]]:
+        for model in self.models:
+            for each in model.diffs:
+                cells = (each.version, each.count, each.before, each.after, each.schema)
+                yield (model.model, *cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +164,15 @@ class HistoryRow:
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryReport:
+class HistoryReport(ShownInNotebooks):
     """A model's executions, newest first; `partition` is "" for all."""
+
+    _rows = "rows"
+    _columns = (
+        "executed_at=execution.executed_at partition=execution.partition "
+        "version=execution.fingerprint.label status=execution.status rows=execution.rows_written "
+        "triggered_by=execution.triggered_by reverted step=execution.step"
+    )
 
     model: str
     partition: str
@@ -181,8 +204,11 @@ class AuditRow:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditReport:
+class AuditReport(ShownInNotebooks):
     """Rows by model, version and revision."""
+
+    _rows = "rows"
+    _columns = "model version=label source status partitions first last"
 
     rows: tuple[AuditRow, ...] = ()
 
@@ -235,8 +261,15 @@ class Overwrite:
 __all__ = ["Blocked", "Estimate", "ModelResult", "Plan", "Reason", "State", "Step"]
 
 
+RESULT_COLUMNS = (
+    "model strategy=shown_strategy status reason partitions=count inserted=rows.inserted "
+    "updated=rows.updated deleted=rows.deleted version seconds=duration error=error.sentence notes"
+)
+"""What notebooks show of each result."""
+
+
 @dataclass(frozen=True, slots=True)
-class ModelResult:
+class ModelResult(ShownInNotebooks):
     """What became of one model (spec/python.md §2.1).
 
     `kind` is why it read what it read: initial, full, forward, lookback, rerun or external.
@@ -247,6 +280,8 @@ class ModelResult:
     what checks said, None where the model has none. `consequence` says what became of rows that
     failed a gate: `rows written and flagged`.
     """
+
+    _columns = RESULT_COLUMNS
 
     name: str
     table: TableName

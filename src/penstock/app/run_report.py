@@ -17,7 +17,8 @@ from penstock.app.documents import (
     model_diff_document,
     printed,
 )
-from penstock.app.reports import ModelResult, SyncPreview
+from penstock.app.reports import RESULT_COLUMNS, ModelResult, SyncPreview
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.plan.values import PassesNow, Plan, Step
 
 Planned = Callable[[ModelResult, Step | None], Mapping[str, Json]]
@@ -33,13 +34,17 @@ _RESULT = (
 
 
 @dataclass(frozen=True, slots=True)
-class RunReport(Mapping[str, ModelResult]):
+class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
     """What a run did, by model name; in plan order.
 
     `said` are the limits of session `packages`, which come before everything else.
     `not_run` are selected models that another command builds. `aborted` is whether a person did
     not confirm it; nothing was done then.
     """
+
+    _rows = "results"
+    _columns = RESULT_COLUMNS
+    _lines = "recovered said notes preview.lines resume"
 
     run_id: str
     run_timestamp: dt.datetime

@@ -11,6 +11,7 @@ from penstock.core.checks import CheckScope, OnFailure, Phase
 from penstock.core.findings import Location, Severity
 from penstock.core.partitions.partition import Grain, Grid, read_ranges
 from penstock.core.partitions.ranges import Ranges, intersection
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.steps.step import StepFailure
 
 WHOLE_GROUP = "*"
@@ -47,14 +48,20 @@ class Sample:
     rows: tuple[tuple[str | None, ...], ...]
 
 
+RESULT_COLUMNS = "phase check=name status severity message partitions failures"
+"""What notebooks show of each result."""
+
+
 @dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(ShownInNotebooks):
     """What one check of one phase said of all groups of a step.
 
     `partitions` are the groups that failed, in their order. `failures` counts failing rows where
     the type counts rows. `error` is the code of a check that could not be evaluated. `duration` is
     in seconds; checks that share a query share it. `definition` is that of the check.
     """
+
+    _columns = RESULT_COLUMNS
 
     name: str
     type: str
@@ -93,8 +100,11 @@ class CheckResult:
 
 
 @dataclass(frozen=True, slots=True)
-class InvariantReport:
+class InvariantReport(ShownInNotebooks):
     """What the checks of one step said, by phase."""
+
+    _rows = "all"
+    _columns = RESULT_COLUMNS
 
     before: tuple[CheckResult, ...] = ()
     after: tuple[CheckResult, ...] = ()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from penstock.core.checks import CheckSettings
 from penstock.core.entity import Entity, EntityEnvironment
 from penstock.core.findings import Finding
+from penstock.core.masking import Json
 from penstock.core.model import Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, quoted, shown_name
 from penstock.core.sessions.package import SessionPackage
@@ -73,7 +74,7 @@ class Project:
     threads: int = 4
     lease: LeaseSettings = LeaseSettings()
     targets: tuple[str, ...] = ()
-    vars: Mapping[str, str] = field(default_factory=dict)
+    vars: Mapping[str, Json] = field(default_factory=dict)
     max_partitions: int | None = None
     checks: CheckSettings = CheckSettings()
     folders: tuple[str, ...] = ("models",)

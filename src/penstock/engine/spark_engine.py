@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
-from penstock.core.errors import PythonModelError
+from penstock.core.errors import PythonModelError, UsageError
 from penstock.core.findings import Location
-from penstock.core.ports.engine import FrameReaders, QueryResult
+from penstock.core.ports.engine import ExportForm, FrameReaders, QueryResult
 from penstock.core.ports.ports import Fault
 from penstock.core.steps.inputs import Relation
 from penstock.engine.function_windows import RUNS
@@ -24,10 +26,11 @@ from penstock.engine.jvm import JVM, require_java, silence_py4j, spark_versions
 from penstock.engine.launch import ALWAYS, LaunchSettings, launch
 from penstock.engine.reading import read
 from penstock.engine.session import Signature, SparkStepSession
-from penstock.engine.spark_errors import explaining
+from penstock.engine.spark_errors import explained, explaining
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame as DataFrame  # noqa: PLC0414  # app names it
+    from pyspark.sql import Row
     from pyspark.sql import SparkSession as SparkSession  # noqa: PLC0414  # app names it
 
 
@@ -104,7 +107,71 @@ def _new_session(root: SparkSession) -> SparkSession:
     return spark
 
 
+def _write_csv(frame: DataFrame, file: BinaryIO) -> int:
+    def cell(text: str | None) -> str:
+        if text is None:
+            return ""
+        return (
+            text
+            if text and not _SPECIAL.search(text)
+            else f'"{text.replace(chr(34), 2 * chr(34))}"'
+        )
+
+    def written(cells: Iterable[str | None]) -> bytes:
+        return f"{','.join(map(cell, cells))}\n".encode()
+
+    with explaining(None):
+        kinds = [field.dataType.typeName() for field in frame.schema.fields]
+        names = [f"c{number}" for number in range(len(kinds))]  # they may be there twice
+        cells = map(str.format, (_CELLS.get(kind, "CAST({} AS STRING)") for kind in kinds), names)
+        texts = frame.toDF(*names).selectExpr(*cells)
+    file.write(written(frame.columns))
+    return sum(1 for row in _rows(texts) if file.write(written(row)))
+
+
+def _write_json(frame: DataFrame, file: BinaryIO) -> int:
+    with explaining(None):
+        texts = frame.selectExpr(f"to_json(struct(*), {_OF_JSON})")
+    count = 0
+    for count, (text,) in enumerate(_rows(texts), start=1):
+        file.write(f"{',' if count > 1 else '['}\n{text}".encode())
+    file.write(b"\n]\n" if count else b"[]\n")
+    return count
+
+
+def _write_parquet(frame: DataFrame, file: BinaryIO) -> int:
+    from pyarrow import ArrowException, parquet
+
+    with explaining(None):
+        table = frame.toArrow()
+    try:
+        parquet.write_table(table, file)
+    except ArrowException as error:  # a type that Parquet does not have
+        raise explained(error) from error
+    return int(table.num_rows)
+
+
+def _rows(frame: DataFrame) -> Iterator[Row]:
+    """Give rows one by one; what the receiver of them raises is no error of Spark's."""
+    with explaining(None):
+        yield from frame.toLocalIterator()
+
+
 SPARK = ProcessSpark()
+_WRITERS = {
+    ExportForm.CSV: _write_csv,
+    ExportForm.JSON: _write_json,
+    ExportForm.PARQUET: _write_parquet,
+}
+_OF_JSON = (
+    "map('ignoreNullFields', 'false', 'timestampFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\", "
+    "'timestampNTZFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSS\")"
+)
+_SPECIAL = re.compile('[",\r\n]')
+_CELLS = {
+    **dict.fromkeys(("array", "map", "struct", "variant"), f"to_json({{}}, {_OF_JSON})"),
+    "binary": "base64({})",
+}
 _SMALL = {"spark.sql.shuffle.partitions": "1", "spark.databricks.delta.snapshotPartitions": "1"}
 
 
@@ -201,6 +268,24 @@ class SparkEngine:
             texts = frame.toDF(*places).selectExpr(*[f"CAST(`{p}` AS STRING)" for p in places])
             rows = tuple(tuple(row) for row in texts.limit(limit + 1).collect())
         return QueryResult(tuple(frame.columns), rows[:limit], truncated=len(rows) > limit)
+
+    def export(
+        self,
+        relations: Sequence[Relation],
+        sql: str,
+        limit: int | None,
+        form: ExportForm,
+        file: BinaryIO,
+    ) -> int:
+        """See `Engine.export`."""
+        frame = self.frame(relations, sql)
+        twice = [n for n, many in Counter(map(str.lower, frame.columns)).items() if many > 1]
+        if twice and form is not ExportForm.CSV:
+            sentence = f"two columns are called {twice[0]!r}, which {form} cannot hold"
+            raise UsageError("duplicate-column", sentence, hint="name one of them with AS")
+        with explaining(None):
+            rows = frame if limit is None else frame.limit(limit)
+        return _WRITERS[form](rows, file)
 
     def cancel(self) -> None:
         """See `Engine.cancel`."""

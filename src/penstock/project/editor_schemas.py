@@ -1,10 +1,16 @@
-"""JSON Schemas of the YAML files, for editors; loading itself checks more."""
+"""JSON Schemas of the YAML files, for editors; loading itself checks more.
+
+What each key says stands in `keys/`, by sections, and nowhere else: docs/reference/ has it, too.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TypeAlias, cast
 
 from penstock.core.checks import OnFailure
 from penstock.core.entity import FieldRole
@@ -20,10 +26,11 @@ from penstock.project.entities.definition import (
     PROCESSES,
 )
 from penstock.project.entities.environment import CONNECTION, DOCUMENT, ENVIRONMENT
+from penstock.project.files.documents import read_document
 from penstock.project.files.nodes import Keys
-from penstock.project.files.values import Plain
+from penstock.project.files.values import Plain, mapping_of
 from penstock.project.sessions import keys
-from penstock.project.settings.check_keys import checks_schema
+from penstock.project.settings.check_keys import check_schema, checks_schema
 from penstock.project.settings.shapes import ModelsFileShape, ProjectShape
 from penstock.project.settings.strategy import LAYOUTS
 from penstock.project.unit_tests.given import (
@@ -41,6 +48,33 @@ from penstock.project.versioned.schema import FIELD
 from penstock.project.versioned.versions import REVISION, VERSION
 
 Tree: TypeAlias = "dict[str, Plain]"
+DESCRIPTIONS = Path(__file__).with_name("keys")
+_SECTIONS = {
+    "ChecksShape": "checks_settings",
+    "EntitiesShape": "entities_settings",
+    **dict.fromkeys(("model_config", "defaults", "snapshot_config"), "header"),
+    "entities.entities.settings.retention": "retention",
+}
+"""The sections that say the same as another one."""
+_LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
+_CHECKS: Mapping[str, Plain] = {
+    "check": check_schema(),
+    "checks": checks_schema({"$ref": "#/$defs/check"}),
+}
+_LIKE = {
+    "nested_snapshot": "header",
+    "snapshot_entry": "documented_model",
+    "seed": "documented_model",
+    "source_table": "documented_model",
+    "run": "test",
+    "given": "table",
+    "expect": "table",
+    "entity.entity": "entities.entities",
+    "python.model": "python.source",
+    "python.table": "python.model",
+    "python.incremental_table": "python.table",
+}
+"""The sections whose keys another one describes unless they do."""
 _TEXT: Plain = {"type": "string"}
 _TEXTS: Plain = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}
 _FLAG: Plain = {"type": "boolean"}
@@ -233,6 +267,100 @@ def _array(items: Plain) -> Plain:
     return {"type": "array", "items": items}
 
 
+def described(section: str, key: str) -> Mapping[str, Plain]:
+    """Give what is said of a key: `says`, `unset` where the schema knows no default, `example`.
+
+    A section is a part of a schema, by the name of its definition or the keys that lead to it.
+    Raises `KeyError` for one that nobody described.
+    """
+    found = next((keys for keys in _said_of(section) if key in keys), {})
+    return mapping_of(found[key])
+
+
+def in_order(section: str, keys: Iterable[str]) -> list[str]:
+    """Give keys as they are described, those that another section describes last."""
+    order = [key for said in _said_of(section) for key in said]
+    return sorted(keys, key=order.index)
+
+
+def _said_of(section: str) -> Iterator[Mapping[str, Plain]]:
+    following: str | None = section_name(section)
+    while following is not None:
+        yield descriptions().get(following, {})
+        following = _LIKE.get(following)
+
+
+def section_name(section: str) -> str:
+    """Give the section that says what this one says.
+
+    >>> section_name("SnapshotConfigShape"), section_name("entity.entity.columns")
+    ('header', 'entities.entities.columns')
+    """
+    if section in _SECTIONS:
+        return _SECTIONS[section]
+    snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", section.removesuffix("Shape")).lower()
+    shared = re.sub(r"^entity\.entity\.(?!bronze)", "entities.entities.", snake)
+    shared = shared.replace("connections.settings", "entities.settings")
+    return _SECTIONS.get(shared, shared)
+
+
+@cache
+def descriptions() -> Mapping[str, Mapping[str, Plain]]:
+    """Give all that is said of keys, by sections."""
+    found: dict[str, Mapping[str, Plain]] = {}
+    for path in sorted(DESCRIPTIONS.glob("*.yml")):
+        document = read_document(path.name, path.read_text(encoding="utf-8"))
+        found |= {section: mapping_of(keys) for section, keys in mapping_of(document.tree).items()}
+    return found
+
+
+def sections(name: str, schema: Mapping[str, Plain]) -> Iterator[tuple[str, Mapping[str, Plain]]]:
+    """Give every mapping of a schema that says its keys, with the name of its section."""
+    for definition, tree in mapping_of(schema.get("$defs")).items():
+        yield from _mappings(definition, tree)
+    yield from _mappings(name, {key: tree for key, tree in schema.items() if key != "$defs"})
+
+
+def _mappings(section: str, tree: Plain) -> Iterator[tuple[str, Mapping[str, Plain]]]:
+    if isinstance(tree, list):
+        for each in tree:
+            yield from _mappings(section, each)
+    for word, inner in mapping_of(tree).items():
+        if word == "properties":
+            yield section, mapping_of(tree)
+            for key, value in mapping_of(inner).items():
+                yield from _mappings(f"{section}.{key}", value)
+        elif word in ("items", "anyOf", "additionalProperties"):
+            yield from _mappings(section, inner)
+
+
+def _described(name: str, schema: Tree) -> Tree:
+    """Give a schema in which each key says what it means, and checks stand once."""
+    found = mapping_of(_with_checks(json.loads(json.dumps(schema))))
+    definitions = {**mapping_of(found.get("$defs")), **_CHECKS} if found != schema else {}
+    made: Tree = {**found, **({"$defs": definitions} if definitions else {})}
+    for section, tree in sections(name, made):
+        properties = cast("Tree", tree["properties"])
+        for key, value in properties.items():
+            said = described(section, key)
+            unset = f" Left out: {said['unset']}." if "unset" in said else ""
+            text = _LINK.sub(r"\1", f"{said['says']}{unset}")
+            more: Tree = {"description": text, "examples": [said["example"]]}
+            properties[key] = {**mapping_of(value), **more}
+    return made
+
+
+def _with_checks(tree: Plain) -> Plain:
+    if isinstance(tree, list):
+        return [_with_checks(each) for each in tree]
+    if not isinstance(tree, Mapping):
+        return tree
+    if tree.get("anyOf") == checks_schema()["anyOf"]:
+        rest = {key: value for key, value in tree.items() if key != "anyOf"}
+        return {**rest, "$ref": "#/$defs/checks"}
+    return {key: _with_checks(value) for key, value in tree.items()}
+
+
 def json_schemas() -> Mapping[str, str]:
     """Give each schema as text by the name it is written under; sorted keys, so it is stable."""
     project = ProjectShape.model_json_schema(by_alias=True)
@@ -252,6 +380,6 @@ def json_schemas() -> Mapping[str, str]:
         "versioned": _versioned_schema(),
     }
     return {
-        f"{name}.schema.json": json.dumps(schema, indent=2, sort_keys=True) + "\n"
+        f"{name}.schema.json": json.dumps(_described(name, schema), indent=2, sort_keys=True) + "\n"
         for name, schema in schemas.items()
     }

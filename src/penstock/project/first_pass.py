@@ -22,18 +22,22 @@ from penstock.project.files.parsed import (
     RefKind,
     RenderContext,
     SqlFile,
+    TargetView,
     YamlFile,
     fill_environment,
     place_key,
 )
-from penstock.project.files.references import Content, decode, read_content
+from penstock.project.files.references import Content, decode, discover, read_content
 from penstock.project.files.values import Plain, digest
 from penstock.project.sql.names import NameResolver, QueryOwner, link
 
 if TYPE_CHECKING:
     from penstock.project.python.declare import PythonModel
+    from penstock.project.sql.template import Rendering
 
 F = TypeVar("F", SqlFile, YamlFile)
+_QUERY = "query"
+_TEMPLATE = re.compile("{[{%#]")
 _FROM_OUTSIDE = re.compile(r"\{\{\s*env_var\(\s*['\"][^'\"]+['\"]\s*\)\s*\}\}")
 
 
@@ -209,16 +213,18 @@ def holds_secret(tree: Plain, *, is_named: bool = False) -> bool:
     return any(holds_secret(value, is_named=is_so) for value, is_so in named)
 
 
-def parse_user_query(project: Project, sql: str) -> Query:
+def parse_user_query(project: Project, sql: str, environ: Mapping[str, str]) -> Query:
     """Find the tables of a query: `schema.table`, or the bare name of a model or seed.
 
-    Other tables are external. Raises `UsageError` for what is no query, or has parameters.
+    With braces it is a template as models are, macros and all. Other tables are external. Raises
+    `UsageError` for what is no query, has parameters, or does not render.
     """
     from penstock.project.sql.canonical import NotAQueryError
     from penstock.project.sql.sql_file import read_branch
 
+    rendered = _rendered(project, sql, environ) if _TEMPLATE.search(sql) else None
     try:
-        branch, _ = read_branch(sql, ())
+        branch, _ = read_branch(rendered.text, rendered.calls) if rendered else read_branch(sql, ())
     except NotAQueryError as error:
         sentence = error.sentence.replace("a model is one query", "one query is expected")
         raise UsageError("not-a-query", sentence, hint='penstock query "select …"') from error
@@ -232,6 +238,31 @@ def parse_user_query(project: Project, sql: str) -> Query:
         resolver.add_model(each.name, each.table)
         schema = each.table.schema.removeprefix(project.target.schema_prefix)
         resolver.add_table(TableName(schema, each.table.table), each.name)
+        if isinstance(each, Model) and each.strategy.history is not None:
+            resolver.history[each.name] = each.strategy.history.columns
     for source in project.sources.values():
         resolver.add_source(source.table)
-    return link([branch], resolver, QueryOwner("query")).query
+    linked = link([branch], resolver, QueryOwner(_QUERY))
+    _refuse(linked.findings)
+    return linked.query
+
+
+def _rendered(project: Project, sql: str, environ: Mapping[str, str]) -> Rendering:
+    from penstock.project.sql.template import Renderer
+
+    root, target, findings = Path(project.root), project.target, list[Finding]()
+    paths = discover(root, {}, {}).macros
+    contents = {path: read_content(root, path, findings) for path in paths}
+    macros = {path: decode(found, findings) or "" for path, found in contents.items() if found}
+    view = TargetView(target.name, target.catalog, target.schema_prefix)
+    renderer = Renderer(macros, RenderContext(environ, project.vars, view))
+    rendered = renderer.render(_QUERY, sql, incremental=False)
+    _refuse(rendered.findings)
+    return rendered
+
+
+def _refuse(findings: Sequence[Finding]) -> None:
+    """Raise the first error."""
+    for each in findings:
+        if each.is_error:
+            raise UsageError(each.code, each.sentence, where=each.where, hint=each.hint)

@@ -31,7 +31,7 @@ from penstock.project.files.references import (
     entry_key,
     queries_of,
 )
-from penstock.project.files.values import did_you_mean, mapping_of, text_of
+from penstock.project.files.values import Plain, did_you_mean, mapping_of
 from penstock.project.first_pass import NOTHING_GIVEN, FirstPass, GivenParts
 from penstock.project.input_ranges.mappings import map_inputs
 from penstock.project.models import SNAPSHOTS, Draft, cycle_findings, draft, name_every_maker
@@ -58,7 +58,7 @@ def load_project(
     *,
     environ: Mapping[str, str],
     target: str | None = None,
-    vars: Mapping[str, str] | None = None,  # noqa: A002  the word users know
+    vars: Mapping[str, Plain] | None = None,  # noqa: A002  the word users know
     use_cache: bool = True,
     given: GivenParts = NOTHING_GIVEN,
 ) -> Project:
@@ -161,7 +161,7 @@ def _assembled(parts: ProjectParts, seed_files: Sequence[str]) -> Project:
         threads=settings.threads,
         lease=settings.lease,
         targets=settings.targets,
-        vars={name: text_of(value) for name, value in settings.vars.items()},
+        vars=settings.vars,
         max_partitions=settings.max_partitions,
         checks=settings.checks,
         folders=settings.folders,

@@ -14,6 +14,7 @@ from penstock.app.flags import (
     command_words,
     flag_fields,
     given,
+    read_variables,
     takes,
 )
 from penstock.app.request import CommandRequest
@@ -83,6 +84,42 @@ def test_a_request_can_be_asked_for_again():
         *("--at", "2024-03-01T00:00:00+00:00", "--vars", "x=1"),
     ]
     assert command_words(Asked(), ["pick", "many", "keep", "at", "variables"]) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        (["day=2024-03-01"], {"day": "2024-03-01"}),
+        (["url=a:b={c}", " n = 3 "], {"url": "a:b={c}", "n": " 3 "}),
+        (["{n: 3, day: 2024-03-01, l: [a, 1]}"], {"n": 3, "day": "2024-03-01", "l": ["a", 1]}),
+        (['{"on": true, "none": null}'], {"on": True, "none": None}),
+        (["a: b=c\nd: yes"], {"a": "b=c", "d": True}),
+        (["n=1", "n: 2", "{m: 3}"], {"n": 2, "m": 3}),
+    ],
+)
+def test_variables_are_texts_or_yaml_or_json(texts, found):
+    assert read_variables(texts) == found
+
+
+@pytest.mark.parametrize("text", ["x", "=3", "[1]", "{a: 1", "a: 1\na: 2", ""])
+def test_variables_of_another_form_are_refused(text):
+    with pytest.raises(
+        UsageError, match=r"--vars: .* is not NAME=VALUE, nor YAML or JSON"
+    ) as caught:
+        read_variables([text])
+
+    assert caught.value.hint == "--vars day=2024-03-01 or --vars '{day: 2024-03-01, days: 3}'"
+
+
+def test_variables_of_a_request_can_be_typed_again():
+    given = {"day": "2024-03-01", "n": 3, "l": ["a b"], "a:b": "c"}
+    words = command_words(Asked(variables=given), ["variables"])
+
+    assert words == [
+        *("--vars", "day=2024-03-01", "--vars", '{"n": 3}'),
+        *("--vars", '{"l": ["a b"]}', "--vars", '{"a:b": "c"}'),
+    ]
+    assert read_variables(words[1::2]) == given
 
 
 def test_a_function_of_a_request_takes_its_fields():

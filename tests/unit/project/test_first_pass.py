@@ -130,11 +130,11 @@ QUERIED = {
     ],
 )
 def test_a_user_names_tables_and_models(load, sql, text):
-    assert parse_user_query(load(QUERIED), sql).text == text
+    assert parse_user_query(load(QUERIED), sql, {}).text == text
 
 
 def test_other_tables_are_external(load):
-    query = parse_user_query(load(QUERIED), "select * from a.b join c")
+    query = parse_user_query(load(QUERIED), "select * from a.b join c", {})
 
     assert query.inputs == (
         InputName(InputKind.EXTERNAL, "a.b"),
@@ -142,9 +142,65 @@ def test_other_tables_are_external(load):
     )
 
 
+TEMPLATED = QUERIED | {
+    "penstock.yml": "name: shop\nvars: {days: 3}\n",
+    "macros/some.sql": "{% macro few(n) %}limit {{ n }}{% endmacro %}",
+    "models/staging/kept.sql": (
+        "{{ config(materialized='snapshot', unique_key='id', strategy='check', check_cols='all') }}"
+        "select * from {{ source('raw', 'events') }}"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("sql", "text"),
+    [
+        ("select 1 from {{ ref('users') }}", "select 1 from `penstock:model:users:bare:users`"),
+        (
+            "select 1 from {{ source('raw', 'events') }} {{ few(var('days')) }}",
+            "select 1 from `penstock:source:raw.events:bare:events` limit 3",
+        ),
+        ("select '{{ env_var('CITY') }}' {# why #}", "select 'Bonn'"),
+        (
+            "select 1 from {{ as_of(ref('kept'), '2024-03-01') }}",
+            (
+                "select 1 from (select * from `penstock:model:kept:bare:kept` where "
+                "`_ps_valid_from` <= TIMESTAMP '2024-03-01T00:00:00.000000Z' and (`_ps_valid_to` "
+                "is null or `_ps_valid_to` > TIMESTAMP '2024-03-01T00:00:00.000000Z') and "
+                "`penstock:present:model:kept`)"
+            ),
+        ),
+    ],
+)
+def test_a_query_with_braces_is_a_template(load, sql, text):
+    assert parse_user_query(load(TEMPLATED), sql, {"CITY": "Bonn"}).text == text
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        (
+            "select 1 from {{ ref('user') }}",
+            "query:1: unknown-reference: no model is called 'user'",
+        ),
+        ("select\n{{ var('day') }}", "query:2: missing-var: no var is called 'day'"),
+        ("select {{ few( }}", "query:1: template-syntax: "),
+        (
+            "select * from {{ as_of(ref('users'), '2024-03-01') }}",
+            "query:1: not-a-history-model: as_of reads history tables, and 'users' is none",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_template_is_told_at_its_line(load, sql, said):
+    with pytest.raises(UsageError) as caught:
+        parse_user_query(load(TEMPLATED), sql, {})
+
+    assert caught.value.render().startswith(said)
+
+
 def test_only_queries_are_asked(load):
     with pytest.raises(UsageError, match="one query is expected; this begins with DROP"):
-        parse_user_query(load(QUERIED), "drop table staging.users")
+        parse_user_query(load(QUERIED), "drop table staging.users", {})
 
 
 def test_editors_get_a_schema_of_each_file():
@@ -173,6 +229,6 @@ def test_editors_get_a_schema_of_each_file():
 
 def test_a_typed_query_has_no_parameters(load):
     with pytest.raises(UsageError, match="@run_date has no value here") as caught:
-        parse_user_query(load(QUERIED), "select @run_date")
+        parse_user_query(load(QUERIED), "select @run_date", {})
 
     assert caught.value.code == "parameter-without-partition"

@@ -6,11 +6,12 @@ import datetime as dt
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TypeAlias
 
 from penstock.core.check_results import (
+    RESULT_COLUMNS,
     WHOLE_GROUP,
     Checked,
     CheckResult,
@@ -30,6 +31,7 @@ from penstock.core.masking import mask
 from penstock.core.names import InputName, quoted
 from penstock.core.partitions.partition import Grid, shown_ranges
 from penstock.core.partitions.ranges import Ranges, merged, numbers
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.statement import Row
 from penstock.core.steps.step import LONGEST, Intent, StepFailure
 from penstock.strategies.checks.literals import DETAILS, MESSAGE, shortened
@@ -94,13 +96,22 @@ class SourceChecked:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckReport:
+class CheckReport(ShownInNotebooks):
     """Everything that one `penstock check` evaluated."""
+
+    _columns = f"model {RESULT_COLUMNS}"
+    _lines = "notes"
 
     models: tuple[ModelChecked, ...] = ()
     sources: tuple[SourceChecked, ...] = ()
     strict: bool = False
     notes: tuple[str, ...] = ()
+
+    def _table(self) -> Iterator[Sequence[object]]:
+        for each in self.models:
+            yield from ((each.model, *cells) for cells in each.report._table())  # noqa: SLF001  ours
+        for source in self.sources:
+            yield from ((source.source, *cells) for cells in source.result._table())  # noqa: SLF001
 
     @property
     def reports(self) -> Mapping[str, InvariantReport]:

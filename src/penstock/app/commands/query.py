@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
 from penstock.app.observation.observe import ObservedTables, pin_source
 from penstock.app.preparing.pins import limits_read, source_read, tombstones_of
 from penstock.app.services.services import Services
 from penstock.core.errors import TableError, UsageError
 from penstock.core.names import InputKind, InputName, shown_name
-from penstock.core.ports.engine import QueryResult
+from penstock.core.ports.engine import ExportForm, QueryResult
 from penstock.core.project import Project
 from penstock.core.query import Query
 from penstock.core.sessions.package import SessionPackage
@@ -23,8 +32,80 @@ def query(services: Services, sql: str, limit: int) -> QueryResult:
     Tables are read at the version that is newest when the query starts, views are their queries,
     sources of files are what lies there now. Every name is checked before Spark starts.
     """
-    bound = bound_now(services, parse_user_query(services.project, sql))
+    bound = _bound(services, sql)
     return services.engine.query(bound.relations, bound.sql, limit)
+
+
+def frame(services: Services, sql: str) -> object:
+    """Give the DataFrame of a query; nothing of it is run."""
+    bound = _bound(services, sql)
+    return services.engine.frame(bound.relations, bound.sql)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedFile:
+    """A file that the rows of a query were written to; "" is the screen."""
+
+    file: str
+    form: ExportForm
+    rows: int
+
+
+def export(
+    services: Services, sql: str, limit: int | None, form: ExportForm, path: Path | BinaryIO
+) -> ExportedFile:
+    """Write the rows of a query to a file, or to what is open already.
+
+    The file is the old one or the new one, whole: rows are written beside it, then it is replaced.
+    """
+    if not isinstance(path, Path):
+        bound = _bound(services, sql)
+        rows = services.engine.export(bound.relations, bound.sql, limit, form, path)
+        return ExportedFile("", form, rows)
+    with _replaced(path) as file:
+        rows = export(services, sql, limit, form, file).rows
+    return ExportedFile(str(path), form, rows)
+
+
+def form_of(form: str | None, path: Path | None) -> ExportForm | None:
+    """Give the format that is asked for, or that a file's name ends with; None for the screen's.
+
+    Raises `UsageError` for a name that says nothing, and for Parquet on the screen.
+    """
+    if form is None and path is not None:
+        form = path.suffix.lower().removeprefix(".")
+        if form not in list(ExportForm):
+            sentence = f"the name of {path.name} says no format"
+            raise UsageError("bad-value", sentence, hint=f"--format {', '.join(ExportForm)}")
+    if form == ExportForm.PARQUET and path is None:
+        sentence = "--format parquet needs --output"
+        raise UsageError("option-conflict", sentence, hint="--output rows.parquet")
+    return ExportForm(form) if form else None
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[BinaryIO]:
+    target = Path(os.path.realpath(path))  # a link stays one
+    if target.exists() and not target.is_file():
+        sentence = f"{path} is no file that could be replaced"
+        raise UsageError("bad-output", sentence, hint="leave --output out, and rows are printed")
+    half = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        with half.open("xb") as file:
+            yield file
+        if target.exists():
+            shutil.copymode(target, half)
+        half.replace(target)
+    except OSError as error:
+        sentence = f"{path} cannot be written: {error.strerror or error}"
+        hint = "name a file in a folder that is there, with room for it"
+        raise UsageError("bad-output", sentence, hint=hint) from error
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def _bound(services: Services, sql: str) -> BoundQuery:
+    return bound_now(services, parse_user_query(services.project, sql, services.environ))
 
 
 def bound_now(services: Services, parsed: Query) -> BoundQuery:

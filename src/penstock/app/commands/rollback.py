@@ -25,6 +25,7 @@ from penstock.core.model import Fingerprint, Model
 from penstock.core.partitions.partition import write_ranges
 from penstock.core.partitions.ranges import Ranges, count, difference, merged
 from penstock.core.records import StepRecord
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.steps.step import Intent, StepKind
 from penstock.plan.cascade import parents_of
 from penstock.plan.obstacles import table_of_another_store
@@ -34,12 +35,15 @@ _MADE = (StepKind.BUILD, StepKind.REWRITE, StepKind.ROLLBACK)
 
 
 @dataclass(frozen=True, slots=True)
-class RollbackReport:
+class RollbackReport(ShownInNotebooks):
     """What a rollback did, or would do: which version of the table came back.
 
     `partitions` are those whose records go back to an earlier success, or go (`deleted` of them)
     where there is none. `committed` is the version of the RESTORE, None in a dry run.
     """
+
+    _columns = "model step version partitions count deleted committed dry_run aborted"
+    _lines = "lines"
 
     model: str
     step: str

@@ -12,6 +12,7 @@ from penstock.core.history import HardDeletes
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.statement import TARGET_VIEW, Row
 from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.plan.history import PROPERTY, always_event_time, differences
@@ -29,11 +30,15 @@ __all__ = ["VerifyReport", "Violation", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyReport:
+class VerifyReport(ShownInNotebooks):
     """What one Delta version of a history table holds, and the laws that it breaks.
 
     The counts are None where its columns are so wrong that its rows could not be read.
     """
+
+    _rows = "violations"
+    _columns = "law title count of samples"
+    _lines = "summary"
 
     model: str
     version: int
@@ -47,6 +52,13 @@ class VerifyReport:
     def ok(self) -> bool:
         """Whether all laws hold."""
         return not self.violations
+
+    @property
+    def summary(self) -> str:
+        """What was counted."""
+        counts = f"{self.versions} versions of {self.keys} keys, {self.current} current"
+        said = "all laws hold" if self.ok else "laws are broken"
+        return f"{self.model} at version {self.version}: {counts}; {said}"
 
 
 def verify(services: Services, names: Iterable[str]) -> tuple[VerifyReport, ...]:

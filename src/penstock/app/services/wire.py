@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import penstock.strategies.registry  # noqa: F401  strategies are found by their words
 from penstock.app.request import CommandRequest, WorkRequest
 from penstock.app.services.services import Services
+from penstock.core.masking import Json
 from penstock.core.ports.ports import Clock, Fault, Store, inert
 from penstock.core.project import Project
 from penstock.core.steps.step import Intent
@@ -100,7 +101,7 @@ class Where:
 
     root: Path
     target: str | None = None
-    variables: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, Json] = field(default_factory=dict)
     given: GivenParts = NOTHING_GIVEN
 
 

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.core.columns.types import ArrayType, ColumnType, MapType, ScalarType, StructType
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.project.unit_tests.casting import Column, Row, Value, text_of
 from penstock.project.unit_tests.definition import UnitTest
 
@@ -78,8 +79,11 @@ class UnitResult:
 
 
 @dataclass(frozen=True, slots=True)
-class UnitTestReport:
+class UnitTestReport(ShownInNotebooks):
     """Results in order, those skipped after `--fail-fast` too; `log_path` is the log of Spark."""
+
+    _rows = "results"
+    _columns = "test=test.name model=test.model status seconds differences=lines"
 
     results: tuple[UnitResult, ...] = ()
     log_path: str = ""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from enum import StrEnum
+from typing import BinaryIO, Protocol
 
 from penstock.core.columns.schema import Schema
 from penstock.core.findings import Location
@@ -34,6 +35,14 @@ class QueryResult:
     columns: tuple[str, ...]
     rows: tuple[tuple[str | None, ...], ...]
     truncated: bool = False
+
+
+class ExportForm(StrEnum):
+    """As what the rows of a query are written into a file."""
+
+    CSV = "csv"
+    JSON = "json"
+    PARQUET = "parquet"
 
 
 class QuerySession(Protocol):
@@ -126,6 +135,21 @@ class Engine(Protocol):
 
     def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
         """Run a user's query and give at most `limit` rows."""
+
+    def export(
+        self,
+        relations: Sequence[Relation],
+        sql: str,
+        limit: int | None,
+        form: ExportForm,
+        file: BinaryIO,
+    ) -> int:
+        """Write the rows of a user's query into a file, and give how many there are.
+
+        CSV has a line of names, no value is empty and an empty text `""`; JSON is an array of
+        objects, one on each line. Raises `UsageError` `duplicate-column` for two columns of one
+        name, unless it is CSV.
+        """
 
     def cancel(self) -> None:
         """Cancel every running job; sessions then raise `InterruptedRunError`."""

@@ -56,15 +56,20 @@ def canonical(key: str) -> str:
     return _ALIASES.get(key, key)
 
 
-def checks_schema() -> dict[str, Plain]:
-    """Give the JSON Schema of what stands under `checks:`, for editors; loading checks more."""
+def check_schema() -> dict[str, Plain]:
+    """Give the JSON Schema of one check of any type, for editors; loading checks more."""
     keys = {key for each in KEYS.values() for key in (*each.known, *each.aliases)}
     known: dict[str, Plain] = {key: {} for key in sorted(keys)}
     known["type"] = {"enum": list(TYPE_NAMES)}
     known["severity"] = {"enum": ["error", "warning", "warn"]}
     known["scope"] = {"enum": ["step", "table"]}
     known["empty"] = {"enum": ["pass", "fail"]}
-    check: Plain = {"type": "object", "properties": known}
+    return {"type": "object", "properties": known}
+
+
+def checks_schema(check: Plain = None) -> dict[str, Plain]:
+    """Give the JSON Schema of what stands under `checks:`; `check` stands for one of them."""
+    check = check or check_schema()
     listed: Plain = {"type": "array", "items": check}
     phases: dict[str, Plain] = dict.fromkeys(PHASES, listed)
     phases["on_failure"] = {"enum": ["flag", "block", "rollback"]}

@@ -178,15 +178,8 @@ def _value(each: FlagField, found: Sequence[Any], given: Sequence[Any]) -> objec
         return not each.default
     if each.flags[0].value is not None:
         return [flag.value for flag, is_on in zip(each.flags, found, strict=True) if is_on]
-    if Sequence in each.kinds:
+    if each.kinds & {Sequence, Mapping}:
         return [value for values in given for value in values]
-    if Mapping in each.kinds:
-        pairs = [text.partition("=") for text in given[0]]
-        for name, sign, value in pairs:
-            if not (name.strip() and sign):
-                text = f"{name}{sign}{value}"
-                raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--vars")
-        return {name.strip(): value for name, _, value in pairs}
     if each.name == "project" and given[0] not in (Path(), given[-1]):
         folder, argument = map(str, given)
         raise click.UsageError(f"the project is {argument!r} and --project-dir {folder!r}")

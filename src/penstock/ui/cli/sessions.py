@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from penstock.app.flags import FlagSpec, Package, a_count
-from penstock.app.limits_request import LimitsRequest
+from penstock.app.read_requests import LimitsRequest
 from penstock.app.request import CommandRequest
 from penstock.ui.cli.options import ask, command, group
 from penstock.ui.cli.output import CommandOutput

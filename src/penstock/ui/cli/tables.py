@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from penstock.app.flags import FlagSpec, Name, Yes, a_count
+from penstock.app.read_requests import QueryRequest
 from penstock.app.request import CommandRequest, RollbackRequest, SnapshotRequest
+from penstock.core.errors import UsageError
 from penstock.ui.cli.options import ask, command, group, opened
 from penstock.ui.cli.output import CommandOutput, confirm, overwrite_asker
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 _RESTARTS = "This replaces every selected history table by a first run; its versions are gone."
 Models = Annotated[Sequence[str], FlagSpec(names=("MODEL...",))]
@@ -20,8 +27,26 @@ Trial = Annotated[bool, FlagSpec("Check and count, and write nothing.", ("--dry-
 Seeds = Annotated[
     Sequence[str], FlagSpec("Seeds to load; default: all.", ("--select", "-s"), "NAME")
 ]
-Sql = Annotated[str, FlagSpec(names=("SQL",))]
-Limit = Annotated[int, a_count("At most so many rows.")]
+Limit = Annotated[
+    int | None, a_count("At most so many rows.  [default: 100, all with --format or --output]")
+]
+Form = Annotated[
+    str | None,
+    FlagSpec("Print, or write, the rows so.", ("--format",), choices=("csv", "json", "parquet")),
+]
+File = Annotated[
+    Path | None,
+    FlagSpec("Write the rows to this file; its name says the format, too.", ("--output",), "FILE"),
+]
+
+
+class _Screen(io.BytesIO):
+    """What is written is printed."""
+
+    def write(self, line: Buffer, /) -> int:
+        """Print a line of UTF-8."""
+        click.echo(bytes(line).decode(), nl=False)
+        return len(bytes(line))
 
 
 @command("penstock rollback daily_user_stats --to 0190a3c4 --dry-run")
@@ -130,19 +155,42 @@ def seed_command(output: CommandOutput, request: CommandRequest, select: Seeds =
     return output.finish(request, ask(request, seed, tuple(select)), seed_text)
 
 
-@command("penstock query \"select * from staging.users_clean where country = 'DE'\"")
+@command(
+    "penstock query \"select * from {{ ref('users_clean') }} where country = 'DE'\"\n"
+    'penstock query "select * from staging.users_clean" --output users.csv'
+)
 def query_command(
-    output: CommandOutput, request: CommandRequest, sql: Sql, limit: Limit = 100
+    output: CommandOutput,
+    request: QueryRequest,
+    *,
+    limit: Limit = None,
+    form: Form = None,
+    file: File = None,
 ) -> None:
     """Run a query over the project's tables.
 
-    Models, seeds and sources are called schema.table; a model also by its name alone.
+    Models, seeds and sources are called schema.table; a model also by its name alone. The query may
+    be a template, as models are.
     """
-    from penstock.app.commands.query import query
+    from penstock.app.commands.query import export, form_of, query
     from penstock.app.documents import printed
-    from penstock.ui.render.state import query_document, query_text
-
-    result = ask(request, query, sql, limit)
-    click.echo(
-        printed(query_document(result), hide=False) if output.as_json else query_text(result)
+    from penstock.ui.render.state import (
+        exported_document,
+        exported_text,
+        query_document,
+        query_text,
     )
+
+    asked = form_of(form, file)
+    if asked is None:
+        result = ask(request, query, request.sql, limit or 100)
+        text = printed(query_document(result), hide=False) if output.as_json else query_text(result)
+        click.echo(text)
+    elif file is not None:
+        made = ask(request, export, request.sql, limit, asked, file)
+        output.print(made, exported_text, exported_document, unless_quiet=True)
+    elif output.as_json:
+        sentence = "--format and --json exclude each other"
+        raise UsageError("option-conflict", sentence, hint="leave --json out")
+    else:
+        ask(request, export, request.sql, limit, asked, _Screen())

@@ -16,6 +16,7 @@ from penstock.ui.render.values import aligned, count, moment, table
 
 if TYPE_CHECKING:
     from penstock.app.commands.doctor import DoctorReport
+    from penstock.app.commands.query import ExportedFile
 
 _NEXT = {  # how to go on where a template starts with no input, and has a script that makes it
     "deliver.py": "penstock seed, penstock run",
@@ -61,6 +62,11 @@ def query_text(result: QueryResult) -> str:
     body = aligned([result.columns, *rows], [False] * len(result.columns))
     more = "; there are more, see --limit" if result.truncated else ""
     return f"{body}\n\n{count(len(rows), 'row')}{more}"
+
+
+def exported_text(made: ExportedFile) -> str:
+    """Say what was written where."""
+    return f"wrote {count(made.rows, 'row')} to {made.file}"
 
 
 def recovered_text(found: Recovery) -> str:
@@ -115,6 +121,7 @@ def doctor_text(report: DoctorReport) -> str:
 
 
 query_document = partial(document_of, names="columns rows truncated")
+exported_document = partial(document_of, names="file form rows")
 rebuild_document = partial(document_of, names="steps models untold unskipped")
 doctor_document = partial(document_of, names="healthy checks[name health message=says hint?]")
 

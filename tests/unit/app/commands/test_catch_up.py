@@ -190,7 +190,9 @@ def test_the_view_of_limits_is_what_the_last_pass_read(tmp_path):
 
     def shown():
         services = web.services()
-        bound = bound_now(services, parse_user_query(services.project, f"select * from {table}"))
+        bound = bound_now(
+            services, parse_user_query(services.project, f"select * from {table}", {})
+        )
         return bound.relations[0].read.sql
 
     assert shown().endswith("0 AS state, '' AS run_id WHERE false")
@@ -207,7 +209,7 @@ def test_an_exported_manifest_can_be_asked_and_no_other_table_is_replaced_by_it(
     web.at("01-02")
     table = "derived.web_incremental_manifest"
     with pytest.raises(TableError, match="never exported"):
-        bound_now(web.services(), parse_user_query(web.project, f"select * from {table}"))
+        bound_now(web.services(), parse_user_query(web.project, f"select * from {table}", {}))
 
     web.lake.land(web.project.uri_of(web.project.packages["web"].manifest_table), "model string")
     with pytest.raises(TableError, match="holds something else"):

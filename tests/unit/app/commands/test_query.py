@@ -1,16 +1,18 @@
 """A user's query: names are checked before Spark starts, views are their queries."""
 
+from pathlib import Path
+
 import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_source
 from fakes.engine import RecordingEngine
 from fakes.log import FakeLog
 from fakes.services import a_shop
-from penstock.app.commands.query import query
+from penstock.app.commands.query import ExportedFile, export, form_of, query
 from penstock.core.columns.schema import Schema
-from penstock.core.errors import PenstockError
+from penstock.core.errors import PenstockError, QueryError
 from penstock.core.facts import LogCommit, TableFacts
-from penstock.core.ports.engine import QueryResult
+from penstock.core.ports.engine import ExportForm, QueryResult
 from penstock.core.steps.inputs import DeltaRead, QueryRead
 from penstock.strategies.view import View
 
@@ -71,3 +73,82 @@ def test_a_model_that_was_never_built_says_how_to_build_it(services):
         query(services, "select * from daily", 5)
 
     assert refused.value.hint == "penstock run --select daily"
+
+
+def test_a_query_may_be_a_template(services):
+    query(services, "select n from {{ ref('daily') }}", 5)
+
+    assert services.engine.asked == ["select n from `in_0_daily` AS `daily`"]
+
+
+def test_rows_take_the_place_of_a_file(services, tmp_path):
+    file = tmp_path / "daily.csv"
+    file.write_text("old")
+    file.chmod(0o600)
+
+    found = export(services, "select n from daily", None, ExportForm.CSV, file)
+
+    assert found == ExportedFile(str(file), ExportForm.CSV, 1)
+    assert file.read_text() == "csv: ('1',)\n"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in tmp_path.iterdir()] == ["daily.csv"]
+
+
+def test_a_link_to_a_file_stays_one(services, tmp_path):
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
+
+    export(services, "select n from daily", None, ExportForm.CSV, tmp_path / "link.csv")
+
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_text() == "csv: ('1',)\n"
+
+
+def test_a_file_is_never_half_written(services, tmp_path):
+    file = tmp_path / "daily.csv"
+    file.write_text("old")
+    services.engine.refuses = QueryError("spark-cast-invalid-input", "after one row")
+
+    with pytest.raises(QueryError):
+        export(services, "select n from daily", None, ExportForm.CSV, file)
+
+    assert file.read_text() == "old"
+    assert [each.name for each in tmp_path.iterdir()] == ["daily.csv"]
+
+
+@pytest.mark.parametrize(("name", "said"), [("", "is no file"), ("no/a.csv", "No such file")])
+def test_a_place_that_holds_no_file_is_refused(services, tmp_path, name, said):
+    with pytest.raises(PenstockError, match=said) as refused:
+        export(services, "select n from daily", None, ExportForm.CSV, tmp_path / name)
+
+    assert refused.value.code == "bad-output"
+    assert services.engine.asked == []
+
+
+@pytest.mark.parametrize(
+    ("form", "file", "found"),
+    [
+        (None, None, None),
+        ("json", None, ExportForm.JSON),
+        (None, "a.CSV", ExportForm.CSV),
+        (None, "a.b.parquet", ExportForm.PARQUET),
+        ("csv", "a.txt", ExportForm.CSV),
+    ],
+)
+def test_a_file_says_its_format_by_its_name(form, file, found):
+    assert form_of(form, file and Path(file)) is found
+
+
+@pytest.mark.parametrize(
+    ("form", "file", "code"),
+    [
+        (None, "a.txt", "bad-value"),
+        (None, "csv", "bad-value"),
+        ("parquet", None, "option-conflict"),
+    ],
+)
+def test_a_file_of_no_format_is_refused(form, file, code):
+    with pytest.raises(PenstockError) as refused:
+        form_of(form, file and Path(file))
+
+    assert refused.value.code == code

@@ -1,0 +1,89 @@
+"""Reports as notebooks show them: a table of HTML in which no text is markup and no secret is."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import ClassVar
+
+from penstock.core.masking import mask
+
+MOST = 200
+"""Rows that are shown at most: a notebook keeps what it shows."""
+_COLOURS = {
+    **dict.fromkeys(("failed", "FAILED", "error", "modified", "deleted"), "#b3261e"),
+    **dict.fromkeys(("warning", "skipped", "never_executed"), "#8a6100"),
+    **dict.fromkeys(("success", "SUCCESS", "passed", "current"), "#1b6e3c"),
+}
+
+
+class ShownInNotebooks:
+    """A report whose attributes a notebook shows as a table.
+
+    `_rows` names the attribute that holds the rows, "" is the report itself. `_columns` names their
+    attributes; `head=path.to.it` stands under another head. `_lines` are attributes that hold
+    sentences, which stand below.
+    """
+
+    __slots__ = ()
+    _rows: ClassVar[str] = ""
+    _columns: ClassVar[str] = ""
+    _lines: ClassVar[str] = ""
+
+    def _table(self) -> Iterable[Sequence[object]]:
+        """Give the cells of each row."""
+        paths = [pair.rpartition("=")[2] for pair in self._columns.split()]
+        records = getattr(self, self._rows) if self._rows else (self,)
+        return ([_found(record, path) for path in paths] for record in records)
+
+    def _repr_html_(self) -> str:
+        """Give what Jupyter, Databricks and their kind show of it."""
+        heads = [pair.partition("=")[0] for pair in self._columns.split()]
+        rows = list(self._table())
+        sentences = [each for name in self._lines.split() for each in _many(_found(self, name))]
+        if len(rows) > MOST:
+            sentences.insert(0, f"… and {len(rows) - MOST:,} more")
+        head = "".join(f"<th>{escape(each)}</th>" for each in heads)
+        body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:MOST])
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        below = "".join(f"<p>{_text(each)}</p>" for each in sentences if each)
+        name = escape(type(self).__name__)
+        return f"<div><strong>{name}</strong>{table if rows else '<p>nothing</p>'}{below}</div>"
+
+
+def _found(record: object, path: str) -> object:
+    for name in path.split("."):
+        record = None if record is None else getattr(record, name)
+    return record
+
+
+def _many(value: object) -> Sequence[object]:
+    is_many = isinstance(value, Sequence) and not isinstance(value, str)
+    return value if is_many else (value,)  # type: ignore[return-value]  # mypy forgets what it is
+
+
+def _cell(value: object) -> str:
+    text = _text(value)
+    colour = _COLOURS.get(text)
+    style = f' style="color: {colour}"' if colour else ""
+    return f"<td{style}>{f'<pre>{text}</pre>' if chr(10) in text else text}</td>"
+
+
+def _text(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case dt.datetime():
+            return f"{value.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S}"
+        case bool() | str():
+            return escape(mask(str(value)))
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:,.1f}"
+        case Mapping():
+            return ", ".join(f"{_text(key)}: {_text(each)}" for key, each in value.items())
+        case Sequence():
+            return ", ".join(map(_text, value))
+    return escape(mask(str(value)))
