@@ -101,10 +101,11 @@ class StatusReport:
 
 @dataclass(frozen=True, slots=True)
 class SqlDiff:
-    """One distinct pair of SQL texts, recorded and resolved, and the partitions it is for.
+    """One distinct pair of SQL texts without secrets, and the partitions it is for.
 
     `schema` are lines such as `+ events BIGINT` or `~ a INT -> BIGINT (widening)`. `cosmetic` is
-    whether the texts mean the same. `kind` says what they are, as `kind:` selects by it.
+    whether the texts mean the same, `only_secrets` whether nothing differs that may be shown.
+    `kind` says what they are, as `kind:` selects by it.
     """
 
     version: str
@@ -115,6 +116,7 @@ class SqlDiff:
     cosmetic: bool = False
     schema: tuple[str, ...] = ()
     kind: str = "sql"
+    only_secrets: bool = False
 
 
 @dataclass(frozen=True, slots=True)

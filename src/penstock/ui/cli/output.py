@@ -15,7 +15,7 @@ import click
 
 from penstock.app.flags import FlagSpec, command_words
 from penstock.core.errors import PenstockError, UsageError
-from penstock.core.masking import mask
+from penstock.core.masking import mask, mask_uris
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -53,9 +53,9 @@ class CommandOutput:
         if self.as_json:
             from penstock.app.documents import printed
 
-            click.echo(printed(document(value)))
+            say(printed(document(value)))
         elif not (unless_quiet and self.quiet) and (said := text(value)):
-            click.echo(said)
+            say(said)
 
     def print_done(self, message: str) -> None:
         """Print what was done in one sentence."""
@@ -64,7 +64,7 @@ class CommandOutput:
     def warn(self, text: str) -> None:
         """Print beside the answer."""
         if text and not self.quiet:
-            click.echo(text, err=True)
+            say(text, err=True)
 
     @property
     def json_log(self) -> bool:
@@ -89,8 +89,8 @@ class CommandOutput:
 
         if self.json_log:
             return nullcontext(JsonLines(_log, services.clock.now))
-        say = _log if self.as_json else click.echo
-        return nullcontext(TextLines(say, verbose=self.verbose, quiet=self.quiet))
+        line = _log if self.as_json else say
+        return nullcontext(TextLines(line, verbose=self.verbose, quiet=self.quiet))
 
     def finish(
         self, request: "CommandRequest", report: "RunReport", text: "Callable[[RunReport], str]"
@@ -111,8 +111,13 @@ class CommandOutput:
         return exit_code(report)
 
 
+def say(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print a text of ours; rows of a user are printed as they are."""
+    click.echo(mask_uris(text), err=err, nl=nl)
+
+
 def _log(text: str) -> None:
-    click.echo(text, err=True)
+    say(text, err=True)
 
 
 def exit_code(report: "RunReport") -> int:
@@ -135,9 +140,9 @@ def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
     from penstock.ui.render.values import error_text, failure_document
 
     if "--json" in arguments:
-        click.echo(printed(failure_document(error)))
+        say(printed(failure_document(error)))
     else:
-        click.echo(error_text(error), err=True)
+        say(error_text(error), err=True)
     return error.exit_code
 
 
@@ -150,7 +155,7 @@ def confirm(question: str, *, yes: bool) -> bool:
     error = UsageError("needs-confirmation", unasked, hint="add --yes")
     if yes or _is_confirmed(question, error):
         return True
-    click.echo("Nothing was done.", err=True)
+    say("Nothing was done.", err=True)
     return False
 
 
@@ -175,5 +180,5 @@ def overwrite_asker(
 def _is_confirmed(question: str, nobody_to_ask: PenstockError) -> bool:
     if not sys.stdin.isatty():
         raise nobody_to_ask
-    click.echo(f"{question}\nType 'yes' to confirm: ", nl=False, err=True)
+    say(f"{question}\nType 'yes' to confirm: ", nl=False, err=True)
     return sys.stdin.readline().strip() == "yes"

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import indent
 
-from penstock.app.commands.plan import Preview
+from penstock.app.commands.plan import Preview, SqlChange
 from penstock.app.documents import Json, changed_lines, document_of
 from penstock.app.reports import ModelResult, Overwrite, Plan, SqlDiff, Step, SyncPreview
 from penstock.app.run_report import RunReport, run_document
@@ -14,7 +14,7 @@ from penstock.core.errors import UsageError
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
 from penstock.ui.render.run import cosmetic_lines, nothing_to_do, tail
-from penstock.ui.render.status import diff_text, diffs_text
+from penstock.ui.render.status import ONLY_SECRETS, diff_text, diffs_text
 from penstock.ui.render.values import (
     CODE,
     LISTED,
@@ -51,8 +51,7 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
         return "\n".join([*said, *([] if said and not plan.current else nothing_to_do(plan))])
     limit = None if verbose else LISTED
     changes = [
-        f"{change.model} will be re-run\n\n{CODE[change.kind]} changes detected:\n"
-        f"{diff_text(change.executed, change.resolved)}"
+        f"{change.model} will be re-run\n\n{CODE[change.kind]} {_changed(change)}"
         for change in preview.changes
         if not change.cosmetic
     ]
@@ -72,6 +71,12 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
         f"{', '.join(total)}. Nothing was run.",
     ]
     return "\n\n".join(block for block in blocks if block)
+
+
+def _changed(change: SqlChange) -> str:
+    if change.executed == change.resolved:
+        return ONLY_SECRETS
+    return f"changes detected:\n{diff_text(change.executed, change.resolved)}"
 
 
 def _steps(preview: Preview, limit: int | None) -> str:

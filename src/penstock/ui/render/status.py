@@ -36,11 +36,12 @@ from penstock.ui.render.values import (
 
 RULE = "─" * 39
 COSMETIC = "SQL text changed, meaning unchanged."
+ONLY_SECRETS = "changed in values that are never shown."
 
 
 def diff_text(old: str, new: str, context: int = 0) -> str:
     """Give the changed lines between two rules."""
-    return "\n".join([RULE, *(mask(line) for line in changed_lines(old, new, context)), RULE])
+    return "\n".join([RULE, *map(mask, changed_lines(old, new, context)), RULE])
 
 
 def sql_diff_text(diff: SqlDiff, context: int = 0, of: str = "") -> str:
@@ -56,6 +57,8 @@ def sql_diff_text(diff: SqlDiff, context: int = 0, of: str = "") -> str:
         if changed_lines(diff.before, diff.after):
             lines.append(diff_text(diff.before, diff.after, context))
         lines.append("")
+    elif diff.only_secrets:
+        lines += [f"{CODE[diff.kind]} {ONLY_SECRETS}{which}", ""]
     elif which:
         lines += [f"SQL unchanged{which}.", ""]
     schema = ["Schema changes detected:", *diff.schema] if diff.schema else ["Schema unchanged."]

@@ -5,14 +5,12 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.app.documents import Json, document_of, error_document
 from penstock.core.errors import PenstockError, ProjectError
 from penstock.core.findings import Finding
-from penstock.core.masking import mask
 from penstock.core.steps.step import RowCounts
 from penstock.core.steps.window import Bound, InputWindow
 
@@ -225,10 +223,7 @@ def error_text(error: PenstockError) -> str:
     """Give `file:line: code: sentence` and the hint; a project's findings with their number."""
     if isinstance(error, ProjectError):
         return findings_text(error.findings)
-    shown = PenstockError(
-        error.code, mask(error.sentence), where=error.where, hint=mask(error.hint)
-    )
-    return shown.render()
+    return error.render()
 
 
 def findings_text(findings: Iterable[Finding]) -> str:
@@ -238,7 +233,7 @@ def findings_text(findings: Iterable[Finding]) -> str:
     '0 errors, 0 warnings'
     """
     found = list(findings)
-    lines = [replace(f, sentence=mask(f.sentence), hint=mask(f.hint)).render() for f in found]
+    lines = [finding.render() for finding in found]
     errors = count(sum(finding.is_error for finding in found), "error")
     warnings = count(sum(finding.is_warning for finding in found), "warning")
     return "\n".join([*lines, f"{errors}, {warnings}"])
@@ -246,7 +241,7 @@ def findings_text(findings: Iterable[Finding]) -> str:
 
 def first_line(error: PenstockError) -> str:
     """Give code and sentence in one line, as progress shows a failure."""
-    return f"{error.code}: {' '.join(mask(error.sentence).split())}"
+    return f"{error.code}: {' '.join(error.sentence.split())}"
 
 
 def failure_document(error: PenstockError) -> Json:
