@@ -203,13 +203,14 @@ class SyncPreview:
     """What `sync --dry-run` says beside the plan.
 
     `drifted` holds what drifted by itself and is part of the plan, `left` what a cascade would add
-    and nobody asked for, `remaining` the partitions that --max-partitions left out. `lines` are
-    warnings and what only a full refresh would change.
+    and nobody asked for, which the command `mends`, `remaining` the partitions that
+    --max-partitions left out. `lines` are warnings and what only a full refresh would change.
     """
 
     drifted: tuple[ModelStatus, ...] = ()
     cascaded: tuple[Cascaded, ...] = ()
     left: tuple[Cascaded, ...] = ()
+    mends: str = ""
     diffs: tuple[ModelDiff, ...] = ()
     remaining: int = 0
     lines: tuple[str, ...] = ()

@@ -32,7 +32,7 @@ def status_command(
     from penstock.ui.render.status import status_document, status_text
 
     report = ask(request, status, request)
-    text = functools.partial(status_text, verbose=output.verbose, states=request.states)
+    text = functools.partial(status_text, verbose=output.verbose, request=request)
     output.print(report, text, status_document)
     return 1 if fail_on_drift and report.drifted else 0
 
