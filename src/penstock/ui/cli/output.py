@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import click
@@ -131,9 +132,9 @@ def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
     With `--json` a document on stdout says it, else text on stderr.
     """
     if isinstance(error, click.ClickException):
-        context = error.ctx if isinstance(error, click.UsageError) else None
-        path = context.command_path if context else "penstock"
-        error = UsageError("bad-usage", error.format_message(), hint=f"{path} --help")
+        is_unknown = error.message.startswith("No such")  # what click finds near is our hint
+        sentence = error.message if is_unknown else error.format_message()
+        error = UsageError("bad-usage", sentence, hint=_way_out(error))
     if not isinstance(error, PenstockError):
         return None
     from penstock.app.documents import printed
@@ -144,6 +145,59 @@ def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
     else:
         say(error_text(error), err=True)
     return error.exit_code
+
+
+_THEIRS = {
+    "build": "penstock run",
+    "clean": "penstock run --full-refresh",
+    "clone": "penstock run --target NAME",
+    "compile": "penstock show MODEL",
+    "debug": "penstock doctor",
+    "deps": "penstock init DIR",
+    "docs": "penstock graph",
+    "freshness": "penstock check --sources",
+    "ls": "penstock list",
+    "parse": "penstock validate",
+    "retry": "penstock run",
+    "source": "penstock check --sources",
+}
+"""The words of dbt, each with the command that does it here."""
+_THEIR_FLAGS = {
+    "-f": "--full-refresh",
+    "-m": "--select",
+    "-t": "--target",
+    "-x": "--fail-fast",
+    "--models": "--select",
+    "--profile": "--target",
+    "--profiles-dir": "--project-dir",
+    "--event-time-start": "--from",
+    "--event-time-end": "--to",
+    "--resource-type": "--select",
+}
+
+
+def _way_out(error: click.ClickException) -> str:
+    """Give the command that was meant, as far as one can tell."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return "penstock --help"
+    command, path = context.command, context.command_path
+    if isinstance(error, click.NoSuchOption):
+        known = [name for param in command.params for name in param.opts]
+        theirs = _THEIR_FLAGS.get(error.option_name)
+        near = [theirs] if theirs in known else get_close_matches(error.option_name, known, 1)
+        return f"did you mean {near[0]}?" if near else f"{path} --help"
+    asked = error.message.partition("'")[2].rpartition("'")[0]
+    if isinstance(command, click.Group):
+        ours = {name: f"did you mean {path} {name}?" for name in command.list_commands(context)}
+        words = {word: f"here it is: {does}" for word, does in _THEIRS.items()}
+        known = {**words, **ours} if path == "penstock" else ours
+        return next((known[near] for near in get_close_matches(asked, known, 1)), f"{path} --help")
+    extra = error.message.startswith("Got unexpected extra argument")
+    if extra and any(param.name == "select" for param in command.params):
+        words = error.message.partition("(")[2].rpartition(")")[0]
+        return f"{path} --select {shlex.quote(words)}"
+    return f"{path} --help"
 
 
 def confirm(question: str, *, yes: bool) -> bool:

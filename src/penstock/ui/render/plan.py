@@ -222,7 +222,8 @@ def _models(steps: Sequence[Step], *, verbose: bool) -> Iterator[str]:
     names = max(map(len, by_model), default=0)
     for number, (model, its) in enumerate(by_model.items(), start=1):
         pending = sum(step.count for step in its if step.reason.pending)
-        found = [_partitions(its), count(len(its), "step"), *[f"{pending:,} pending"] * bool(pending)]
+        found = [_partitions(its), count(len(its), "step")]
+        found += [f"{pending:,} pending"] * bool(pending)
         head = f"{number:>3}. {model:<{names}}  ({', '.join(found)})"
         shown = []
         for step in its if verbose else ():
