@@ -33,7 +33,7 @@ def status_command(
 
     report = ask(request, status, request)
     text = functools.partial(status_text, verbose=output.verbose, request=request)
-    output.print(report, text, status_document)
+    output.print(report, text, status_document, colours=True)
     return 1 if fail_on_drift and report.drifted else 0
 
 

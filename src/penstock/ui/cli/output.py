@@ -3,6 +3,7 @@
 Annotations are not put off here: options are made of those of `CommandOutput`.
 """
 
+import os
 import shlex
 import sys
 import time
@@ -49,13 +50,21 @@ class CommandOutput:
         document: Callable[[Value], "Json"],
         *,
         unless_quiet: bool = False,
+        colours: bool = False,
     ) -> None:
-        """Print the answer; `unless_quiet` is for what was done and not asked for."""
+        """Print the answer; `unless_quiet` is for what was done and not asked for.
+
+        With `colours` it has some on a terminal whose user has not set NO_COLOR.
+        """
         if self.as_json:
             from penstock.app.documents import printed
 
             say(printed(document(value)))
         elif not (unless_quiet and self.quiet) and (said := text(value)):
+            if colours and sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+                from penstock.ui.render.values import painted
+
+                said = painted(said)
             say(said)
 
     def print_done(self, message: str) -> None:
@@ -108,7 +117,7 @@ class CommandOutput:
             place = shlex.join(command_words(request, ("project", "target", "variables")))
             report = replace(report, resume=mask(f"{report.resume} {place}".strip()))
         is_done = report.succeeded and not report.dry_run
-        self.print(report, text, run_document, unless_quiet=is_done)
+        self.print(report, text, run_document, unless_quiet=is_done, colours=report.dry_run)
         return exit_code(report)
 
 
@@ -183,15 +192,15 @@ def _way_out(error: click.ClickException) -> str:
         return "penstock --help"
     command, path = context.command, context.command_path
     if isinstance(error, click.NoSuchOption):
-        known = [name for param in command.params for name in param.opts]
+        flags = [name for param in command.params for name in param.opts]
         theirs = _THEIR_FLAGS.get(error.option_name)
-        near = [theirs] if theirs in known else get_close_matches(error.option_name, known, 1)
+        near = [theirs] if theirs in flags else get_close_matches(error.option_name, flags, 1)
         return f"did you mean {near[0]}?" if near else f"{path} --help"
     asked = error.message.partition("'")[2].rpartition("'")[0]
     if isinstance(command, click.Group):
         ours = {name: f"did you mean {path} {name}?" for name in command.list_commands(context)}
-        words = {word: f"here it is: {does}" for word, does in _THEIRS.items()}
-        known = {**words, **ours} if path == "penstock" else ours
+        others = {word: f"here it is: {does}" for word, does in _THEIRS.items()}
+        known = {**others, **ours} if path == "penstock" else ours
         return next((known[near] for near in get_close_matches(asked, known, 1)), f"{path} --help")
     extra = error.message.startswith("Got unexpected extra argument")
     if extra and any(param.name == "select" for param in command.params):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
@@ -213,6 +214,28 @@ def by_state(states: Iterable[StateCount]) -> list[tuple[str, int, bool]]:
     for each in states:
         found[str(each.state), each.pending] += each.count
     return [(state, number, pending) for (state, pending), number in found.items()]
+
+
+_RED, _GREEN, _YELLOW, _BOLD = "31", "32", "33", "1"
+_PAINTS = {
+    r"(?<=: )error(?=: )|^error(?=: )|✗|^- .*": _RED,
+    r"\b(?:failed|missing|tampered|unreadable|unrecorded|foreign_table)\b": _RED,
+    r"✓|^\+ .*|^no findings\b|\bcurrent\b": _GREEN,
+    r"(?<=: )warning(?=: )|⚠|\bpending\b|\bnever_run\b": _YELLOW,
+    r"\b(?:sql|schema|source|upstream)_changed\b|\bversion_upgraded\b": _YELLOW,
+    r"(?<=^  )hint:|\bNext: .*|^Total: .*|^\d[\d,]* errors?, .*": _BOLD,
+}
+_PAINTED = re.compile("|".join(f"({pattern})" for pattern in _PAINTS), re.MULTILINE)
+
+
+def painted(text: str) -> str:
+    r"""Give a text with the colours of a terminal on what matters.
+
+    >>> painted("a.sql:1: error: bad")
+    'a.sql:1: \x1b[31merror\x1b[0m: bad'
+    """
+    codes = tuple(_PAINTS.values())
+    return _PAINTED.sub(lambda it: f"\x1b[{codes[(it.lastindex or 1) - 1]}m{it[0]}\x1b[0m", text)
 
 
 _PLACE = "file=where.path line=where.line column=where.column"  # a column of 0 is not known
