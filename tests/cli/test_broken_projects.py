@@ -108,7 +108,7 @@ def test_J17_a_source_without_its_path_is_named_where_it_is_declared(services, c
         f"Cannot be run:\n  {error}    {hint}\nTotal: 0 steps, 1 cannot be run. Nothing was run.\n"
     )
     assert answers[1].out == (
-        f"[1/1] users_clean  FAILED  {error.partition(': ')[2]}"
+        f"[1/1] ✗ users_clean  FAILED  {error.partition(': ')[2]}"
         f"{error}  {hint}"
         "Done: 0 steps. 1 failed.\nResume: penstock run --select users_clean\n"
     )

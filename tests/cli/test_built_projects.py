@@ -119,7 +119,7 @@ def test_T10_a_foreign_commit_of_data_is_tampering_and_optimize_is_not(made, cal
         "one: tampered (1 partition)\n"
         "    *   tampered           version 2 UPDATE at 1970-01-01 00:00:00 UTC\n"
         "two: upstream_changed (1 partition, pending)\n"
-        "    *   upstream_changed   after one\n"
+        "    *   upstream_changed   pending   after one\n"
         "\n"
         "1 of 2 partitions drifted, 1 pending. Next: penstock sync --cascade\n"
     )
@@ -154,7 +154,7 @@ def test_T24_the_table_of_another_store_at_the_same_version_is_tampered(made, ca
         "    *   tampered           another table took its place, of project 'billing' "
         "(state store store-2)\n"
         "two: upstream_changed (1 partition, pending)\n"
-        "    *   upstream_changed   after one\n"
+        "    *   upstream_changed   pending   after one\n"
         "\n"
         "1 of 2 partitions drifted, 1 pending. Next: penstock sync --cascade\n"
     )
@@ -194,7 +194,7 @@ def test_T11_a_dropped_table_is_missing_and_the_plan_says_that_it_is_rebuilt(mad
         "one: missing (1 partition)\n"
         "    *   missing            the table is gone\n"
         "two: upstream_changed (1 partition, pending)\n"
-        "    *   upstream_changed   after one\n"
+        "    *   upstream_changed   pending   after one\n"
         "\n"
         "1 of 2 partitions drifted, 1 pending. Next: penstock sync --cascade\n"
     )

@@ -21,26 +21,26 @@ STATUS = """\
 daily_user_stats: sql_changed (15 partitions)
     2024-12-02 to 2024-12-16   sql_changed        v3
 weekly_summary: upstream_changed (3 partitions, pending)
-    2024-12-02, 2024-12-09, 2024-12-16   upstream_changed   after daily_user_stats
+    2024-12-02, 2024-12-09, 2024-12-16   upstream_changed   pending   after daily_user_stats
 monthly_report: upstream_changed (1 partition, pending)
-    2024-12   upstream_changed   after weekly_summary
+    2024-12   upstream_changed   pending   after weekly_summary
 
-15 of 46 partitions drifted, 4 pending. Next: penstock sync --cascade
+15 of 46 partitions drifted, 4 pending. Next: penstock sync --cascade --as-of 2024-12-16T12:00:00Z
 """
 PLAN = """\
 Drift detected:
   daily_user_stats: 15 partitions (sql_changed)
 
 Cascade analysis:
-  weekly_summary: 3 partitions (upstream_changed)
+  weekly_summary: 3 partitions (upstream_changed, pending)
     └── depends on: daily_user_stats
-  monthly_report: 1 partition (upstream_changed)
+  monthly_report: 1 partition (upstream_changed, pending)
     └── depends on: weekly_summary
 
 Execution plan (topological order):
   1. daily_user_stats  (15 partitions, 1 step)
-  2. weekly_summary    (3 partitions, 3 steps)
-  3. monthly_report    (1 partition, 1 step)
+  2. weekly_summary    (3 partitions, 3 steps, 3 pending)
+  3. monthly_report    (1 partition, 1 step, 1 pending)
 
 daily_user_stats: 15 partitions will be re-run
 

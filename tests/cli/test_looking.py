@@ -1,6 +1,11 @@
 """Commands that look: list, validate, graph, show, status."""
 
 import json
+import os
+import pty
+import subprocess
+
+from fakes.command import PENSTOCK
 
 
 def test_validate_counts_what_is_right(services, call):
@@ -128,3 +133,33 @@ def test_warnings_stand_beside_the_answer(services, call):
     assert loud.err.startswith("models/notes.ini:1: warning: stray-file: ")
     assert quiet.err == ""
     assert loud.out == quiet.out
+
+
+def on_a_terminal(root, *words, **environ):
+    """Give what a command prints on a terminal."""
+    terminal, end = pty.openpty()
+    env = {key: value for key, value in os.environ.items() if key != "NO_COLOR"} | environ
+    subprocess.run([PENSTOCK, *words], cwd=root, stdout=end, env=env, check=False, timeout=120)
+    os.close(end)
+    shown = b""
+    try:
+        while part := os.read(terminal, 4096):
+            shown += part
+    except OSError:  # nobody holds the other end any more
+        pass
+    os.close(terminal)
+    return shown.decode()
+
+
+def test_validate_plan_and_status_have_colours_on_a_terminal_and_none_in_a_pipe(services, call):
+    root = services(**{"models/odd.sql": "drop table x"})
+
+    assert ": \x1b[31merror\x1b[0m: " in on_a_terminal(root, "validate")
+
+    services(**{"models/odd.sql": "select 1 as id"})
+    shown = {name: on_a_terminal(root, name) for name in ("validate", "plan", "status")}
+    assert "\x1b[32mno findings\x1b[0m" in shown["validate"]
+    assert "\x1b[33mnever_run\x1b[0m" in shown["plan"]
+    assert "\x1b[33mnever_run\x1b[0m" in shown["status"]
+    assert "\x1b" not in on_a_terminal(root, "status", NO_COLOR="1")
+    assert "\x1b" not in "".join(call(name).out for name in shown)

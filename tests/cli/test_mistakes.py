@@ -101,6 +101,54 @@ def test_a_command_that_makes_no_sense_exits_2(words, said, services, call):
     assert answer.out == ""
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("run users_clean", "penstock run --select users_clean"),
+        ("plan models/staging", "penstock plan --select models/staging"),
+        ("run models/staging/log.sql", "penstock run --select models/staging/log.sql"),
+        ("status users_clean", "penstock status --select users_clean"),
+        ("list a b", "penstock list --select 'a b'"),
+        ("statsu", "did you mean penstock status?"),
+        ("snapshot rum", "did you mean penstock snapshot run?"),
+        ("entities lst", "did you mean penstock entities list?"),
+        ("build", "here it is: penstock run"),
+        ("bild", "here it is: penstock run"),
+        ("ls", "here it is: penstock list"),
+        ("compile", "here it is: penstock show MODEL"),
+        ("docs generate", "here it is: penstock graph"),
+        ("debug", "here it is: penstock doctor"),
+        ("zzz", "penstock --help"),
+        ("run --fulll-refresh", "did you mean --full-refresh?"),
+        ("run -m users_clean", "did you mean --select?"),
+        ("run --models users_clean", "did you mean --select?"),
+        ("list --profiles-dir x", "did you mean --project-dir?"),
+        ("list --zzz", "penstock list --help"),
+        ("list --select tags:x", "did you mean 'tag'?"),
+        ("list --select resource_type:model", "did you mean 'kind'?"),
+        ("backfill", "penstock backfill --help"),
+    ],
+)
+def test_a_word_that_is_not_known_gets_the_one_that_was_meant(words, hint, services, call):
+    services()
+
+    answer = call(*words.split())
+
+    assert answer.code == 2
+    assert answer.err.splitlines()[1] == f"  hint: {hint}"
+
+
+def test_a_folder_that_is_none_is_no_model_where_no_project_is(tmp_path, monkeypatch, call):
+    monkeypatch.chdir(tmp_path)
+
+    answer = call("run", "shop")
+
+    assert answer.err == (
+        f"error: no-project: there is no penstock.yml in {tmp_path}/shop\n"
+        "  hint: penstock init DIR\n"
+    )
+
+
 def test_a_bug_keeps_its_traceback(services, call, monkeypatch):
     services()
     monkeypatch.setattr("penstock.app.commands.show.list_models", lambda *_: 1 / 0)

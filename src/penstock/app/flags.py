@@ -150,6 +150,10 @@ def command_words(request: object, names: Iterable[str]) -> list[str]:
     return words
 
 
+NARROWING = ("states", "date", "from_", "to", "days", "everything", "select", "exclude")
+"""The fields that say which models and partitions a command is about."""
+
+
 def _words(name: list[str], value: object) -> list[str]:
     match value:
         case bool():
@@ -165,7 +169,8 @@ def _words(name: list[str], value: object) -> list[str]:
         case tuple():
             return [word for each in value for word in (*name, str(each))]
         case dt.datetime():
-            return [*name, value.isoformat()]
+            text = value.isoformat().replace("+00:00", "Z")
+            return [*name, text.removesuffix("T00:00:00Z") if name == ["--as-of"] else text]
         case _:
             return [*name, str(value)]
 

@@ -109,10 +109,11 @@ class StatusReport(ShownInNotebooks):
 
 @dataclass(frozen=True, slots=True)
 class SqlDiff:
-    """One distinct pair of SQL texts, recorded and resolved, and the partitions it is for.
+    """One distinct pair of SQL texts without secrets, and the partitions it is for.
 
     `schema` are lines such as `+ events BIGINT` or `~ a INT -> BIGINT (widening)`. `cosmetic` is
-    whether the texts mean the same. `kind` says what they are, as `kind:` selects by it.
+    whether the texts mean the same, `only_secrets` whether nothing differs that may be shown.
+    `kind` says what they are, as `kind:` selects by it.
     """
 
     version: str
@@ -123,6 +124,7 @@ class SqlDiff:
     cosmetic: bool = False
     schema: tuple[str, ...] = ()
     kind: str = "sql"
+    only_secrets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,13 +229,14 @@ class SyncPreview:
     """What `sync --dry-run` says beside the plan.
 
     `drifted` holds what drifted by itself and is part of the plan, `left` what a cascade would add
-    and nobody asked for, `remaining` the partitions that --max-partitions left out. `lines` are
-    warnings and what only a full refresh would change.
+    and nobody asked for, which the command `mends`, `remaining` the partitions that
+    --max-partitions left out. `lines` are warnings and what only a full refresh would change.
     """
 
     drifted: tuple[ModelStatus, ...] = ()
     cascaded: tuple[Cascaded, ...] = ()
     left: tuple[Cascaded, ...] = ()
+    mends: str = ""
     diffs: tuple[ModelDiff, ...] = ()
     remaining: int = 0
     lines: tuple[str, ...] = ()

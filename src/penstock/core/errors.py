@@ -45,6 +45,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from penstock.core.masking import mask
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
 
 
 class PenstockError(Exception):
-    """A user's mistake or an outside failure, worded for the user.
+    """A user's mistake or an outside failure, worded for the user without secrets.
 
     >>> error = UsageError("bad-flag", "'--form' is no flag", hint="did you mean '--from'?")
     >>> print(error.render())
@@ -68,11 +70,11 @@ class PenstockError(Exception):
     def __init__(
         self, code: str, sentence: str, *, where: Location | None = None, hint: str = ""
     ) -> None:
-        super().__init__(sentence)
+        self.sentence = mask(sentence)
+        super().__init__(self.sentence)
         self.code = code
-        self.sentence = sentence
         self.where = where
-        self.hint = hint
+        self.hint = mask(hint)
 
     def render(self) -> str:
         """Give `file:line: code: sentence` and, on a line of its own, the hint."""

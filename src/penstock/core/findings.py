@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from penstock.core.masking import mask
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Location:
@@ -65,9 +67,9 @@ class Finding:
         return self.severity is Severity.WARNING
 
     def render(self) -> str:
-        """Give the one form in which findings are printed (spec/project.md §1)."""
-        hint = f"\n  hint: {self.hint}" if self.hint else ""
-        return f"{self.where}: {self.severity}: {self.code}: {self.sentence}{hint}"
+        """Give the one form in which findings are printed (spec/project.md §1), without secrets."""
+        hint = f"\n  hint: {mask(self.hint)}" if self.hint else ""
+        return f"{self.where}: {self.severity}: {self.code}: {mask(self.sentence)}{hint}"
 
     def __str__(self) -> str:
         """Print as `render` does."""

@@ -1,14 +1,20 @@
-"""Masking: no password reaches a terminal, a log, a record or a finding."""
+"""Masking: no password reaches a terminal, a log, a record or a finding.
+
+Whatever is written passes `mask` or, where it is the rows of a user, `SECRETS.hide`.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
+from urllib.parse import quote, quote_plus, unquote
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 MASK = "***"
+SECRET_VARIABLES = ("DBT_ENV_SECRET_", "PENSTOCK_SECRET_")
+"""How names of environment variables begin whose values are shown nowhere."""
 
 _WORDS = (
     r"password|passwd|pwd|secret|token|credential|api[_.-]?key|account[_.-]?key|private[_.-]?key"
@@ -17,12 +23,81 @@ _WORDS = (
 _KEY = re.compile(_WORDS, re.IGNORECASE)
 _SMALL = re.compile(_WORDS)
 """For texts in small letters: as each word begins with one, most places are passed by at once."""
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^\s:/@'\"]*):[^\s'\"]+@")
+_SCHEME = r"(?<![\w+.-])[A-Za-z][A-Za-z0-9+.-]*://"
+_URL = re.compile(
+    # up to the last @: a password may hold one that nobody escaped, and a slash
+    rf"({_SCHEME})[^\s:/@'\"]*:[^\s'\"]*@"
+    # a user alone; what stands there in Azure's URIs is a container
+    rf"|(?!(?:abfss?|wasbs?)://)({_SCHEME})[^\s:/?#@'\"]+@"
+    r"|(\bjdbc:oracle:\w+:)[^\s@'\"]+@"
+    r"|([?&;][\w-]*\bsig(?:nature)?=)[^\s&;'\"]+",
+    re.IGNORECASE,
+)
 _PAIR = re.compile(
     rf"([\w.-]*(?:{_WORDS})[\w.-]*[\"']?\s*[=:]\s*)"
     r"(?!(?:\d+|null|true|false)\b)(?:(\")[^\"]*\"|(')[^']*'|[^\s,;&}\])\"']+)",
     re.IGNORECASE,
 )
+_SHORT, _LONG = 4, 8
+_CLASS = re.compile(r"[a-z]+(\.\w+)*\.[A-Z]\w*")
+
+
+class SecretValues:
+    """Values that are shown nowhere, whatever they stand in; none is forgotten while we run."""
+
+    def __init__(self) -> None:
+        """Know none."""
+        self._known: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+
+    def add(self, values: Iterable[str]) -> None:
+        """Hide these from now on, also as JSON, SQL and URLs write them, and each of their lines.
+
+        One of few characters is hidden where it is a whole word, one of no letter or digit nowhere.
+        """
+        found = {form for value in values for form in _forms(value)} - self._known
+        if found:
+            self._known |= found
+            longest = sorted(self._known, key=len, reverse=True)
+            self._pattern = re.compile("|".join(map(_one, longest)), re.IGNORECASE)
+
+    def add_environment(self, environ: Mapping[str, str]) -> None:
+        """Hide the values of variables whose names say that they are secret."""
+        self.add(value for name, value in environ.items() if name.startswith(SECRET_VARIABLES))
+
+    def add_settings(self, settings: Mapping[str, str]) -> None:
+        """Hide what stands under names of secrets, but for short words and names of classes."""
+        found = {value for name, value in settings.items() if is_secret_key(name)}
+        self.add(each for each in found if len(each) >= _LONG and not _CLASS.fullmatch(each))
+
+    def hide(self, text: str) -> str:
+        """Give a text without these values.
+
+        >>> secrets = SecretValues()
+        >>> secrets.add(["it's me"])
+        >>> secrets.hide("select 'it''s me', 'and you'")
+        "select '***', 'and you'"
+        """
+        return text if self._pattern is None else self._pattern.sub(MASK, text)
+
+
+def _forms(value: str) -> Iterator[str]:
+    plain = value.strip()
+    lines = [line.strip() for line in plain.splitlines()] if "\n" in plain else []
+    for each in (plain, *(line for line in lines if len(line) >= _SHORT)):
+        written = (each, unquote(each), quote(each, safe=""), quote(each), quote_plus(each))
+        slashed = each.replace("\\", "\\\\")
+        quoted = (each.replace("'", "''"), slashed, slashed.replace("'", "\\'"), repr(each)[1:-1])
+        escaped = (json.dumps(each)[1:-1], json.dumps(each, ensure_ascii=False)[1:-1])
+        yield from (form for form in (*written, *quoted, *escaped) if re.search(r"\w", form))
+
+
+def _one(value: str) -> str:
+    text = re.escape(value)
+    return rf"(?<!\w){text}(?!\w)" if len(value) < _SHORT else text
+
+
+SECRETS = SecretValues()
 
 
 def is_secret_key(key: str) -> bool:
@@ -33,18 +108,36 @@ def is_secret_key(key: str) -> bool:
 
 
 def mask(text: str) -> str:
-    """Hide what looks like a password in a URL or after the name of a secret.
+    """Hide what is secret, looks like a URI's credentials, or stands after the name of a secret.
 
     >>> mask("postgresql://penstock:hunter2@db/penstock")
-    'postgresql://penstock:***@db/penstock'
+    'postgresql://***@db/penstock'
     """
-    # Most texts hold neither; the patterns take longer the longer a word is.
-    if "://" in text:
-        text = _URL.sub(rf"\1:{MASK}@", text)
+    return without_credentials(SECRETS.hide(text))
+
+
+def mask_uris(text: str) -> str:
+    """Hide secret values and credentials in URIs: of a text that names things, all there is."""
+    return _without_uris(SECRETS.hide(text))
+
+
+def _without_uris(text: str) -> str:
+    # Most texts hold none; the pattern takes longer the longer a word is.
+    return _URL.sub(_hidden, text) if "://" in text or ":oracle:" in text else text
+
+
+def without_credentials(text: str) -> str:
+    """Hide what looks secret, whatever the environment holds: checksums may be made of it."""
+    text = _without_uris(text)
     if not is_secret_key(text):
         return text
     # a value in quotes keeps them: one of the groups 2 and 3, the other one is empty
     return _PAIR.sub(rf"\1\2\3{MASK}\2\3", text)
+
+
+def _hidden(found: re.Match[str]) -> str:
+    kept = next(filter(None, found.groups()), "")
+    return f"{kept}{MASK}{'' if kept.endswith('=') else '@'}"
 
 
 def without_secrets(text: str, secrets: Collection[str]) -> str:
@@ -70,7 +163,7 @@ def masked(document: Json, key: str = "") -> Json:
         case str():
             return mask_value(key, document)
         case Mapping():
-            return {name: masked(value, name) for name, value in document.items()}
+            return {SECRETS.hide(name): masked(value, name) for name, value in document.items()}
         case Sequence():
             return [masked(value, key) for value in document]
         case _:

@@ -10,12 +10,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import metadata, util
 from pathlib import Path
 
 from penstock.core.errors import EnvironmentMissingError, PenstockError, SparkDiedError
+from penstock.core.masking import mask
 
 NEEDED = 17
 _VERSION = re.compile(r'version "(\d+)')
@@ -249,7 +251,21 @@ def newest_with_signs(folder: Path) -> tuple[Path, tuple[Sign, ...]] | None:
     return next((each for each in found if each[1]), None)
 
 
+def copy_masked(source: int, log: Path) -> threading.Thread:
+    """Write what comes through a pipe to a log without secrets, line by line, until its end."""
+
+    def copy() -> None:
+        with open(source, "rb") as lines, log.open("ab", buffering=0) as file:
+            for line in lines:
+                file.write(mask(line.decode("utf-8", "replace")).encode())
+
+    copying = threading.Thread(target=copy, name="penstock-log", daemon=True)
+    copying.start()
+    return copying
+
+
 _PATIENCE_SECONDS = 10.0
+_LAST_WORDS_SECONDS = 1.0
 _KILLED_BY_SYSTEM = -9
 _RUN_AGAIN = "what was committed is kept; run again"
 _OUT_OF_MEMORY = (
@@ -265,10 +281,13 @@ class StartedJvm:
         """Nothing is started yet."""
         self._process: subprocess.Popen[bytes] | None = None
         self._log: Path | None = None
+        self._copying: threading.Thread | None = None
 
-    def started(self, process: subprocess.Popen[bytes], log: Path) -> None:
-        """Remember the process and the log that it writes to."""
-        self._process, self._log = process, log
+    def started(
+        self, process: subprocess.Popen[bytes], log: Path, copying: threading.Thread | None = None
+    ) -> None:
+        """Remember the process, its log, and who writes there what it says."""
+        self._process, self._log, self._copying = process, log, copying
 
     def has_ended(self) -> bool:
         """Whether the JVM was started and is no more."""
@@ -299,6 +318,8 @@ class StartedJvm:
         code = self._process.poll()
         killed = code is not None and code < 0
         how = f"was killed (signal {-(code or 0)})" if killed else f"ended (exit code {code})"
+        if self._copying is not None and code is not None:
+            self._copying.join(_LAST_WORDS_SECONDS)
         hint = _OUT_OF_MEMORY if code == _KILLED_BY_SYSTEM else _RUN_AGAIN
         if signs := signs_in(self._log):
             how += f" after saying '{signs[0].says}'"

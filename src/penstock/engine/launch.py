@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from penstock.core.errors import EnvironmentMissingError
+from penstock.core.masking import mask, mask_value
 from penstock.core.project import SparkSettings
-from penstock.engine.jvm import JVM, archive_path, ensure_jars, require_java
+from penstock.engine.jvm import JVM, archive_path, copy_masked, ensure_jars, require_java
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from py4j.java_gateway import JavaGateway
-    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
-appender.file.type = File
+appender.file.type = Console
 appender.file.name = file
-appender.file.fileName = {log}
+appender.file.target = SYSTEM_ERR
 appender.file.layout.type = PatternLayout
-appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c{{1}}: %m%n%ex
+appender.file.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex
 """
+"""It goes where all goes that the JVM says: to us, who write the log without secrets."""
 
 ALWAYS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -53,6 +56,7 @@ _DEFAULTS = {
 
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_MORE_JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
 _CLASS_PATH = "spark.driver.extraClassPath"
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _ARCHIVE = re.compile(r"-XX:(SharedArchiveFile|ArchiveClassesAtExit)=")
@@ -60,6 +64,7 @@ _OPTIONS_FROM_OUTSIDE = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_
 CODE_CACHE = "-XX:ReservedCodeCacheSize=256m"
 """A run of six steps fills what one compiler is given, 48 MB; a JVM then gets slow, or dies."""
 _FEW_CORES = 2
+_SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +87,14 @@ def launch(settings: LaunchSettings, environ: Mapping[str, str]) -> SparkSession
     # It prints every refused query to the terminal, stack trace and all; the error is ours to tell.
     PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True
     settings.log.parent.mkdir(parents=True, exist_ok=True)
-    log4j = settings.log.with_suffix(".log4j2.properties")
-    log4j.write_text(_LOG4J.format(log=settings.log), encoding="utf-8")
     outside = " ".join(environ.get(name, "") for name in _OPTIONS_FROM_OUTSIDE)
-    parts = JvmParts(jars, log4j, archive_path(java, jars, environ), outside)
-    conf = SparkConf(loadDefaults=False).setAll(list(spark_confs(settings, parts).items()))
     gateway = None
-    if SparkContext._gateway is None:  # noqa: SLF001  # a JVM of this process is used again
-        gateway = _gateway(conf, settings.log)
-    log4j.unlink()
+    with TemporaryDirectory(prefix="penstock-") as folder:  # ours alone, and gone when all is read
+        parts = JvmParts(jars, Path(folder), archive_path(java, jars, environ), outside)
+        confs = spark_confs(settings, parts)
+        if SparkContext._gateway is None:  # noqa: SLF001  # a JVM of this process is used again
+            gateway = _gateway(parts, secret_options(settings), confs, settings.log)
+    conf = SparkConf(loadDefaults=False).setAll(list(confs.items()))
     before = signal.getsignal(signal.SIGINT)
     try:
         spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
@@ -120,17 +124,63 @@ def _interrupt_anyway() -> None:
         signal.signal(signal.SIGINT, interrupt)
 
 
-def _gateway(conf: SparkConf, log: Path) -> JavaGateway:
+def _gateway(
+    parts: JvmParts, options: Sequence[str], confs: Mapping[str, str], log: Path
+) -> JavaGateway:
+    """Start the JVM; what is secret it reads of files, for everybody sees command lines."""
+    from pyspark import SparkConf
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
-    with log.open("ab") as output:
-        try:
-            made = launch_gateway(conf=conf, popen_kwargs={"stdout": output, "stderr": output})
-        except PySparkRuntimeError as error:
-            raise _did_not_start(log) from error
-    JVM.started(made.proc, log)
+    secret = {key: value for key, value in confs.items() if mask_value(key, value) != value}
+    _write(parts.log4j, _LOG4J)
+    _write(parts.arguments, "\n".join(map(_argument, options)))
+    _write(parts.properties, properties_text(secret))
+    conf = SparkConf(loadDefaults=False)
+    conf.setAll([(key, value) for key, value in confs.items() if key not in secret])
+    before = os.environ.get(_SUBMIT_ARGUMENTS)
+    if secret:
+        file = f"--load-spark-defaults --properties-file {shlex.quote(str(parts.properties))}"
+        os.environ[_SUBMIT_ARGUMENTS] = f"{file} {before or 'pyspark-shell'}"
+    reading, writing = os.pipe()
+    copying = copy_masked(reading, log)
+    try:
+        made = launch_gateway(conf=conf, popen_kwargs={"stdout": writing, "stderr": writing})
+    except PySparkRuntimeError as error:
+        raise _did_not_start(log) from error
+    finally:
+        os.close(writing)
+        if secret:
+            os.environ.pop(_SUBMIT_ARGUMENTS)
+            os.environ.update({_SUBMIT_ARGUMENTS: before} if before is not None else {})
+    JVM.started(made.proc, log, copying)
     return made
+
+
+def _write(path: Path, text: str) -> None:
+    path.touch(mode=0o600)
+    path.write_text(text, encoding="utf-8")
+
+
+def _argument(option: str) -> str:
+    """Give an option as a file of a java command holds it."""
+    escaped = option.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def properties_text(confs: Mapping[str, str]) -> str:
+    r"""Give settings as Java reads them of a file.
+
+    >>> properties_text({"a b": "c:\\d", "e": " f\n"})
+    'a\\ b=c\\:\\\\d\ne=\\ f\\n\n'
+    """
+    lines = (map(_property, pair) for pair in confs.items())
+    return "".join(f"{key}={value}\n" for key, value in lines)
+
+
+def _property(text: str) -> str:
+    plain = re.sub(r"[\\ :=#!]", r"\\\g<0>", text)
+    return plain.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
 
 
 def _did_not_start(log: Path) -> EnvironmentMissingError:
@@ -143,12 +193,30 @@ def _did_not_start(log: Path) -> EnvironmentMissingError:
 
 @dataclass(frozen=True, slots=True)
 class JvmParts:
-    """What the JVM starts with; `outside` are options from the environment, for every JVM."""
+    """What the JVM starts with; `outside` are options from the environment, for every JVM.
+
+    `folder` has files that it reads when it starts.
+    """
 
     jars: tuple[str, ...]
-    log4j: Path
+    folder: Path
     archive: Path
     outside: str = ""
+
+    @property
+    def log4j(self) -> Path:
+        """How it logs."""
+        return self.folder / "log4j2.properties"
+
+    @property
+    def properties(self) -> Path:
+        """Settings of Spark that look secret."""
+        return self.folder / "spark.properties"
+
+    @property
+    def arguments(self) -> Path:
+        """Options of Java that look secret."""
+        return self.folder / "java.options"
 
 
 def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
@@ -169,6 +237,11 @@ def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
         **ALWAYS,
         "spark.master": settings.spark.master,
         "spark.driver.memory": settings.spark.driver_memory,
+        **(
+            {_MORE_JAVA_OPTIONS: more}
+            if (more := _open_options(settings, _MORE_JAVA_OPTIONS))
+            else {}
+        ),
         _JAVA_OPTIONS: java_options(settings, parts),
         jars: separator.join(filter(None, (*parts.jars, user.get(jars)))),
     }
@@ -180,9 +253,9 @@ def java_options(settings: LaunchSettings, parts: JvmParts) -> str:
     Few cores gain from the serial collector. The archive fits only the class path it was made with.
     """
     spark = settings.spark
-    theirs = spark.conf.get(_JAVA_OPTIONS, "")
+    theirs = _open_options(settings, _JAVA_OPTIONS)
     ours = [f"-Dlog4j2.configurationFile=file:{parts.log4j}"]
-    more = spark.conf.get("spark.driver.defaultJavaOptions", "")
+    more = _open_options(settings, _MORE_JAVA_OPTIONS)
     if not any("-XX:ReservedCodeCacheSize=" in each for each in (theirs, more, parts.outside)):
         ours.append(CODE_CACHE)
     if spark.master.startswith("local"):
@@ -191,7 +264,31 @@ def java_options(settings: LaunchSettings, parts: JvmParts) -> str:
             ours.append("-XX:+UseSerialGC")
         if parts.archive.is_file() and not (_ARCHIVE.search(theirs) or _CLASS_PATH in spark.conf):
             ours.append(f"-XX:SharedArchiveFile={parts.archive}")
+    ours += [f"@{parts.arguments}"] * bool(secret_options(settings))
     return " ".join((*ours, theirs)).strip()
+
+
+def secret_options(settings: LaunchSettings) -> list[str]:
+    """Give the user's options of Java that look secret."""
+    texts = (settings.spark.conf.get(key, "") for key in (_MORE_JAVA_OPTIONS, _JAVA_OPTIONS))
+    return [
+        each for text in texts if mask(text) != text for each in _split(text) if mask(each) != each
+    ]
+
+
+def _open_options(settings: LaunchSettings, key: str) -> str:
+    text = settings.spark.conf.get(key, "")
+    if mask(text) == text:
+        return text
+    return shlex.join(each for each in _split(text) if mask(each) == each)
+
+
+def _split(text: str) -> list[str]:
+    """Split options as Spark does."""
+    try:
+        return shlex.split(text)
+    except ValueError:  # a quote without its partner: the JVM will say so
+        return text.split()
 
 
 def cores(master: str) -> int:

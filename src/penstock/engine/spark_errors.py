@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from penstock.core import errors
 from penstock.core.errors import PenstockError
 from penstock.core.findings import Location
+from penstock.core.masking import mask
 from penstock.engine.jvm import JVM
 
 if TYPE_CHECKING:
@@ -47,8 +48,9 @@ def explaining(where: Location | None) -> Iterator[None]:
         yield
     except PenstockError:
         raise
-    except Exception as error:
-        raise explained(error, where) from error
+    except Exception as error:  # noqa: BLE001  whatever it is has words of ours, or is raised
+        # Spark's own words, with rows and stack, stay where a debugger finds them: __context__
+        raise explained(error, where) from None
 
 
 def explained(error: BaseException, where: Location | None = None) -> PenstockError:
@@ -58,7 +60,7 @@ def explained(error: BaseException, where: Location | None = None) -> PenstockEr
     if JVM.is_lost(error):
         return JVM.lost()
     try:
-        text = "\n".join(_texts(error))
+        text = mask("\n".join(_texts(error)))  # before anything of it is cut
     except Exception as unreadable:  # the JVM is asked for its messages, and may die over it
         if not JVM.is_lost(unreadable):
             raise

@@ -202,10 +202,16 @@ class Reason:
 
         >>> str(Reason(State.CURRENT, "full refresh asked for"))
         'full refresh asked for'
+
+        What failed did so the last time: the step that this is the reason of may do well.
+
+        >>> str(Reason(State.FAILED, "crashed"))
+        'was failed: crashed'
         """
         if self.state is State.CURRENT and self.detail:
             return self.detail
-        return f"{self.state}: {self.detail}" if self.detail else str(self.state)
+        state = f"{'was ' * (self.state is State.FAILED)}{self.state}"
+        return f"{state}: {self.detail}" if self.detail else state
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,7 +154,8 @@ class FirstPass:
 
             parsed = sql_file.parse_sql_files(texts, macro_texts, render_context)
             for path, file in parsed.items():
-                self._keep(path, fingerprints[path], file)
+                if not any(each.kind == "env" and is_secret_key(each.name) for each in file.reads):
+                    self._keep(path, fingerprints[path], file)
             known |= parsed
         self.findings += (f for file in known.values() for f in file.findings)
         return {c.path: known[c.path] for c in contents if c.path in known}

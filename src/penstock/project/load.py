@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.core.entity import EntityEnvironment
 from penstock.core.errors import UsageError, project_error
 from penstock.core.findings import Finding, Location
+from penstock.core.masking import SECRETS
 from penstock.core.model import Model
 from penstock.core.names import TableName
 from penstock.core.project import Project
@@ -69,6 +70,7 @@ def load_project(
     target that does not exist (`unknown-target`). `vars` and `target` win over penstock.yml.
     With what is `given` the folder may do without penstock.yml, and that is then all there is.
     """
+    SECRETS.add_environment(environ)
     root = root.resolve()
     is_whole = (root / PROJECT_FILE).is_file()
     if not is_whole and not given.is_some:
@@ -84,6 +86,7 @@ def load_project(
             raise
         settings = settings_of(None, first.root, None, {})
     settings = replace(settings, vars={**settings.vars, **(vars or {})})
+    SECRETS.add_settings(settings.target.spark.conf)
     document = first.yaml_file(PROJECT_FILE) if is_whole else YamlFile(PROJECT_FILE)
     found = discover(root, *settings.places(document)) if is_whole else Discovery()
     parts = _read(settings, found, first)

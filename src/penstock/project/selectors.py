@@ -81,6 +81,8 @@ _WORDS: Mapping[str, Callable[[Model, Known], Iterable[str]]] = {
     "result": lambda model, known: filter(None, [known.results.get(model.name)]),
 }
 """What a model says to the methods that compare words."""
+_THEIRS = {"resource_type": "kind", "file": "path", "package": "path"}
+"""Methods of dbt that have another name here."""
 _METHODS = ("name", "fqn", "path", "source", *_WORDS, *OF_ENTITIES)
 
 
@@ -136,7 +138,7 @@ def _find(project: Project, known: Known, term: SelectorTerm) -> set[str]:
         return _by_config(models, term)
     if method in OF_ENTITIES:
         return _by_entity(models, term)
-    hint = did_you_mean(method, _METHODS) or f"methods: {some_of(_METHODS)}"
+    hint = did_you_mean(_THEIRS.get(method, method), _METHODS) or f"methods: {some_of(_METHODS)}"
     raise SelectorError("bad-selector", f"{method!r} is no selector method", hint=hint)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from sqlalchemy import (
     URL,
@@ -122,9 +124,25 @@ def store_exists(url: str) -> bool:
 
 def _url(url: str) -> URL:
     try:
-        return make_url(url)
+        return make_url(_escaped(url))
     except ArgumentError as error:
         raise _bad_url() from error
+
+
+def _escaped(url: str) -> str:
+    """Escape what a password holds and nobody escaped: part of it would be taken for the host.
+
+    >>> _escaped("postgresql+psycopg://ann:hun@te/r2@db:5432/x")
+    'postgresql+psycopg://ann:hun%40te%2Fr2@db:5432/x'
+    """
+    scheme, slashes, rest = url.partition("://")
+    before, question, query = rest.partition("?")
+    user, sign, host = before.rpartition("@")
+    name, colon, password = user.partition(":")
+    if "/" in name or re.match(r"\d+/", password):  # no password: a path, or a port
+        return url
+    escaped = quote(password, safe="%!$&()*+,;=~")
+    return f"{scheme}{slashes}{name}{colon}{escaped}{sign}{host}{question}{query}"
 
 
 def _bad_url() -> StateError:

@@ -160,7 +160,7 @@ def test_a_dry_run_shows_slices_low_bounds_and_sql(place):
         services.close()
 
     (result,) = found.report.results
-    assert (result.slice, result.reason) == ("c.parquet", "failed: column-added")
+    assert (result.slice, result.reason) == ("c.parquet", "was failed: column-added")
     assert [window_text(each) for each in result.windows] == ["bronze.SeqNr [200, max at bronze]"]
     assert "AS `p_SourceHash`" in found.sql["silver_aw.merged c.parquet"]
 

@@ -1,18 +1,28 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.core.masking import is_secret_key, mask, mask_value
+from penstock.core.masking import SecretValues, is_secret_key, mask, mask_uris, mask_value
 
 
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("postgresql+psycopg://me:hunter2@db:5432/x", "postgresql+psycopg://me:***@db:5432/x"),
-        ("s3a://key:se/cr@et@bucket/x", "s3a://key:***@bucket/x"),
+        ("postgresql+psycopg://me:hunter2@db:5432/x", "postgresql+psycopg://***@db:5432/x"),
+        ("s3a://key:se/cr@et@bucket/x", "s3a://***@bucket/x"),
+        ("postgresql://:hunter2@db", "postgresql://***@db"),
+        ("https://me@host/x", "https://***@host/x"),
+        ("abfss://u:p@account/x", "abfss://***@account/x"),
+        ("jdbc:oracle:thin:scott/tiger@//db:1521/x", "jdbc:oracle:thin:***@//db:1521/x"),
+        ("https://a.b/c?sv=1&sig=ab%2Fc&x=1", "https://a.b/c?sv=1&sig=***&x=1"),
+        ("see 'x://u:p@h' or me@here", "see 'x://***@h' or me@here"),
         ("no secret at http://head:8080/path", "no secret at http://head:8080/path"),
+        ("abfss://box@account.dfs.core.windows.net", "abfss://box@account.dfs.core.windows.net"),
+        ("s3://bucket/key@v1", "s3://bucket/key@v1"),
         ("host=a password=hunter2 port=1", "host=a password=*** port=1"),
         ("{'password': 'hunter2'}", "{'password': '***'}"),
         ('{"api_key": "x y"}', '{"api_key": "***"}'),
@@ -23,6 +33,7 @@ from penstock.core.masking import is_secret_key, mask, mask_value
 )
 def test_passwords_are_hidden_and_the_rest_stays(text, shown):
     assert mask(text) == shown
+    assert mask(shown) == shown
 
 
 @pytest.mark.parametrize(
@@ -42,6 +53,10 @@ def test_other_values_are_shown():
     assert mask_value("disaster", "fire") == "fire"
 
 
+def test_of_a_text_that_names_things_only_uris_are_masked():
+    assert mask_uris("tokens: current at x://u:p@h") == "tokens: current at x://***@h"
+
+
 @given(
     st.text(
         st.characters(
@@ -53,5 +68,72 @@ def test_other_values_are_shown():
 )
 def test_no_password_of_a_url_survives(password):
     assert mask(f"cannot open postgresql://me:{password}@db/x: refused") == (
-        "cannot open postgresql://me:***@db/x: refused"
+        "cannot open postgresql://***@db/x: refused"
     )
+
+
+def hidden(*values):
+    secrets = SecretValues()
+    secrets.add(values)
+    return secrets.hide
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "at p@ss 'wörd'\\",
+        "SELECT 'P@SS ''wörd''\\'",
+        "select 'p@ss \\'wörd\\'\\\\'",
+        json.dumps("p@ss 'wörd'\\"),
+        json.dumps("p@ss 'wörd'\\", ensure_ascii=False),
+        "http://x/?q=p%40ss+%27w%C3%B6rd%27%5C",
+        "http://x/p%40ss%20%27w%C3%B6rd%27%5C",
+    ],
+)
+def test_a_secret_value_is_hidden_as_sql_json_and_urls_write_it(text):
+    shown = hidden("p@ss 'wörd'\\")(text)
+
+    assert "***" in shown
+    assert "rd" not in shown.lower()
+
+
+def test_each_line_of_a_secret_value_is_hidden():
+    shown = hidden("-----BEGIN-----\nMIIEvQ\nIBADAN\n")
+
+    assert shown("one MIIEvQ, two IBADAN") == "one ***, two ***"
+
+
+def test_the_longer_of_two_secret_values_is_hidden_whole():
+    assert hidden("abcd", "abcdefgh")("abcdefgh abcd") == "*** ***"
+
+
+def test_a_short_secret_value_is_hidden_where_it_is_a_word():
+    shown = hidden("1a", "", " ", "*")
+
+    assert shown("select 1a, 11ab, * from t") == "select ***, 11ab, * from t"
+
+
+def test_variables_of_secret_names_are_hidden_and_no_others():
+    secrets = SecretValues()
+
+    secrets.add_environment(
+        {"DBT_ENV_SECRET_A": "alpha", "PENSTOCK_SECRET_B": "bravo", "SECRET_C": "gamma"}
+    )
+
+    assert secrets.hide("alpha bravo gamma") == "*** *** gamma"
+
+
+def test_secret_settings_are_hidden_but_not_the_names_of_classes():
+    secrets = SecretValues()
+
+    secrets.add_settings(
+        {
+            "spark.hadoop.fs.s3a.secret.key": "c0rrect-horse",
+            "spark.hadoop.fs.s3a.aws.credentials.provider": "org.apache.hadoop.SimpleProvider",
+            "spark.security.credentials.hive.enabled": "false",
+            "spark.sql.shuffle.partitions": "200000000",
+        }
+    )
+
+    said = "c0rrect-horse org.apache.hadoop.SimpleProvider false 200000000"
+    assert secrets.hide(said) == "*** org.apache.hadoop.SimpleProvider false 200000000"

@@ -10,14 +10,15 @@ from penstock.engine import jvm
 from penstock.engine.jvm import Java, archive_path
 from penstock.engine.launch import JvmParts, LaunchSettings, java_options, spark_confs
 
-LOG4J = Path("/logs/log4j2.properties")
+FOLDER = Path("/started")
+LOG4J = FOLDER / "log4j2.properties"
 
 
 @pytest.fixture
 def parts(tmp_path):
     archive = tmp_path / "session.jsa"
     archive.touch()
-    return JvmParts(("/ivy/a.jar", "/ivy/b.jar"), LOG4J, archive)
+    return JvmParts(("/ivy/a.jar", "/ivy/b.jar"), FOLDER, archive)
 
 
 def settings(master="local[2]", **conf):

@@ -144,7 +144,7 @@ def test_a_first_run_that_failed_is_initial_again():
 
     made = planned(USERS, records=[failed], users=Observed(clutter=True))
 
-    assert steps(made) == [("users", "failed: duplicate-keys", True)]
+    assert steps(made) == [("users", "was failed: duplicate-keys", True)]
 
 
 def test_a_table_of_ours_without_records_asks_for_state_rebuild():

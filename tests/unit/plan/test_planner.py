@@ -135,7 +135,7 @@ def test_a_failed_model_runs_again_and_keeps_its_watermark() -> None:
 
     made = planned(a_project(BASE, RAW), [failed], world(base=seen()))
 
-    assert reasons(made) == [("base", "failed: duplicate-keys")]
+    assert reasons(made) == [("base", "was failed: duplicate-keys")]
     assert not made.steps[0].initial
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import secrets
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -238,7 +239,8 @@ def _write_both(  # one command, and what became of each step, check or test
 
 
 def _write(path: Path, document: Node) -> None:
-    """Write to a sibling file, then rename: readers see the old file or the new one."""
-    half = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    half.write_text(json.dumps(masked(document), indent=1), encoding="utf-8")
-    half.replace(path)
+    """Write to a sibling file of ours alone, then rename: readers see the old or the new one."""
+    handle, half = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # 0600
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(json.dumps(masked(document), indent=1))
+    Path(half).replace(path)

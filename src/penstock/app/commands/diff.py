@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.app.commands.status import keys_of
 from penstock.app.observation.project_state import ProjectState, look
 from penstock.app.reports import DiffReport, ModelDiff, SqlDiff
 from penstock.app.request import DiffRequest
 from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.columns.schema import Schema
+from penstock.core.masking import mask
 from penstock.core.model import Fingerprint, Model, Version, kind_of
 from penstock.core.partitions.ranges import Range, Ranges, count, intersection, merged
 from penstock.plan.changes import differences
@@ -66,10 +69,11 @@ def model_diff(
             version=now.label if made.version == now.version else f"{made.label} -> {now.label}",
             partitions=keys_of(model.grid, merged(ranges)),
             count=count(merged(ranges)),
-            before=services.reading.records.text(made.sql) or "",
-            after=segment.body.text,
+            before=(before := mask(services.reading.records.text(made.sql) or "")),
+            after=(after := mask(segment.body.text)),
             cosmetic=states == {State.CURRENT},
             schema=_schema_lines(services, made, segment.version),
+            only_secrets=made.sql != now.sql and before == after,
         )
         found.append(one)
     return ModelDiff(name, tuple(found))
@@ -94,5 +98,7 @@ def _table_diff(services: Services, project_state: ProjectState, model: Model) -
     texts = [body.text for body in bodies if body.fingerprint == now]
     after = texts[-1] if texts else project_state.project.shown_sql(model)
     whole = (("*", "*"),)
+    before, after = mask(before), mask(after)
     one = SqlDiff(now.label, whole, 1, before, after, cosmetic, kind=kind_of(model))
+    one = replace(one, only_secrets=before == after)
     return ModelDiff(model.name, (one,))

@@ -26,6 +26,7 @@ from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.graph import ordered
+from penstock.core.masking import mask
 from penstock.core.model import kind_of as kind_of_model
 from penstock.core.partitions.ranges import Ranges, merged, union
 from penstock.core.records import ModelRecord
@@ -124,7 +125,10 @@ def diffs_of(services: Services, planned: Planned) -> tuple[ModelDiff, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SqlChange:
-    """Two texts of one model; `cosmetic` says that they mean the same, `kind` what they are."""
+    """Two texts of one model without secrets; `cosmetic` says that they mean the same.
+
+    `kind` is what they are.
+    """
 
     model: str
     executed: str
@@ -143,8 +147,8 @@ def executed_sql(services: Services, step: Step, record: ModelRecord | None) -> 
     model = services.project.models[step.model]
     old = record.fingerprint if record else None
     cosmetic = old is not None and old.canonical == model.fingerprint.canonical
-    resolved = services.project.shown_sql(model)
-    return SqlChange(step.model, executed, resolved, cosmetic, kind_of_model(model))
+    shown = mask(executed), mask(services.project.shown_sql(model))
+    return SqlChange(step.model, *shown, cosmetic, kind_of_model(model))
 
 
 @dataclass(frozen=True, slots=True)

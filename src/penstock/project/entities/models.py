@@ -19,7 +19,7 @@ from penstock.core.entity import (
 )
 from penstock.core.findings import Finding
 from penstock.core.history import SystemColumns
-from penstock.core.masking import mask, without_secrets
+from penstock.core.masking import without_credentials, without_secrets
 from penstock.core.model import ColumnDoc, Model, Source
 from penstock.core.names import InputKind, InputName, TableName, shown_name
 from penstock.core.project import Target
@@ -91,16 +91,17 @@ class EntityDraft(Draft):
         if read is not None and read.input.kind is InputKind.MODEL:
             built.parents = {read.input.name: self.where.line}
             self._check_frame(read, resolver)
-        text = mask(without_secrets(definition(entity), self.secrets))
+        text = without_credentials(without_secrets(definition(entity), self.secrets))
         canonical = meaning(entity, str(read.input) if read else "")
         canonical = without_secrets(canonical, self.secrets)
+        shown = without_credentials(canonical)
         code = fingerprint_of_settings(strategy, layout, entity.description, config.columns)
         built.model = Model(
             name=self.name,
             table=self.table,
             where=self.where,
             strategy=strategy,
-            query=Query(text, text, mask(canonical), (read.input,) if read else (), parsed=False),
+            query=Query(text, text, shown, (read.input,) if read else (), parsed=False),
             # nothing of it is parsed, so no parser ever makes another meaning of it
             fingerprint=replace(code, sql=digest(text), canonical=digest(canonical), parser=""),
             depends_on=tuple(name for name in built.parents if name in resolver.built),

@@ -1,6 +1,6 @@
 """The parse cache: one JSON file, kept by content hash, thrown away when anything is odd.
 
-It holds no value of the environment: those are filled in on every load.
+It holds no secret value of the environment: those are filled in on every load.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from penstock.core.masking import SECRETS
 from penstock.project.files.parsed import Packed, Spots
 
-FORMAT = 10
+FORMAT = 11
 _SUM = 8
 _DAMAGE = (ValueError, TypeError, LookupError, AttributeError)
 T = TypeVar("T")
@@ -36,7 +37,7 @@ Entry = tuple[str, Any]
 
 @dataclass(slots=True)
 class ParseCache:
-    """Results of earlier loads. `path` is None when nothing may be kept."""
+    """Results of earlier loads. `path` is None when nothing may be kept; the file is 0600."""
 
     path: Path | None
     key: str
@@ -67,10 +68,18 @@ class ParseCache:
         self.current[file] = (content, codec_of(kind).write(value))  # type: ignore[arg-type]
 
     def save(self) -> None:
-        """Write what this load kept, by rename; a folder that cannot be written is no error."""
+        """Write what this load kept, by rename; a folder that cannot be written is no error.
+
+        What holds a secret value, as SQL may that was rendered, is not kept.
+        """
         if self.path is None or self.current == self.known:
             return
-        text = json.dumps({"key": self.key, "files": self.current}, ensure_ascii=False)
+        if _holds_secret(text := self._text()):
+            found = self.current.items()
+            self.current = {file: e for file, e in found if not _holds_secret(json.dumps(e))}
+            if self.current == self.known:
+                return
+            text = self._text()
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.path.parent, prefix="parse.", suffix=".tmp")
@@ -81,6 +90,13 @@ class ParseCache:
             except OSError:
                 Path(name).unlink(missing_ok=True)
                 raise
+
+    def _text(self) -> str:
+        return json.dumps({"key": self.key, "files": self.current}, ensure_ascii=False)
+
+
+def _holds_secret(text: str) -> bool:
+    return SECRETS.hide(text) != text
 
 
 def open_cache(root: Path, *, use: bool = True) -> ParseCache:

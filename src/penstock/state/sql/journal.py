@@ -11,6 +11,8 @@ from sqlalchemy import Connection, insert, select, update
 
 from penstock.core.check_results import Checked, Flag, InvariantReport
 from penstock.core.errors import LeaseLostError, PlanOutdatedError, StateError
+from penstock.core.masking import mask
+from penstock.core.model import Fingerprint
 from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import Begun, Holder, Lease, Run, Status, StepRecord
 from penstock.core.steps.step import Intent, Outcome, StepFailure
@@ -136,12 +138,16 @@ class Transaction:
         query = select(steps.c.id).where(steps.c.run == run).limit(1)
         return self._connection.scalar(query) is not None
 
-    def keep_texts(self, texts: Mapping[str, str]) -> None:
-        """Store texts by their checksums unless they are there."""
+    def keep_texts(self, texts: Mapping[str, str], made: Fingerprint) -> None:
+        """Store texts by the checksums of what they truly are, unless they are there.
+
+        Code is for people and is stored without secrets; a schema is read again.
+        """
         known = select(contents.c.hash)
         for checksum, text in texts.items():
             if self._connection.scalar(known.where(contents.c.hash == checksum)) is None:
-                self._connection.execute(insert(contents).values(hash=checksum, text=text))
+                shown = text if checksum == made.schema else mask(text)
+                self._connection.execute(insert(contents).values(hash=checksum, text=shown))
 
     @property
     def epoch(self) -> str:
@@ -197,7 +203,7 @@ class StoreJournal:
             if planned_on is not None and last > planned_on:
                 raise PlanOutdatedError(target)
             number, epoch = max(tables.last_number(), above) + 1, tables.epoch
-            tables.keep_texts(contents)
+            tables.keep_texts(contents, intent.fingerprint)
             given = replace(intent, step_seq=number, epoch=epoch)
             began = Began(given, tables.now, executed_by(holder), lease.token)
             tables.happen(given.model, began)

@@ -65,7 +65,8 @@ def _show_plan(output: CommandOutput, found: Preview) -> int:
 
     for note in found.report.notes:
         output.warn(note)
-    output.print(found, functools.partial(plan_text, verbose=output.verbose), preview_document)
+    text = functools.partial(plan_text, verbose=output.verbose)
+    output.print(found, text, preview_document, colours=True)
     return 0 if found.report.succeeded else 1
 
 

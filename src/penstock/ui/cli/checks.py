@@ -6,13 +6,11 @@ import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-import click
-
 from penstock.app.flags import FlagSpec
 from penstock.app.request import CheckRequest, UnitTestRequest
 from penstock.core.errors import UsageError
 from penstock.ui.cli.options import ask, command
-from penstock.ui.cli.output import CommandOutput
+from penstock.ui.cli.output import CommandOutput, say
 
 if TYPE_CHECKING:
     from penstock.app.unit_testing.differences import UnitResult
@@ -74,7 +72,7 @@ def _evaluate(output: CommandOutput, request: CheckRequest) -> int:
         unless_quiet=not any(result.failed for result in report.results),
     )
     if nothing is not None:
-        click.echo(error_text(nothing), err=True)
+        say(error_text(nothing), err=True)
     return 0 if report.ok else 1
 
 
@@ -110,7 +108,7 @@ def test_command(output: CommandOutput, request: UnitTestRequest) -> int:
 
     def show(result: UnitResult) -> None:
         if output.verbose and result.passed and not output.as_json:
-            click.echo(result_text(result))
+            say(result_text(result))
 
     report = ask(request, run_tests, request, show)
     output.print(report, unit_tests_text, unit_tests_document, unless_quiet=report.ok)

@@ -32,8 +32,8 @@ def status_command(
     from penstock.ui.render.status import status_document, status_text
 
     report = ask(request, status, request)
-    text = functools.partial(status_text, verbose=output.verbose, states=request.states)
-    output.print(report, text, status_document)
+    text = functools.partial(status_text, verbose=output.verbose, request=request)
+    output.print(report, text, status_document, colours=True)
     return 1 if fail_on_drift and report.drifted else 0
 
 

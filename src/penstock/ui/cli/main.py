@@ -10,9 +10,11 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import NoReturn, TextIO, cast
 
 import click
+
+from penstock.core.masking import SECRETS
 
 _BY_FILE = {
     "project": {
@@ -115,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:
         gc.set_threshold(_ALIVE)
-    with _terminating() as signals:
+    with _terminating() as signals, _masking(to_the_end=arguments is None):
         code = _run(given)
         if code == INTERRUPTED and signals:
             code = TERMINATED
@@ -136,6 +138,39 @@ def _leave(code: int) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
+
+
+class MaskedStream:
+    """A stream of text that shows no secret value, whoever writes to it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """Write to this one."""
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write the text without secret values."""
+        return self._stream.write(SECRETS.hide(text))
+
+    def __getattr__(self, name: str) -> object:
+        """Be the other one in everything else."""
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def _masking(*, to_the_end: bool) -> Iterator[None]:
+    """Let whatever is printed pass a masked stream: prints of functions, too.
+
+    With `to_the_end` so does the traceback of a bug, which the interpreter prints.
+    """
+    SECRETS.add_environment(os.environ)
+    before = sys.stdout, sys.stderr
+    masked = [cast("TextIO", MaskedStream(stream)) for stream in before]
+    sys.stdout, sys.stderr = masked
+    try:
+        yield
+    finally:
+        if not to_the_end:
+            sys.stdout, sys.stderr = before
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import click
 
 from penstock.app.flags import FlagField, FlagSpec, flag_fields, parameter_flags
 from penstock.app.request import CommandRequest, WorkRequest
+from penstock.core.errors import UsageError
 from penstock.core.masking import mask
 from penstock.ui.cli.output import CommandOutput
 
@@ -158,8 +159,9 @@ def _type(each: FlagField, flag: FlagSpec) -> click.ParamType[Any] | None:
         return click.FloatRange(min=flag.least)
     if Path not in each.kinds:
         return None
-    is_file = flag.names == ("FILE",)
-    return click.Path(file_okay=is_file, dir_okay=not is_file, path_type=Path)
+    names_file = flag.names == ("FILE",)
+    is_place = flag.names == ("PROJECT",)  # what is none is refused where its hint is known
+    return click.Path(file_okay=names_file or is_place, dir_okay=not names_file, path_type=Path)
 
 
 def _given(declared: Sequence[FlagField], values: dict[str, Any]) -> dict[str, Any]:
@@ -173,6 +175,19 @@ def _given(declared: Sequence[FlagField], values: dict[str, Any]) -> dict[str, A
     return fields
 
 
+def _require_folder(found: Sequence[Any], given: Sequence[Any]) -> None:
+    """Refuse two folders, and a model where the folder of a project stands."""
+    folder, argument = str(given[0]), str(given[-1])
+    if given[0] not in (Path(), given[-1]):
+        raise click.UsageError(f"the project is {argument!r} and --project-dir {folder!r}")
+    here, there = Path("penstock.yml"), Path(argument, "penstock.yml")
+    if found[1:] and found[-1] and here.is_file() and not there.is_file():
+        command = click.get_current_context().command_path
+        sentence = f"{argument!r} is the folder of no project; models are named by --select"
+        hint = f"{command} --select {shlex.quote(argument)}"
+        raise UsageError("bad-usage", sentence, hint=hint)
+
+
 def _value(each: FlagField, found: Sequence[Any], given: Sequence[Any]) -> object:
     if each.type is bool:
         return not each.default
@@ -180,7 +195,6 @@ def _value(each: FlagField, found: Sequence[Any], given: Sequence[Any]) -> objec
         return [flag.value for flag, is_on in zip(each.flags, found, strict=True) if is_on]
     if each.kinds & {Sequence, Mapping}:
         return [value for values in given for value in values]
-    if each.name == "project" and given[0] not in (Path(), given[-1]):
-        folder, argument = map(str, given)
-        raise click.UsageError(f"the project is {argument!r} and --project-dir {folder!r}")
+    if each.name == "project":
+        _require_folder(found, given)
     return given[-1]

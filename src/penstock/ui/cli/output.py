@@ -3,19 +3,21 @@
 Annotations are not put off here: options are made of those of `CommandOutput`.
 """
 
+import os
 import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import click
 
 from penstock.app.flags import FlagSpec, command_words
 from penstock.core.errors import PenstockError, UsageError
-from penstock.core.masking import mask
+from penstock.core.masking import mask, mask_uris
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -48,14 +50,22 @@ class CommandOutput:
         document: Callable[[Value], "Json"],
         *,
         unless_quiet: bool = False,
+        colours: bool = False,
     ) -> None:
-        """Print the answer; `unless_quiet` is for what was done and not asked for."""
+        """Print the answer; `unless_quiet` is for what was done and not asked for.
+
+        With `colours` it has some on a terminal whose user has not set NO_COLOR.
+        """
         if self.as_json:
             from penstock.app.documents import printed
 
-            click.echo(printed(document(value)))
+            say(printed(document(value)))
         elif not (unless_quiet and self.quiet) and (said := text(value)):
-            click.echo(said)
+            if colours and sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+                from penstock.ui.render.values import painted
+
+                said = painted(said)
+            say(said)
 
     def print_done(self, message: str) -> None:
         """Print what was done in one sentence."""
@@ -64,7 +74,7 @@ class CommandOutput:
     def warn(self, text: str) -> None:
         """Print beside the answer."""
         if text and not self.quiet:
-            click.echo(text, err=True)
+            say(text, err=True)
 
     @property
     def json_log(self) -> bool:
@@ -89,8 +99,8 @@ class CommandOutput:
 
         if self.json_log:
             return nullcontext(JsonLines(_log, services.clock.now))
-        say = _log if self.as_json else click.echo
-        return nullcontext(TextLines(say, verbose=self.verbose, quiet=self.quiet))
+        line = _log if self.as_json else say
+        return nullcontext(TextLines(line, verbose=self.verbose, quiet=self.quiet))
 
     def finish(
         self, request: "CommandRequest", report: "RunReport", text: "Callable[[RunReport], str]"
@@ -107,12 +117,17 @@ class CommandOutput:
             place = shlex.join(command_words(request, ("project", "target", "variables")))
             report = replace(report, resume=mask(f"{report.resume} {place}".strip()))
         is_done = report.succeeded and not report.dry_run
-        self.print(report, text, run_document, unless_quiet=is_done)
+        self.print(report, text, run_document, unless_quiet=is_done, colours=report.dry_run)
         return exit_code(report)
 
 
+def say(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print a text of ours; rows of a user are printed as they are."""
+    click.echo(mask_uris(text), err=err, nl=nl)
+
+
 def _log(text: str) -> None:
-    click.echo(text, err=True)
+    say(text, err=True)
 
 
 def exit_code(report: "RunReport") -> int:
@@ -126,19 +141,72 @@ def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
     With `--json` a document on stdout says it, else text on stderr.
     """
     if isinstance(error, click.ClickException):
-        context = error.ctx if isinstance(error, click.UsageError) else None
-        path = context.command_path if context else "penstock"
-        error = UsageError("bad-usage", error.format_message(), hint=f"{path} --help")
+        is_unknown = error.message.startswith("No such")  # what click finds near is our hint
+        sentence = error.message if is_unknown else error.format_message()
+        error = UsageError("bad-usage", sentence, hint=_way_out(error))
     if not isinstance(error, PenstockError):
         return None
     from penstock.app.documents import printed
     from penstock.ui.render.values import error_text, failure_document
 
     if "--json" in arguments:
-        click.echo(printed(failure_document(error)))
+        say(printed(failure_document(error)))
     else:
-        click.echo(error_text(error), err=True)
+        say(error_text(error), err=True)
     return error.exit_code
+
+
+_THEIRS = {
+    "build": "penstock run",
+    "clean": "penstock run --full-refresh",
+    "clone": "penstock run --target NAME",
+    "compile": "penstock show MODEL",
+    "debug": "penstock doctor",
+    "deps": "penstock init DIR",
+    "docs": "penstock graph",
+    "freshness": "penstock check --sources",
+    "ls": "penstock list",
+    "parse": "penstock validate",
+    "retry": "penstock run",
+    "source": "penstock check --sources",
+}
+"""The words of dbt, each with the command that does it here."""
+_THEIR_FLAGS = {
+    "-f": "--full-refresh",
+    "-m": "--select",
+    "-t": "--target",
+    "-x": "--fail-fast",
+    "--models": "--select",
+    "--profile": "--target",
+    "--profiles-dir": "--project-dir",
+    "--event-time-start": "--from",
+    "--event-time-end": "--to",
+    "--resource-type": "--select",
+}
+
+
+def _way_out(error: click.ClickException) -> str:
+    """Give the command that was meant, as far as one can tell."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return "penstock --help"
+    command, path = context.command, context.command_path
+    if isinstance(error, click.NoSuchOption):
+        flags = [name for param in command.params for name in param.opts]
+        theirs = _THEIR_FLAGS.get(error.option_name)
+        near = [theirs] if theirs in flags else get_close_matches(error.option_name, flags, 1)
+        return f"did you mean {near[0]}?" if near else f"{path} --help"
+    asked = error.message.partition("'")[2].rpartition("'")[0]
+    if isinstance(command, click.Group):
+        ours = {name: f"did you mean {path} {name}?" for name in command.list_commands(context)}
+        others = {word: f"here it is: {does}" for word, does in _THEIRS.items()}
+        known = {**others, **ours} if path == "penstock" else ours
+        return next((known[near] for near in get_close_matches(asked, known, 1)), f"{path} --help")
+    extra = error.message.startswith("Got unexpected extra argument")
+    if extra and any(param.name == "select" for param in command.params):
+        words = error.message.partition("(")[2].rpartition(")")[0]
+        return f"{path} --select {shlex.quote(words)}"
+    return f"{path} --help"
 
 
 def confirm(question: str, *, yes: bool) -> bool:
@@ -150,7 +218,7 @@ def confirm(question: str, *, yes: bool) -> bool:
     error = UsageError("needs-confirmation", unasked, hint="add --yes")
     if yes or _is_confirmed(question, error):
         return True
-    click.echo("Nothing was done.", err=True)
+    say("Nothing was done.", err=True)
     return False
 
 
@@ -175,5 +243,5 @@ def overwrite_asker(
 def _is_confirmed(question: str, nobody_to_ask: PenstockError) -> bool:
     if not sys.stdin.isatty():
         raise nobody_to_ask
-    click.echo(f"{question}\nType 'yes' to confirm: ", nl=False, err=True)
+    say(f"{question}\nType 'yes' to confirm: ", nl=False, err=True)
     return sys.stdin.readline().strip() == "yes"

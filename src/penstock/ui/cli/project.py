@@ -47,7 +47,7 @@ def validate_command(
     from penstock.ui.render.values import validation_document, validation_text
 
     report = validate(place_of(request), strict=strict)
-    output.print(report, validation_text, validation_document)
+    output.print(report, validation_text, validation_document, colours=True)
     return 0 if report.passed else 1
 
 

@@ -34,9 +34,17 @@ _INDENT = "  "
 _T = TypeVar("_T")
 
 
-def step_lines(report: InvariantReport | None, *, failures: bool = False) -> list[str]:
-    """Give the lines under a step's line; with `failures` only checks that failed."""
-    return _result_lines(report.all if report is not None else (), _UNDER_STEP, failures=failures)
+def step_lines(
+    report: InvariantReport | None, *, failures: bool = False, verbose: bool = False
+) -> list[str]:
+    """Give the lines under a step's line; with `failures` only checks that failed.
+
+    Several that passed are one line, unless `verbose`.
+    """
+    results = report.all if report is not None else ()
+    passed = sum(result.status is CheckStatus.PASSED for result in results)
+    limit = None if verbose or passed == 1 else 0
+    return _result_lines(results, _UNDER_STEP, failures=failures, passed=limit)
 
 
 def _result_lines(
@@ -59,7 +67,8 @@ def _result_lines(
         return [f"{indent}{count(len(results), 'check')} skipped: {mask(why.pop())}"]
     shown = _bounded(results, lambda result: result.status is CheckStatus.PASSED, passed)
     rest = len(results) - len(shown)
-    return [*_lines(shown, indent, phases=phases), *[f"{indent}and {rest} passed"] * bool(rest)]
+    more = f"and {rest}" if passed else count(rest, "check")
+    return [*_lines(shown, indent, phases=phases), *[f"{indent}{more} passed"] * bool(rest)]
 
 
 def _bounded(items: Sequence[_T], passed: Callable[[_T], bool], limit: int | None) -> list[_T]:

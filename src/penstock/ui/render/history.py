@@ -11,7 +11,7 @@ from penstock.app.reports import AuditReport, HistoryReport, HistoryRow
 from penstock.core.check_results import CheckRecord
 from penstock.core.masking import mask
 from penstock.ui.render.run import ABORTED
-from penstock.ui.render.status import RULE, diffs_text
+from penstock.ui.render.status import RULE, diffs_text, once
 from penstock.ui.render.values import WHOLE, day, moment, partitions_text, ranges_text, table
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ def audit_text(report: AuditReport, *, modified_only: bool = False) -> str:
         if row.diffs:
             total = partitions_text(sum(diff.count for diff in row.diffs))
             head = f"{row.model} {row.label}: {total}"
-            blocks.append(diffs_text(head, row.diffs, lambda diff: partitions_text(diff.count)))
-    return "\n\n".join([table(header, rows), *blocks])
+            blocks.append((head, diffs_text(row.diffs, lambda diff: partitions_text(diff.count))))
+    return "\n\n".join([table(header, rows), *once(blocks)])
 
 
 def rollback_text(report: RollbackReport) -> str:

@@ -21,6 +21,7 @@ from penstock.ui.render.values import WHOLE, first_line, ranges_text, row_counts
 _AROUND = 6  # lines of the terminal that the table leaves free
 _STYLES = {"success": "green", "failed": "red", "skipped": "yellow", "running": "cyan"}
 _WAITING = "waiting"
+_GAP = 2
 _Key = tuple[str, str, int]  # a model, the first partition of its step, which of such steps it is
 
 
@@ -36,7 +37,7 @@ class Row:
 
     def ended(self, result: ModelResult) -> Row:
         """Give the row of the step's result."""
-        rows = result.reason if result.error is None else first_line(result.error)
+        rows = mask(result.reason) if result.error is None else first_line(result.error)
         if result.status == "success":
             rows = "" if result.is_view else row_counts(result.rows)
         return replace(self, state=result.status, rows=rows, took=result.duration)
@@ -104,7 +105,7 @@ class LiveTable:
     def draw(self) -> Group:
         """Give the table as it is now.
 
-        What waits is left out, then what ended first, when the terminal is too low.
+        What waits last is left out, then what ended first, when the terminal is too low.
         """
         rows = list(self._rows.values())
         ended = [row for row in rows if row.took is not None]
@@ -113,24 +114,45 @@ class LiveTable:
         if len(rows) > room:
             active = [row for row in rows if row.state == "running"][:room]
             shown = [*ended[max(len(ended) + len(active) - room, 0) :], *active]
+            waiting = [row for row in rows if row.state == _WAITING]
+            shown += waiting[: room - len(shown)]
         bar = Table.grid(padding=(0, 2))
         total = Text(f"{len(ended)} of {len(rows)} steps")
         bar.add_row(ProgressBar(total=len(rows) or 1, completed=len(ended), width=40), total)
-        return Group(drawn(shown, self._clock()), bar)
+        return Group(drawn(shown, self._clock(), self._console.width), bar)
 
 
 def _named(model: str, keys: Keys) -> str:
     return model if keys == WHOLE else f"{model} {ranges_text(keys)}"
 
 
-def drawn(rows: list[Row], now: float) -> Table:
-    """Draw the rows as they are at a reading of the clock."""
-    table = Table(box=None, pad_edge=False)
-    for name in ("step", "state", "rows", "elapsed"):
-        table.add_column(name.upper(), no_wrap=True, overflow="ellipsis")
-    for row in rows:
-        took = row.took if row.took is not None else now - row.began
-        elapsed = "" if row.state in (_WAITING, "skipped") else seconds(took)
-        state = Text(row.state, style=_STYLES.get(row.state, "dim"))
-        table.add_row(Text(row.step), state, Text(row.rows), elapsed)
+def drawn(rows: list[Row], now: float, width: int = 80) -> Table:
+    """Draw the rows as they are at a reading of the clock.
+
+    Where there is no room for all, names of models stay: partitions and what came of a step are
+    cut, then time and state are left out.
+    """
+    cells = [(row.step, row.state, row.rows, _elapsed(row, now)) for row in rows]
+    header = ("STEP", "STATE", "ROWS", "ELAPSED")
+    needs = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    names = max((len(row.step.partition(" ")[0]) for row in rows), default=0)
+    needs[0] = min(needs[0], max(names, width // 2))
+    room = width
+    widths = [0, 0, 0, 0]
+    for place in (0, 1, 3, 2):  # in the order in which they matter
+        found = min(needs[place], room)
+        widths[place] = found if found == needs[place] or place in (0, 2) else 0
+        room = max(room - widths[place] - _GAP, 0)
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
+    kept = [place for place in range(4) if widths[place]]
+    for place in kept:
+        table.add_column(header[place], no_wrap=True, overflow="ellipsis", width=widths[place])
+    for row, texts in zip(rows, cells, strict=True):
+        styles = ("", _STYLES.get(row.state, "dim"), "", "")
+        table.add_row(*(Text(texts[place], style=styles[place]) for place in kept))
     return table
+
+
+def _elapsed(row: Row, now: float) -> str:
+    took = row.took if row.took is not None else now - row.began
+    return "" if row.state in (_WAITING, "skipped") else seconds(took)

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import indent
 
-from penstock.app.commands.plan import Preview
+from penstock.app.commands.plan import Preview, SqlChange
 from penstock.app.documents import Json, changed_lines, document_of
 from penstock.app.reports import ModelResult, Overwrite, Plan, SqlDiff, Step, SyncPreview
 from penstock.app.run_report import RunReport, run_document
@@ -14,7 +14,7 @@ from penstock.core.errors import UsageError
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
 from penstock.ui.render.run import cosmetic_lines, nothing_to_do, tail
-from penstock.ui.render.status import diff_text, diffs_text
+from penstock.ui.render.status import ONLY_SECRETS, diff_text, diffs_text, once
 from penstock.ui.render.values import (
     CODE,
     LISTED,
@@ -50,12 +50,11 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
         said = preview.report.said
         return "\n".join([*said, *([] if said and not plan.current else nothing_to_do(plan))])
     limit = None if verbose else LISTED
-    changes = [
-        f"{change.model} will be re-run\n\n{CODE[change.kind]} changes detected:\n"
-        f"{diff_text(change.executed, change.resolved)}"
+    changes = once(
+        (f"{change.model} will be re-run", f"{CODE[change.kind]} {_changed(change)}")
         for change in preview.changes
         if not change.cosmetic
-    ]
+    )
     pending = sum(step.reason.pending for step in plan.steps)
     total = [f"Total: {count(len(plan.steps), 'step')}"]
     total += [f"{pending} pending"] * bool(pending)
@@ -65,13 +64,19 @@ def plan_text(preview: Preview, *, verbose: bool = False) -> str:
     blocks = [
         "\n".join(preview.report.said),
         _steps(preview, limit),
-        *first_of(changes, limit, "changed model"),
+        *first_of(changes, limit, "change"),
         blocked_text(plan, limit),
         *(_of_slices(preview) if verbose else ()),
         "\n".join(cosmetic_lines([*plan.cosmetic, *same])),
         f"{', '.join(total)}. Nothing was run.",
     ]
     return "\n\n".join(block for block in blocks if block)
+
+
+def _changed(change: SqlChange) -> str:
+    if change.executed == change.resolved:
+        return ONLY_SECRETS
+    return f"changes detected:\n{diff_text(change.executed, change.resolved)}"
 
 
 def _steps(preview: Preview, limit: int | None) -> str:
@@ -170,33 +175,36 @@ def sync_text(report: RunReport, *, verbose: bool = False) -> str:
     limit = None if verbose else LISTED
     drifted = []
     for model in preview.drifted:
-        counts = [f"{partitions_text(n)} ({state})" for state, n, _ in by_state(model.states)]
+        counts = [
+            f"{partitions_text(n)} ({state}{', pending' * pending})"
+            for state, n, pending in by_state(model.states)
+        ]
         if counts:  # a backfill takes what is current, too
             drifted.append(f"  {model.model}: {', '.join(counts)}")
     cascaded = [
-        f"  {each.model}: {partitions_text(each.count)} (upstream_changed)\n"
+        f"  {each.model}: {partitions_text(each.count)} (upstream_changed, pending)\n"
         f"    └── depends on: {', '.join(each.after)}"
         for each in preview.cascaded
     ]
-    changed = [
-        diffs_text(
-            f"{each.model}: {_partitions(each.diffs)} will be re-run",
-            each.diffs,
-            lambda diff: f"{diff.version}, {partitions_text(diff.count)}",
-        )
+    changed = once(
+        (f"{each.model}: {_partitions(each.diffs)} will be re-run", diffs_text(each.diffs, _pair))
         for each in preview.diffs
-    ]
+    )
     steps = list(_models(plan.steps, verbose=verbose))
     blocks = [
         _section("Drift detected:", drifted, limit),
         _section("Cascade analysis:", cascaded, limit),
         _section("Execution plan (topological order):", steps, limit),
-        *first_of(changed, limit, "changed model"),
+        *first_of(changed, limit, "change"),
         blocked_text(plan, limit),
         "\n".join(cosmetic_lines(plan.cosmetic)),
         "\n".join([f"Total: {_partitions(plan.steps)}", *tail(preview)]),
     ]
     return "\n\n".join(block for block in blocks if block)
+
+
+def _pair(diff: SqlDiff) -> str:
+    return f"{diff.version}, {partitions_text(diff.count)}"
 
 
 def _section(title: str, items: Sequence[str], limit: int | None) -> str:
@@ -213,10 +221,14 @@ def _models(steps: Sequence[Step], *, verbose: bool) -> Iterator[str]:
         by_model.setdefault(step.model, []).append(step)
     names = max(map(len, by_model), default=0)
     for number, (model, its) in enumerate(by_model.items(), start=1):
-        head = f"{number:>3}. {model:<{names}}  ({_partitions(its)}, {count(len(its), 'step')})"
+        pending = sum(step.count for step in its if step.reason.pending)
+        found = [_partitions(its), count(len(its), "step")]
+        found += [f"{pending:,} pending"] * bool(pending)
+        head = f"{number:>3}. {model:<{names}}  ({', '.join(found)})"
         shown = []
         for step in its if verbose else ():
             parts = [ranges_text(step.keys, None), str(step.reason.state)]
+            parts += ["pending"] * step.reason.pending
             parts += [f"also {', '.join(step.reason.also)}"] * bool(step.reason.also)
             parts += [label(step.version, step.revision)]
             parts += ["one query for the range"] * (step.is_range and step.count > 1)

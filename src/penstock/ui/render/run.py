@@ -44,6 +44,8 @@ from penstock.ui.render.values import (
 )
 
 ABORTED = "Aborted, nothing was done."
+MARKS = {"failed": "✗", "skipped": "-"}
+"""What stands before a step that ended in this way; what is done has a mark of its own."""
 Say = Callable[[str], None]
 
 
@@ -69,9 +71,10 @@ class Columns:
 
 
 def result_line(number: int, result: ModelResult, columns: Columns) -> str:
-    """Give the line of a step that ended, `[1/5] name  partitions  reason  rows  time`."""
+    """Give the line of a step that ended, `[1/5] ✓ name  partitions  reason  rows  time`."""
     steps = str(max(columns.steps, number))
-    head = [f"[{number:>{len(steps)}}/{steps}] {result.name:<{columns.names}}"]
+    sign = MARKS.get("failed" if by_check(result) else result.status, "✓")
+    head = [f"[{number:>{len(steps)}}/{steps}] {sign} {result.name:<{columns.names}}"]
     head += [f"{ranges_text(result.partitions):<{columns.keys}}"] * bool(columns.keys)
     return "  ".join([*head, *_outcome(result)])
 
@@ -84,8 +87,7 @@ def _outcome(result: ModelResult) -> Iterator[str]:
     if result.status == "skipped":
         yield f"skipped: {result.reason}"
         return
-    before = "the last try " if result.reason.startswith("failed") else ""  # this one did not
-    yield mask(f"{before}{result.reason}")
+    yield mask(result.reason)
     if result.slice:
         yield slice_text(result.metrics)
     elif result.partitions != WHOLE:
@@ -201,7 +203,7 @@ def tail(preview: SyncPreview) -> Iterator[str]:
         total = count(sum(each.count for each in preview.left), "downstream partition")
         names = [f"{each.model} {each.count:,}" for each in preview.left]
         shown = ", ".join(first_of(names, LISTED, "model"))
-        yield f"{total} would become upstream_changed ({shown}). Run: penstock sync --cascade"
+        yield f"{total} would become upstream_changed ({shown}). Run: {preview.mends}"
     for line in preview.lines:
         yield mask(line)
 
@@ -253,7 +255,8 @@ class TextLines:
                     self.say(f"      {model}  {mask(reason)}")
             case StepEnded(result):
                 self._ended += 1
-                checks = step_lines(result.invariant_report, failures=self.quiet)
+                report = result.invariant_report
+                checks = step_lines(report, failures=self.quiet, verbose=self.verbose)
                 if self._columns is not None and (checks or not self.quiet):
                     line = result_line(self._ended, result, self._columns)
                     self.say("\n".join([line, *checks]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from penstock.app.documents import (
     MODEL_STATUS,
@@ -11,6 +12,7 @@ from penstock.app.documents import (
     document_of,
     model_diff_document,
 )
+from penstock.app.flags import NARROWING, command_words
 from penstock.app.reports import (
     DiffReport,
     ModelStatus,
@@ -19,6 +21,7 @@ from penstock.app.reports import (
     StateCount,
     StatusReport,
 )
+from penstock.app.request import StatusRequest
 from penstock.core.masking import mask
 from penstock.core.strategy import strategy_named
 from penstock.ui.render.values import (
@@ -36,11 +39,12 @@ from penstock.ui.render.values import (
 
 RULE = "─" * 39
 COSMETIC = "SQL text changed, meaning unchanged."
+ONLY_SECRETS = "changed in values that are never shown."
 
 
 def diff_text(old: str, new: str, context: int = 0) -> str:
     """Give the changed lines between two rules."""
-    return "\n".join([RULE, *(mask(line) for line in changed_lines(old, new, context)), RULE])
+    return "\n".join([RULE, *map(mask, changed_lines(old, new, context)), RULE])
 
 
 def sql_diff_text(diff: SqlDiff, context: int = 0, of: str = "") -> str:
@@ -56,32 +60,54 @@ def sql_diff_text(diff: SqlDiff, context: int = 0, of: str = "") -> str:
         if changed_lines(diff.before, diff.after):
             lines.append(diff_text(diff.before, diff.after, context))
         lines.append("")
+    elif diff.only_secrets:
+        lines += [f"{CODE[diff.kind]} {ONLY_SECRETS}{which}", ""]
     elif which:
         lines += [f"SQL unchanged{which}.", ""]
     schema = ["Schema changes detected:", *diff.schema] if diff.schema else ["Schema unchanged."]
     return "\n".join([*lines, *schema])
 
 
-def diffs_text(head: str, diffs: Sequence[SqlDiff], named: Callable[[SqlDiff], str]) -> str:
-    """Give several pairs of texts below a head; of several each is named."""
-    of = named if len(diffs) > 1 else lambda _: ""
-    return "\n\n".join([head, *(sql_diff_text(diff, of=of(diff)) for diff in diffs)])
+def diffs_text(diffs: Sequence[SqlDiff], named: Callable[[SqlDiff], str]) -> str:
+    """Give what differs in several pairs of texts, each difference once; of several each is named.
+
+    So is each pair that it is the difference of.
+    """
+    same: dict[str, list[SqlDiff]] = {}
+    for diff in diffs:
+        same.setdefault(sql_diff_text(diff), []).append(diff)
+    of = named if len(same) > 1 else lambda _: ""
+    return "\n\n".join(
+        sql_diff_text(found[0], of="; ".join(filter(None, map(of, found))))
+        for found in same.values()
+    )
+
+
+def once(blocks: Iterable[tuple[str, str]]) -> list[str]:
+    r"""Give each text once, below all heads that it is for.
+
+    >>> once([("a:", "x"), ("b:", "y"), ("c:", "x")])
+    ['a:\nc:\n\nx', 'b:\n\ny']
+    """
+    found: dict[str, list[str]] = {}
+    for head, text in blocks:
+        found.setdefault(text, []).append(head)
+    return ["\n".join([*dict.fromkeys(heads), "", text]) for text, heads in found.items()]
 
 
 def differences_text(report: DiffReport, *, context: int = 0, verbose: bool = False) -> str:
     """Give what built the partitions of each model beside its files, one diff per pair of texts."""
 
-    def pair(model: str, diff: SqlDiff) -> str:
+    def head(model: str, diff: SqlDiff) -> str:
         where = ranges_text(diff.partitions, None if verbose else RANGES)
-        head = f"{model} {diff.version}: {partitions_text(diff.count)}, {where}"
-        return f"{head}\n\n{sql_diff_text(diff, context)}"
+        return f"{model} {diff.version}: {partitions_text(diff.count)}, {where}"
 
-    models = [
-        "\n\n".join(pair(model.model, diff) for diff in model.diffs)
+    pairs = once(
+        (head(model.model, diff), sql_diff_text(diff, context))
         for model in report.models
-        if model.diffs
-    ]
-    shown = first_of(models, None if verbose else LISTED, "model")
+        for diff in model.diffs
+    )
+    shown = first_of(pairs, None if verbose else LISTED, "difference")
     return "\n\n".join(shown) or "No differences."
 
 
@@ -95,15 +121,26 @@ def differences_document(report: DiffReport, *, context: int = 0) -> Json:
 
 
 ALL_CURRENT = "All current ✓"
+_EVERYTHING = StatusRequest()
+_PLACE = ("project", "target", "variables")
+_TAKEN = {
+    "sync": (*NARROWING, "as_of"),
+    "plan": ("from_", "to", "select", "exclude", "as_of"),
+    "snapshot": ("select", "exclude", "as_of"),
+}
+"""What of a request the command takes that comes next."""
 _GAP = "   "
 _INPUT_STATES = (State.SOURCE_CHANGED, State.UPSTREAM_CHANGED)
 
 
-def status_text(report: StatusReport, *, verbose: bool = False, states: Sequence[str] = ()) -> str:
+def status_text(
+    report: StatusReport, *, verbose: bool = False, request: StatusRequest = _EVERYTHING
+) -> str:
     """Give the models that drifted, wait for one that did, or have something to say.
 
-    With `verbose` all models and ranges. `states` are those that were asked for, none for all.
+    With `verbose` all models and ranges. What comes next is about what was asked for, no more.
     """
+    states = request.states
     waiting = State.NOT_EFFECTIVE
     shown = [
         model
@@ -121,7 +158,8 @@ def status_text(report: StatusReport, *, verbose: bool = False, states: Sequence
     width = max((len(each.state) for m in shown[:limit] for each in m.states), default=0)
     blocks = ["\n".join(_model(model, width, verbose=verbose)) for model in shown]
     lines = first_of(blocks, limit, "model")
-    return "\n".join([*lines, "", _total(report)] if lines else [_total(report)])
+    total = _total(report, request)
+    return "\n".join([*lines, "", total] if lines else [total])
 
 
 def _model(model: ModelStatus, width: int, *, verbose: bool) -> Iterator[str]:
@@ -146,6 +184,8 @@ def _model(model: ModelStatus, width: int, *, verbose: bool) -> Iterator[str]:
 
 
 def _why(model: ModelStatus, each: StateCount) -> Iterator[str]:
+    if each.pending:
+        yield "pending"
     if each.because:
         are_names = not any(" " in text for text in each.because)
         if are_names and each.state in _INPUT_STATES:
@@ -158,13 +198,15 @@ def _why(model: ModelStatus, each: StateCount) -> Iterator[str]:
         yield f"also {mask(', '.join(each.also))}"
 
 
-def _total(report: StatusReport) -> str:
+def _total(report: StatusReport, request: StatusRequest) -> str:
     if not report.drifted and not report.pending:
         return ALL_CURRENT
     total = f"{report.drifted:,} of {count(report.partitions, 'partition')} drifted"
     if report.pending:
         total += f", {report.pending:,} pending"
-    return f"{total}. Next: penstock {_next(report)}"
+    command = _next(report)
+    words = command_words(request, (*_TAKEN.get(command.split()[0], ()), *_PLACE))
+    return mask(f"{total}. Next: penstock {shlex.join([*command.split(), *words])}")
 
 
 def _next(report: StatusReport) -> str:

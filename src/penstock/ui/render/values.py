@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.app.documents import Json, document_of, error_document
 from penstock.core.errors import PenstockError, ProjectError
 from penstock.core.findings import Finding
-from penstock.core.masking import mask
 from penstock.core.steps.step import RowCounts
 from penstock.core.steps.window import Bound, InputWindow
 
@@ -217,6 +216,28 @@ def by_state(states: Iterable[StateCount]) -> list[tuple[str, int, bool]]:
     return [(state, number, pending) for (state, pending), number in found.items()]
 
 
+_RED, _GREEN, _YELLOW, _BOLD = "31", "32", "33", "1"
+_PAINTS = {
+    r"(?<=: )error(?=: )|^error(?=: )|✗|^- .*": _RED,
+    r"\b(?:failed|missing|tampered|unreadable|unrecorded|foreign_table)\b": _RED,
+    r"✓|^\+ .*|^no findings\b|\bcurrent\b": _GREEN,
+    r"(?<=: )warning(?=: )|⚠|\bpending\b|\bnever_run\b": _YELLOW,
+    r"\b(?:sql|schema|source|upstream)_changed\b|\bversion_upgraded\b": _YELLOW,
+    r"(?<=^  )hint:|\bNext: .*|^Total: .*|^\d[\d,]* errors?, .*": _BOLD,
+}
+_PAINTED = re.compile("|".join(f"({pattern})" for pattern in _PAINTS), re.MULTILINE)
+
+
+def painted(text: str) -> str:
+    r"""Give a text with the colours of a terminal on what matters.
+
+    >>> painted("a.sql:1: error: bad")
+    'a.sql:1: \x1b[31merror\x1b[0m: bad'
+    """
+    codes = tuple(_PAINTS.values())
+    return _PAINTED.sub(lambda it: f"\x1b[{codes[(it.lastindex or 1) - 1]}m{it[0]}\x1b[0m", text)
+
+
 _PLACE = "file=where.path line=where.line column=where.column"  # a column of 0 is not known
 FINDINGS = f"findings[severity code message=sentence {_PLACE} hint?]"
 
@@ -225,10 +246,7 @@ def error_text(error: PenstockError) -> str:
     """Give `file:line: code: sentence` and the hint; a project's findings with their number."""
     if isinstance(error, ProjectError):
         return findings_text(error.findings)
-    shown = PenstockError(
-        error.code, mask(error.sentence), where=error.where, hint=mask(error.hint)
-    )
-    return shown.render()
+    return error.render()
 
 
 def findings_text(findings: Iterable[Finding]) -> str:
@@ -238,7 +256,7 @@ def findings_text(findings: Iterable[Finding]) -> str:
     '0 errors, 0 warnings'
     """
     found = list(findings)
-    lines = [replace(f, sentence=mask(f.sentence), hint=mask(f.hint)).render() for f in found]
+    lines = [finding.render() for finding in found]
     errors = count(sum(finding.is_error for finding in found), "error")
     warnings = count(sum(finding.is_warning for finding in found), "warning")
     return "\n".join([*lines, f"{errors}, {warnings}"])
@@ -246,7 +264,7 @@ def findings_text(findings: Iterable[Finding]) -> str:
 
 def first_line(error: PenstockError) -> str:
     """Give code and sentence in one line, as progress shows a failure."""
-    return f"{error.code}: {' '.join(mask(error.sentence).split())}"
+    return f"{error.code}: {' '.join(error.sentence.split())}"
 
 
 def failure_document(error: PenstockError) -> Json:

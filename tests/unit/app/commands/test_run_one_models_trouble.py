@@ -60,7 +60,7 @@ def test_a_damaged_log_is_the_state_of_its_model_and_the_others_are_told_as_they
         "top: unreadable (1 partition)\n"
         f"    *   unreadable         {DAMAGED}\n"
         "down: upstream_changed (1 partition, pending)\n"
-        "    *   upstream_changed   after top\n"
+        "    *   upstream_changed   pending   after top\n"
         "\n"
         "2 of 3 partitions drifted, 1 pending. Next: penstock sync --cascade"
     )

@@ -53,7 +53,7 @@ def test_T2_a_step_that_had_not_committed_is_failed_and_runs_once(workshop):
     assert report.recovered == (
         "step step-other of top had not committed; marked failed (crashed)",
     )
-    assert str(report.plan.steps[0].reason) == "failed: crashed"
+    assert str(report.plan.steps[0].reason) == "was failed: crashed"
     assert workshop.operations("top") == ["CREATE OR REPLACE TABLE AS SELECT"]
 
 

@@ -39,7 +39,7 @@ def test_steps_that_gave_no_result_are_left_too():
         (RunRequest(adopt=True), "penstock run --select c --adopt"),
         (
             RunRequest(as_of=NOON, select=("+c",), exclude=("a",)),
-            "penstock run --select c --as-of 2024-03-01T12:00:00+00:00",
+            "penstock run --select c --as-of 2024-03-01T12:00:00Z",
         ),
     ],
 )

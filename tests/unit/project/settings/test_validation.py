@@ -60,7 +60,7 @@ import pytest
         ),
         (
             "name: a\ntargets:\n  dev: {spark: 'x://a:hunter2@b'}\n",
-            "3:16: error: bad-value: targets.dev.spark is 'x://a:***@b'; it must be a mapping",
+            "3:16: error: bad-value: targets.dev.spark is 'x://***@b'; it must be a mapping",
         ),
     ],
 )

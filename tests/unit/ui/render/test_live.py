@@ -2,6 +2,7 @@
 
 import io
 
+import pytest
 from rich.console import Console
 
 from fakes.reports import a_plan, a_result, a_step
@@ -11,8 +12,8 @@ from penstock.core.steps.step import RowCounts
 from penstock.ui.render.live import LiveTable, Row, drawn
 
 
-def terminal(height=30):
-    return Console(file=io.StringIO(), width=100, height=height, force_terminal=False)
+def terminal(height=30, width=100):
+    return Console(file=io.StringIO(), width=width, height=height, force_terminal=False)
 
 
 def lines(console, picture):
@@ -33,6 +34,36 @@ def test_a_row_per_step_shows_state_rows_and_time():
         "log    running          10.0 s",
         "daily  waiting",
     ]
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (60, "marts.revenue_by_week           failed   a query t…  0.5 s"),
+        (44, "marts.revenue_by_week   failed   a…  0.5 s"),
+        (30, "marts.revenue_by_week  failed"),
+        (24, "marts.revenue_by_week"),
+        (10, "marts.rev…"),
+    ],
+)
+def test_a_narrow_terminal_keeps_the_names_of_models(width, shown):
+    rows = [
+        Row("marts.revenue_by_week", "failed", "a query that returned nothing", took=0.5),
+        Row("users 2024-12-02 to 2024-12-16, 2024-12-20 and 30 more ranges"),
+    ]
+
+    found = lines(terminal(width=width), drawn(rows, 0.0, width))
+
+    assert found[1] == shown
+    assert found[2].startswith("users 202")
+
+
+def test_the_first_frame_has_names_though_nothing_runs_yet():
+    with LiveTable(terminal(height=9), lambda: 0.0) as table:
+        table(RunStarted("run", a_plan(*(a_step(f"m{n}") for n in range(9)))))
+        picture = table.draw()
+
+    assert [line.split()[0] for line in lines(terminal(), picture)[1:4]] == ["m0", "m1", "m2"]
 
 
 def test_events_move_the_rows_and_the_bar():

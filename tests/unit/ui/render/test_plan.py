@@ -58,7 +58,7 @@ def test_a_step_says_what_else_holds_what_it_reads_and_what_it_leaves():
 
     assert plan_text(Preview(report)) == (
         "Execution plan (topological order):\n"
-        "  1. log  append  failed  also sql_changed  reads its inputs whole\n"
+        "  1. log  append  was failed  also sql_changed  reads its inputs whole\n"
         "     old rows stay\n"
         "\n"
         "Total: 1 step. Nothing was run."
@@ -174,7 +174,7 @@ def test_steps_of_a_model_with_partitions_name_them():
         "Execution plan (topological order):\n"
         "  1. daily  partition  2022-01-08 to 2022-01-10  sql_changed  3 partitions\n"
         "  2. daily  partition  2022-01-11                will be skipped: fail-fast\n"
-        "  3. users  table                                failed\n"
+        "  3. users  table                                was failed\n"
         "\n"
         "Total: 3 steps. Nothing was run."
     )

@@ -78,9 +78,9 @@ def test_DC1_the_dry_run_of_a_cascade_shows_drift_cascade_plan_and_diff():
         "  daily_user_stats: 15 partitions (sql_changed)\n"
         "\n"
         "Cascade analysis:\n"
-        "  weekly_summary: 3 partitions (upstream_changed)\n"
+        "  weekly_summary: 3 partitions (upstream_changed, pending)\n"
         "    └── depends on: daily_user_stats\n"
-        "  monthly_report: 1 partition (upstream_changed)\n"
+        "  monthly_report: 1 partition (upstream_changed, pending)\n"
         "    └── depends on: weekly_summary\n"
         "\n"
         "Execution plan (topological order):\n"
@@ -108,6 +108,7 @@ def test_without_cascade_the_plan_says_what_it_leaves():
             Cascaded("weekly_summary", 3, ("daily_user_stats",)),
             Cascaded("monthly_report", 1, ("weekly_summary",)),
         ),
+        mends="penstock sync --cascade",
         remaining=9,
         lines=("raw.events: files changed, partitions unknown",),
     )
@@ -125,7 +126,8 @@ def test_without_cascade_the_plan_says_what_it_leaves():
 
 
 def test_one_partition_is_written_as_one():
-    left = SyncPreview(left=(Cascaded("monthly_report", 1, ("weekly_summary",)),), remaining=1)
+    below = (Cascaded("monthly_report", 1, ("weekly_summary",)),)
+    left = SyncPreview(left=below, mends="penstock sync --cascade", remaining=1)
 
     assert sync_text(a_dry_run(WEEKLY[0], preview=left)).endswith(
         "Total: 1 partition\n"

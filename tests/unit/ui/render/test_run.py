@@ -33,7 +33,7 @@ def test_a_merge_tells_what_became_of_its_rows():
     )
 
     assert result_line(1, result, Columns.of(a_plan(a_step("users")))) == (
-        "[1/1] users  source_changed: raw.users v1 -> v2  1 inserted, 2 updated, 4 late"
+        "[1/1] ✓ users  source_changed: raw.users v1 -> v2  1 inserted, 2 updated, 4 late"
         "  + age INT  1 min 15 s"
     )
 
@@ -43,14 +43,16 @@ def test_names_stand_below_each_other_when_there_are_ten_steps_and_more():
 
     lines = [result_line(number, a_result("a"), columns) for number in (9, 10)]
 
-    assert [line[:10] for line in lines] == ["[ 9/10] a ", "[10/10] a "]
+    assert [line[:11] for line in lines] == ["[ 9/10] ✓ a", "[10/10] ✓ a"]
 
 
 def test_a_step_that_made_up_for_a_failure_does_not_read_as_one():
-    result = a_result("users", reason="failed: crashed", rows=RowCounts(inserted=1), duration=1.0)
+    result = a_result(
+        "users", reason="was failed: crashed", rows=RowCounts(inserted=1), duration=1.0
+    )
 
     assert result_line(1, result, Columns.of(a_plan(a_step("users")))) == (
-        "[1/1] users  the last try failed: crashed  1 row  1.0 s"
+        "[1/1] ✓ users  was failed: crashed  1 row  1.0 s"
     )
 
 
@@ -63,15 +65,15 @@ def test_windows_and_the_version_stand_in_the_line_of_their_step():
     idle = a_result("log", "unchanged", windows=read, rows=RowCounts(late=1), reason="new")
 
     window = "raw_logs.ts (2025-01-16 12:00:00, 2025-01-17 10:00:00.500000]"
-    assert result_line(1, made, plan) == f"[1/1] log  new  {window}  2 rows, 3 late  v1  0.0 s"
-    assert result_line(1, idle, plan) == f"[1/1] log  new  {window}  no change  1 late  0.0 s"
+    assert result_line(1, made, plan) == f"[1/1] ✓ log  new  {window}  2 rows, 3 late  v1  0.0 s"
+    assert result_line(1, idle, plan) == f"[1/1] ✓ log  new  {window}  no change  1 late  0.0 s"
 
 
 def test_a_step_without_a_commit_says_no_change():
     result = a_result("log", "unchanged", reason="source_changed", duration=0.5)
 
     assert result_line(1, result, Columns.of(a_plan(a_step("log")))) == (
-        "[1/1] log  source_changed  no change  0.5 s"
+        "[1/1] ✓ log  source_changed  no change  0.5 s"
     )
 
 
@@ -159,22 +161,22 @@ def test_DS3_a_sync_names_the_partitions_of_every_step():
 
     assert told == [
         (
-            "[1/5] daily_user_stats  2024-12-02 to 2024-12-16  sql_changed  15 partitions"
+            "[1/5] ✓ daily_user_stats  2024-12-02 to 2024-12-16  sql_changed  15 partitions"
             "  3 rows  2.1 s"
         ),
         (
-            "[2/5] weekly_summary    2024-12-02                FAILED  row-outside-partition:"
+            "[2/5] ✗ weekly_summary    2024-12-02                FAILED  row-outside-partition:"
             " the query returned date = 2024-12-05"
         ),
         (
-            "[3/5] weekly_summary    2024-12-09                upstream_changed  1 partition"
+            "[3/5] ✓ weekly_summary    2024-12-09                upstream_changed  1 partition"
             "  1 row  1.0 s"
         ),
         (
-            "[4/5] weekly_summary    2024-12-16                upstream_changed  1 partition"
+            "[4/5] ✓ weekly_summary    2024-12-16                upstream_changed  1 partition"
             "  no change  1.0 s"
         ),
-        "[5/5] monthly_report    2024-12                   skipped: upstream failed",
+        "[5/5] - monthly_report    2024-12                   skipped: upstream failed",
     ]
 
 
@@ -197,14 +199,16 @@ def test_DS4_what_fail_fast_left_is_counted_by_itself():
 
 def test_DC3_a_sync_without_cascade_says_what_would_follow():
     preview = SyncPreview(
-        left=(Cascaded("weekly_summary", 3, ()), Cascaded("monthly_report", 1, ())), remaining=9
+        left=(Cascaded("weekly_summary", 3, ()), Cascaded("monthly_report", 1, ())),
+        mends="penstock sync --select 'weekly_summary monthly_report'",
+        remaining=9,
     )
 
     assert run_text(a_report(a_plan(DAILY), RESULTS[0], preview=preview)) == (
         "Done: 1 step, 15 partitions.\n"
         "9 partitions remain\n"
         "4 downstream partitions would become upstream_changed (weekly_summary 3,"
-        " monthly_report 1). Run: penstock sync --cascade"
+        " monthly_report 1). Run: penstock sync --select 'weekly_summary monthly_report'"
     )
 
 
@@ -212,7 +216,7 @@ def test_a_whole_table_among_partitions_stands_as_one():
     whole = a_result("users", rows=RowCounts(inserted=3), duration=1.0)
 
     assert result_line(1, whole, Columns.of(a_plan(a_step("users"), MONDAYS[0]))) == (
-        "[1/2] users           *           never_run  3 rows  1.0 s"
+        "[1/2] ✓ users           *           never_run  3 rows  1.0 s"
     )
 
 

@@ -85,5 +85,5 @@ def test_each_check_is_a_line_and_what_is_wrong_has_a_hint():
         "✓ java     Java 17\n"
         "⚠ archive  is missing\n"
         "  hint: penstock doctor --fix\n"
-        "✗ state    postgresql://me:***@db/x is down"
+        "✗ state    postgresql://***@db/x is down"
     )

@@ -5,6 +5,7 @@ import datetime as dt
 import pytest
 
 from penstock.app.reports import ModelStatus, StateCount, StatusReport
+from penstock.app.request import StatusRequest
 from penstock.core.names import TableName
 from penstock.plan.values import State
 from penstock.ui.render.status import status_document, status_text
@@ -59,9 +60,10 @@ def test_DD3_an_edited_version_drifts_and_what_reads_it_waits():
         "daily_user_stats: sql_changed (15 partitions)\n"
         "    2024-12-02 to 2024-12-16   sql_changed        v3\n"
         "weekly_summary: upstream_changed (3 partitions, pending)\n"
-        "    2024-12-02, 2024-12-09, 2024-12-16   upstream_changed   after daily_user_stats\n"
+        "    2024-12-02, 2024-12-09, 2024-12-16   upstream_changed   pending   after"
+        " daily_user_stats\n"
         "monthly_report: upstream_changed (1 partition, pending)\n"
-        "    2024-12   upstream_changed   after weekly_summary\n"
+        "    2024-12   upstream_changed   pending   after weekly_summary\n"
         "\n"
         "15 of 46 partitions drifted, 4 pending. Next: penstock sync --cascade"
     )
@@ -230,8 +232,10 @@ def test_at_most_fifty_models_are_shown():
 def test_asking_for_a_state_shows_what_is_in_it_or_says_that_nothing_is():
     before = StateCount(State.NOT_EFFECTIVE, 5, (("2024-11-20", "2024-11-24"),), drifted=False)
 
-    found = status_text(StatusReport(NOON, (days("d", before),)), states=("not_effective",))
-    none = status_text(StatusReport(NOON, (days("d"),)), states=("tampered", "missing"))
+    waits = StatusRequest(states=("not_effective",))
+    found = status_text(StatusReport(NOON, (days("d", before),)), request=waits)
+    odd = StatusRequest(states=("tampered", "missing"))
+    none = status_text(StatusReport(NOON, (days("d"),)), request=odd)
 
     assert found.splitlines()[0] == "d: not_effective (5 partitions)"
     assert none == "No partition is tampered or missing."
@@ -246,3 +250,36 @@ def test_asking_for_a_state_shows_what_is_in_it_or_says_that_nothing_is():
 )
 def test_the_next_command_is_the_one_that_helps(model, command):
     assert status_text(StatusReport(NOON, (model,))).endswith(f"Next: penstock {command}")
+
+
+@pytest.mark.parametrize(
+    ("asked", "command"),
+    [
+        ({}, "sync"),
+        ({"select": ("daily+",)}, "sync --select daily+"),
+        ({"exclude": ("a b",)}, "sync --exclude 'a b'"),
+        ({"states": ("failed", "tampered")}, "sync --state failed --state tampered"),
+        ({"from_": "2024-12-02", "to": "2024-12-16"}, "sync --from 2024-12-02 --to 2024-12-16"),
+        ({"days": 30, "as_of": "2024-12-16"}, "sync --days 30 --as-of 2024-12-16"),
+        ({"as_of": "2024-12-16T08:30:00"}, "sync --as-of 2024-12-16T08:30:00Z"),
+        (
+            {"project": "my shop", "target": "prod", "variables": {"day": "1 2"}},
+            "sync --project-dir 'my shop' --target prod --vars 'day=1 2'",
+        ),
+    ],
+)
+def test_the_next_command_is_about_what_was_asked_for(asked, command):
+    report = StatusReport(NOON, (days("daily", SINCE_V3),))
+
+    found = status_text(report, request=StatusRequest(**asked))
+
+    assert found.endswith(f"drifted. Next: penstock {command}")
+
+
+def test_a_next_command_that_takes_no_selection_gets_none():
+    unknown = days("daily", StateCount(State.UNRECORDED, 1, (("2024-12-02", "2024-12-02"),)))
+    asked = StatusRequest("shop", select=("daily",), days=3)
+
+    found = status_text(StatusReport(NOON, (unknown,)), request=asked)
+
+    assert found.endswith("Next: penstock state rebuild --project-dir shop")

@@ -49,9 +49,9 @@ def test_a_project_without_findings_is_counted():
     )
 
 
-def test_an_error_hides_passwords_but_not_names():
+def test_an_error_hides_the_credentials_of_a_uri():
     error = StateError("state-unreachable", "postgresql://me:hunter2@db/x is down", hint="wait")
 
     assert error_text(error) == (
-        "error: state-unreachable: postgresql://me:***@db/x is down\n  hint: wait"
+        "error: state-unreachable: postgresql://***@db/x is down\n  hint: wait"
     )

@@ -1,0 +1,210 @@
+"""What a run leaves behind, and what other people of the machine may see, holds no secret."""
+
+import base64
+import json
+import os
+import re
+import sqlite3
+import stat
+import subprocess
+import textwrap
+import threading
+import time
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fakes import entity_files
+from fakes.command import PENSTOCK
+
+SECRETS = {
+    "DBT_ENV_SECRET_TOKEN": "tok-9f8e'7d",
+    "PENSTOCK_SECRET_WORD": "open/Ses@me-41",
+    "LAKE_KEY": "lake-Key-5521",
+    "URL_PASSWORD": "ur1@p/ss-77",
+}
+OPEN = {"JAVA_PASSWORD": "j4va-0pen-88"}
+PLANTED = (
+    *("9f8e", "Ses@me-41", "Ses%40me", "lake-Key-5521", "ss-77", "j4va-0pen-88", "bobby-user"),
+)
+ROTATED = {"DBT_ENV_SECRET_TOKEN": "another-one"}
+FILES = {
+    "penstock.yml": """\
+        name: shop
+        vars: {word: "{{ env_var('PENSTOCK_SECRET_WORD') }}"}
+        entities: {environment: {root_folder: lake}}
+        targets:
+          dev:
+            spark:
+              master: "local[1]"
+              driver_memory: 1g
+              conf:
+                fs.s3a.secret.key: "{{ env_var('LAKE_KEY') }}"
+                spark.hadoop.my.url: "jdbc:x://bobby-user:{{ env_var('URL_PASSWORD') }}@h/d"
+                spark.driver.extraJavaOptions: "-Dstore.password={{ env_var('JAVA_PASSWORD') }}"
+        """,
+    "models/m/by_sql.sql": """\
+        {{ config(materialized='table', description='at ' ~ env_var('DBT_ENV_SECRET_TOKEN')) }}
+        select 1 as id, '{{ env_var("DBT_ENV_SECRET_TOKEN") | replace("'", "''") }}' = '' as same
+        """,
+    "models/m/seen.sql": "select id, '{{ var(\"word\") }}' = '' as same from {{ ref('by_sql') }}\n",
+    "models/m/raises.sql": """\
+        {{ config(materialized='table') }}
+        select id, raise_error('no {{ var("word") }} at x://bobby-user:pw@h') as x
+        from {{ ref('by_sql') }}
+        """,
+    "models/m/casts.sql": """\
+        {{ config(materialized='table') }}
+        select cast(concat('{{ var("word") }}', id) as int) as x from {{ ref('by_sql') }}
+        """,
+    "models/m/checks.yml": """\
+        models:
+          - name: by_sql
+            checks:
+              after:
+                - type: sql
+                  name: warned
+                  severity: warning
+                  query: "select '{{ env_var('PENSTOCK_SECRET_WORD') }}' as word from @this"
+        """,
+    "models/m/days.yaml": """\
+        name: days
+        destination: {dataset: m, table: days, partition: {field: date, type: DAY}}
+        versions:
+          - version: 1
+            effective_from: 2024-12-02
+            sql: >
+              select @partition_date as date, '{{ env_var('PENSTOCK_SECRET_WORD') }}' = '' as same
+            schema: [{name: date, type: DATE}, {name: same, type: BOOL}]
+        """,
+    "models/m/functions.py": """\
+        import os
+        from penstock import model, table
+
+        @table
+        def by_function(spark):
+            word = os.environ["PENSTOCK_SECRET_WORD"]
+            print("the word is", word)
+            raise RuntimeError(f"no door opens at {word}")
+        """,
+    "entities/x.json": entity_files.document(
+        entity_files.entity(
+            process="full",
+            columns=[
+                entity_files.KEY,
+                {"name": "made", "expression": "ID = '{{ env_var('PENSTOCK_SECRET_WORD') }}'"},
+            ],
+            settings={"sql_password": "{{ env_var('LAKE_KEY') }}"},
+        )
+    ),
+}
+
+
+class Onlooker:
+    """Collects the command lines of all processes, as anybody on the machine may."""
+
+    def __init__(self):
+        self.seen = set()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def __enter__(self):
+        self._thread.start()
+        return self.seen
+
+    def __exit__(self, *_):
+        self._over.set()
+        self._thread.join()
+
+    def _look(self):
+        while not self._over.is_set():
+            for file in Path("/proc").glob("[0-9]*/cmdline"):
+                with suppress(OSError):
+                    self.seen.add(file.read_bytes().decode("utf-8", "replace"))
+            time.sleep(0.02)
+
+
+def written(root):
+    """Give what lies in files: as they are, and what is packed in the cache and the state."""
+    for path in (each for each in root.rglob("*") if each.is_file()):
+        content = path.read_bytes()
+        yield path, content.decode("utf-8", "replace")
+        if path.name == "parse.json":
+            for packed in re.findall(r'"[0-9a-f]{8}(eJ[\w+/=]+)"', content.decode()):
+                yield path, zlib.decompress(base64.b64decode(packed)).decode()
+        if content.startswith(b"SQLite format 3"):
+            with sqlite3.connect(path) as database:
+                tables = database.execute("select name from sqlite_master where type = 'table'")
+                for (table,) in tables.fetchall():
+                    for row in database.execute(f'select * from "{table}"'):
+                        yield path, repr([*map(unpacked, row)])
+
+
+def unpacked(cell):
+    return zlib.decompress(cell).decode() if isinstance(cell, bytes) else cell
+
+
+def leaks(texts):
+    return sorted({(str(name), word) for name, text in texts for word in PLANTED if word in text})
+
+
+@pytest.fixture
+def shop(tmp_path):
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+    bronze = tmp_path / "lake/bronze/aw/x"
+    bronze.mkdir(parents=True)
+    pq.write_table(pa.table({"ID": ["1"]}), bronze / "a.parquet")
+    return tmp_path
+
+
+def call(root, *words, **environ):
+    return subprocess.run(
+        [PENSTOCK, *words],
+        cwd=root,
+        env={**os.environ, **SECRETS, **OPEN, **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def test_nothing_that_a_run_writes_or_starts_shows_a_secret(shop):
+    with Onlooker() as lines:
+        ran = call(shop, "run", "--as-of", "2024-12-03")
+    commands = (
+        *("plan --verbose", "status --verbose", "diff", "audit --diff", "show by_sql", "list"),
+        *("history by_sql --show-sql", "show by_function", "entities show x", "validate", "doctor"),
+        *("state export", "plan --json", "show by_sql --json", "status --json"),
+        "query select",
+    )
+    told = {words: call(shop, *words.split()) for words in commands}
+
+    jvm = next(line for line in lines if "org.apache.spark.deploy.SparkSubmit" in line)
+    assert "spark.sql.session.timeZone" in jvm
+    assert leaks(("a command line", line) for line in lines) == []
+    assert leaks([("run", ran.stdout + ran.stderr)]) == []
+    assert leaks((words, each.stdout + each.stderr) for words, each in told.items()) == []
+    assert leaks(written(shop)) == []
+    says = ran.stdout + ran.stderr
+    assert "the word is ***" in says
+    assert "no door opens at ***" in says
+    assert "no *** at x://***@h" in says
+    assert "Done: 4 steps" in says, says
+    log = next(text for path, text in written(shop) if path.suffix == ".log")
+    assert "***" in log
+    for name in ("target/manifest.json", "target/run_results.json", "cache/parse.json"):
+        assert stat.S_IMODE((shop / ".penstock" / name).stat().st_mode) == 0o600
+
+    # checksums are those of the true texts: nothing drifted, and another secret is a change
+    current = json.loads(told["status --json"].stdout)["models"]
+    assert [m["model"] for m in current if m["states"]] == ["by_function", "casts", "raises"]
+    rotated = call(shop, "plan", "--select", "by_sql", **ROTATED)
+    assert "by_sql will be re-run\n\nSQL changed in values that are never shown." in rotated.stdout
