@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from penstock.core.check_results import CheckStatus, GroupValue
+from penstock.core.checks import Check
+from penstock.core.findings import Severity
 
 COUNT_ALL = "count(*)"
 
@@ -177,6 +179,27 @@ def passed(message: str, failures: int | None = None) -> GroupValue:
 def failed(message: str, details: str | None = None, failures: int | None = None) -> GroupValue:
     """Say that it does not hold."""
     return GroupValue("", CheckStatus.FAILED, {}, message, details, failures)
+
+
+def weighed(check: Check, found: GroupValue, rows: int) -> GroupValue:
+    """Judge by the check's thresholds how many rows fail; what counts no rows stays as it is.
+
+    That no rows are there where the check says `empty: fail` is a failure whatever they say.
+    """
+    said, failures = check.thresholds, found.failures
+    is_missing = not rows and found.status is CheckStatus.FAILED
+    if said is None or failures is None or is_missing:
+        return found
+    severity = said.severity_of(failures, rows)
+    met = said.error if severity is Severity.ERROR else said.warning
+    if severity is None:
+        allowed = said.error or said.warning
+        message = f"{found.message} (not {allowed})" if failures else found.message
+        return replace(found, status=CheckStatus.PASSED, message=message)
+    share = f" of {rows}" if met is not None and met.percent else ""
+    message = found.message if failures else f"{found.message}: {failures} failing rows"
+    message = f"{message}{share} ({met})"
+    return replace(found, status=CheckStatus.FAILED, message=message, severity=severity)
 
 
 def text(aggregate: str) -> str:
