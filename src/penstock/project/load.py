@@ -11,12 +11,13 @@ from penstock.core.entity import EntityEnvironment
 from penstock.core.errors import UsageError, project_error
 from penstock.core.findings import Finding, Location
 from penstock.core.model import Model
-from penstock.core.names import TableName
+from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.project import Project
 from penstock.project.checking import (
     ProjectParts,
     check_packages,
     entities_of,
+    read_tests,
     sessions_of,
     with_checks,
 )
@@ -32,7 +33,7 @@ from penstock.project.files.references import (
     queries_of,
 )
 from penstock.project.files.values import did_you_mean, mapping_of, text_of
-from penstock.project.first_pass import NOTHING_GIVEN, FirstPass, GivenParts
+from penstock.project.first_pass import NOTHING_GIVEN, FirstPass, GivenParts, Templates
 from penstock.project.input_ranges.mappings import map_inputs
 from penstock.project.models import SNAPSHOTS, Draft, cycle_findings, draft, name_every_maker
 from penstock.project.settings.project import (
@@ -90,7 +91,7 @@ def load_project(
     parts.entities = entities_of(parts, found.entities, given)
     parts.sessions = sessions_of(parts, found.sessions)
     parts.python = import_functions(root, found.python, given.functions or ())
-    project = _assembled(parts, found.seeds)
+    project = _assembled(parts, found)
     first.cache.save()
     bad = check_name("project", settings.name, document.place("name"))
     findings = [*first.findings, *parts.findings, *document.misfits, *([bad] if bad else [])]
@@ -107,6 +108,8 @@ def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectPart
     target = settings.target
     view = TargetView(target.name, target.catalog, target.schema_prefix)
     render_context = RenderContext(first.environ, settings.vars, view)
+    macros = {path: text for path in found.macros if (text := first.text(path)) is not None}
+    first.templates = Templates(macros, render_context)
     read = [first.yaml_file(path) for path in found.yaml]
     gathered = gather(read, found.sql, first)
     natives = [file for file in read if file.is_entity]
@@ -129,7 +132,7 @@ def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectPart
     return parts
 
 
-def _assembled(parts: ProjectParts, seed_files: Sequence[str]) -> Project:
+def _assembled(parts: ProjectParts, found: Discovery) -> Project:
     """Link all files; the project is only meant to be used if no finding is an error."""
     settings, first = parts.settings, parts.first
     documented = _read_drafts(parts)
@@ -137,7 +140,10 @@ def _assembled(parts: ProjectParts, seed_files: Sequence[str]) -> Project:
     prefix = settings.target.schema_prefix
     parts.versioned = versioned_models(parts.gathered.drafts, prefix, settings.folders)
     seed_entries = _documented(parts, "seeds")
-    parts.seeds, findings = seeds_of(first.root, seed_files, seed_entries, settings)
+    parts.seeds, findings = seeds_of(first.root, found.seeds, seed_entries, settings)
+    for name, entry in seed_entries.items():
+        written = written_in_yaml(entry.file, entry.path, first.fill)
+        parts.source_checks |= {InputName(InputKind.MODEL, name): written} if written else {}
     parts.findings += findings
     _check_names(parts)
     _check_documented(parts, documented)
@@ -146,6 +152,7 @@ def _assembled(parts: ProjectParts, seed_files: Sequence[str]) -> Project:
     if parts.sessions:
         parts.sessions.link(resolver)
     models = _linked_models(parts, resolver)
+    read_tests(parts, found.tests, resolver)
     sources = {str(source.table): source for source in parts.sources}
     check_packages(parts, models)
     declared = {item.name: item.declared for item in parts.versioned}

@@ -6,14 +6,21 @@ import hashlib
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from pathlib import PurePosixPath
 from typing import Protocol
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.project.files.nodes import Broken, Member, Section, VersionReference, YamlNode
+from penstock.project.files.nodes import (
+    Broken,
+    Member,
+    Section,
+    TemplateText,
+    VersionReference,
+    YamlNode,
+)
 from penstock.project.files.parsed import (
     ENTITIES,
     MERGE,
@@ -40,6 +47,12 @@ class TextFiles(Protocol):
     def text(self, path: str) -> str | None:
         """Give a file as text with line ends of one kind, None where it cannot be read."""
 
+    def check_template(self, path: str, text: TemplateText, line: int) -> SqlFile:
+        """Read the SQL of a check that is a template and stands on a line of a file."""
+
+    def known_tests(self) -> Collection[str]:
+        """Give the names of the project's parametrised tests."""
+
 
 class Files(TextFiles, Protocol):
     """The files of a project, YAML as trees too."""
@@ -49,6 +62,10 @@ class Files(TextFiles, Protocol):
 
     def filled(self, path: str) -> Plain:
         """Give its tree with the environment's values filled in."""
+
+    @property
+    def templates_digest(self) -> str:
+        """Tell whether templates of checks still mean the same, the environment apart."""
 
     def sql_text(self, path: str, text: str, line: int) -> SqlFile:
         """Read SQL that is no template and begins on a line of a file."""
@@ -243,6 +260,8 @@ _YAML = (".yml", ".yaml")
 DOCUMENTS = (".json", *_YAML)
 """How documents of entities end."""
 _USUAL = ("models", "sessions")
+GENERIC_TESTS = "tests/generic"
+_NO_TESTS = (f"{GENERIC_TESTS}/", "tests/fixtures/")
 _PROSE = (".md", ".txt", ".rst", ".gitkeep")
 SEED_FORMATS = {".csv": "csv", ".parquet": "parquet"}
 QUERY_KEYS = ("relation", "sql")
@@ -257,6 +276,7 @@ class Discovery:
     python: tuple[str, ...] = ()
     yaml: tuple[str, ...] = ()
     macros: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
     seeds: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
@@ -294,11 +314,14 @@ def discover(
     held = _inside(root, "session_paths", packages, findings)
     seeds = sorted(_walk(root, "seeds"))
     yaml += [path for path in seeds if path.endswith(_YAML)]
+    macros = [*sorted(_walk(root, "macros")), *sorted(_walk(root, GENERIC_TESTS))]
+    tests = [p for p in sorted(_walk(root, "tests")) if not p.startswith(_NO_TESTS)]
     return Discovery(
         sql=tuple(sql),
         python=tuple(python),
         yaml=tuple(dict.fromkeys(yaml)),
-        macros=tuple(path for path in sorted(_walk(root, "macros")) if path.endswith(".sql")),
+        macros=tuple(path for path in macros if path.endswith(".sql")),
+        tests=tuple(path for path in tests if path.endswith(".sql")),
         seeds=tuple(path for path in seeds if PurePosixPath(path).suffix in SEED_FORMATS),
         entities=tuple(path for path in sorted(_walk(root, ENTITIES)) if path.endswith(DOCUMENTS)),
         sessions=tuple(path for path in held if path.endswith(_YAML)),

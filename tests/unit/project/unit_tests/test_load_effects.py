@@ -157,8 +157,10 @@ def test_a_decimal_of_38_digits_is_a_value_of_its_type(said) -> None:
         *(
             (
                 f"{{row_count: 1, {key}: {{}}}}",
-                f"{key} is empty, so that nothing is compared; "
-                f"hint: name what must hold under {key}, or leave it out",
+                (
+                    f"{key} is empty, so that nothing is compared; "
+                    f"hint: name what must hold under {key}, or leave it out"
+                ),
             )
             for key in ("columns", "metrics", "checks", "watermark")
         ),
