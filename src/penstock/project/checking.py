@@ -23,7 +23,7 @@ from penstock.project.files.references import decode
 from penstock.project.files.values import Plain
 from penstock.project.first_pass import FirstPass, GivenParts
 from penstock.project.models import Built, Draft
-from penstock.project.settings.project import Settings
+from penstock.project.settings.project import Settings, YamlEntry, seeds_of
 from penstock.project.settings.strategy import versioned_strategy
 from penstock.project.sql.names import Named, NameResolver, QueryOwner, link
 from penstock.project.versioned.gather import Gathered
@@ -121,6 +121,18 @@ def check_packages(parts: ProjectParts, models: Mapping[str, Model]) -> None:
         found.check_columns(columns, parts.first.cache)
         found.check_models(models)
         parts.findings += found.findings
+
+
+def read_seeds(
+    parts: ProjectParts, paths: Sequence[str], described: Mapping[str, YamlEntry]
+) -> None:
+    """Read the seeds of a project, and the tests of those that YAML describes."""
+    first = parts.first
+    parts.seeds, findings = seeds_of(first.root, paths, described, parts.settings)
+    parts.findings += findings
+    for name, entry in described.items():
+        written = scene.written_in_yaml(entry.file, entry.path, first.fill)
+        parts.source_checks |= {InputName(InputKind.MODEL, name): written} if written else {}
 
 
 def read_tests(parts: ProjectParts, paths: Sequence[str], resolver: NameResolver) -> None:

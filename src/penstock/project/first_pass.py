@@ -81,8 +81,8 @@ class Templates:
     def __post_init__(self) -> None:
         """Note which parametrised tests there are, with the macro of each."""
         context = self.render_context
-        told = (sorted(self.macros.items()), sorted(context.vars.items()), context.target)
-        self.digest = digest(repr(told))
+        known = (sorted(self.macros.items()), sorted(context.vars.items()), context.target)
+        self.digest = digest(repr(known))
         found: dict[str, str] = {}
         for word, name in (each for text in self.macros.values() for each in _MACRO.findall(text)):
             own = name.removeprefix(TEST) if word == "macro" else name

@@ -11,12 +11,13 @@ from penstock.core.entity import EntityEnvironment
 from penstock.core.errors import UsageError, project_error
 from penstock.core.findings import Finding, Location
 from penstock.core.model import Model
-from penstock.core.names import InputKind, InputName, TableName
+from penstock.core.names import TableName
 from penstock.core.project import Project
 from penstock.project.checking import (
     ProjectParts,
     check_packages,
     entities_of,
+    read_seeds,
     read_tests,
     sessions_of,
     with_checks,
@@ -40,7 +41,6 @@ from penstock.project.settings.project import (
     Settings,
     YamlEntry,
     entries,
-    seeds_of,
     settings_of,
     sources_of,
 )
@@ -139,12 +139,7 @@ def _assembled(parts: ProjectParts, found: Discovery) -> Project:
     _read_sources(parts)
     prefix = settings.target.schema_prefix
     parts.versioned = versioned_models(parts.gathered.drafts, prefix, settings.folders)
-    seed_entries = _documented(parts, "seeds")
-    parts.seeds, findings = seeds_of(first.root, found.seeds, seed_entries, settings)
-    for name, entry in seed_entries.items():
-        written = written_in_yaml(entry.file, entry.path, first.fill)
-        parts.source_checks |= {InputName(InputKind.MODEL, name): written} if written else {}
-    parts.findings += findings
+    read_seeds(parts, found.seeds, _documented(parts, "seeds"))
     _check_names(parts)
     _check_documented(parts, documented)
     _check_tables(parts)

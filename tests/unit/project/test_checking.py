@@ -113,16 +113,19 @@ def test_what_is_wrong_with_a_test_of_its_own_file_stands_at_its_line(findings):
         ),
         "tests/deletes.sql:1: error: not-a-query: one query is expected; this begins with DELETE",
         (
-            "tests/keys.sql:2: error: bad-value: check \"keys\": severity is 'critical'; it must be "
+            "tests/keys.sql:2: error: bad-value: check \"keys\": severity is 'critical'; "
+            "it must be "
             "error or warning\n  hint: error, warning"
         ),
         "tests/keys.sql:3: error: unknown-key: unknown key 'limt'\n  hint: did you mean 'limit'?",
         (
-            "tests/nothing.sql:1: warning: unused-sql: the test reads no model, so nothing runs it\n"
+            "tests/nothing.sql:1: warning: unused-sql: the test reads no model, so "
+            "nothing runs it\n"
             "  hint: read a model with ref(), or move rows for unit tests to tests/fixtures/"
         ),
         (
-            "tests/unknown.sql:2: error: unknown-reference: check \"unknown\": no model is called 'aa'"
+            'tests/unknown.sql:2: error: unknown-reference: check "unknown": no model '
+            "is called 'aa'"
             "\n  hint: did you mean 'a'?"
         ),
     ]

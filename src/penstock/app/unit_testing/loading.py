@@ -18,7 +18,6 @@ from penstock.core.project import Project
 from penstock.project.files.values import did_you_mean, shown_type, some_of
 from penstock.project.unit_tests.casting import (
     CellError,
-    columns_of_model,
     model_types,
     type_in,
     typed,
@@ -26,6 +25,7 @@ from penstock.project.unit_tests.casting import (
 from penstock.project.unit_tests.definition import Expectation, GivenTable, GivenWatermark, UnitTest
 from penstock.project.unit_tests.load import LoadedTests, load_unit_tests
 from penstock.project.unit_tests.nodes import FileNotes
+from penstock.project.unit_tests.tables import columns_of_model
 
 _WORDS = ("valid_from", "valid_to", "is_current", "is_deleted", "row_hash")
 

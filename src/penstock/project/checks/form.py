@@ -22,7 +22,8 @@ from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, 
 from penstock.project.files import parsed
 from penstock.project.files.nodes import Section, TemplateText, YamlNode
 from penstock.project.files.parsed import ReadText
-from penstock.project.files.references import SqlText, TextFiles, sql_under
+from penstock.project.files.readers import TextFiles
+from penstock.project.files.references import SqlText, sql_under
 from penstock.project.files.values import text_of
 from penstock.project.sql.names import QueryOwner, input_named
 from penstock.project.unit_tests.casting import CellError, scalar

@@ -6,18 +6,16 @@ import hashlib
 import os
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from pathlib import PurePosixPath
-from typing import Protocol
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.nodes import (
     Broken,
     Member,
     Section,
-    TemplateText,
     VersionReference,
     YamlNode,
 )
@@ -25,50 +23,14 @@ from penstock.project.files.parsed import (
     ENTITIES,
     MERGE,
     REFERENCE,
-    SqlFile,
     YamlFile,
     path_of,
     place_key,
 )
+from penstock.project.files.readers import Files, TextFiles
 from penstock.project.files.values import Path, Plain, list_of, mapping_of
 
 _MOST = 200_000
-
-
-class TextFiles(Protocol):
-    """The files of a project as bytes and texts; what cannot be read is a finding of the reader."""
-
-    def has(self, path: str) -> bool:
-        """Whether there is such a file."""
-
-    def data(self, path: str) -> bytes:
-        """Give the bytes of a file."""
-
-    def text(self, path: str) -> str | None:
-        """Give a file as text with line ends of one kind, None where it cannot be read."""
-
-    def check_template(self, path: str, text: TemplateText, line: int) -> SqlFile:
-        """Read the SQL of a check that is a template and stands on a line of a file."""
-
-    def known_tests(self) -> Collection[str]:
-        """Give the names of the project's parametrised tests."""
-
-
-class Files(TextFiles, Protocol):
-    """The files of a project, YAML as trees too."""
-
-    def yaml_file(self, path: str) -> YamlFile:
-        """Give a YAML file."""
-
-    def filled(self, path: str) -> Plain:
-        """Give its tree with the environment's values filled in."""
-
-    @property
-    def templates_digest(self) -> str:
-        """Tell whether templates of checks still mean the same, the environment apart."""
-
-    def sql_text(self, path: str, text: str, line: int) -> SqlFile:
-        """Read SQL that is no template and begins on a line of a file."""
 
 
 @dataclass(slots=True)

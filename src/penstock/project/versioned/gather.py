@@ -30,8 +30,8 @@ from penstock.project.files.nodes import (
     walk,
 )
 from penstock.project.files.parsed import SqlFile, YamlFile
+from penstock.project.files.readers import Files
 from penstock.project.files.references import (
-    Files,
     Resolved,
     SqlText,
     check_name,

@@ -247,7 +247,8 @@ def test_a_test_that_is_not_there_names_those_that_are(findings):
 
     assert findings({**PROJECT_TESTS, "models/m.yml": yaml}, hints=True) == [
         (
-            "models/m.yml:3:18: error: unknown-check-type: check \"fillled\": 'fillled' is no test\n"
+            "models/m.yml:3:18: error: unknown-check-type: check \"fillled\": 'fillled' "
+            "is no test\n"
             "  hint: did you mean 'filled'? known here: not_null, unique, accepted_values, "
             "relationships, filled, listed, within"
         )

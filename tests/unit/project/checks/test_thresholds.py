@@ -77,7 +77,8 @@ def test_only_thresholds_belong_to_what_a_check_means(after):
         (
             "{type: not_null, column: region, error_if: many}",
             (
-                "bad-value: check \"not_null_region\": error_if is 'many'; it must be a condition on "
+                "bad-value: check \"not_null_region\": error_if is 'many'; it must be a "
+                "condition on "
                 "the number of failing rows, such as > 10, > 1 % or between 1 and 5\n"
                 '  hint: quote it: "> 10"'
             ),
@@ -85,14 +86,16 @@ def test_only_thresholds_belong_to_what_a_check_means(after):
         (
             "{type: row_count, min: 1, warn_if: '> 1', severity: warning}",
             (
-                'unsupported-threshold: check "row_count": warn_if: row_count counts no rows that fail'
+                'unsupported-threshold: check "row_count": warn_if: row_count counts no '
+                "rows that fail"
                 "\n  hint: use null_percentage, row_count or column_check"
             ),
         ),
         (
             "{type: column_check, column: revenue, check: 'MIN({column}) > 0', mostly: 0.5}",
             (
-                'unsupported-threshold: check "column_check_revenue": mostly: column_check counts no '
+                'unsupported-threshold: check "column_check_revenue": mostly: '
+                "column_check counts no "
                 "rows that fail\n  hint: use null_percentage, row_count or column_check"
             ),
         ),
@@ -102,14 +105,16 @@ def test_only_thresholds_belong_to_what_a_check_means(after):
                 "error_if: '> 5 %'}"
             ),
             (
-                'unsupported-threshold: check "a": error_if: SQL gives failing rows alone, which are '
+                'unsupported-threshold: check "a": error_if: SQL gives failing rows '
+                "alone, which are "
                 'no share of anything\n  hint: write a number: "> 10"'
             ),
         ),
         (
             "{type: not_null, column: region, mostly: 95}",
             (
-                'percent-out-of-range: check "not_null_region": mostly is 95; it must be more than 0 '
+                'percent-out-of-range: check "not_null_region": mostly is 95; it must be '
+                "more than 0 "
                 "and at most 1\n  hint: 0.95 lets at most 5 % of the rows fail"
             ),
         ),
@@ -130,14 +135,16 @@ def test_only_thresholds_belong_to_what_a_check_means(after):
         (
             "{type: not_null, column: region, error_if: '> 5', severity: warning}",
             (
-                'option-without-effect: check "not_null_region": the severity is warning, so nothing '
+                'option-without-effect: check "not_null_region": the severity is '
+                "warning, so nothing "
                 "is an error\n  hint: write warn_if, or severity: error"
             ),
         ),
         (
             "{type: not_null, column: region, limit: 5}",
             (
-                'option-without-effect: check "not_null_region": limit is how many failing rows are '
+                'option-without-effect: check "not_null_region": limit is how many '
+                "failing rows are "
                 "kept, and none are\n  hint: write store_failures: true, or take it out"
             ),
         ),
