@@ -59,7 +59,7 @@ UNITS = {"month": "week", "week": "month", "day": "month", "year": "month"}
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of one file; `what` says which."""
+    """One change of one file; `what` says which, "" none."""
 
     path: str
     model: str
@@ -68,7 +68,10 @@ class Mutant:
 
 
 def mutants_of(sql: str) -> Iterator[tuple[str, str]]:
-    """Give what each mutant of a query or an expression changes, and its text."""
+    """Give what each mutant of a query or an expression changes, and its text.
+
+    The first one changes nothing: it is only printed anew, and must survive.
+    """
     hidden: dict[str, str] = {}
 
     def hide(found: re.Match[str]) -> str:
@@ -79,6 +82,7 @@ def mutants_of(sql: str) -> Iterator[tuple[str, str]]:
     plain = PARAMETER.sub(hide, JINJA.sub(hide, sql))
     tree = parse_one(plain, dialect="spark")
     seen = {tree.sql("spark")}
+    yield "", _shown(tree.sql("spark", pretty=True), hidden)
     for place in range(len(list(tree.walk()))):
         for change in (_swapped, _other_constant, _other_join, _dropped, _nulled, _unwrapped):
             copy = tree.copy()
@@ -223,18 +227,18 @@ def main(asked: argparse.Namespace, say: Callable[[str], None]) -> int:
     else:
         init(root, "demo")
     found = [m for m in mutants_in(root) if not asked.model or m.model in asked.model]
-    tested = {m.model for m in found}
     start_spark(folder, "2g")
-    fates = {name: fate_of(root, Mutant("penstock.yml", name, "", _text(root))) for name in tested}
-    counts = {"killed": 0, "survived": 0}
+    counts, broken = {"killed": 0, "survived": 0}, 0
     for mutant in found:
-        fate = "survived" if "no mutant" in fates[mutant.model] else fate_of(root, mutant)
-        counts[fate] = counts.get(fate, 0) + 1
-        if fate != "killed":
-            say(f"{fate}: {mutant.path}: {mutant.what}")
-    broken = [name for name, fate in fates.items() if fate == "killed"]
-    for name in broken:
-        say(f"the tests of {name} fail without any mutant")
+        fate = fate_of(root, mutant)
+        if not mutant.what:
+            broken += fate != "survived"
+            if fate != "survived":
+                say(f"the tests of {mutant.model} fail without a mutant in {mutant.path}: {fate}")
+        else:
+            counts[fate] = counts.get(fate, 0) + 1
+            if fate != "killed":
+                say(f"{fate}: {mutant.path}: {mutant.what}")
     tried = counts["killed"] + counts["survived"]
     percent = 100 * counts["killed"] / tried if tried else 0.0
     say(
@@ -242,10 +246,6 @@ def main(asked: argparse.Namespace, say: Callable[[str], None]) -> int:
     )
     shutil.rmtree(folder, ignore_errors=True)
     return int(bool(broken) or percent < asked.at_least)
-
-
-def _text(root: Path) -> str:
-    return (root / "penstock.yml").read_text()
 
 
 if __name__ == "__main__":

@@ -191,15 +191,14 @@ def weighed(check: Check, found: GroupValue, rows: int) -> GroupValue:
     if said is None or failures is None or is_missing:
         return found
     severity = said.severity_of(failures, rows)
+    if severity is None and not failures:
+        return replace(found, status=CheckStatus.PASSED)
     met = said.error if severity is Severity.ERROR else said.warning
-    if severity is None:
-        allowed = said.error or said.warning
-        message = f"{found.message} (not {allowed})" if failures else found.message
-        return replace(found, status=CheckStatus.PASSED, message=message)
-    share = f" of {rows}" if met is not None and met.percent else ""
-    message = found.message if failures else f"{found.message}: {failures} failing rows"
-    message = f"{message}{share} ({met})"
-    return replace(found, status=CheckStatus.FAILED, message=message, severity=severity)
+    limit = met if severity else said.error or said.warning
+    share = f" of {rows}" if limit is not None and limit.percent else ""
+    why = f"({failures}{share} failing, {'' if severity else 'not '}{limit})"
+    status = CheckStatus.FAILED if severity else CheckStatus.PASSED
+    return replace(found, status=status, message=f"{found.message} {why}", severity=severity)
 
 
 def text(aggregate: str) -> str:
