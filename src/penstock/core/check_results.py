@@ -30,6 +30,7 @@ class GroupValue:
     """What was measured of one group: a key of a partition, or `*`.
 
     `values` are canonical texts by name, None for NULL. `message` and `details` are of this group.
+    `severity` is how grave its failure is, None: as grave as the check.
     """
 
     group: str
@@ -38,6 +39,7 @@ class GroupValue:
     message: str = ""
     details: str | None = None
     failures: int | None = None
+    severity: Severity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,10 @@ RESULT_COLUMNS = "phase check=name status severity message partitions failures"
 class CheckResult(ShownInNotebooks):
     """What one check of one phase said of all groups of a step.
 
-    `partitions` are the groups that failed, in their order. `failures` counts failing rows where
-    the type counts rows. `error` is the code of a check that could not be evaluated. `duration` is
-    in seconds; checks that share a query share it. `definition` is that of the check.
+    `partitions` are the groups that failed as gravely as `severity`, in their order. `failures`
+    counts failing rows where the type counts rows. `error` is the code of a check that could not be
+    evaluated. `duration` is in seconds; checks that share a query share it. `definition` is that of
+    the check.
     """
 
     _columns = RESULT_COLUMNS

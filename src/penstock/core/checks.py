@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
+from fractions import Fraction
 
 from penstock.core.findings import Location, Severity
 from penstock.core.names import InputName
@@ -210,6 +212,62 @@ TYPES: Mapping[type, str] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Threshold:
+    """A condition on how many rows fail, or with `percent` on their share of the rows that count.
+
+    `sign` is one of `SIGNS`, or `between`, which takes both `value` and `upto` in.
+
+    >>> str(Threshold(">", Decimal("0.5"), percent=True)), Threshold("=", Decimal(3)).is_met(3, 9)
+    ('> 0.5 %', True)
+    """
+
+    sign: str
+    value: Decimal
+    upto: Decimal | None = None
+    percent: bool = False
+
+    def is_met(self, failures: int, rows: int) -> bool:
+        """Whether so many failing rows of so many meet it; exact, and no rows are 0 percent."""
+        found = Fraction(failures)
+        if self.percent:
+            found = 100 * found / rows if rows else Fraction(0)
+        if self.upto is not None:
+            return Fraction(self.value) <= found <= Fraction(self.upto)
+        return SIGNS[self.sign](found, Fraction(self.value))
+
+    def __str__(self) -> str:
+        """Give it as users write it."""
+        upto = "" if self.upto is None else f" and {self.upto:f}"
+        return f"{self.sign} {self.value:f}{upto}{' %' * self.percent}"
+
+
+SIGNS: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    "!=": operator.ne,
+}
+ANY_ROW = Threshold("!=", Decimal(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """When failing rows are an error, and when a warning; None: never."""
+
+    error: Threshold | None = None
+    warning: Threshold | None = None
+
+    def severity_of(self, failures: int, rows: int) -> Severity | None:
+        """Say how grave so many failing rows are; None where the check holds with them."""
+        if self.error is not None and self.error.is_met(failures, rows):
+            return Severity.ERROR
+        warns = self.warning is not None and self.warning.is_met(failures, rows)
+        return Severity.WARNING if warns else None
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """One invariant of a model. Only a gate, of severity error, stops anything.
 
@@ -217,6 +275,9 @@ class Check:
     rows a typed check looks at instead of those of its phase. `condition` restricts them (`where:`
     of the user). `empty` is None where the type's own rule holds. `reads` are the tables that it
     reads beside the target. With `sample` False no cell of a row leaves Spark.
+    `thresholds` judge how many rows fail, None: a single one is too many. With `store` the failing
+    rows are kept in a table, at most `limit` of them. `test` is the parametrised test that gave its
+    SQL, as people call it.
     """
 
     name: str
@@ -235,6 +296,10 @@ class Check:
     empty: Empty | None = None
     sample: bool = True
     reads: tuple[InputName, ...] = ()
+    thresholds: Thresholds | None = None
+    store: bool = False
+    limit: int | None = None
+    test: str = ""
 
     @property
     def type(self) -> str:

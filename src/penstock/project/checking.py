@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from penstock.core.checks import Checks
-from penstock.core.findings import Finding, Severity
+from penstock.core.checks import Checks, Phase
+from penstock.core.findings import Finding, Location, Severity
 from penstock.core.graph import find_cycle, reach
 from penstock.core.model import Model, Seed, Source, Version
 from penstock.core.names import InputKind, InputName
@@ -17,13 +17,15 @@ from penstock.core.strategy import PartitionSettings
 from penstock.project.checks import scene
 from penstock.project.checks.attach import Attacher
 from penstock.project.checks.kept import Edge, Result
+from penstock.project.files.nodes import TemplateText
 from penstock.project.files.parsed import SqlFile, YamlFile
+from penstock.project.files.references import decode
 from penstock.project.files.values import Plain
 from penstock.project.first_pass import FirstPass, GivenParts
 from penstock.project.models import Built, Draft
-from penstock.project.settings.project import Settings
+from penstock.project.settings.project import Settings, YamlEntry, seeds_of
 from penstock.project.settings.strategy import versioned_strategy
-from penstock.project.sql.names import Named, NameResolver
+from penstock.project.sql.names import Named, NameResolver, QueryOwner, link
 from penstock.project.versioned.gather import Gathered
 from penstock.project.versioned.given import GivenVersion
 from penstock.project.versioned.model import VersionedModel
@@ -63,7 +65,8 @@ def order_edges(
 class ProjectParts:
     """Everything that the files of a project say, as far as it is put together.
 
-    `sql` holds model files by their paths and queries of YAML entries by `entry_key`.
+    `sql` holds model files by their paths and queries of YAML entries by `entry_key`. `tests` are
+    those of files of their own, by the model that they are looked at with.
     """
 
     settings: Settings
@@ -75,6 +78,7 @@ class ProjectParts:
     versioned: list[VersionedModel] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     source_checks: dict[InputName, scene.WrittenChecks] = field(default_factory=dict)
+    tests: dict[str, scene.WrittenChecks] = field(default_factory=dict)
     seeds: list[Seed] = field(default_factory=list)
     built: dict[str, Built] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -119,6 +123,50 @@ def check_packages(parts: ProjectParts, models: Mapping[str, Model]) -> None:
         parts.findings += found.findings
 
 
+def read_seeds(
+    parts: ProjectParts, paths: Sequence[str], described: Mapping[str, YamlEntry]
+) -> None:
+    """Read the seeds of a project, and the tests of those that YAML describes."""
+    first = parts.first
+    parts.seeds, findings = seeds_of(first.root, paths, described, parts.settings)
+    parts.findings += findings
+    for name, entry in described.items():
+        written = scene.written_in_yaml(entry.file, entry.path, first.fill)
+        parts.source_checks |= {InputName(InputKind.MODEL, name): written} if written else {}
+
+
+def read_tests(parts: ProjectParts, paths: Sequence[str], resolver: NameResolver) -> None:
+    """Give each test of its own file to the last model it reads, or else to a source or seed."""
+    parents = {name: tuple(each.parents) for name, each in parts.built.items()}
+    for path in paths:
+        content = parts.first.content(path)
+        text = decode(content, parts.findings) if content is not None else None
+        if text is None:
+            continue
+        file = parts.first.check_template(path, TemplateText.of(text), 1)
+        if not file.branches:
+            parts.findings += file.findings
+            continue
+        linked = link(file.branches, resolver, QueryOwner(path))
+        models = {n.name for n in linked.inputs if n.kind is InputKind.MODEL} & parts.built.keys()
+        above = {each: reach([each], parents) - {each} for each in models}
+        last = models.difference(*above.values())
+        others = [n for n in sorted(linked.inputs) if n.kind is not InputKind.EXTERNAL]
+        if last:
+            name = max(last)
+            written = scene.written_in_test(file, text, Phase.AFTER)
+            parts.tests[name] = scene.both_written(parts.tests.get(name), written)
+        elif others:
+            written = scene.written_in_test(file, text, Phase.BEFORE)
+            known = parts.source_checks.get(others[0])
+            parts.source_checks[others[0]] = scene.both_written(known, written)
+        else:
+            parts.findings += linked.findings
+            hint = "read a model with ref(), or move rows for unit tests to tests/fixtures/"
+            sentence, warning = "the test reads no model, so nothing runs it", Severity.WARNING
+            parts.findings.append(Finding(Location(path), "unused-sql", sentence, hint, warning))
+
+
 def with_checks(
     parts: ProjectParts, models: Mapping[str, Model], resolver: NameResolver
 ) -> dict[str, Model]:
@@ -147,6 +195,7 @@ def _checked_models(parts: ProjectParts, columns: ProjectColumns) -> Iterable[sc
             continue
         built = parts.built[draft.name]
         said = draft.checks(parts.first.fill)
+        said += (parts.tests[draft.name],) if draft.name in parts.tests else ()
         slices = built.strategy.reads_slices  # whose columns no file tells
         inputs = _outer(built.model.inputs) if built.model and not slices else None
         known = columns.of_draft(draft) if said else scene.UNKNOWN
@@ -155,12 +204,18 @@ def _checked_models(parts: ProjectParts, columns: ProjectColumns) -> Iterable[sc
         yield scene.CheckedModel(item.named, item.strategy, [*_stands(parts, item, columns)])
     read = {name for each in parts.built.values() if each.model for name in each.model.inputs}
     readers = versioned_strategy("", PartitionSettings("", "date", Grid()))  # may have partitions
-    for source in parts.sources:
-        name = source.input_name
-        if name in parts.source_checks and name not in read:
-            # nobody builds from it; its checks are looked at all the same
-            stand = scene.Stand(1, (), scene.UNKNOWN, (name,))
-            yield scene.CheckedModel(Named(name, source.table), readers, [stand])
+    tables = {source.input_name: source.table for source in parts.sources}
+    seeds = {seed.name: seed for seed in parts.seeds}
+    tables |= {InputName(InputKind.MODEL, seed.name): seed.table for seed in parts.seeds}
+    for name in (each for each in tables if each in parts.source_checks and each not in read):
+        # nobody builds from it; what is wrong with its checks is told all the same
+        if name.kind is InputKind.MODEL:
+            sentence = f"no model reads seed {name.name}, so nothing looks at its tests"
+            hint, where = "read it in a model with ref()", seeds[name.name].where
+            code, warning = "option-without-effect", Severity.WARNING
+            parts.findings.append(Finding(where, code, sentence, hint, warning))
+        stand = scene.Stand(1, (), scene.UNKNOWN, (name,))
+        yield scene.CheckedModel(Named(name, tables[name]), readers, [stand])
 
 
 def _stands(
@@ -169,11 +224,11 @@ def _stands(
     model = parts.built[item.name].model
     versions = {each.number: each for each in model.versions} if model else {}
     for given in item.draft.versions:
-        written = scene.written_nodes(given.checks)
+        written = (scene.written_nodes(given.checks), parts.tests.get(item.name))
         version = versions.get(given.number)
         inputs = None if version is None else _outer(version.body.query.inputs)
         known = columns.of_version(version, given) if version else scene.UNKNOWN
-        yield scene.Stand(given.number, (written,) if written else (), known, inputs)
+        yield scene.Stand(given.number, tuple(w for w in written if w), known, inputs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +17,9 @@ from penstock.core.model import Model, Seed
 from penstock.core.names import TableName
 from penstock.core.project import Project
 from penstock.core.query import Query
+from penstock.project.checks.phases import TEST
 from penstock.project.files.cache import ParseCache, unpacked
+from penstock.project.files.nodes import TemplateText
 from penstock.project.files.parsed import (
     RefKind,
     RenderContext,
@@ -33,11 +35,12 @@ from penstock.project.sql.names import NameResolver, QueryOwner, link
 
 if TYPE_CHECKING:
     from penstock.project.python.declare import PythonModel
-    from penstock.project.sql.template import Rendering
+    from penstock.project.sql.template import Renderer, Rendering
 
 F = TypeVar("F", SqlFile, YamlFile)
 _QUERY = "query"
 _TEMPLATE = re.compile("{[{%#]")
+_MACRO = re.compile(r"\{%-?\s*(test|macro)\s+(\w+)")
 _FROM_OUTSIDE = re.compile(r"\{\{\s*env_var\(\s*['\"][^'\"]+['\"]\s*\)\s*\}\}")
 
 
@@ -69,6 +72,34 @@ NOTHING_GIVEN = GivenParts()
 
 
 @dataclass(slots=True)
+class Templates:
+    """What SQL of checks is rendered with, macros by their paths, once for all of a load."""
+
+    macros: Mapping[str, str]
+    render_context: RenderContext
+    renderer: Renderer | None = None
+    digest: str = ""
+    tests: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Note which parametrised tests there are, with the macro of each."""
+        context = self.render_context
+        known = (sorted(self.macros.items()), sorted(context.vars.items()), context.target)
+        self.digest = digest(repr(known))
+        found: dict[str, str] = {}
+        for word, name in (each for text in self.macros.values() for each in _MACRO.findall(text)):
+            own = name.removeprefix(TEST) if word == "macro" else name
+            found[own] = name if word == "macro" else f"{TEST}{name}"
+        self.tests = found
+
+    def named(self, text: TemplateText) -> TemplateText:
+        """Let the SQL of a parametrised test call the macro that there is."""
+        macro = self.tests.get(text.test, "")
+        start, call = f"{{{{ {TEST}{text.test}(", f"{{{{ {macro}("
+        return TemplateText.of(text.replace(start, call), text.test) if macro else text
+
+
+@dataclass(slots=True)
 class FirstPass:
     """Reads files once per load and collects what is wrong with them."""
 
@@ -79,6 +110,7 @@ class FirstPass:
     documents: dict[str, YamlFile] = field(default_factory=dict)
     contents: dict[str, Content | None] = field(default_factory=dict)
     secrets: set[str] = field(default_factory=set)
+    templates: Templates = field(default_factory=lambda: Templates({}, RenderContext({})))
 
     def yaml_file(self, path: str) -> YamlFile:
         """Give a YAML file; one that cannot be read is empty, and a finding."""
@@ -125,6 +157,33 @@ class FirstPass:
             self._keep(key, fingerprint, file)
         self.findings += file.findings
         return file
+
+    def check_template(self, path: str, text: TemplateText, line: int) -> SqlFile:
+        """Read the SQL of a check that is a template and stands on a line of a file."""
+        templates = self.templates
+        text = templates.named(text)
+        fingerprint = digest(f"{text} {templates.digest}")
+        key = place_key((path, "test", line, digest(text)[:12]))
+        file = self._recalled(key, fingerprint, SqlFile, templates.render_context)
+        if file is None:
+            from penstock.project.sql import sql_file  # costs 0.2 s that a warm load saves
+
+            if templates.renderer is None:
+                templates.renderer = sql_file.renderer_of(
+                    templates.macros, templates.render_context
+                )
+            file = sql_file.parse_check(templates.renderer, path, text, line)
+            self._keep(key, fingerprint, file)
+        return file
+
+    def known_tests(self) -> Collection[str]:
+        """Give the names of the project's parametrised tests."""
+        return self.templates.tests
+
+    @property
+    def templates_digest(self) -> str:
+        """Tell whether templates of checks still mean the same, the environment apart."""
+        return self.templates.digest
 
     def sql_files(
         self, contents: Sequence[Content], macros: Sequence[str], render_context: RenderContext

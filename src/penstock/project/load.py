@@ -18,6 +18,8 @@ from penstock.project.checking import (
     ProjectParts,
     check_packages,
     entities_of,
+    read_seeds,
+    read_tests,
     sessions_of,
     with_checks,
 )
@@ -33,14 +35,13 @@ from penstock.project.files.references import (
     queries_of,
 )
 from penstock.project.files.values import Plain, did_you_mean, mapping_of
-from penstock.project.first_pass import NOTHING_GIVEN, FirstPass, GivenParts
+from penstock.project.first_pass import NOTHING_GIVEN, FirstPass, GivenParts, Templates
 from penstock.project.input_ranges.mappings import map_inputs
 from penstock.project.models import SNAPSHOTS, Draft, cycle_findings, draft, name_every_maker
 from penstock.project.settings.project import (
     Settings,
     YamlEntry,
     entries,
-    seeds_of,
     settings_of,
     sources_of,
 )
@@ -93,7 +94,7 @@ def load_project(
     parts.entities = entities_of(parts, found.entities, given)
     parts.sessions = sessions_of(parts, found.sessions)
     parts.python = import_functions(root, found.python, given.functions or ())
-    project = _assembled(parts, found.seeds)
+    project = _assembled(parts, found)
     first.cache.save()
     bad = check_name("project", settings.name, document.place("name"))
     findings = [*first.findings, *parts.findings, *document.misfits, *([bad] if bad else [])]
@@ -110,6 +111,8 @@ def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectPart
     target = settings.target
     view = TargetView(target.name, target.catalog, target.schema_prefix)
     render_context = RenderContext(first.environ, settings.vars, view)
+    macros = {path: text for path in found.macros if (text := first.text(path)) is not None}
+    first.templates = Templates(macros, render_context)
     read = [first.yaml_file(path) for path in found.yaml]
     gathered = gather(read, found.sql, first)
     natives = [file for file in read if file.is_entity]
@@ -132,16 +135,14 @@ def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectPart
     return parts
 
 
-def _assembled(parts: ProjectParts, seed_files: Sequence[str]) -> Project:
+def _assembled(parts: ProjectParts, found: Discovery) -> Project:
     """Link all files; the project is only meant to be used if no finding is an error."""
     settings, first = parts.settings, parts.first
     documented = _read_drafts(parts)
     _read_sources(parts)
     prefix = settings.target.schema_prefix
     parts.versioned = versioned_models(parts.gathered.drafts, prefix, settings.folders)
-    seed_entries = _documented(parts, "seeds")
-    parts.seeds, findings = seeds_of(first.root, seed_files, seed_entries, settings)
-    parts.findings += findings
+    read_seeds(parts, found.seeds, _documented(parts, "seeds"))
     _check_names(parts)
     _check_documented(parts, documented)
     _check_tables(parts)
@@ -149,6 +150,7 @@ def _assembled(parts: ProjectParts, seed_files: Sequence[str]) -> Project:
     if parts.sessions:
         parts.sessions.link(resolver)
     models = _linked_models(parts, resolver)
+    read_tests(parts, found.tests, resolver)
     sources = {str(source.table): source for source in parts.sources}
     check_packages(parts, models)
     declared = {item.name: item.declared for item in parts.versioned}

@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
-from penstock.core.checks import Check, Condition, Phase, Rule, SqlCheck
+from penstock.core.checks import ANY_ROW, Check, Condition, Phase, Rule, SqlCheck
 from penstock.core.graph import children
 from penstock.core.model import ColumnDoc, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, literal, shown_name
@@ -64,7 +64,7 @@ _SEVERITY = {"error": "error", "warning": "warn"}
 
 def _check(project: Project, model: Model, check: Check) -> Node:
     """Give SQL as dbt's singular test, every other type as a generic one."""
-    path, condition = check.where.path, check.condition
+    path, condition, limits = check.where.path, check.condition, check.thresholds
     labels: Node = {"tags": [*check.tags], "meta": {**check.meta}}
     node: Node = {
         "database": project.target.catalog or None,
@@ -83,6 +83,10 @@ def _check(project: Project, model: Model, check: Check) -> Node:
             "materialized": "test",
             "severity": _SEVERITY[check.severity],
             "where": _shown(project, model, condition.text) if condition else None,
+            "limit": check.limit,
+            "store_failures": check.store,
+            "warn_if": str((limits.warning or "never") if limits else ANY_ROW),
+            "error_if": str((limits.error or "never") if limits else ANY_ROW),
             **labels,
         },
         **labels,
@@ -94,10 +98,14 @@ def _check(project: Project, model: Model, check: Check) -> Node:
         "depends_on": {"macros": [], "nodes": [*_upstream(project, model, check)]},
     }
     if isinstance(check.rule, SqlCheck):
-        return node | {"raw_code": _shown(project, model, check.rule.query.text)}
-    asked = _arguments(project, model, check.rule)
+        node |= {"raw_code": _shown(project, model, check.rule.query.text)}
+        if not check.test:
+            return node
+    is_sql = isinstance(check.rule, SqlCheck)
+    asked = {} if is_sql else _arguments(project, model, check.rule)
+    metadata: Node = {"name": check.test or check.type, "kwargs": asked, "namespace": None}
     return node | {
-        "test_metadata": {"name": check.type, "kwargs": asked, "namespace": None},
+        "test_metadata": metadata,
         "column_name": getattr(check.rule, "column", None),
         "attached_node": node_id(project, model.name),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -20,9 +20,10 @@ from penstock.core.ports.engine import QuerySession
 from penstock.core.statement import OBSERVED_ROWS, Row
 from penstock.strategies.checks import queries
 from penstock.strategies.checks.literals import CELL, DETAILS, MESSAGE, micros_of, number, shortened
-from penstock.strategies.checks.measure import ROWS, GroupMeasures, Values
+from penstock.strategies.checks.measure import ROWS, GroupMeasures, Measure, Values, weighed
+from penstock.strategies.checks.queries import storable
 from penstock.strategies.checks.typed import columns_of, measured, taken, verdict_of
-from penstock.strategies.checks.types import group_query, united, verdict
+from penstock.strategies.checks.types import count_query, group_query, united, verdict
 
 AT_ONCE = 50
 """How many groups one statement asks where each has SQL of its own."""
@@ -197,10 +198,39 @@ def _evaluate_sql(
     rows: dict[str, list[Row]] = {group.key: [] for group in groups}
     for row in found:
         rows[str(row[queries.GROUP])].append(row)
-    values = [replace(verdict(len(rows[each.key])), group=each.key) for each in groups]
+    values = _values_of_sql(session, check, dict(zip(rows, texts, strict=True)), rows, given)
+    if isinstance(values, CheckResult):
+        return values
+    values = _kept(
+        given, check, values, lambda: storable(united([*map(_alone, texts)]), columns, check.limit)
+    )
     failing = [row for each in rows.values() for row in each]
     sample = queries.sample_of(failing, columns) if failing and check.sample else None
     return result_of(check, given, values, seconds=_since(started), sample=sample)
+
+
+def _values_of_sql(
+    session: QuerySession,
+    check: Check,
+    texts: Mapping[str, str],
+    rows: Mapping[str, Sequence[Row]],
+    given: CheckInputs,
+) -> Sequence[GroupValue] | CheckResult:
+    """Judge the groups of SQL by the rows that came back; thresholds need to know how many."""
+    counts, is_exact = {key: len(each) for key, each in rows.items()}, check.thresholds is not None
+    many = [key for key, n in counts.items() if is_exact and n >= queries.ASKED]
+    found = _of_all(session, [count_query(texts[key], key) for key in many], check, given)
+    if isinstance(found, CheckResult):
+        return found
+    counts |= {str(row[queries.GROUP]): int(str(row["n"])) for row in found}
+    return [
+        replace(weighed(check, verdict(n, exact=is_exact), n), group=key)
+        for key, n in counts.items()
+    ]
+
+
+def _alone(sql: str) -> str:
+    return f"SELECT * FROM (\n{sql}\n)"  # an ORDER BY or a comment in it stays in it
 
 
 def _group_value(
@@ -276,6 +306,7 @@ def _result(
 ) -> CheckResult:
     """Put the groups of a check together, with some rows that break it, of the lowest groups."""
     check, rows, means = placed.check, placed.rows, placed.means
+    values = _kept(given, check, values, lambda: _failing_sql(placed))
     failed = [value for value in values if value.status is CheckStatus.FAILED and value.failures]
     if failed and placed.by_group:
         first = next(each for each in placed.groups if each.key == failed[0].group)
@@ -290,6 +321,33 @@ def _result(
             sample = queries.sample_of([row for row in found if not row.get("n")], columns)
             values = _detailed(values, [row for row in found if row.get("n")])
     return result_of(placed.check, given, values, seconds=placed.seconds, sample=sample)
+
+
+def _kept(
+    given: CheckInputs, check: Check, values: Sequence[GroupValue], sql: Callable[[], str]
+) -> Sequence[GroupValue]:
+    """Keep all failing rows in the check's table, where it asks for that, and say so."""
+    if not check.store or given.keep is None or all(each.failures is None for each in values):
+        return values
+    said = given.keep(check, sql() if any(each.failures for each in values) else "")
+    at = next((at for at, each in enumerate(values) if each.failures), None)
+    if at is None or not said:
+        return values
+    details = "; ".join(each for each in (values[at].details, said) if each)
+    return [*values[:at], replace(values[at], details=details), *values[at + 1 :]]
+
+
+def _failing_sql(placed: placing.Placed) -> str:
+    """Give the rows that break a check; where each group has SQL of its own, of all of them."""
+
+    def of(check: Check, sql: str, key: str, means: Measure) -> str:
+        where = check.condition.text if check.condition else ""
+        return queries.failing_query(sql, key, means, where, placed.rows.columns, check.limit)
+
+    if not placed.by_group:
+        return of(placed.check, placed.rows.sql, placed.rows.key, placed.means)
+    groups = ((g.check or placed.check, g.sql, "", g.means or placed.means) for g in placed.groups)
+    return united([of(*each) for each in groups])
 
 
 def _sample_sql(placed: placing.Placed, failed: Sequence[GroupValue], columns: Schema) -> str:

@@ -9,17 +9,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from penstock.app.checking.results import AcceptReport
+from penstock.app.checking.results import AcceptReport, is_of_the_job, reason_of
 from penstock.app.reports import ModelStatus
 from penstock.app.services.services import Services, user_name
 from penstock.core.check_results import CheckStatus, Flag, InvariantReport, Quarantine
-from penstock.core.checks import Check
-from penstock.core.errors import UsageError
+from penstock.core.checks import Check, Phase
+from penstock.core.errors import DataError, QueryError, UsageError
 from penstock.core.findings import some
 from penstock.core.model import Model
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import shown_ranges
 from penstock.core.partitions.ranges import Ranges, difference, holds, intersection, merged
+from penstock.core.ports.engine import StepSession
 from penstock.core.ports.ports import Records
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
@@ -28,6 +29,8 @@ from penstock.plan.resolve import due, resolve
 from penstock.state.transitions.model_state import RECOVER
 from penstock.strategies.checks.literals import counted
 
+_PLAIN = re.compile(r"[^A-Za-z0-9_]")
+_LONGEST = 180
 _STEP = re.compile("[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -60,6 +63,30 @@ def quarantine_of(services: Services, intent: Intent, failed: Ranges) -> Quarant
 def keeps_rows(services: Services, model: Model) -> bool:
     """Whether rows that failed are kept; a view has none."""
     return services.project.checks.quarantine_days > 0 and not model.is_view
+
+
+def keep_failures(
+    services: Services, session: StepSession, model: Model, check: Check, sql: str
+) -> str:
+    """Make the table of the rows that broke a check anew, or with "" drop it; say where it is.
+
+    The table is a convenience: where it cannot be written the verdict stands, and says why.
+    """
+    table, phase = model.table, "before__" if check.phase is Phase.BEFORE else ""
+    name = _PLAIN.sub("_", f"failures__{table.schema}__{table.table}__{phase}{check.name}")
+    if len(name) > _LONGEST:
+        name = f"{name[:_LONGEST]}_{check.definition[:8]}"
+    uri = f"{staging_root(services)}/{name}"
+    services.folders.drop(uri)
+    if not sql:
+        return ""
+    try:
+        rows = session.beside.write_table(sql, uri)
+    except (QueryError, DataError) as error:
+        if is_of_the_job(error):
+            raise
+        return f"rows not kept: {reason_of(error, check, ran=True)}"
+    return f"{counted(rows, 'row')} kept in {services.project.checks.staging_schema}.{name}"
 
 
 def drop_staged(services: Services, table: TableName, step: str) -> None:

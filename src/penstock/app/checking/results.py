@@ -68,6 +68,8 @@ def _fields(said: CheckResult | GroupValue) -> dict[str, Json]:
 
 def _value(value: GroupValue) -> Json:
     said = _fields(value)
+    if said["severity"] is None:  # as grave as its check
+        del said["severity"]
     return said | {"values": dict(value.values), "message": said["message"] or None}
 
 
@@ -218,7 +220,8 @@ class CheckInputs:
     groups as numbers of `grid`. `values` gives the parameters of a partition as typed literals by
     name, without `@`. `observed` are aggregates that were seen while the rows were written, by the
     names that `observables` gave. `bases` are rows of earlier successes. `adds` is whether the
-    step puts rows to those that stay.
+    step puts rows to those that stay. `keep` makes the table of a check's failing rows by a query,
+    with "" takes it away, and says where they are; without it none is made.
     """
 
     run_timestamp: dt.datetime
@@ -235,11 +238,13 @@ class CheckInputs:
     observed: Row | None = None
     bases: RowsBefore = RowsBefore()
     adds: bool = False
+    keep: Callable[[Check, str], str] | None = None
 
 
 CHECK_ERROR = "check-error"
 
 _NAMED, _SHOWN = 3, 5
+_GRAVITY = (Severity.WARNING, Severity.ERROR)
 _COLUMN = re.compile(r"name (`(?:[^`]|``)*`(?:\.`(?:[^`]|``)*`)*)")
 _LONG = 200
 
@@ -312,6 +317,9 @@ def within(result: CheckResult, groups: Container[str]) -> CheckResult:
 
 def _of_groups(result: CheckResult, values: Sequence[GroupValue]) -> CheckResult:
     failed = [value for value in values if value.status is CheckStatus.FAILED]
+    grave = [value.severity or result.severity for value in failed]
+    severity = max(grave, key=_GRAVITY.index, default=result.severity)
+    gravest = [v for v, each in zip(failed, grave, strict=True) if each is severity]
     statuses = {value.status for value in values}
     order = (CheckStatus.FAILED, CheckStatus.PASSED, CheckStatus.SKIPPED)
     said = [(value.group, value.details) for value in failed if value.details]
@@ -320,10 +328,11 @@ def _of_groups(result: CheckResult, values: Sequence[GroupValue]) -> CheckResult
     known = [each for each in counts if each is not None]
     return replace(
         result,
+        severity=severity,
         status=next((each for each in order if each in statuses), CheckStatus.SKIPPED),
         message=_message(values, failed),
         details=shortened(details, DETAILS) if said else None,
-        partitions=tuple(value.group for value in failed),
+        partitions=tuple(value.group for value in gravest),
         values=tuple(values),
         failures=sum(known) if known and len(known) == len(counts) else None,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from penstock.app.checking.chosen import SKIPPED, StepChecks, skipped
 from penstock.app.checking.evaluate import evaluate
+from penstock.app.checking.flags import keep_failures
 from penstock.app.checking.results import ONE_GROUP, CheckedRows, CheckInputs
 from penstock.app.observation.observe import ObservedTables, pin_source
 from penstock.app.preparing import pins, run_context
@@ -38,7 +39,8 @@ AFTER_VIEW = "check_after_target"
 class CheckTarget:
     """What is checked, and through what; `body` is the SQL of partitions, None for a table.
 
-    `slice_view` holds the rows that the step reads of no input, "" where there are none.
+    `slice_view` holds the rows that the step reads of no input, "" where there are none. Without
+    `keeping` no table of failing rows is made.
     """
 
     services: Services
@@ -52,6 +54,7 @@ class CheckTarget:
     body: Body | None = None
     sampling: bool = True
     slice_view: str = ""
+    keeping: bool = True
 
     @property
     def this(self) -> InputName:
@@ -145,7 +148,11 @@ class CheckTarget:
             partitions=self.partitions,
             values=self.values,
             adds=self.model.writing in (Writing.ADDED, Writing.MERGED),
+            keep=self._keep if self.keeping and self.sampling else None,
         )
+
+    def _keep(self, check: Check, sql: str) -> str:
+        return keep_failures(self.services, self.session, self.model, check, sql)
 
     def _bases(self, step_seq: int, *, with_rows: bool) -> RowsBefore:
         rules = [c.rule for c in self.checks.after if isinstance(c.rule, RowCountChange)]

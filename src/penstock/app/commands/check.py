@@ -253,6 +253,7 @@ class _Checking:
                 partitions=part.partitions,
                 body=part.body,
                 sampling=self.request.sample,
+                keeping=self.request.record,
             )
             before = target.look_before() if chosen.before else ()
             if chosen.after and left and gone and model.is_view:

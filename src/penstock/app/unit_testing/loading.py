@@ -13,13 +13,19 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import ColumnType
 from penstock.core.errors import PenstockError, UsageError
 from penstock.core.model import Model
-from penstock.core.names import InputName
+from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
 from penstock.project.files.values import did_you_mean, shown_type, some_of
-from penstock.project.unit_tests.casting import CellError, model_types, type_in, typed
+from penstock.project.unit_tests.casting import (
+    CellError,
+    model_types,
+    type_in,
+    typed,
+)
 from penstock.project.unit_tests.definition import Expectation, GivenTable, GivenWatermark, UnitTest
 from penstock.project.unit_tests.load import LoadedTests, load_unit_tests
 from penstock.project.unit_tests.nodes import FileNotes
+from penstock.project.unit_tests.tables import columns_of_model
 
 _WORDS = ("valid_from", "valid_to", "is_current", "is_deleted", "row_hash")
 
@@ -76,8 +82,11 @@ def _judge_inputs(project: Project, test: UnitTest, notes: FileNotes) -> None:
     given: set[InputName] = set()
     lacking: dict[InputName, None] = {}
     for run in test.runs:
-        for table in (*run.given.inputs.values(), *run.given.slices.values()):
+        for table in run.given.slices.values():
             _judge_input(table, notes)
+        for name, table in run.given.inputs.items():
+            _judge_input(table, notes)
+            _judge_columns(project, name, table, notes)
         given |= run.given.inputs.keys()
         wanted = world.wanted_inputs(model, test, run)
         lacking |= dict.fromkeys(
@@ -108,6 +117,21 @@ def _judge_input(table: GivenTable, notes: FileNotes) -> None:
         hint = f"give columns: {{{name}: TYPE}}"
         where = cells[0].where if cells else table.where
         notes.say(where, "test-type-unknown", sentence, hint)
+
+
+def _judge_columns(project: Project, name: InputName, table: GivenTable, notes: FileNotes) -> None:
+    """Find columns that the model of an input surely has not: nothing that is tested reads them."""
+    model = project.models.get(name.name) if name.kind is InputKind.MODEL else None
+    known = columns_of_model(project, model) if model else None
+    if model is None or known is None:
+        return
+    folded = {each.lower() for each in known}
+    for column in table.names:
+        if column.lower() not in folded:
+            row = next((each for each in table.rows if column in each), {})
+            where = row[column].where if column in row else table.where
+            hint = did_you_mean(column, known) or f"there are: {some_of(known)}"
+            notes.say(where, "unknown-column", f"{model.name} has no column {column!r}", hint)
 
 
 def _judge_targets(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.core.checks import Check, Checks, OnFailure, Phase, SqlCheck
@@ -12,12 +12,12 @@ from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.project.checks.check import read_check
 from penstock.project.checks.kept import Edge, Result, keep, recall
-from penstock.project.checks.phases import Phases, joined, name_of
+from penstock.project.checks.phases import Phases, joined, name_of, test_of
 from penstock.project.checks.scene import CheckedModel, KnownColumns, Scene, Stand, WrittenChecks
 from penstock.project.files.cache import ParseCache
-from penstock.project.files.nodes import YamlNode, mapping_node, shown
-from penstock.project.files.parsed import place_key
-from penstock.project.files.references import Files
+from penstock.project.files.nodes import TemplateText, YamlNode, mapping_node, shown
+from penstock.project.files.parsed import SqlFile, place_key
+from penstock.project.files.readers import Files
 from penstock.project.files.values import digest
 from penstock.project.sql.names import NameResolver
 
@@ -75,6 +75,8 @@ class Attacher:
             kind, _, name = need.partition("\n")
             if kind == "names":
                 found = _names_in(self.resolver).encode()
+            elif kind == "templates":
+                found = self.files.templates_digest.encode()
             elif kind == "file":
                 found = self.files.data(name) if self.files.has(name) else b"\0"
             else:
@@ -152,6 +154,17 @@ class _CheckReading:
         self.result.needs[f"file\n{path}"] = self.of.now(f"file\n{path}")
         return self.of.files.text(path)
 
+    def check_template(self, path: str, text: TemplateText, line: int) -> SqlFile:
+        """Read SQL that is a template, and note what it depends on."""
+        self.result.needs["templates"] = self.of.now("templates")
+        file = self.of.files.check_template(path, text, line)
+        self.is_open |= any(read.kind == "env" for read in file.reads)
+        return file
+
+    def known_tests(self) -> Collection[str]:
+        """Give the names of the project's parametrised tests."""
+        return self.of.files.known_tests()
+
     def _checks(
         self, phases: Phases, phase: Phase, scene: Scene, findings: list[Finding]
     ) -> tuple[Check, ...]:
@@ -208,16 +221,22 @@ class _CheckReading:
 
 
 def _with_input(phases: Phases, name: InputName, more: Phases) -> Phases:
-    """Add the checks of a source table; a name that is taken gets the table's in front."""
+    """Add the checks of a source or seed; a name that is taken gets the table's in front."""
     taken = {name_of(each) for each in phases.before}
     found: list[YamlNode] = []
     for node in more.before:
         own, more_keys = name_of(node), dict[str, YamlNode | str]()
         if own in taken:
             more_keys["name"] = f"{name.name}.{own}"
+        schema, _, table = name.name.rpartition(".")
+        is_seed = name.kind is InputKind.MODEL
+        called = f"ref('{name.name}')" if is_seed else f"source('{schema}', '{table}')"
         if node.members.keys().isdisjoint(("input", "query", "source", "sql")):
-            schema, _, table = name.name.rpartition(".")
-            more_keys["input"] = f"source('{schema}', '{table}')"
+            more_keys["input"] = called
+        member = node.members.get("sql")
+        if member is not None and isinstance(member.node.value, TemplateText):
+            text = test_of(member.node.value, called)
+            more_keys["sql"] = replace(member.node, value=text)
         added = mapping_node(node.where, more_keys).members
         found.append(replace(node, value={**node.members, **added}))
     return replace(phases, before=(*phases.before, *found))

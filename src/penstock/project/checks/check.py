@@ -18,7 +18,8 @@ from penstock.project.checks.form import TIMES, Form, Place, Scalar, place_of
 from penstock.project.checks.kept import definition_of
 from penstock.project.checks.phases import LONGEST, name_of
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
-from penstock.project.files.nodes import Section, YamlNode, open_section, shown
+from penstock.project.checks.thresholds import read_failing
+from penstock.project.files.nodes import Section, TemplateText, YamlNode, open_section, shown
 from penstock.project.files.values import did_you_mean, parse_duration, some_of
 from penstock.project.settings.check_keys import KEYS, TYPE_NAMES
 
@@ -60,14 +61,16 @@ def _read(form: Form, kind: str, name: str) -> Check | None:
     condition = form.condition("where", ConditionKind.WHERE)
     scope = _scope(form, rule)
     if rule is None:
-        _ = _meta(form), section.texts("tags"), section.text("description"), _severity(form)
+        _ = _meta(form), section.texts("tags"), section.text("description")
+        read_failing(form, rule, _severity(form))
         return None
+    failing = read_failing(form, rule, severity := _severity(form))
     check = Check(
         name=name,
         phase=form.phase,
         rule=rule,
         where=section.node.where,
-        severity=_severity(form),
+        severity=severity,
         description=section.text("description").strip(),
         tags=tuple(str(each.value) for each in section.texts("tags")),
         meta=_meta(form),
@@ -78,8 +81,17 @@ def _read(form: Form, kind: str, name: str) -> Check | None:
         empty=Empty(empty) if empty else None,
         sample=scene.sample if sample is None else sample,
         reads=_reads(rule, input_name, query),
+        thresholds=failing.thresholds,
+        store=failing.store,
+        limit=failing.limit,
+        test=_test(section),
     )
     return replace(check, definition=definition_of(check))
+
+
+def _test(section: Section) -> str:
+    node = section.find("sql")
+    return node.value.test if node is not None and isinstance(node.value, TemplateText) else ""
 
 
 def _kind(node: YamlNode, findings: list[Finding]) -> str:

@@ -16,12 +16,14 @@ from penstock.core.checks import Condition, Phase
 from penstock.core.findings import Finding, Location
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
-from penstock.project.checks.kept import condition_of, query_of
+from penstock.project.checks.kept import condition_of, linked_query, query_of
+from penstock.project.checks.phases import unknown_test
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
 from penstock.project.files import parsed
-from penstock.project.files.nodes import Section, YamlNode
+from penstock.project.files.nodes import Section, TemplateText, YamlNode
 from penstock.project.files.parsed import ReadText
-from penstock.project.files.references import SqlText, TextFiles, sql_under
+from penstock.project.files.readers import TextFiles
+from penstock.project.files.references import SqlText, sql_under
 from penstock.project.files.values import text_of
 from penstock.project.sql.names import QueryOwner, input_named
 from penstock.project.unit_tests.casting import CellError, scalar
@@ -200,7 +202,9 @@ class Form:
 
     def query(self, key: str) -> tuple[Query | None, str]:
         """Give the query of a key, and its file, "" for SQL that stands inline."""
-        scene = self.scene
+        scene, node = self.scene, self.section.find(key)
+        if node is not None and isinstance(node.value, TemplateText):
+            return self._rendered(node.value, node.where)
         text = sql_under(self.section, key, scene.files, f"{key} is empty")
         if text is None:
             return None, ""
@@ -213,6 +217,19 @@ class Form:
         )
         column = 0 if text.file else self.section.place(key).column
         return self._understood(text, column, read), text.file
+
+    def _rendered(self, text: TemplateText, where: Location) -> tuple[Query | None, str]:
+        """Give the query of a template, and its file; "" for the call of a parametrised test."""
+        scene, known = self.scene, self.scene.files.known_tests()
+        if text.test and text.test not in known:
+            sentence, hint = unknown_test(text.test, known)
+            self._note(where, "unknown-check-type", sentence, hint)
+            return None, ""
+        file = scene.files.check_template(where.path, text, where.line)
+        owner = QueryOwner(where.path, scene.model)
+        found = linked_query(file, owner, scene.resolver, scene.allowed)
+        self.section.findings += found.problems
+        return found.value, "" if text.test else where.path
 
     def condition(self, key: str, kind: ConditionKind, column: str = "") -> Condition | None:
         """Give a condition."""

@@ -65,13 +65,34 @@ def query_of(
     the parameters that have a value here.
     """
     file = _remembered(cache, ("query", text), SqlFile, partial(_parsed, text))
+    found = linked_query(file, reader, resolver, allowed)
+    local = (replace(each, where=replace(each.where, path="")) for each in found.problems)
+    return replace(found, problems=tuple(local))
+
+
+def linked_query(
+    file: SqlFile, reader: QueryOwner, resolver: NameResolver, allowed: frozenset[str]
+) -> ReadText[Query]:
+    """Link the query of a check that is parsed; its own table by a ref is its own table, too."""
     if not file.branches:
         return ReadText(None, file.findings)
-    linked = link(file.branches, resolver, reader)
-    refs = [ref for branch in file.branches for ref in branch.refs]
-    named = parsed.located(linked.findings, "")
-    problems = (*file.findings, *named, *not_allowed(refs, allowed))
+    branches = [_with_own(branch, reader, resolver) for branch in file.branches]
+    linked = link(branches, resolver, reader)
+    others = not_allowed([ref for branch in branches for ref in branch.refs], allowed)
+    located = [replace(each, where=replace(each.where, path=reader.path)) for each in others]
+    problems = (*file.findings, *linked.findings, *located)
     return ReadText(None if _has_error(problems) else linked.query, problems)
+
+
+def _with_own(branch: parsed.Branch, reader: QueryOwner, resolver: NameResolver) -> parsed.Branch:
+    def own(ref: parsed.TableRef) -> parsed.TableRef:
+        if ref.kind is not parsed.RefKind.REF or reader.model is None:
+            return ref
+        found = resolver.ref(ref.names[0])
+        is_own = found is not None and found.input == reader.model.input
+        return replace(ref, kind=parsed.RefKind.THIS, names=()) if is_own else ref
+
+    return replace(branch, refs=tuple(map(own, branch.refs)))
 
 
 def _has_error(problems: Iterable[Finding]) -> bool:
@@ -149,6 +170,8 @@ def definition_of(check: core.Check) -> str:
         "scope": check.scope,
         "empty": check.empty,
     }
+    if check.thresholds is not None:  # so that definitions on record stay what they were
+        parts["thresholds"] = [str(check.thresholds.error), str(check.thresholds.warning)]
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return digest(text)
 

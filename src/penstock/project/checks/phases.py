@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.core.checks import Phase
-from penstock.core.findings import Finding, Severity
+from penstock.core.findings import Finding, Location, Severity
 from penstock.project.files.nodes import (
     Broken,
     Keys,
     Member,
     Section,
+    TemplateText,
     VersionReference,
     YamlNode,
     items_of,
@@ -22,7 +24,8 @@ from penstock.project.files.nodes import (
     shown,
 )
 from penstock.project.files.values import did_you_mean
-from penstock.project.settings.check_keys import PHASES, WITH_CHECKS, canonical
+from penstock.project.settings.check_keys import FAILING, PHASES, WITH_CHECKS, canonical
+from penstock.project.sql.names import called
 
 LONGEST = 128
 _PLAIN = Keys((*PHASES, "on_failure"))
@@ -35,12 +38,14 @@ TESTS: Mapping[str, Keys] = {
 }
 """The tests that there are, with their arguments."""
 _COLUMN = Keys(("name", "tests"), ("name",), {"data_tests": "tests"})
-_KEPT = ("name", "description", "severity", "where", "enabled", "tags", "meta")
-_IDLE = ("limit", "store_failures", "store_failures_as", "quote")
-_THRESHOLDS = ("error_if", "warn_if")
-_CONFIG = Keys((*_KEPT, *_IDLE, *_THRESHOLDS))
+_KEPT = ("name", "description", "severity", "where", "enabled", "tags", "meta", *FAILING)
+_IDLE = ("store_failures_as", "quote")
+_CONFIG = Keys((*_KEPT, *_IDLE))
 _BESIDE = ("arguments", "config", *_CONFIG.known)
-_ANY = re.compile(r"\s*!=\s*0\s*")
+_OF_MODEL = Keys(("column_name", "column", "columns"))
+_WORD = re.compile(r"[A-Za-z_]\w*")
+TEST = "test_"
+"""What the macro of a parametrised test is called, before its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +181,23 @@ def _text(node: YamlNode | None) -> str:
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
+def model_tests(section: Section, key: str = "tests") -> Phases:
+    """Give the tests of a whole table as checks; one of columns names them."""
+    nodes, found = items_of(section, key, "tests"), section.findings
+    return Phases(after=tuple(check for test in nodes for check in _check(test, None, found)))
+
+
+def singular_test(name: str, text: str, config: YamlNode, findings: list[Finding]) -> YamlNode:
+    """Give a query of its own file as a check; its header says what `config` of a test says."""
+    said = _noted(open_section(config, _SINGULAR, "config", findings).members, findings)
+    made = mapping_node(config.where, {"name": name, "sql": _template(config.where, text, "")})
+    return replace(made, value={**made.members, **said})
+
+
+def _template(where: Location, text: str, test: str) -> YamlNode:
+    return YamlNode(TemplateText.of(text, test), where)
+
+
 def column_tests(columns: tuple[YamlNode, ...], findings: list[Finding]) -> Phases:
     """Give the tests of a list of columns as checks."""
     found: list[YamlNode] = []
@@ -188,11 +210,12 @@ def column_tests(columns: tuple[YamlNode, ...], findings: list[Finding]) -> Phas
     return Phases(after=tuple(found))
 
 
-def _check(test: YamlNode, column: YamlNode, findings: list[Finding]) -> Iterator[YamlNode]:
+def _check(test: YamlNode, column: YamlNode | None, findings: list[Finding]) -> Iterator[YamlNode]:
     is_word, body = isinstance(test.value, str), dict[str, Member]()
+    of = f'a test of column "{column.value}"' if column else "a test of a whole table"
     names = [str(test.value)] if is_word else [key for key in test.members if key not in _BESIDE]
     if len(names) != 1:
-        sentence = f'a test of column "{column.value}" is one name, with or without arguments'
+        sentence = f"{of} is one name, with or without arguments"
         findings.append(Finding(test.where, "bad-value", sentence, "- not_null"))
         return
     [word] = names
@@ -203,33 +226,85 @@ def _check(test: YamlNode, column: YamlNode, findings: list[Finding]) -> Iterato
         if not isinstance(inner.value, Mapping) and not inner.is_absent:
             sentence = f"{word} is {shown(word, inner.value)}; it must be a mapping"
             findings.append(Finding(inner.where, "bad-value", sentence))
-    if word not in TESTS:
-        sentence = f'column "{column.value}": {word!r} is no test of columns'
-        near = did_you_mean(word, TESTS)
-        hint = f"{near} " * bool(near) + f"known here: {', '.join(TESTS)}"
+    if word in TESTS:
+        made = mapping_node(test.where, {"type": word} | ({"column": column} if column else {}))
+        members = _said(word, replace(test, value=body), column, findings)
+        yield replace(made, value={**made.members, **members})
+    elif _WORD.fullmatch(word):
+        yield _called(word, replace(test, value=body), column, findings)
+    else:
+        sentence, hint = unknown_test(word, ())
         findings.append(Finding(test.where, "unknown-check-type", sentence, hint))
-        return
-    members = _said(word, replace(test, value=body), findings)
-    made = mapping_node(test.where, {"type": word, "column": column})
-    yield replace(made, value={**made.members, **members})
 
 
-def _said(word: str, body: YamlNode, findings: list[Finding]) -> dict[str, Member]:
-    arguments = body.members.get("arguments")
-    config = body.members.get("config")
-    mine = TESTS[word]
+def unknown_test(word: str, known: Iterable[str]) -> tuple[str, str]:
+    """Say that there is no such test, and which there are."""
+    names = (*TESTS, *sorted(known))
+    near = did_you_mean(word, names)
+    hint = f"{near} " * bool(near) + f"known here: {', '.join(names)}"
+    return f"{word!r} is no test", hint
+
+
+def _said(
+    word: str, body: YamlNode, column: YamlNode | None, findings: list[Finding]
+) -> dict[str, Member]:
+    """Give the keys of a test that every project has, under the names that checks have."""
+    mine = TESTS[word] if column else Keys((*TESTS[word].known, *_OF_MODEL.known))
+    arguments, config = (body.members.get(key) for key in ("arguments", "config"))
     known = Keys((*mine.known, "arguments", "config", *_CONFIG.known))
     top = open_section(body, known, "", findings).members
     inner = open_section(arguments.node, mine, "arguments", findings).members if arguments else {}
     below = open_section(config.node, _CONFIG, "config", findings).members if config else {}
-    said = {**top, **below, **inner}
-    for key, member in said.items():
-        value = str(member.node.value)
-        if key in _IDLE:
-            code, sentence = "option-without-effect", f"{key} has no effect on a check"
-            findings.append(Finding(member.key, code, sentence, severity=Severity.INFO))
-        elif key in _THRESHOLDS and not _ANY.fullmatch(value):
-            sentence = f"{key} is {value!r}; only != 0 is known"
-            hint = "use null_percentage, row_count or column_check"
-            findings.append(Finding(member.node.where, "unsupported-threshold", sentence, hint))
-    return {key: said[key] for key in (*mine.known, *_KEPT) if key in said and key not in _IDLE}
+    said = _noted({**top, **below, **inner}, findings)
+    found = {key: said[key] for key in (*mine.known, *_KEPT) if key in said}
+    return {_ARGUMENTS.get(key, key): member for key, member in found.items() if key != "quote"}
+
+
+_ARGUMENTS = {"column_name": "column"}
+_SINGULAR = Keys((*(key for key in _KEPT if key != "where"), *_IDLE))
+
+
+def _noted(said: Mapping[str, Member], findings: list[Finding]) -> dict[str, Member]:
+    for key in (each for each in _IDLE if each in said):
+        code, sentence = "option-without-effect", f"{key} has no effect on a check"
+        findings.append(Finding(said[key].key, code, sentence, severity=Severity.INFO))
+    return {key: member for key, member in said.items() if key not in ("arguments", "config")}
+
+
+def _called(
+    word: str, body: YamlNode, column: YamlNode | None, findings: list[Finding]
+) -> YamlNode:
+    """Give a test of the project as SQL: the call of its macro, which says what else it takes."""
+    arguments, config = (body.members.get(key) for key in ("arguments", "config"))
+    below = open_section(config.node, _CONFIG, "config", findings).members if config else {}
+    said = _noted({**body.members, **below}, findings)
+    given = {key: member.node for key, member in said.items() if key not in _CONFIG.known}
+    given |= {key: each.node for key, each in (arguments.node.members if arguments else {}).items()}
+    if column is not None:
+        given = {"column_name": column, **given}
+    where = str(said["where"].node.value) if "where" in said else ""
+    rows = f"(select * from {{{{ this }}}} where {where}) as rows_of_test" if where else ""
+    start = f"{{% set rows_of_test %}}{rows}{{% endset %}}" if where else ""
+    values = [f"{key}={_argument(node)}" for key, node in given.items()]
+    call = ", ".join([f"model={'rows_of_test' if where else 'this'}", *values])
+    text = f"{start}{{{{ {TEST}{word}({call}) }}}}"
+    parts = [word, *(str(given[key].value) for key in ("column_name",) if key in given)]
+    made = mapping_node(
+        body.where, {"name": _made("_".join(parts)), "sql": _template(body.where, text, word)}
+    )
+    kept = {key: said[key] for key in _KEPT if key in said and key != "where"}
+    return replace(made, value={**made.members, **kept})
+
+
+def test_of(text: TemplateText, called: str) -> TemplateText:
+    """Let the call of a parametrised test look at another table than the model's own."""
+    other = text.replace("from {{ this }} where", f"from {{{{ {called} }}}} where", 1)
+    other = other.replace("(model=this", f"(model={called}", 1)
+    return TemplateText.of(other, text.test) if text.test else text
+
+
+def _argument(node: YamlNode) -> str:
+    """Write a value as a template says it; the call of a ref or a source is one."""
+    if isinstance(node.value, str) and called(node.value)[0]:
+        return node.value
+    return json.dumps(node.plain)

@@ -6,25 +6,34 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from penstock.core.checks import Condition
+from penstock.core.checks import Condition, Phase
 from penstock.core.findings import Finding, Location
 from penstock.core.model import ColumnDoc, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import PARAMETERS
 from penstock.core.strategy import Strategy
-from penstock.project.checks.phases import NONE, Phases, column_tests, joined, read_phases, word_in
+from penstock.project.checks.phases import (
+    NONE,
+    Phases,
+    column_tests,
+    joined,
+    model_tests,
+    read_phases,
+    singular_test,
+    word_in,
+)
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.nodes import Keys, YamlNode, node_of, open_section
 from penstock.project.files.parsed import SqlFile, TableRef, YamlFile, place_key
-from penstock.project.files.references import TextFiles
+from penstock.project.files.readers import TextFiles
 from penstock.project.files.values import Path, Plain, did_you_mean, documented_types, some_of
 from penstock.project.settings.check_keys import CHECK_KEYS, WITH_CHECKS, checks_at, named_in
 from penstock.project.sql.names import Named, NameResolver
 from penstock.project.sql.template_lines import line_of
 
 _OF_WINDOWS = frozenset({"start_date", "end_date", "run_date"})
-_ALIAS = {"invariants": "checks"}
-_LAYER = Keys(("checks", "on_failure", "columns", "config"), (), _ALIAS)
+_ALIAS = {"invariants": "checks", "data_tests": "tests"}
+_LAYER = Keys(("checks", "on_failure", "columns", "tests", "config"), (), _ALIAS)
 _OF_SOURCE = Keys(("before",))
 
 
@@ -169,6 +178,30 @@ class CheckedModel:
     stands: Sequence[Stand]
 
 
+def both_written(first: WrittenChecks | None, second: WrittenChecks) -> WrittenChecks:
+    """Give the checks of two places as one."""
+    if first is None:
+        return second
+    read = (first.read, second.read)
+    fingerprint = f"{first.fingerprint}\n{second.fingerprint}"
+    return WrittenChecks(fingerprint, lambda found: joined([each(found) for each in read], found))
+
+
+def written_in_test(file: SqlFile, text: str, phase: Phase) -> WrittenChecks:
+    """Give a test of its own file as a check of one phase."""
+    name = file.path.rpartition("/")[2].removesuffix(".sql")
+
+    def place(path: Path, key: bool) -> Location:  # noqa: FBT001  as `Places` says
+        del key
+        return Location(file.path, line_of(file.key_lines, path, file.config_line))
+
+    def read(findings: list[Finding]) -> Phases:
+        node = singular_test(name, text, node_of(dict(file.config), place), findings)
+        return Phases(before=(node,)) if phase is Phase.BEFORE else Phases(after=(node,))
+
+    return WrittenChecks(repr((file.path, text)), read)
+
+
 def written_in_header(file: SqlFile) -> WrittenChecks | None:
     """Give the checks of a config header."""
     said = {key: file.config[key] for key in CHECK_KEYS if file.config.get(key) is not None}
@@ -203,11 +236,11 @@ def written_nodes(phases: Phases) -> WrittenChecks | None:
 def written_in_yaml(
     file: YamlFile, at: Path, filled: Callable[[Plain], Plain]
 ) -> WrittenChecks | None:
-    """Give the checks of an entry and its tests of columns; a source's stand under before."""
+    """Give the checks of an entry and its tests; those of a source or seed stand under before."""
     text = file.checks.get(place_key(at))
     if text is None:
         return None
-    layer = _source_layer if at[0] == "sources" else _layer
+    layer = _source_layer if at[0] in ("sources", "seeds") else _layer
 
     fingerprint = "\n".join((file.path, text, *(each.digest for each in file.reads)))
     return WrittenChecks(fingerprint, lambda found: layer(checks_at(file, at, filled), found))
@@ -221,6 +254,7 @@ def _layer(node: YamlNode, findings: list[Finding]) -> Phases:
         parts.append(read_phases(checks, word_in(node), findings))
     if (columns := section.find("columns")) is not None:
         parts.append(column_tests(columns.items, findings))
+    parts.append(model_tests(section))
     return joined([*parts, Phases(on_failure=section.find("on_failure"))], findings)
 
 
@@ -232,4 +266,4 @@ def _source_layer(node: YamlNode, findings: list[Finding]) -> Phases:
         above = f"{above}.before"
     found = read_phases(listed, above, findings) if listed is not None else NONE
     tests = column_tests(columns.items, findings) if columns is not None else NONE
-    return Phases(before=(*found.after, *tests.after))
+    return Phases(before=(*found.after, *tests.after, *model_tests(section).after))

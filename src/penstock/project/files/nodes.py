@@ -36,6 +36,20 @@ class Broken:
     """A value that could not be had; a finding has said why."""
 
 
+class TemplateText(str):
+    """SQL that is rendered before it is read; `test` is the parametrised test that it calls."""
+
+    __slots__ = ("test",)
+    test: str
+
+    @classmethod
+    def of(cls, text: str, test: str = "") -> TemplateText:
+        """Take a text; of a test of its own file `test` is ""."""
+        found = cls(text)
+        found.test = test
+        return found
+
+
 Value = Scalar | VersionReference | Broken | tuple["YamlNode", ...] | Mapping[str, "Member"]
 
 

@@ -10,48 +10,27 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from pathlib import PurePosixPath
-from typing import Protocol
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.project.files.nodes import Broken, Member, Section, VersionReference, YamlNode
+from penstock.project.files.nodes import (
+    Broken,
+    Member,
+    Section,
+    VersionReference,
+    YamlNode,
+)
 from penstock.project.files.parsed import (
     ENTITIES,
     MERGE,
     REFERENCE,
-    SqlFile,
     YamlFile,
     path_of,
     place_key,
 )
+from penstock.project.files.readers import Files, TextFiles
 from penstock.project.files.values import Path, Plain, list_of, mapping_of
 
 _MOST = 200_000
-
-
-class TextFiles(Protocol):
-    """The files of a project as bytes and texts; what cannot be read is a finding of the reader."""
-
-    def has(self, path: str) -> bool:
-        """Whether there is such a file."""
-
-    def data(self, path: str) -> bytes:
-        """Give the bytes of a file."""
-
-    def text(self, path: str) -> str | None:
-        """Give a file as text with line ends of one kind, None where it cannot be read."""
-
-
-class Files(TextFiles, Protocol):
-    """The files of a project, YAML as trees too."""
-
-    def yaml_file(self, path: str) -> YamlFile:
-        """Give a YAML file."""
-
-    def filled(self, path: str) -> Plain:
-        """Give its tree with the environment's values filled in."""
-
-    def sql_text(self, path: str, text: str, line: int) -> SqlFile:
-        """Read SQL that is no template and begins on a line of a file."""
 
 
 @dataclass(slots=True)
@@ -243,6 +222,8 @@ _YAML = (".yml", ".yaml")
 DOCUMENTS = (".json", *_YAML)
 """How documents of entities end."""
 _USUAL = ("models", "sessions")
+GENERIC_TESTS = "tests/generic"
+_NO_TESTS = (f"{GENERIC_TESTS}/", "tests/fixtures/")
 _PROSE = (".md", ".txt", ".rst", ".gitkeep")
 SEED_FORMATS = {".csv": "csv", ".parquet": "parquet"}
 QUERY_KEYS = ("relation", "sql")
@@ -257,6 +238,7 @@ class Discovery:
     python: tuple[str, ...] = ()
     yaml: tuple[str, ...] = ()
     macros: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
     seeds: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
@@ -294,11 +276,14 @@ def discover(
     held = _inside(root, "session_paths", packages, findings)
     seeds = sorted(_walk(root, "seeds"))
     yaml += [path for path in seeds if path.endswith(_YAML)]
+    macros = [*sorted(_walk(root, "macros")), *sorted(_walk(root, GENERIC_TESTS))]
+    tests = [p for p in sorted(_walk(root, "tests")) if not p.startswith(_NO_TESTS)]
     return Discovery(
         sql=tuple(sql),
         python=tuple(python),
         yaml=tuple(dict.fromkeys(yaml)),
-        macros=tuple(path for path in sorted(_walk(root, "macros")) if path.endswith(".sql")),
+        macros=tuple(path for path in macros if path.endswith(".sql")),
+        tests=tuple(path for path in tests if path.endswith(".sql")),
         seeds=tuple(path for path in seeds if PurePosixPath(path).suffix in SEED_FORMATS),
         entities=tuple(path for path in sorted(_walk(root, ENTITIES)) if path.endswith(DOCUMENTS)),
         sessions=tuple(path for path in held if path.endswith(_YAML)),

@@ -18,13 +18,15 @@ TYPE_NAMES = tuple(TYPES.values())
 WITH_CHECKS = ("checks", "invariants")
 """The keys under which checks stand: the second is another word for the first."""
 PHASES = ("before", "after")
-_SHOWN = ("name", "type", "severity", "description", "tags", "meta", "enabled", "sample")
+FAILING = ("mostly", "warn_if", "error_if", "limit", "store_failures")
+"""What may be said of the rows that fail: how many are too many, and where they are kept."""
+_SHOWN = ("name", "type", "severity", "description", "tags", "meta", "enabled", "sample", *FAILING)
 _ROWS = ("where", "input", "query", "scope", "empty")
 _ALIASES = {"column": "columns", "field": "fields", "source": "query"}
 CHECK_KEYS = (*WITH_CHECKS, "on_failure")
 """The settings of a model that say something of its checks."""
 TESTS = ("tests", "data_tests")
-_KEPT = (*WITH_CHECKS, "columns", "config")
+_KEPT = (*WITH_CHECKS, *TESTS, "columns", "config")
 
 
 def _typed(*needed: str, more: tuple[str, ...] = ()) -> Keys:
@@ -77,7 +79,7 @@ def checks_schema(check: Plain = None) -> dict[str, Plain]:
 
 
 def without_checks(file: YamlFile) -> YamlFile:
-    """Take the checks of models, snapshots and source tables out of a tree: the file has them."""
+    """Take the checks of models, seeds and source tables out of a tree: the file has them."""
     texts: dict[str, Packed] = {}
     named: dict[str, None] = {}
 
@@ -96,7 +98,7 @@ def without_checks(file: YamlFile) -> YamlFile:
             found.append(rest)
         return {**holder, key: found}
 
-    tree = take(take(mapping_of(file.tree), "models"), "snapshots")
+    tree = take(take(take(mapping_of(file.tree), "models"), "snapshots"), "seeds")
     if isinstance(tree.get("sources"), list):
         tree["sources"] = [
             take(source, "tables", ("sources", index)) if isinstance(source, Mapping) else source
@@ -127,7 +129,7 @@ def named_in(path: str, tree: Plain) -> Iterator[str]:
 
 
 def _split(entry: Mapping[str, Plain]) -> tuple[dict[str, Plain], dict[str, Plain]]:
-    checks = {key: entry[key] for key in WITH_CHECKS if key in entry}
+    checks = {key: entry[key] for key in (*WITH_CHECKS, *TESTS) if key in entry}
     rest = {key: value for key, value in entry.items() if key not in checks}
     config = mapping_of(entry.get("config"))
     inner = {key: config[key] for key in CHECK_KEYS if key in config}

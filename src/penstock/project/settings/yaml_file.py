@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from penstock.core.findings import Finding, Location, Severity
+from penstock.core.findings import Finding, Location
 from penstock.project.files.documents import read_document
 from penstock.project.files.json_documents import read_json
 from penstock.project.files.parsed import (
@@ -106,7 +106,7 @@ def _check(file: YamlFile, tree: Plain) -> list[Finding]:
         sentence = f"{ENTITIES!r} is a key of documents of entities"
         return [Finding(file.key_place(ENTITIES), "unknown-key", sentence, hint)]
     shapes = _checked(file, ModelsFileShape, tree)
-    return [*shapes, *_query_findings(file, tree), *_unrun_tests(file, tree)]
+    return [*shapes, *_query_findings(file, tree)]
 
 
 def _check_defaults(file: YamlFile, defaults: Mapping[str, Plain]) -> Iterator[Finding]:
@@ -139,20 +139,3 @@ def _query_findings(file: YamlFile, tree: Mapping[str, Plain]) -> Iterator[Findi
         elif empty:
             where = file.key_place("snapshots", index, empty[0])
             yield Finding(where, "bad-value", f"{empty[0]} is empty", "write a query")
-
-
-def _unrun_tests(file: YamlFile, tree: Mapping[str, Plain]) -> Iterator[Finding]:
-    """Warn of tests of whole models, and of seeds: no step looks at the rows of those."""
-    model = ("a whole model", "write them under checks:")
-    seed = ("a seed", "put checks under before of a model that reads it, with input:")
-    for key in ("models", "snapshots", "seeds"):
-        what, hint = seed if key == "seeds" else model
-        for index, entry in enumerate(map(mapping_of, list_of(tree.get(key)))):
-            said: list[tuple[Mapping[str, Plain], Path]] = [(entry, (key, index))]
-            if key == "seeds":
-                columns = enumerate(map(mapping_of, list_of(entry.get("columns"))))
-                said += ((column, (key, index, "columns", n)) for n, column in columns)
-            written = ((word, path) for holder, path in said for word in TESTS if holder.get(word))
-            for word, path in written:
-                where, sentence = file.key_place(*path, word), f"{word} of {what} do not run"
-                yield Finding(where, "option-without-effect", sentence, hint, Severity.WARNING)

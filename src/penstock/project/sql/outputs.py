@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -28,10 +29,10 @@ _UNITS = ("HOUR", "DAY", "WEEK", "MONTH", "YEAR")
 _SHORT = {"DD": "DAY", "MON": "MONTH", "MM": "MONTH", "YYYY": "YEAR", "YY": "YEAR"}
 
 
-def outputs_of(tree: exp.Query) -> Outputs:
-    """Give the columns of a query, seen through CTEs, subqueries and unions."""
+def outputs_of(tree: exp.Query, known: Known = MappingProxyType({})) -> Outputs:
+    """Give the columns of a query, seen through CTEs, subqueries, unions, and tables `known`."""
     try:
-        return _of_query(tree, {})
+        return _of_query(tree, known)
     except PARSER_BUGS:
         return _OPAQUE
 

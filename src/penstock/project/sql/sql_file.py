@@ -40,7 +40,12 @@ from penstock.project.sql.canonical import (
     tokens_of,
 )
 from penstock.project.sql.outputs import outputs_of
-from penstock.project.sql.parameters import parameter_problems, parameters_of, replaced
+from penstock.project.sql.parameters import (
+    parameter_problems,
+    parameters_of,
+    replaced,
+    with_destination,
+)
 from penstock.project.sql.template import ConfigCall, Renderer, Rendering
 from penstock.project.sql.template_lines import line_of
 
@@ -281,6 +286,37 @@ def _elsewhere(given: tuple[object, ...]) -> dict[str, SqlFile]:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def renderer_of(macros: Mapping[str, str], render_context: RenderContext) -> Renderer:
+    """Give what renders the checks of one load."""
+    return Renderer(macros, render_context)
+
+
+def parse_check(renderer: Renderer, path: str, text: str, line: int) -> SqlFile:
+    """Render and read the SQL of a check; its header, of whatever keys, is not looked at.
+
+    Newlines in front make its lines those of its file, where the renderer reports them.
+    """
+    rendering = renderer.render(path, "\n" * (line - 1) + text, incremental=False)
+    config = {key: value for each in rendering.configs for key, value in each.settings.items()}
+    lines = {key: at for each in rendering.configs for key, at in each.lines.items()}
+    first = rendering.configs[0].line if rendering.configs else 1
+    findings, branches = [*rendering.findings], list[Branch]()
+    if not any(each.is_error for each in findings):
+        written, unknown = with_destination(rendering.text)
+        branches, found = _branches(path, written, rendering.calls, 1)
+        findings += [*found, *located(unknown, path)]
+    findings = [
+        replace(
+            each, sentence=each.sentence.replace("a model is one query", "one query is expected")
+        )
+        for each in findings
+    ]
+    reads = sorted(rendering.reads, key=lambda read: (read.kind, read.name))
+    return SqlFile(
+        path, config, first, lines, tuple(branches), tuple(dict.fromkeys(findings)), tuple(reads)
+    )
 
 
 def parse_plain_sql(path: str, text: str, line: int = 1) -> SqlFile:

@@ -13,10 +13,11 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import StrictUndefined, Template, TemplateNotFound, TemplateSyntaxError, nodes
 from jinja2.exceptions import SecurityError, UndefinedError
+from jinja2.ext import Extension
 from jinja2.loaders import FunctionLoader
 from jinja2.sandbox import SandboxedEnvironment
 
@@ -30,6 +31,9 @@ from penstock.project.sql.template_lines import (
     keep_lines,
     settle_lines,
 )
+
+if TYPE_CHECKING:
+    from jinja2.parser import Parser
 
 _TABLE = re.compile(r"`penstock:(\d+)`")
 _PLACEHOLDER = re.compile(r"@[A-Za-z_][A-Za-z0-9_]*")
@@ -111,6 +115,20 @@ class OutsideProjectError(Exception):
     """An include that leaves macros/."""
 
 
+class TestBlocks(Extension):
+    """Reads `{% test name(model, column_name) %}` as the macro `test_name`, as dbt does."""
+
+    tags = {"test"}  # noqa: RUF012  as jinja declares it
+
+    def parse(self, parser: Parser) -> nodes.Node:
+        """Read one block."""
+        macro = nodes.Macro(lineno=next(parser.stream).lineno)
+        macro.name = f"test_{parser.parse_assign_target(name_only=True).name}"
+        parser.parse_signature(macro)
+        macro.body = parser.parse_statements(("name:endtest",), drop_needle=True)
+        return macro
+
+
 class Renderer:
     """Renders the files of one load. Macros are compiled on first use; not for two threads."""
 
@@ -121,6 +139,7 @@ class Renderer:
             loader=FunctionLoader(self._macro_file),
             undefined=StrictUndefined,
             keep_trailing_newline=True,
+            extensions=[TestBlocks],
         )
         self._now = Rendering("")
         self._compiled = lru_cache(1)(self._compile)  # most files are rendered twice

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ DEFAULT_AS_OF = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
 KEY = "unit_tests"
 FOLDER = "tests"
 THIS = "this"
+_ASKING = (".sql", ".py", ".yml", ".yaml")
+_VAR = re.compile(r"""\bvars?\s*[(\[]\s*['"]([^'"]+)['"]""")
 
 
 class CellKind(StrEnum):
@@ -212,6 +215,17 @@ def files_with_tests(project: Project) -> Iterator[str]:
                 if KEY.encode() not in path.read_bytes():
                     continue
             yield inside.as_posix()
+
+
+def asked_variables(project: Project) -> set[str]:
+    """Give the names that any SQL, Python or YAML of the project asks `var` for."""
+    root, found = Path(project.root), set[str]()
+    for folder in dict.fromkeys((*project.folders, "macros", FOLDER)):
+        for path in (root / folder).rglob("*"):
+            if path.suffix in _ASKING and path.is_file():
+                with suppress(OSError):  # its reader says why
+                    found.update(_VAR.findall(path.read_text("utf-8", "replace")))
+    return found
 
 
 def plain(text: str) -> str:

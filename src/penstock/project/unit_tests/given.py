@@ -52,6 +52,7 @@ def expectation_of(node: Cell, notes: FileNotes) -> Expectation:
         if key in OF_EXPECT and inner.is_null:
             notes.bad(inner, key, "a value, or left out")
     found = notes.members(node, "expect", OF_EXPECT)
+    _judge_effects(found, notes)
     rows: GivenTable | None = None
     if any(form in found for form in FORMS):
         rows = form_of(found, node.where, notes, "expect")
@@ -77,6 +78,28 @@ def expectation_of(node: Cell, notes: FileNotes) -> Expectation:
         status=_one_of(found.get("status"), "status", STATUSES, notes),
         tolerance=_tolerance(found.get("tolerance"), notes),
     )
+
+
+def _judge_effects(found: Mapping[str, Cell], notes: FileNotes) -> None:
+    """Refuse what no step could fail: an empty list of things to hold, a switch that is off."""
+    code = "test-without-expectation"
+    for key in ("columns", "metrics", "checks", "watermark"):
+        if key in found and found[key].kind is CellKind.MAPPING and not found[key].members:
+            hint = f"name what must hold under {key}, or leave it out"
+            notes.say(found[key].where, code, f"{key} is empty, so that nothing is compared", hint)
+    for key in ("rows", "quarantine"):
+        items = found[key].items if key in found else ()
+        if items and not any(item.members for item in items):
+            hint = "name columns in a row, or give row_count"
+            notes.say(found[key].where, code, f"no row of {key} names a column", hint)
+    for key in ("unchanged", "columns_exact"):
+        if key in found and found[key].kind is CellKind.BOOLEAN and not notes.flag(found[key], key):
+            hint = "leave it out, or expect rows or metrics that say what changed"
+            notes.say(found[key].where, code, f"{key}: false expects nothing", hint)
+    if "tolerance" in found and not {*FORMS, "quarantine"} & found.keys():
+        hint = "expect rows, or leave it out"
+        sentence = "tolerance is for rows, and none are expected"
+        notes.say(found["tolerance"].where, code, sentence, hint)
 
 
 def error_of(node: Cell, notes: FileNotes) -> ExpectedError:

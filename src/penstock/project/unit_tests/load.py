@@ -25,6 +25,7 @@ from penstock.project.unit_tests.definition import (
     Given,
     UnitRun,
     UnitTest,
+    asked_variables,
     files_with_tests,
     model_named,
 )
@@ -54,6 +55,7 @@ def read_entry(node: Cell, variant: Variant, notes: FileNotes) -> UnitTest | Non
         for each in (found, overrides)
         for name, inner in notes.pairs(each.get("vars"), "vars", "values").items()
     }
+    _judge_variables(found, overrides, variant, notes)
     try:
         project = variant(variables)
     except ProjectError as error:
@@ -62,6 +64,27 @@ def read_entry(node: Cell, variant: Variant, notes: FileNotes) -> UnitTest | Non
     macros = notes.members(overrides.get("macros", nothing), "macros", ("is_incremental",))
     reader = _EntryReader(project, notes, found, macros.get("is_incremental"))
     return reader.read(node, variables, found.get("tags") or config.get("tags"))
+
+
+def _judge_variables(
+    found: Mapping[str, Cell], overrides: Mapping[str, Cell], variant: Variant, notes: FileNotes
+) -> None:
+    """Refuse variables that nothing in the project asks for: with them a test tells nothing."""
+    if not any("vars" in each for each in (found, overrides)):
+        return
+    project = variant({})
+    asked: set[str] | None = None
+    for each in (found, overrides):
+        given = each.get("vars")
+        for name in given.members if given else ():
+            if name in project.vars:
+                continue
+            asked = asked_variables(project) if asked is None else asked
+            if given is not None and name not in asked:
+                known = sorted({*project.vars, *asked})
+                hint = did_you_mean(name, known) or f"there are: {some_of(known) or 'none'}"
+                sentence = f"vars: no model or macro asks for {name!r}"
+                notes.say(given.keys[name], "missing-var", sentence, hint)
 
 
 @dataclass(slots=True)

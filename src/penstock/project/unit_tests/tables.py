@@ -14,7 +14,13 @@ from sqlglot.errors import SqlglotError
 
 from penstock.core.columns.types import ColumnType
 from penstock.core.findings import Location
-from penstock.core.names import quoted
+from penstock.core.model import Model
+from penstock.core.names import InputKind, InputName, quoted
+from penstock.core.project import Project
+from penstock.core.query import PARAMETER, substitute
+from penstock.project.files.parsed import OutputColumn, Outputs
+from penstock.project.sql.canonical import NotAQueryError, parse_query, tokens_of
+from penstock.project.sql.outputs import outputs_of
 from penstock.project.unit_tests.definition import FOLDER, Cell, CellKind, GivenTable
 from penstock.project.unit_tests.nodes import FileNotes, plain_kind
 
@@ -109,6 +115,39 @@ def select_problem(text: str) -> tuple[str, str] | None:
             name = table.sql(dialect="spark")
             return "bad-value", f"it reads the table {name}; a test reads none"
     return None
+
+
+def columns_of_model(project: Project, model: Model) -> tuple[str, ...] | None:
+    """Give the columns that a model has for certain; None where not every one is known."""
+    if model.entity is not None or model.function is not None or model.strategy.by_passes:
+        return None
+    declared = [version.schema.names for version in model.versions]
+    found = tuple(name for names in declared for name in names)
+    names = found if declared and all(declared) else _selected(project, model)
+    system = model.history.columns.names if model.history is not None else ()
+    return None if names is None else (*names, *system)
+
+
+def _selected(project: Project, model: Model) -> tuple[str, ...] | None:
+    """Read the columns off a query; a star over one model has those of that model."""
+    words: dict[InputName, str] = {}
+
+    def word(name: InputName, alias: str) -> str:
+        found = words.setdefault(name, f"i{len(words)}_")
+        return f"{found} AS {quoted(alias)}" if alias else found
+
+    text = substitute(PARAMETER.sub("NULL", model.query.text), word)
+    known = {}
+    for name, found in words.items() if "*" in text else ():
+        read = project.models.get(name.name) if name.kind is InputKind.MODEL else None
+        names = columns_of_model(project, read) if read else None
+        columns = (OutputColumn(each, 1) for each in names or ())
+        known[found] = Outputs(tuple(columns), whole=names is not None)
+    try:
+        tree = parse_query(tokens_of(text), text)
+    except (SqlglotError, NotAQueryError):
+        return None
+    return outputs_of(tree, known).names if tree is not None else None
 
 
 def table_of(node: Cell, notes: FileNotes, what: str) -> GivenTable | None:

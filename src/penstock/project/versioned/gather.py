@@ -15,6 +15,7 @@ from penstock.project.checks.phases import (
     Phases,
     column_tests,
     joined,
+    model_tests,
     read_phases,
     replacing,
     word_in,
@@ -29,8 +30,8 @@ from penstock.project.files.nodes import (
     walk,
 )
 from penstock.project.files.parsed import SqlFile, YamlFile
+from penstock.project.files.readers import Files
 from penstock.project.files.references import (
-    Files,
     Resolved,
     SqlText,
     check_name,
@@ -52,10 +53,11 @@ PARTITION = Keys(("field", "type", *_BOUNDS), ("field",))
 _GRAINS = tuple(grain.value for grain in Grain if grain is not Grain.WHOLE)
 _SAID = ("description", "owner", "tags", "meta", "depends_on")
 _TIMING = ("start", "ready_after", "batch_size", "immutable")
+_CHECKED = ("invariants", "columns", "tests")
 MODEL = Keys(
-    ("name", "destination", "versions", *_SAID, *_TIMING, "strategy", "invariants", "columns"),
+    ("name", "destination", "versions", *_SAID, *_TIMING, "strategy", *_CHECKED),
     ("name", "destination"),
-    {"checks": "invariants"},
+    {"checks": "invariants", "data_tests": "tests"},
 )
 STRATEGIES = ("partition", "table", "view")
 _DESCRIBING = ("version", "models", "snapshots", "sources", "seeds")
@@ -225,7 +227,8 @@ def _checks(section: Section) -> Phases:
     written, above = section.find("invariants"), word_in(section.node)
     parts = [read_phases(written, above, section.findings)] if written is not None else []
     columns = items_of(section, "columns", "columns")
-    return joined([*parts, column_tests(columns, section.findings)], section.findings)
+    tests = [column_tests(columns, section.findings), model_tests(section)]
+    return joined([*parts, *tests], section.findings)
 
 
 def _text(node: YamlNode, key: str) -> str:

@@ -27,7 +27,8 @@ from penstock.project.files.nodes import (
     items_of,
     open_section,
 )
-from penstock.project.files.references import Files, SqlText, sql_under
+from penstock.project.files.readers import Files
+from penstock.project.files.references import SqlText, sql_under
 from penstock.project.files.values import did_you_mean
 from penstock.project.settings.check_keys import PHASES, WITH_CHECKS
 from penstock.project.versioned.given import GivenRevision, GivenVersion

@@ -360,7 +360,13 @@ def write_events(events: PassEvents) -> str:
 
 def read_values(documents: Sequence[Mapping[str, Any]]) -> tuple[GroupValue, ...]:
     """Read what was measured of groups from the fields of their values."""
-    return tuple(GroupValue(**{**d, "status": CheckStatus(d["status"])}) for d in documents)
+
+    def read(document: Mapping[str, Any]) -> GroupValue:
+        grave = document.get("severity")
+        kinds = {"status": CheckStatus(document["status"]), "severity": grave and Severity(grave)}
+        return GroupValue(**{**document, **kinds})
+
+    return tuple(map(read, documents))
 
 
 def read_sample(document: Mapping[str, Any]) -> Sample:

@@ -223,6 +223,7 @@ def _failing_row(
     return replace(
         result,
         status=CheckStatus.FAILED,
+        severity=value.severity or result.severity,
         message=value.message or result.message,
         details=value.details if value.message else result.details,
         partitions=about,

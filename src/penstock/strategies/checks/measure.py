@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from penstock.core.check_results import CheckStatus, GroupValue
+from penstock.core.checks import Check
+from penstock.core.findings import Severity
 
 COUNT_ALL = "count(*)"
 
@@ -177,6 +179,26 @@ def passed(message: str, failures: int | None = None) -> GroupValue:
 def failed(message: str, details: str | None = None, failures: int | None = None) -> GroupValue:
     """Say that it does not hold."""
     return GroupValue("", CheckStatus.FAILED, {}, message, details, failures)
+
+
+def weighed(check: Check, found: GroupValue, rows: int) -> GroupValue:
+    """Judge by the check's thresholds how many rows fail; what counts no rows stays as it is.
+
+    That no rows are there where the check says `empty: fail` is a failure whatever they say.
+    """
+    said, failures = check.thresholds, found.failures
+    is_missing = not rows and found.status is CheckStatus.FAILED
+    if said is None or failures is None or is_missing:
+        return found
+    severity = said.severity_of(failures, rows)
+    if severity is None and not failures:
+        return replace(found, status=CheckStatus.PASSED)
+    met = said.error if severity is Severity.ERROR else said.warning
+    limit = met if severity else said.error or said.warning
+    share = f" of {rows}" if limit is not None and limit.percent else ""
+    why = f"({failures}{share} failing, {'' if severity else 'not '}{limit})"
+    status = CheckStatus.FAILED if severity else CheckStatus.PASSED
+    return replace(found, status=status, message=f"{found.message} {why}", severity=severity)
 
 
 def text(aggregate: str) -> str:

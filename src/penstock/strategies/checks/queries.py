@@ -168,9 +168,7 @@ def sample_query(
     within = _within(key, groups)
     source = rows
     if measured.repeated:
-        by = ", ".join((*([key] if key else []), *(quoted(each) for each in measured.repeated)))
-        counted = f"SELECT *, count(*) OVER (PARTITION BY {by}) AS {COPIES} FROM (\n{rows}\n)"
-        source = f"{counted} WHERE {_all(where, within)}"
+        source = _with_copies(rows, key, measured, where, within)
     ordered = [key] if key and len(groups) > 1 else []
     ordered += [quoted(each) for each in measured.repeated]
     order = f" ORDER BY {', '.join(ordered)}" if ordered else ""
@@ -178,6 +176,33 @@ def sample_query(
         f"SELECT {shown} FROM (\n{source}\n) "
         f"WHERE {_all(where, within, measured.breaks)}{order} LIMIT {ASKED}"
     )
+
+
+def failing_query(
+    rows: str, key: str, measured: Measure, where: str, columns: Schema, limit: int | None
+) -> str:
+    """Give every row that breaks a check, whatever its group, or some `limit` of them."""
+    source = _with_copies(rows, key, measured, where) if measured.repeated else rows
+    names = ", ".join(map(quoted, columns.names))
+    broken = f"SELECT {names} FROM (\n{source}\n) WHERE {_all(where, measured.breaks)}"
+    return storable(broken, columns, limit)
+
+
+def storable(sql: str, columns: Schema, limit: int | None) -> str:
+    """Give rows as a table can hold them: each name once, and no column without a type."""
+    names = labels(columns.names)
+    shown = ", ".join(
+        f"CAST(NULL AS STRING) AS {quoted(name)}" if each.type == "void" else quoted(name)
+        for name, each in zip(names, columns.columns, strict=True)
+    )
+    most = "" if limit is None else f" LIMIT {limit}"
+    return f"SELECT {shown} FROM (\n{sql}\n) AS t({', '.join(map(quoted, names))}){most}"
+
+
+def _with_copies(rows: str, key: str, measured: Measure, where: str, within: str = "") -> str:
+    by = ", ".join((*([key] if key else []), *(quoted(each) for each in measured.repeated)))
+    counted = f"SELECT *, count(*) OVER (PARTITION BY {by}) AS {COPIES} FROM (\n{rows}\n)"
+    return f"{counted} WHERE {_all(where, within)}"
 
 
 def values_query(

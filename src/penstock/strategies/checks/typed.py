@@ -89,6 +89,10 @@ def verdict_of(check: Check, means: measure.Measure, found: measure.GroupMeasure
     quiet = found.adds and not found.rows and check.empty is None
     if quiet and isinstance(check.rule, rules.RowCountChange):
         return GroupValue("", CheckStatus.SKIPPED, message=types.NOTHING_WRITTEN)
+    return measure.weighed(check, _of_type(check, means, found), found.rows)
+
+
+def _of_type(check: Check, means: measure.Measure, found: measure.GroupMeasures) -> GroupValue:
     if found.rows or (isinstance(check.rule, _COUNTED) and check.empty is not Empty.PASS):
         return means.judge(found)
     of_type = Empty.FAIL if isinstance(check.rule, rules.Freshness) else Empty.PASS

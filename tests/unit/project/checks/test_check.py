@@ -381,11 +381,3 @@ def test_a_model_that_cannot_be_read_has_its_checks_looked_at(findings):
     found = findings({"models/m.sql": "delete from t", "models/m.yml": yaml})
 
     assert [each.split(": ")[2] for each in found] == ["not-a-query", "missing-bounds"]
-
-
-def test_tests_of_whole_models_are_told_not_to_run(findings):
-    yaml = "models:\n  - name: m\n    data_tests: [dbt_utils.x]\n"
-
-    assert findings({"models/m.sql": "select 1 as a", "models/m.yml": yaml}) == [
-        "models/m.yml:3:5: warning: option-without-effect: data_tests of a whole model do not run"
-    ]

@@ -62,25 +62,18 @@ def test_C6_tests_mean_what_checks_mean(apart):
 @pytest.mark.parametrize(
     ("test", "finding"),
     [
-        (
-            "not_null: {config: {error_if: '>10'}}",
-            (
-                "error: unsupported-threshold: error_if is '>10'; only != 0 is known\n"
-                "  hint: use null_percentage, row_count or column_check"
-            ),
-        ),
+        ("not_null: {config: {error_if: '>10'}}", None),
         ("not_null: {config: {warn_if: '!= 0'}}", None),
         (
             "dbt_utils.x",
             (
-                'error: unknown-check-type: column "region": '
-                "'dbt_utils.x' is no test of columns\n"
+                "error: unknown-check-type: 'dbt_utils.x' is no test\n"
                 "  hint: known here: not_null, unique, accepted_values, relationships"
             ),
         ),
         (
-            "unique: {config: {limit: 5}}",
-            "info: option-without-effect: limit has no effect on a check",
+            "unique: {config: {store_failures_as: view}}",
+            "info: option-without-effect: store_failures_as has no effect on a check",
         ),
         (
             "accepted_values: {}",
@@ -146,13 +139,131 @@ def test_what_is_no_test_of_a_column_is_one_finding(findings, columns, finding, 
     assert found == finding.format(place=place, above=above)
 
 
-def test_tests_of_a_seed_are_told_not_to_run(findings):
+def test_tests_of_a_seed_hold_before_the_models_that_read_it(apart):
     yaml = (
-        "seeds:\n  - name: country\n    data_tests: [x.y]\n"
+        "seeds:\n  - name: country\n    data_tests: [{at_least: {rows: 2}}]\n"
         "    columns: [{name: code, data_tests: [unique]}]\n"
     )
+    files = {
+        "seeds/country.csv": "code\nde\n",
+        "macros/t.sql": (
+            "{% test at_least(model, rows) %}select 1 from {{ model }} having count(*) < {{ rows }}"
+            "{% endtest %}"
+        ),
+        "models/s.yml": yaml,
+        "models/m.sql": "select code from {{ ref('country') }}",
+    }
+
+    before = apart(files).models["m"].checks.before
+
+    country = InputName(InputKind.MODEL, "country")
+    assert [(each.name, each.type, each.input) for each in before] == [
+        ("unique_code", "unique", country),
+        ("at_least", "sql", None),
+    ]
+    assert before[1].rule.query.inputs == before[1].reads == (country,)
+    assert before[1].test == "at_least"
+
+
+def test_tests_of_a_seed_that_nothing_reads_are_told(findings):
+    yaml = "seeds:\n  - name: country\n    columns: [{name: code, data_tests: [unique]}]\n"
 
     assert findings({"seeds/country.csv": "code\nde\n", "models/s.yml": yaml}) == [
-        "models/s.yml:3:5: warning: option-without-effect: data_tests of a seed do not run",
-        "models/s.yml:4:28: warning: option-without-effect: data_tests of a seed do not run",
+        (
+            "models/s.yml:2:5: warning: option-without-effect: no model reads seed country, "
+            "so nothing looks at its tests"
+        ),
+    ]
+
+
+PROJECT_TESTS = {
+    "macros/tests.sql": (
+        "{% test within(model, column_name, most) %}\n"
+        "select * from {{ model }} where {{ column_name }} > {{ most }}\n"
+        "{% endtest %}\n"
+        "{% macro test_listed(model, column_name, values, other=none) %}"
+        "select * from {{ model }} where {{ column_name }} not in ('{{ values | join(\"', '\") }}')"
+        "{% if other %} or {{ column_name }} not in (select region from {{ other }}){% endif %}"
+        "{% endmacro %}\n"
+    ),
+    "tests/generic/filled.sql": (
+        "{% test filled(model) %}select 1 as x where not exists (select * from {{ model }})"
+        "{% endtest %}"
+    ),
+    "models/m.sql": "select 1 as users, 'eu' as region",
+    "models/n.sql": "select 'eu' as region",
+}
+
+
+def test_a_test_of_the_project_is_used_by_its_name(apart):
+    yaml = """\
+models:
+  - name: m
+    columns:
+      - name: users
+        data_tests: [{within: {most: 10, config: {severity: warn, where: users > 0}}}]
+      - name: region
+        data_tests:
+          - listed: {arguments: {values: [eu, "u's"], other: ref('n')}, name: known_regions}
+    data_tests: [filled]
+"""
+
+    model = apart({**PROJECT_TESTS, "models/m.yml": yaml}).models["m"]
+
+    this, other = "`penstock:this:m:bare:m`", "`penstock:model:n:bare:n`"
+    assert [
+        (c.name, c.test, c.severity, c.rule.query.text.strip()) for c in model.checks.after
+    ] == [
+        (
+            "within_users",
+            "within",
+            Severity.WARNING,
+            (
+                f"select * from (select * from {this} where users > 0) as rows_of_test "
+                "where users > 10"
+            ),
+        ),
+        (
+            "known_regions",
+            "listed",
+            Severity.ERROR,
+            (
+                f"select * from {this} where region not in ('eu', 'u's') "
+                f"or region not in (select region from {other})"
+            ),
+        ),
+        (
+            "filled",
+            "filled",
+            Severity.ERROR,
+            f"select 1 as x where not exists (select * from {this})",
+        ),
+    ]
+    assert model.order_after == ("n",)
+
+
+def test_a_test_that_is_not_there_names_those_that_are(findings):
+    yaml = "models:\n  - name: m\n    data_tests: [fillled]\n"
+
+    assert findings({**PROJECT_TESTS, "models/m.yml": yaml}, hints=True) == [
+        (
+            "models/m.yml:3:18: error: unknown-check-type: check \"fillled\": 'fillled' "
+            "is no test\n"
+            "  hint: did you mean 'filled'? known here: not_null, unique, accepted_values, "
+            "relationships, filled, listed, within"
+        )
+    ]
+
+
+def test_a_test_of_a_whole_table_names_its_columns(apart):
+    yaml = (
+        "models:\n  - name: m\n    data_tests:\n      - unique: {columns: [users, region]}\n"
+        "      - not_null: {column_name: users, config: {error_if: '> 2'}}\n"
+    )
+
+    after = apart({**PROJECT_TESTS, "models/m.yml": yaml}).models["m"].checks.after
+
+    assert [(each.name, each.rule.columns) for each in after] == [
+        ("unique_users_region", ("users", "region")),
+        ("not_null_users", ("users",)),
     ]

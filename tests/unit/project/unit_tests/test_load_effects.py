@@ -149,3 +149,73 @@ def test_a_decimal_of_38_digits_is_a_value_of_its_type(said) -> None:
     assert of(more) == [
         f"bad-test-value: column 'id' is DECIMAL(38,0): '{more}' is no value of DECIMAL(38,0)"
     ]
+
+
+@pytest.mark.parametrize(
+    ("expect", "finding"),
+    [
+        *(
+            (
+                f"{{row_count: 1, {key}: {{}}}}",
+                (
+                    f"{key} is empty, so that nothing is compared; "
+                    f"hint: name what must hold under {key}, or leave it out"
+                ),
+            )
+            for key in ("columns", "metrics", "checks", "watermark")
+        ),
+        (
+            "{rows: [{}]}",
+            "no row of rows names a column; hint: name columns in a row, or give row_count",
+        ),
+        (
+            "{unchanged: false}",
+            (
+                "unchanged: false expects nothing; "
+                "hint: leave it out, or expect rows or metrics that say what changed"
+            ),
+        ),
+        (
+            "{tolerance: 1e-9}",
+            "tolerance is for rows, and none are expected; hint: expect rows, or leave it out",
+        ),
+    ],
+)
+def test_what_could_not_fail_is_no_expectation(said, expect, finding) -> None:
+    assert said(f"model: users, {USERS}, expect: {expect}") == [
+        f"test-without-expectation: {finding}"
+    ]
+
+
+def test_a_model_is_given_no_column_that_it_has_not(said) -> None:
+    more = {
+        "models/marts/star.sql": "select * from {{ ref('users') }}",
+        "models/marts/far.sql": "select id from {{ ref('star') }}",
+        "models/marts/near.sql": "select id from {{ ref('users') }} as u",
+    }
+
+    def of(model: str, rows: str, given: str = "users") -> list[str]:
+        inputs = f"given: {{inputs: {{{given}: {rows}}}}}"
+        return said(f"model: {model}, {inputs}, expect: {{rows: []}}", **more)
+
+    assert of("near", "{rows: [{id: 1, emial: x, EMAIL: y}]}") == [
+        "unknown-column: users has no column 'emial'; hint: did you mean 'email'?"
+    ]
+    assert of("far", "{rows: [{id: 1, mail: x}]}", "star") == [
+        "unknown-column: star has no column 'mail'; hint: did you mean 'email'?"
+    ]
+    assert of("near", "{csv: 'nope', columns: {nope: INT}}") == [
+        "unknown-column: users has no column 'nope'; hint: there are: email, id"
+    ]
+
+
+def test_a_variable_is_one_that_something_asks_for(said) -> None:
+    more = {"models/marts/asking.sql": "select {{ var('most', 3) }} as n"}
+
+    def of(name: str) -> list[str]:
+        return said(f"model: asking, vars: {{{name}: 1}}, expect: {{rows: []}}", **more)
+
+    assert of("most") == []
+    assert of("mots") == [
+        "missing-var: vars: no model or macro asks for 'mots'; hint: did you mean 'most'?"
+    ]

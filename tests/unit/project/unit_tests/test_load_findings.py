@@ -113,6 +113,10 @@ def test_unknown_keys_and_bad_values_name_what_is_allowed(told) -> None:
             "tests/t.yml:14:18: error: bad-value: tolerance is '2'; "
             "it must be a number from 0 to below 1, for example 1e-9"
         ),
+        (
+            "tests/t.yml:14:18: error: test-without-expectation: tolerance is for rows, and none "
+            "are expected; hint: expect rows, or leave it out"
+        ),
         "tests/t.yml:15:20: error: bad-value: column 'a': 'TEXT' names no type",
     ]
 

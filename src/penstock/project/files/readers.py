@@ -1,0 +1,46 @@
+"""What gives the files of a project to those who read them, each file once per load."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Protocol
+
+from penstock.project.files.nodes import TemplateText
+from penstock.project.files.parsed import SqlFile, YamlFile
+from penstock.project.files.values import Plain
+
+
+class TextFiles(Protocol):
+    """The files of a project as bytes and texts; what cannot be read is a finding of the reader."""
+
+    def has(self, path: str) -> bool:
+        """Whether there is such a file."""
+
+    def data(self, path: str) -> bytes:
+        """Give the bytes of a file."""
+
+    def text(self, path: str) -> str | None:
+        """Give a file as text with line ends of one kind, None where it cannot be read."""
+
+    def check_template(self, path: str, text: TemplateText, line: int) -> SqlFile:
+        """Read the SQL of a check that is a template and stands on a line of a file."""
+
+    def known_tests(self) -> Collection[str]:
+        """Give the names of the project's parametrised tests."""
+
+
+class Files(TextFiles, Protocol):
+    """The files of a project, YAML as trees too."""
+
+    def yaml_file(self, path: str) -> YamlFile:
+        """Give a YAML file."""
+
+    def filled(self, path: str) -> Plain:
+        """Give its tree with the environment's values filled in."""
+
+    @property
+    def templates_digest(self) -> str:
+        """Tell whether templates of checks still mean the same, the environment apart."""
+
+    def sql_text(self, path: str, text: str, line: int) -> SqlFile:
+        """Read SQL that is no template and begins on a line of a file."""
