@@ -27,6 +27,17 @@ checks:
     on_failure: block
     after: [{type: not_null, column: session_identifier}, {type: row_count, min: 1}]
 """
+FUNCTION = """\
+    from pyspark.sql import functions as F
+    from penstock import incremental_table
+
+    @incremental_table(
+        time_column="at", unique_key="event_id", tags=["web_incremental"],
+        window_on={"web_base_events_this_run": None},
+    )
+    def m7(web_base_events_this_run):
+        return web_base_events_this_run.select("event_id", F.col("collector_tstamp").alias("at"))
+"""
 NOT_MANY = """\
 checks:
   users:
@@ -239,3 +250,19 @@ def test_S33_S54_later_events_are_seen_and_late_ones_left(spark, tmp_path):
     assert problems(web.at("02-01")) == []
     assert web.windows()[-1] == "4 01-03 14:00..01-05 20:00"
     assert web.stored("base_events_this_run", "event_id") == []
+
+
+@pytest.mark.matrix
+def test_a_function_may_be_tagged(place):
+    web = place()
+    web.write("models/m/m7.py", FUNCTION)
+    for _ in range(2):
+        assert problems(web.at("01-04", "web m5 m7")) == []
+    assert [row[:1] for row in web.rows("m7")] == [("e1",), ("e2",), ("e3",)]
+    assert web.at("01-04", "web m5 m7").plan.is_empty
+
+    web.add("e0 s2 01-01 21:00", "e4 s2 01-03 05:00")
+    assert problems(web.at("01-05", "web m5 m7")) == []
+    assert [row[:1] for row in web.rows("m7")] == [(f"e{n}",) for n in range(5)]
+    assert web.rows("m7") == web.rows("m5")
+    assert web.manifest()["m7"] == web.manifest()["m5"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.app.commands.status import keys_of
@@ -24,6 +24,7 @@ from penstock.core.graph import children
 from penstock.core.model import Fingerprint, Model
 from penstock.core.partitions.partition import write_ranges
 from penstock.core.partitions.ranges import Ranges, count, difference, merged
+from penstock.core.project import Project
 from penstock.core.records import StepRecord
 from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.steps.step import Intent, StepKind
@@ -74,7 +75,7 @@ def rollback(
     """Bring a model's table back to the version before a step, in one commit.
 
     Raises `rollback-unknown-step`, `rollback-nothing-before`, `rollback-vacuumed`,
-    `rollback-rebuilt` and `rollback-foreign-commits`; nothing is written then.
+    `rollback-rebuilt`, `rollback-base-table` and `rollback-foreign-commits`; nothing is written.
     """
     model = named_model(services, request.model)
     if not request.dry_run:
@@ -111,7 +112,7 @@ def rollback(
 
 def _way_back(services: Services, project_state: ProjectState, request: RollbackRequest) -> _Back:
     model = project_state.project.models[named_model(services, request.model).name]
-    _check_alone(model, project_state.project.models.values())
+    _check_alone(model, project_state.project)
     steps = services.reading.records.steps_of(model.name)
     step, committed = _step_of(model, steps, request.to)
     version = committed - 1
@@ -136,8 +137,13 @@ def _way_back(services: Services, project_state: ProjectState, request: Rollback
     return _Back(model, step, version, reached, count(difference(reached, kept)))
 
 
-def _check_alone(model: Model, models: Iterable[Model]) -> None:
-    """Refuse to restore a table that others share: their rows would go back with it."""
+def _check_alone(model: Model, project: Project) -> None:
+    """Refuse to restore a table that others share, or go on from: their rows go back with it."""
+    package, models = project.package_of(model.name), project.models.values()
+    if package is not None and package.tag not in model.tags:
+        sentence = f"all models of {package.name!r} go on from what {model.table} holds"
+        hint = f"take a module back, or: penstock run --select {package.name} --full-refresh"
+        raise TableError("rollback-base-table", sentence, where=model.where, hint=hint)
     others = [m.name for m in models if m.table == model.table and m.name != model.name]
     if others:
         sentence = f"{model.table} holds rows of {', '.join(others)} too, which would be taken back"

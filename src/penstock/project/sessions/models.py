@@ -149,6 +149,13 @@ def tracked_findings(package: SessionPackage, models: Mapping[str, Model]) -> It
             sentence = f"{name!r} is tagged {package.tag} and reads nothing of {events}"
             hint = f"read ref({events!r}), or take the tag out"
             yield Finding(model.where, "tagged-without-events", sentence, hint)
+        window, new = model.strategy.window, {each.name for each in model.query.deltas}
+        for each in sorted({*tagged, events}.intersection(model.depends_on)):
+            is_cut = window is not None and window.on.get(each, window.time_column) is not None
+            if is_cut or each in new:
+                sentence = f"{name!r} reads {each} only where it is new, and runs read events again"
+                hint = f"read it whole: window_on={{{each!r}: None}}, in SQL without time_column"
+                yield Finding(model.where, "windowed-events", sentence, hint)
     for name, model in models.items():
         if events in model.depends_on and name not in own | tagged:
             sentence = f"{name!r} reads {events}, which holds the events of one run alone"

@@ -6,8 +6,10 @@ from fakes.package_workshop import EVENTS_OF_RUN, HEAD, WEB, PackageWorkshop
 from fakes.session_place import problems
 from fakes.session_world import at
 from fakes.workshop import DEAD, ELSEWHERE
+from penstock.app.commands.rollback import rollback
 from penstock.app.execution.recover import rebuild
-from penstock.core.errors import ConcurrentWriterError, QueryError
+from penstock.app.request import RollbackRequest
+from penstock.core.errors import ConcurrentWriterError, QueryError, TableError
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.records import Status
 from penstock.core.sessions.manifest import Limits, PassKind, RunState
@@ -265,6 +267,16 @@ def test_what_is_made_of_a_blocked_module_waits_for_it(web):
         "success",
     )
     assert web.manifest()["users"] == FIRST
+
+
+def test_what_all_models_go_on_from_is_not_taken_back(web):
+    model = "web_base_sessions_lifecycle_manifest"
+    (step,) = web.store.records.steps_of(model)
+
+    with pytest.raises(TableError) as caught:
+        rollback(web.services(), RollbackRequest(str(web.root), model, to=step.intent.step))
+
+    assert caught.value.code == "rollback-base-table"
 
 
 def test_the_limits_alone_have_no_rows(web):

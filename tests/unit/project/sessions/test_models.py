@@ -75,6 +75,26 @@ def test_S42_a_tagged_model_reads_the_events_itself_or_through_another_tagged_on
     assert "tagged-without-events: 'm7' is tagged web_incremental and reads nothing of" in found
 
 
+def test_a_tagged_model_reads_the_events_of_a_run_whole(findings):
+    windowed = MERGED.replace("unique_key", "time_column='at', unique_key")
+    sql = EVENTS.replace("event_id,", "event_id, collector_tstamp as at,")
+    function = """\
+from penstock import incremental_table
+@incremental_table(time_column="at", unique_key="event_id", tags=["web_incremental"]{more})
+def m7(web_base_events_this_run):
+    return web_base_events_this_run
+"""
+    whole = ', window_on={"web_base_events_this_run": None}'
+
+    (found,) = findings({**files(), "models/m7.py": function.format(more="")})
+    assert findings({**files(), "models/m7.py": function.format(more=whole)}) == []
+    (same,) = findings({**files(), **model("m6", windowed + sql)})
+
+    said = "reads web_base_events_this_run only where it is new, and runs read events again"
+    assert found == f"models/m7.py:3: error: windowed-events: 'm7' {said}"
+    assert same == f"models/m6.sql:1: error: windowed-events: 'm6' {said}"
+
+
 def test_a_package_tracks_something(findings, load):
     alone = files("modules: []\n")
 
