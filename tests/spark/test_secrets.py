@@ -129,8 +129,9 @@ class Onlooker:
 
 
 def written(root):
-    """Give what lies in files: as they are, and what is packed in the cache and the state."""
-    for path in (each for each in root.rglob("*") if each.is_file()):
+    """Give what lies in files that penstock wrote: as they are, and what is packed in them."""
+    own = {root / name for name in FILES}
+    for path in (each for each in root.rglob("*") if each.is_file() and each not in own):
         content = path.read_bytes()
         yield path, content.decode("utf-8", "replace")
         if path.name == "parse.json":

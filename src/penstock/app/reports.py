@@ -46,6 +46,11 @@ class StateCount:
         """Give how many are what."""
         return f"{self.count:,} {self.state}{' (pending)' if self.pending else ''}"
 
+    @property
+    def is_new_input(self) -> bool:
+        """Whether the next run's window takes what is new, so that nothing drifted."""
+        return not (self.drifted or self.pending or self.state is State.NOT_EFFECTIVE)
+
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
@@ -80,6 +85,11 @@ class ModelStatus:
         """How many wait for one that drifted."""
         return sum(each.count for each in self.states if each.pending)
 
+    @property
+    def new_input(self) -> int:
+        """How many did not drift, and take new input with the next run."""
+        return sum(each.count for each in self.states if each.is_new_input)
+
 
 @dataclass(frozen=True, slots=True)
 class StatusReport(ShownInNotebooks):
@@ -105,6 +115,11 @@ class StatusReport(ShownInNotebooks):
     def pending(self) -> int:
         """How many wait for one that drifted."""
         return sum(model.pending for model in self.models)
+
+    @property
+    def new_input(self) -> int:
+        """How many did not drift, and take new input with the next run."""
+        return sum(model.new_input for model in self.models)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -34,10 +35,12 @@ from penstock.core.errors import (
 )
 from penstock.core.facts import TableFacts
 from penstock.core.findings import Finding, Severity
+from penstock.core.graph import reach
 from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import difference, intersection
 from penstock.core.project import Project
 from penstock.core.sessions.package import SessionPackage
+from penstock.plan.cascade import parents_of
 from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.history import check_prune
 from penstock.plan.planner import plan
@@ -134,6 +137,8 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
     warnings = (finding.render() for finding in found)
     kept = not_refreshed(services.project, names, request, anew)
     notes = (*warnings, *messages, *seed_notes(services, project_state, names), *kept)
+    if request.command == "snapshot run":
+        notes += tuple(_stale_notes(services, names, run_timestamp))
     passes = project_state.view.now.passes.values()
     notes += tuple(warning.render() for each in passes for warning in each.warnings)
     return Planned(made, names, project_state, scope, notes, not_run, said=said)
@@ -149,6 +154,32 @@ def _look_at_packages(state: ProjectState, anew: Sequence[SessionPackage]) -> tu
     state.view = replace(state.view, now=replace(now, passes=found))
     at = state.services.clock.now()
     return tuple(f"{at:%H:%M:%S} + {line}" for each in found.values() for line in limits_said(each))
+
+
+def _stale_notes(services: Services, names: Sequence[str], at: dt.datetime) -> Iterator[str]:
+    """Name what histories read, no history itself, and is not what code and inputs make."""
+    project = dated_project(services, at)
+    parents = {name: parents_of(project, model) for name, model in project.models.items()}
+    above = reach(names, parents).intersection(project.models).difference(names)
+    state = look(services, above, at)
+    for command, what in (("run", False), ("sync", True)):
+        stale = [
+            name
+            for name in state.names
+            if _is_behind(state.verdict(name))
+            and (project.models[name].partition is not None) is what
+            and not project.models[name].keeps_history
+        ]
+        if stale:
+            named = " ".join(stale)
+            which = f"{', '.join(stale)} {'has' if len(stale) == 1 else 'have'} drifted"
+            mends = shlex.join(["penstock", command, "--select", named])
+            yield f"upstream-drifted: {which}, and what reads it sees it as it is; first: {mends}"
+
+
+def _is_behind(verdict: Verdict) -> bool:
+    found = (piece.state for piece in verdict.pieces)
+    return verdict.whole is not None or any(each is not State.NOT_EFFECTIVE for each in found)
 
 
 def findings_on(project: Project, names: Sequence[str]) -> list[Finding]:

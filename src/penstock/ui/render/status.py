@@ -125,7 +125,7 @@ _EVERYTHING = StatusRequest()
 _PLACE = ("project", "target", "variables")
 _TAKEN = {
     "sync": (*NARROWING, "as_of"),
-    "plan": ("from_", "to", "select", "exclude", "as_of"),
+    **dict.fromkeys(("plan", "run"), ("from_", "to", "select", "exclude", "as_of")),
     "snapshot": ("select", "exclude", "as_of"),
 }
 """What of a request the command takes that comes next."""
@@ -148,6 +148,7 @@ def status_text(
         if verbose
         or model.drifted
         or model.pending
+        or model.new_input
         or model.lines
         or (states and model.states)
         or any(each.state is waiting and each.also for each in model.states)
@@ -184,8 +185,8 @@ def _model(model: ModelStatus, width: int, *, verbose: bool) -> Iterator[str]:
 
 
 def _why(model: ModelStatus, each: StateCount) -> Iterator[str]:
-    if each.pending:
-        yield "pending"
+    if each.pending or each.is_new_input:
+        yield "pending" if each.pending else "new input"
     if each.because:
         are_names = not any(" " in text for text in each.because)
         if are_names and each.state in _INPUT_STATES:
@@ -199,11 +200,13 @@ def _why(model: ModelStatus, each: StateCount) -> Iterator[str]:
 
 
 def _total(report: StatusReport, request: StatusRequest) -> str:
-    if not report.drifted and not report.pending:
+    if not (report.drifted or report.pending or report.new_input):
         return ALL_CURRENT
     total = f"{report.drifted:,} of {count(report.partitions, 'partition')} drifted"
     if report.pending:
         total += f", {report.pending:,} pending"
+    if report.new_input:
+        total += f", {report.new_input:,} with new input"
     command = _next(report)
     words = command_words(request, (*_TAKEN.get(command.split()[0], ()), *_PLACE))
     return mask(f"{total}. Next: penstock {shlex.join([*command.split(), *words])}")
@@ -218,6 +221,10 @@ def _next(report: StatusReport) -> str:
         each.state is State.UNREADABLE for m in drifted for each in m.states if each.drifted
     ):
         return "plan"  # it says of each what would mend it
+    if not drifted and report.new_input:
+        drifted = [model for model in report.models if model.new_input]
+        commands = {strategy_named(model.strategy).command for model in drifted}
+        return commands.pop() if len(commands) == 1 else "run"
     commands = {strategy_named(model.strategy).command for model in drifted}
     if len(commands) == 1 and commands != {"run"}:
         return commands.pop()  # `sync` repairs what `run` builds

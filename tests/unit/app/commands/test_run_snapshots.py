@@ -63,6 +63,27 @@ def words(workshop):
     return [word for _, word, _ in workshop.lake.ran]
 
 
+def test_a_run_over_a_model_that_drifted_names_the_command_that_mends_it():
+    workshop = Workshop(
+        EVENTS, a_model("stage", "raw.events"), a_model("users", "stage", strategy=CHECK)
+    )
+    workshop.run()
+    snapped(workshop)
+    assert snapped(workshop).notes == ()
+    workshop.lake.land(EVENTS.path)
+
+    report = snapped(workshop)
+
+    assert statuses(report) == {"users": "unchanged"}
+    (note,) = report.notes
+    assert note == (
+        "upstream-drifted: stage has drifted, and what reads it sees it as it is; first:"
+        " penstock run --select stage"
+    )
+    workshop.run()
+    assert snapped(workshop).notes == ()
+
+
 def test_a_first_run_is_one_statement_that_says_in_the_table_what_it_is():
     workshop = Workshop(EVENTS, USERS)
 

@@ -154,9 +154,8 @@ def test_a_detail_keeps_its_secrets():
         (),
         (days("daily"),),
         (days("daily", StateCount(State.NOT_EFFECTIVE, 5, (("a", "b"),), drifted=False)),),
-        (whole("log", State.SOURCE_CHANGED, drifted=False),),
     ],
-    ids=["nothing", "current", "not effective", "input of the next window"],
+    ids=["nothing", "current", "not effective"],
 )
 def test_DD2_nothing_drifted_is_one_line(models):
     assert status_text(StatusReport(NOON, models)) == "All current ✓"
@@ -274,6 +273,18 @@ def test_the_next_command_is_about_what_was_asked_for(asked, command):
     found = status_text(report, request=StatusRequest(**asked))
 
     assert found.endswith(f"drifted. Next: penstock {command}")
+
+
+def test_new_input_that_a_run_would_take_is_told_though_nothing_drifted():
+    new = StateCount(State.SOURCE_CHANGED, 1, (("*", "*"),), drifted=False, because=("raw.log",))
+    report = StatusReport(NOON, (days("log", new, partitions=1), days("daily")))
+
+    assert status_text(report, request=StatusRequest(select=("log",))) == (
+        "log: source_changed (1 partition)\n"
+        "    *   source_changed   new input   after raw.log\n"
+        "\n"
+        "0 of 23 partitions drifted, 1 with new input. Next: penstock run --select log"
+    )
 
 
 def test_a_next_command_that_takes_no_selection_gets_none():
