@@ -28,6 +28,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -50,6 +51,7 @@ class Measured:
         self.seconds: dict[str, list[float]] = defaultdict(list)
         self.written: dict[str, list[int]] = defaultdict(list)
         self.scanned: dict[str, int] = {}
+        self.files: dict[str, int] = {}
         self.gone = 0
 
     def take(self, name: str, work: Callable[[], object], folder: str = "") -> None:
@@ -107,6 +109,15 @@ class Measured:
         first = (number + 10) % PARTS * bench.per_part["full"]
         whole = f"SELECT id FROM range({first}, {first + bench.per_part['full']})"
         bench.deliver("full", number, whole)
+
+    def files_of_a_partition(self) -> None:
+        """Count the files in which rows of one partition are looked for, once more."""
+        bench, number = self.bench, 99
+        last = bench.rows - bench.per_part["part"]
+        bench.deliver("part", number, f"SELECT id FROM range({last}, {bench.rows})")
+        by_hand = partial(bench.by_hand, "part", number, MERGE)
+        self.files["part by hand"] = bench.files_matched(by_hand)
+        self.files["part"] = bench.files_matched(lambda: bench.penstock("part"))
 
     def candidates(self) -> None:
         """Count rows that are scanned: a window of 1% and of 10%, and of a table ten times less."""
@@ -194,6 +205,7 @@ def main(rows: int, rounds: int, slices: int) -> int:
         measured.make_tables()
         for number in range(1, rounds + 2):
             measured.round(number)
+        measured.files_of_a_partition()
         assert measured.gone > 0
         measured.candidates()
         measured.hashes(rounds)
@@ -221,6 +233,7 @@ def report(
         "every round": {n: [round(x, 2) for x in s] for n, s in measured.seconds.items()},
         "bytes_written": {n: statistics.median(s[1:]) for n, s in measured.written.items()},
         "rows_scanned": measured.scanned,
+        "files_scanned": measured.files,
         "bounds": bounds,
     }
 

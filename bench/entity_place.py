@@ -52,7 +52,7 @@ ENVIRONMENT = {
     "bronze_path": "/${connection}/${entity}",
     "silver_path": "/${connection}/${destination}",
 }
-KEY = {"name": "id", "datatype": "long", "fieldroles": ["businesskey"]}
+KEY = {"name": "id", "fieldroles": ["businesskey"]}
 
 
 class EntityBench:
@@ -154,8 +154,15 @@ class EntityBench:
         work()
         return sum(size for path, size in of().items() if path not in before)
 
-    def candidates_scanned(self, work: Callable[[], None]) -> int:
+    def candidates_scanned(self, work: Callable[[], object]) -> int:
         """Count the rows that Spark scans in a target to find keys that are gone."""
+        return self._scanned(work, "materialize source", "number of output rows")
+
+    def files_matched(self, work: Callable[[], object]) -> int:
+        """Count the files of a target in which a MERGE looks for its rows."""
+        return self._scanned(work, "scanning files for matches", "number of files read")
+
+    def _scanned(self, work: Callable[[], object], phase: str, metric: str) -> int:
         spark: Any = self.place.spark
         bus = spark.sparkContext._jsc.sc().listenerBus()  # noqa: SLF001  Py4J alone knows it
         store = spark._jsparkSession.sharedState().statusStore()  # noqa: SLF001
@@ -166,20 +173,19 @@ class EntityBench:
         bus.waitUntilEmpty()
         every, found = store.executionsList(), 0
         for execution in map(every.apply, range(every.size())):
-            is_of_merge = "materialize source" in execution.description()
-            if execution.executionId() > before and is_of_merge:
-                found += _rows_of_target(store, execution.executionId())
+            if execution.executionId() > before and phase in execution.description():
+                found += _told_of_target(store, execution.executionId(), metric)
         return found
 
 
-def _rows_of_target(store: Any, number: int) -> int:  # noqa: ANN401  it is Java
+def _told_of_target(store: Any, number: int, metric: str) -> int:  # noqa: ANN401  it is Java
     values, nodes = store.executionMetrics(number), store.planGraph(number).allNodes()
     found = 0
     for node in map(nodes.apply, range(nodes.size())):
         if node.name().startswith("Scan parquet") and "InMemoryFileIndex" not in node.desc():
             for each in map(node.metrics().apply, range(node.metrics().size())):
                 value = values.get(each.accumulatorId())
-                if each.name() == "number of output rows" and value.isDefined():
+                if each.name() == metric and value.isDefined():
                     found += int(value.get().replace(",", ""))
     return found
 

@@ -47,6 +47,9 @@ def test_a_dry_run_lists_slices_and_the_sql_of_the_twelve_steps(lake, call):
 
     assert answer.code == 0
     assert "SQL" not in call(*words).out
+    small = " ".join(map(str, range(32)))
+    size = f"coalesce(get(split('{small}', ' '), {{0}}), CAST({{0}} AS STRING))"
+    text = "CAST(`SeqNr` AS STRING)"
     assert (
         answer.out == """\
 Execution plan (topological order):
@@ -58,10 +61,12 @@ SQL of silver_aw.x a.parquet, of the columns that are known:
   SELECT * FROM `penstock_slice`
   )
 """
-        "  SELECT `ID`, `SeqNr`, sha2(concat_ws('', concat('2:idS', length(`ID`), ':', `ID`), "
-        "concat('5:seqnrD', length(CAST(`SeqNr` AS STRING)), ':', CAST(`SeqNr` AS STRING))), 256) "
-        "AS `p_SourceHash`, 'a.parquet' AS `p_source_filename`, sha2(concat_ws('', concat('2:idS', "
-        "length(`ID`), ':', `ID`)), 256) AS `PK_x`, `p_deleted`, "
+        "  SELECT `ID`, `SeqNr`, sha2(concat_ws('', concat('2:idS', "
+        f"{size.format('length(`ID`)')}, ':', `ID`), concat('5:seqnrD', "
+        f"{size.format(f'octet_length({text})')}, ':', {text})), "
+        "256) AS `p_SourceHash`, 'a.parquet' AS `p_source_filename`, "
+        f"sha2(concat_ws('', concat('2:idS', {size.format('length(`ID`)')}, ':', `ID`)), 256) "
+        "AS `PK_x`, `p_deleted`, "
         "TIMESTAMP '2025-05-05T10:00:00.000000Z' AS `p_lastSeen` FROM (SELECT `ID` AS `ID`, "
         "CAST(`SeqNr` AS int) AS `SeqNr`, coalesce(CAST(NULL AS boolean), false) AS `p_deleted` "
         "FROM `penstock_made`)\n"

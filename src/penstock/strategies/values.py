@@ -152,8 +152,8 @@ def row_hash(columns: Sequence[Column], prefix: str = "") -> str:
 
     Columns that are NULL are left out of it. Raises ValueError for a type that has no encoding.
 
-    >>> row_hash([Column("id", "string")], "s.")
-    "sha2(concat_ws('', concat('2:idS', length(s.`id`), ':', s.`id`)), 256)"
+    >>> row_hash([Column("id", "date")], "s.")
+    "sha2(concat_ws('', concat('2:idd', unix_date(s.`id`), ';')), 256)"
     """
     return hash_of_values([(column, f"{prefix}{quoted(column.name)}") for column in columns])
 
@@ -252,7 +252,13 @@ def _scalar(value: str, name: str, lead: str) -> str:
             return f"concat({start}, CAST(1000000 * {seconds} AS BIGINT), ';')"
         case _:
             raise ValueError(f"a value of type {name} has no row hash")
-    return f"concat({start}, length({text}), ':', {text})"
+    # Of ASCII bytes are counted, which is quicker; so it is to look a small number's text up.
+    size = f"length({text})" if text == value else f"octet_length({text})"
+    size = f"coalesce(get({_SMALL}, {size}), CAST({size} AS STRING))"
+    return f"concat({start}, {size}, ':', {text})"
+
+
+_SMALL = f"split('{' '.join(map(str, range(32)))}', ' ')"
 
 
 def _plain(value: str, name: str) -> str:

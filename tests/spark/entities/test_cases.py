@@ -77,6 +77,57 @@ def test_EC5_tables_of_a_catalog_and_their_schema_are_made(spark, tmp_path):
 
 
 @pytest.mark.matrix
+def test_EC5_partitioned_tables_of_a_catalog_and_partitions_that_read_them(spark, tmp_path):
+    key = {"name": "ID", "fieldroles": ["businesskey"]}
+    day = {"name": "day", "datatype": "date", "fieldroles": ["partition"]}
+    place = EntityPlace(tmp_path, spark)
+    place.write("penstock.yml", PROJECT.replace("{warehouse", "{catalog: spark_catalog, warehouse"))
+    entities = [
+        entity(
+            number,
+            process,
+            process,
+            columns=[key, day],
+            settings={"silver_table": f"ec5_parts.{process}", "delete_missing": process != "full"},
+        )
+        for number, process in enumerate(("full", "merge", "historic"), 1)
+    ]
+    place.document(*entities, environment={"silver_output": "catalog"})
+    config = "materialized='partition', partition_by='day', start='2025-07-01', schema='ec5_parts'"
+    query = "select day, ID from ec5_parts.merge where day = @partition_date and not p_deleted"
+    place.model("daily", f"{{{{ config({config}) }}}}\n{query}")
+    first, second = "2025-07-01", "2025-07-02"
+    every = "+daily", "ec5_parts.full", "ec5_parts.historic"
+
+    def deliver(name, *rows):
+        for process in ("full", "merge", "historic"):
+            place.slice(name, *rows, columns="ID, SeqNr, day", entity=process)
+
+    def stored(table, columns="ID, CAST(day AS STRING)", where="true"):
+        found = place.sql(f"SELECT {columns} FROM ec5_parts.{table} WHERE {where} ORDER BY ALL")
+        return [tuple(row) for row in found]
+
+    try:
+        deliver("a", (1, 1, first), (2, 1, first), (3, 1, second))
+        report = place.at(T1, *every, from_=first, to=second)
+        assert [each.error for each in report.results if each.error] == []
+        assert stored("daily") == [(1, first), (2, first), (3, second)]
+
+        deliver("b", (1, 2, first), (4, 2, first))
+        report = place.at(T2, *every, from_=first, to=second)
+        assert [each.error for each in report.results if each.error] == []
+        assert stored("full") == [(1, first), (3, second), (4, first)]
+        assert stored("merge", "ID", "p_deleted") == [(2,)]
+        assert stored("historic", "ID", "p_IsCurrent") == [(1,), (3,), (4,)]
+        assert stored("daily") == [(1, first), (3, second), (4, first)]
+        for table in ("full", "merge", "historic", "daily"):
+            (detail,) = place.sql(f"DESCRIBE DETAIL ec5_parts.{table}")
+            assert detail.partitionColumns == ["day"]
+    finally:
+        place.sql("DROP SCHEMA IF EXISTS ec5_parts CASCADE")
+
+
+@pytest.mark.matrix
 def test_edges_of_slices_of_one_table(spark, tmp_path):
     key = EntityColumn("ID", roles=frozenset({FieldRole.BUSINESS_KEY, FieldRole.PARTITION}))
     made = (

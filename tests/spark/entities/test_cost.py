@@ -15,7 +15,8 @@ from penstock.engine.session import SparkStepSession
 pytestmark = pytest.mark.spark
 
 INFERS = {"settings": {"delete_missing": True}}
-TWICE = {"name": "Twice", "expression": "ID * 2", "fieldroles": ["businesskey"]}
+TWICE = {"column": "Twice", "expression": "ID * 2"}
+KEY = {"name": "Twice", "fieldroles": ["businesskey"]}
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def test_EP12_a_slice_is_read_by_few_statements(spark, tmp_path, said, statement
 
 
 def test_EP12_EC11_a_failure_leaves_nothing_persisted(spark, tmp_path, monkeypatch):
-    place = EntityPlace(tmp_path, spark, entity(columns=[TWICE]))
+    place = EntityPlace(tmp_path, spark, entity(transformations=[TWICE], columns=[KEY]))
     place.slice("a", (1, 100, "A"))
     kept = spark._jsparkSession.sharedState().cacheManager()
     stage, seen = SparkStepSession.stage, []

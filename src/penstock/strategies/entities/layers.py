@@ -45,7 +45,8 @@ def calculate(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     calculated = [each for each in entity.columns if each.is_calculated]
     layers = []
     for each in calculated:
-        rows = _with_column(rows, each.made_name, each.expression, read, plain=bool(each.literal))
+        plain = rows.computed.isdisjoint(name.lower() for name in each.reads)
+        rows = _with_column(rows, each.made_name, each.expression, read, plain=plain)
         layers.append((each, rows.made))
     if not calculated:
         return rows

@@ -27,6 +27,8 @@ STAGE_VIEW = "penstock_stage"
 INFERRED = "inferred_deleted"
 # What Spark can derive of so many columns that are others by another name grows without end.
 _UNDERIVED = {"spark.sql.constraintPropagation.enabled": "false"}
+_FEW_ROWS = 50_000
+"""So many keys and hashes are small enough to be sent everywhere."""
 _OP = quoted(f"{ENGINE_PREFIX}op")
 _NEW = quoted(f"{ENGINE_PREFIX}new")
 
@@ -54,18 +56,20 @@ def _writes_changes_alone(step: EntityStep) -> bool:
 
 def _fed(step: EntityStep) -> str:
     """Give the rows of the slice, and with windows the keys that are gone, in one shape."""
-    columns = [each for each in step.build.query.columns if each.name in _sent(step)]
     rows = f"SELECT {listed(_sent(step))}, 'slice' AS {_OP} FROM {quoted(QUERY_VIEW)}"
-    if step.windows is None:
-        return rows
+    return rows if step.windows is None else f"{rows} UNION ALL {_gone(step)}"
+
+
+def _gone(step: EntityStep, more: str = "") -> str:
+    """Give the keys that are gone as rows of the slice, and `more` columns beside."""
+    columns = [each for each in step.build.query.columns if each.name in _sent(step)]
     keys = {name.lower() for name in (*step.entity.business_keys, *step.entity.partition_columns)}
     gone = ", ".join(_of_target(each, is_known=each.name.lower() in keys) for each in columns)
-    found = (
-        f"SELECT {gone}, 'infer' AS {_OP} FROM {quoted(TARGET_VIEW)} t "
+    return (
+        f"SELECT {gone}, 'infer' AS {_OP}{more} FROM {quoted(TARGET_VIEW)} t "
         f"WHERE {step.inside('t.')}{_in_a_partition(step)} "
         f"AND NOT EXISTS (SELECT 1 FROM {quoted(QUERY_VIEW)} s WHERE {_same_key(step)})"
     )
-    return f"{rows} UNION ALL {found}"
 
 
 def _sent(step: EntityStep) -> tuple[str, ...]:
@@ -166,13 +170,19 @@ def _differs(step: EntityStep, left: str, right: str) -> str:
 
 
 def _changing(step: EntityStep) -> str:
-    """Give only those rows of `_fed` that will change the table."""
+    """Give only those rows of `_fed` that will change the table.
+
+    Stored rows meet the keys of the slice in an inner join first: Spark can broadcast those then,
+    and need not move the table's (docs/decisions/0006-merge-in-two-looks.md).
+    """
     entity, system = step.entity, step.entity.system
-    deleted = quoted(system.deleted)
+    deleted, keys = quoted(system.deleted), _same_key(step)
     narrow = (*entity.business_keys, system.source_hash, system.deleted)
     where = " AND ".join((*step.own("t."), *step.pruned("t."))) or "true"
     stored = (
-        f"SELECT {listed(narrow, 't.')}, true AS {_NEW} FROM {quoted(TARGET_VIEW)} t WHERE {where}"
+        f"SELECT {listed(narrow, 't.')}, true AS {_NEW} FROM {quoted(TARGET_VIEW)} t JOIN "
+        f"(SELECT {listed(entity.business_keys)} FROM {quoted(QUERY_VIEW)}) s ON {keys} "
+        f"WHERE {where}"
     )
     was = f"coalesce(t.{deleted}, false)"
     matched, flagged = f"coalesce(t.{_NEW}, false)", f"coalesce(s.{deleted}, false)"
@@ -180,13 +190,13 @@ def _changing(step: EntityStep) -> str:
     changes_alone = _writes_changes_alone(step)
     of_live = f"({matched} AND NOT {was})" if changes_alone else matched
     of_rows = f"(NOT {matched} OR {reverted})" if changes_alone else "true"
-    kept = f"s.{_OP} = 'infer' OR CASE WHEN {flagged} THEN {of_live} ELSE {of_rows} END"
-    keys = _same_key(step)
-    names = listed(_sent(step), "s.")
-    return (
-        f"SELECT {names}, s.{_OP}, NOT {matched} AND s.{_OP} = 'slice' AS {_NEW} "
-        f"FROM ({_fed(step)}) s LEFT JOIN ({stored}) t ON {keys} WHERE {kept}"
+    hint = "/*+ BROADCAST(t) */ " if step.counts.rows <= _FEW_ROWS else ""
+    rows = (
+        f"SELECT {hint}{listed(_sent(step), 's.')}, 'slice' AS {_OP}, NOT {matched} AS {_NEW} "
+        f"FROM {quoted(QUERY_VIEW)} s LEFT JOIN ({stored}) t ON {keys} "
+        f"WHERE CASE WHEN {flagged} THEN {of_live} ELSE {of_rows} END"
     )
+    return rows if step.windows is None else f"{rows} UNION ALL {_gone(step, ', false')}"
 
 
 def _look() -> str:

@@ -292,7 +292,10 @@ def system_names(entity: Entity) -> tuple[str, ...]:
 
 
 def needs_keeping(rows: SliceRows, entity: Entity) -> bool:
-    """Step 12: whether rows are kept, because what is counted of them must be computed first."""
+    """Step 12: whether rows are kept, because counting must run a transformation first.
+
+    Expressions over one row cost less than keeping all columns of it.
+    """
     counted = {*entity.business_keys, *entity.partition_columns, entity.system.deleted}
     counted |= {each.column for each in entity.watermark}
     folded = {name.lower() for name in counted}
