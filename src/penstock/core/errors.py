@@ -45,6 +45,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from penstock.core.findings import HINTS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -72,7 +74,7 @@ class PenstockError(Exception):
         self.code = code
         self.sentence = sentence
         self.where = where
-        self.hint = hint
+        self.hint = hint or HINTS.get(code, "")
 
     def render(self) -> str:
         """Give `file:line: code: sentence` and, on a line of its own, the hint."""

@@ -346,7 +346,9 @@ def _before(
     if step.session is not None:  # its pass says which steps; what makes the events is a model
         known = {each.key for steps in by_model.values() for each in steps}
         models = [key for key in step.upstream if key not in known]
-        return tuple(sorted({*known.intersection(step.upstream), *_keys(by_model, models)}))
+        lost = {key.partition(" ")[0] for key in models} - by_model.keys()  # they cannot be run
+        known_above = known.intersection(step.upstream)
+        return tuple(sorted({*known_above, *lost, *_keys(by_model, models)}))
     if model.partition is None:
         keys = [key for key in step.upstream if key not in by_model]
         named = {key.partition(" ")[0] for key in step.upstream} - {step.model}

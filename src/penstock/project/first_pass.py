@@ -18,6 +18,7 @@ from penstock.core.names import TableName
 from penstock.core.project import Project
 from penstock.core.query import Query
 from penstock.project.files.cache import ParseCache, unpacked
+from penstock.project.files.discovery import Content, decode, read_content
 from penstock.project.files.parsed import (
     RefKind,
     RenderContext,
@@ -26,7 +27,6 @@ from penstock.project.files.parsed import (
     fill_environment,
     place_key,
 )
-from penstock.project.files.references import Content, decode, read_content
 from penstock.project.files.values import Plain, digest
 from penstock.project.sql.names import NameResolver, QueryOwner, link
 

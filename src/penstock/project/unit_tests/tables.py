@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from penstock.core.columns.types import ColumnType
 from penstock.core.findings import Location
 from penstock.core.names import quoted
+from penstock.project.sql.canonical import tokens_of, trees_of
 from penstock.project.unit_tests.definition import FOLDER, Cell, CellKind, GivenTable
 from penstock.project.unit_tests.nodes import FileNotes, plain_kind
 
@@ -97,8 +97,8 @@ def select_problem(text: str) -> tuple[str, str] | None:
     (None, ('bad-value', 'it reads the table t; a test reads none'))
     """
     try:
-        trees = [tree for tree in sqlglot.parse(text, dialect="spark") if tree is not None]
-    except (SqlglotError, RecursionError):
+        trees = [tree for tree in trees_of(tokens_of(text), text) if tree is not None]
+    except SqlglotError:
         return None
     if len(trees) != 1 or not isinstance(trees[0], exp.Query | exp.Values):
         return "not-a-query", "it is no query"
@@ -106,7 +106,7 @@ def select_problem(text: str) -> tuple[str, str] | None:
     for table in trees[0].find_all(exp.Table):
         is_named = isinstance(table.this, exp.Identifier)
         if is_named and (table.db or table.name.lower() not in own):
-            name = table.sql(dialect="spark")
+            name = ".".join(part.name for part in table.parts)
             return "bad-value", f"it reads the table {name}; a test reads none"
     return None
 
