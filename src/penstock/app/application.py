@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.core.errors import ProjectPlaceError, PythonModelError, UsageError
 from penstock.core.steps.inputs import DeltaRead
-from penstock.project.files.references import PROJECT_FILE
+from penstock.project.files.discovery import PROJECT_FILE
 from penstock.project.python.declare import (
     ColumnMeta,
     Decorators,

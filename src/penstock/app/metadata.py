@@ -19,7 +19,7 @@ from penstock.project.entities.selection import (
     entities_of_group,
     entity_by_id,
 )
-from penstock.project.files.references import DOCUMENTS
+from penstock.project.files.discovery import DOCUMENTS
 from penstock.project.first_pass import GivenParts
 
 if TYPE_CHECKING:

@@ -45,6 +45,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from penstock.core.findings import HINTS
 from penstock.core.masking import mask
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class PenstockError(Exception):
         super().__init__(self.sentence)
         self.code = code
         self.where = where
-        self.hint = mask(hint)
+        self.hint = mask(hint or HINTS.get(code, ""))
 
     def render(self) -> str:
         """Give `file:line: code: sentence` and, on a line of its own, the hint."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -56,6 +56,11 @@ class Finding:
     severity: Severity = Severity.ERROR
     about: tuple[str, ...] = field(default=(), compare=False)
 
+    def __post_init__(self) -> None:
+        """Take the hint of the code where the place has none."""
+        if not self.hint and self.code in HINTS:
+            object.__setattr__(self, "hint", HINTS[self.code])
+
     @property
     def is_error(self) -> bool:
         """Whether the finding stops a command."""
@@ -88,3 +93,132 @@ def some(items: Sequence[str], most: int, between: str = ", ") -> str:
     if rest <= 0:
         return named
     return f"{named}{' ' if between == ', ' else between}and {rest} more"
+
+
+NOT_TAKEN_OVER = "not-taken-over"
+"""The code of what is known from elsewhere, dbt above all, and does nothing here."""
+HINTS: Mapping[str, str] = {
+    "after-check-failed": "correct the input, the query or the check; penstock check looks again",
+    "alias-conflict": "delete one of the two",
+    "ambiguous-reference": "write the schema in front: schema.table",
+    "bad-bound": "write a value that the column's type can hold",
+    "bad-check-expression": "write it as a check with sql: that selects the bad rows",
+    "bad-expression": "use columns of the slice, and functions that depend on the row alone",
+    "bad-table-name": "write schema.table",
+    "bad-test-value": "correct the value, or declare the column's type under columns:",
+    "bad-value": "write what the sentence asks for; penstock schema prints keys and values",
+    "calculated-column-failed": "correct the expression under columns: that the message shows",
+    "check-cols-missing": "give check_cols a list of columns, or 'all'",
+    "check-error": "correct the check at the place named; penstock check runs it alone",
+    "check-not-partitioned": "filter by @partition_date",
+    "check-order-dropped": "nothing is to be done if that is meant; else read a table built before",
+    "cluster-field-missing": "add the column to that schema, or take it out of cluster",
+    "clustered-table": "write layout: clustered, or move the table's folder away",
+    "column-added": "nothing is to be done if that is meant; else take the column out of the slice",
+    "column-not-selected": "select the column in the query, or correct its name",
+    "concurrent-writer": "run again when the other writer is done",
+    "crashed": "run again; nothing of the step is in the table",
+    "delete-window-undefined": "nothing is to be done: the next step knows both bounds",
+    "delta-needs-incremental": "take it out, or make the function incremental",
+    "duplicate-key": "delete one of the two",
+    "duplicate-model": "rename one; folders do not tell models apart",
+    "duplicate-source": "delete one of the declarations",
+    "empty-partition-value": "write coalesce(nullif(column, ''), 'none') in the query",
+    "empty-selection": "take a selector or an --exclude away; penstock list shows what there is",
+    "empty-slice": "look whether the extract failed; allow_empty: true lets an empty slice count",
+    "empty-versions": "write at least one version: number, effective_from and sql",
+    "external-table": "correct the name, or declare the table under sources: in a YAML file",
+    "features-left": "where a reader cannot open the table: ALTER TABLE … DROP FEATURE … in Spark",
+    "foreign-table": "move the table away, or take it over with --adopt",
+    "history-changed-underneath": "run again when the other writer is done",
+    "horizon-too-short": "raise the number to the one of the message, or write null",
+    "input-behind-watermark": "nothing; penstock watermark set goes back if rows came again",
+    "input-unpinned": "declare the source with table or path, to skip it where nothing is new",
+    "internal-error": "report it with the traceback; the step was not committed",
+    "interrupted": "run the command of the last line to go on",
+    "invalid-partition": "write the partition as penstock status prints it",
+    "java-missing": "install Java 17 or newer, or set JAVA_HOME; penstock doctor looks again",
+    "java-too-old": "install Java 17 or newer, or point JAVA_HOME to it",
+    "lease-held": "wait with --wait SECONDS, or penstock unlock TABLE if that run is gone",
+    "mapping-domain-mismatch": "write partitions: all",
+    "mapping-narrower-than-sql": "widen the entry of depends_on, or filter the input in the SQL",
+    "metrics-mismatch": "penstock snapshot verify MODEL shows the rows; report it",
+    "missing-bounds": "give min, max or both, or one of the percentages",
+    "missing-key": "add the key; penstock schema prints those that are needed",
+    "model-failed": "read the error of the function that follows, at the line named",
+    "no-match": "penstock list shows what can be selected",
+    "no-tracked-models": "name a module under modules:, or tag a model with the package's tag",
+    "no-watermark": "penstock watermark show lists those that there are",
+    "not-a-query": "write one select, without insert, create or a second statement",
+    "not-an-entity-table": "give the entity another table, or take this one over with --adopt",
+    "not-utf8": "save the file as UTF-8 text",
+    "nothing-checked": "read why the checks were skipped, or select others",
+    "null-in-required-column": "leave such rows out in the query, or make the column NULLABLE",
+    "option-conflict": "keep one of the two",
+    "option-without-effect": "take it out, or choose the strategy that it belongs to",
+    "output-column-extra": "declare the column in the schema, or do not select it",
+    "output-column-missing": "select the column, or take it out of the schema",
+    "output-type-mismatch": "cast the column in the query, or declare its type",
+    "partition-field-missing": "add the column to that schema, or correct partition.field",
+    "partition-type-mismatch": "give the column a type that the message names, or another grain",
+    "path-outside-project": "name a file or folder of the project, relative to its root",
+    "project-findings": "penstock validate prints them with their places; correct each",
+    "reference-cycle": "write one of the two out instead of referring to it",
+    "reference-wrong-field": "name the same key: schema under schema, sql under sql",
+    "remote-not-supported": "copy the files to a local disk and write that path",
+    "rerun-bounds": "give the earlier end first",
+    "rerun-bounds-type": "give a value of the time column's type",
+    "rerun-unsupported": "penstock run makes the table again as a whole",
+    "reserved-column": "rename the column, or set another system_columns.prefix",
+    "revision-before-version": "let the revision start at its version's effective_from, or later",
+    "rollback-refused": "look at the rows; penstock rollback undoes a step by hand",
+    "rolled-back": "run again; the next plan has these partitions",
+    "row-outside-partition": "filter the query by @partition_date, or by @start_date and @end_date",
+    "rows-outside-window": "set grain if the function rounds times, or window_on",
+    "run-time-before-history": "give a later --as-of or --processing-time",
+    "session-without-delta": "build the session with Delta's extension and its catalog",
+    "slice-gone": "nothing is to be done, unless the table is to be made anew",
+    "slice-out-of-order": "deliver the slice that is missing, or let it wait",
+    "snapshot-needs-snapshot-run": "penstock snapshot run",
+    "spark-error": "read the message, and the log that the run names",
+    "spark-in-trouble": "do what the warning says before the JVM dies",
+    "sql-file-not-found": "correct the path; it is relative to the file that names it",
+    "start-date-after-progress": "set start_date back, or forget with penstock sessions forget",
+    "table-gone": "run again; the next plan builds the table anew",
+    "table-of-another-store": "give the model another schema or alias, or add --adopt",
+    "table-unreadable": "restore the file, or build that table again with --full-refresh",
+    "target-unreadable": "make the table's folder and log readable; other models go on meanwhile",
+    "template-budget": "let the loop or macro end earlier, or make rows with sequence(1, n)",
+    "template-error": "correct the expression between {{ }} or {% %} at the line named",
+    "template-syntax": "close what is opened: {{ with }}, {% if %} with {% endif %}, and quotes",
+    "test-column-missing": "correct the column's name, or select it in the model",
+    "type-changed": "nothing is to be done if that is meant; else cast the column where it is made",
+    "type-differs": "nothing is to be done if that is meant; else cast the column where it is made",
+    "type-unsupported": "write a type of Spark: STRING, BIGINT, DECIMAL(38,9), TIMESTAMP",
+    "type-widened": "nothing is to be done if that is meant; else cast the column where it is made",
+    "unknown-check-type": "write one of the types that docs/checks.md lists",
+    "unknown-column": "name a column that the query or the table has",
+    "unknown-field": "correct the name; inner fields are written with dots",
+    "unknown-name": "correct the spelling, or define the macro in a .sql file under macros/",
+    "unknown-placeholder": "write {destination}; {column} is known under check alone",
+    "unknown-reference": "correct the name, or declare it: as a model, or under sources: in YAML",
+    "unknown-seed": "correct the name, or put the file into seeds/",
+    "unknown-step": "penstock history MODEL lists the steps with their ids",
+    "unknown-variable": "take it out, or write the key that is meant",
+    "unknown-version-reference": "name a version that the file has",
+    "unreadable-file": "look whether the file is there, is a plain file, and may be read",
+    "updated-at-type": "cast the column to a date or a timestamp in the query",
+    "upstream-flagged": "look at the check, or penstock check --accept STEP --reason TEXT",
+    "upstream-mapping-all": "filter the input by its partition field, or declare depends_on",
+    "version-inside-partition": "let the version start where a partition starts",
+    "version-order": "correct the date, or the number",
+    "volatile-change-column": "compare other columns, or select this one from the source",
+    "volatile-column": "leave it, or make the column of the row alone",
+    "watermark-in-future": "correct the row, then penstock watermark set",
+    "wrong-column-type": "name a column of the type that the message asks for",
+    "yaml-syntax": "correct the line; texts with : # { or [ need quotes, and tabs never indent",
+}
+"""What to do about an error of a code, where its place does not say so itself.
+
+`docs/errors.md` explains every code; these are those of which some place has no hint of its own.
+"""

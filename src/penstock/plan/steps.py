@@ -345,10 +345,10 @@ def _before(
     model = project.models[step.model]
     if step.session is not None:  # its pass says which steps; what makes the events is a model
         known = {each.key for steps in by_model.values() for each in steps}
-        models = [key.partition(" ")[0] for key in step.upstream if key not in known]
-        blocked = [name for name in models if name not in by_model]  # if so, it is skipped
-        own = known.intersection(step.upstream)
-        return tuple(sorted({*own, *_keys(by_model, models), *blocked}))
+        models = [key for key in step.upstream if key not in known]
+        lost = {key.partition(" ")[0] for key in models} - by_model.keys()  # they cannot be run
+        known_above = known.intersection(step.upstream)
+        return tuple(sorted({*known_above, *lost, *_keys(by_model, models)}))
     if model.partition is None:
         keys = [key for key in step.upstream if key not in by_model]
         named = {key.partition(" ")[0] for key in step.upstream} - {step.model}

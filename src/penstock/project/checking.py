@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from penstock.core.checks import Checks, Phase
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.graph import find_cycle, reach
-from penstock.core.model import Model, Seed, Source, Version
+from penstock.core.model import Body, Model, Seed, Source, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import Grid
 from penstock.core.strategy import PartitionSettings
 from penstock.project.checks import scene
 from penstock.project.checks.attach import Attacher
 from penstock.project.checks.kept import Edge, Result
+from penstock.project.files.discovery import Content, decode
 from penstock.project.files.nodes import TemplateText
 from penstock.project.files.parsed import SqlFile, YamlFile
-from penstock.project.files.references import decode
 from penstock.project.files.values import Plain
 from penstock.project.first_pass import FirstPass, GivenParts
 from penstock.project.models import Built, Draft
-from penstock.project.settings.project import Settings, YamlEntry, seeds_of
+from penstock.project.settings.project import Settings, YamlEntry, entries, is_uri, seeds_of
 from penstock.project.settings.strategy import versioned_strategy
 from penstock.project.sql.names import Named, NameResolver, QueryOwner, link
 from penstock.project.versioned.gather import Gathered
@@ -61,6 +63,75 @@ def order_edges(
     return {model: tuple(sorted(reads)) for model, reads in found.items()}, findings
 
 
+_UNREAD = frozenset(
+    {"yaml-syntax", "json-syntax", "not-utf8", "empty-file", "file-too-large", "unreadable-file"}
+    | {"python-import-failed", "session-needed-at-import", "template-syntax"}
+)
+"""What is said of files of which nobody knows what they hold."""
+_CONSEQUENCES = frozenset(
+    {"unknown-reference", "unknown-model", "unknown-name", "external-table"}
+    | {"parameter-without-partition", "unused-sql", "unknown-seed"}
+)
+"""What is said of other files when something is missing that such a file may hold."""
+_NAMED = re.compile(r"'([^']+)'|table ([\w.]+)")
+
+
+def without_consequences(
+    findings: Iterable[Finding], contents: Mapping[str, Content | None]
+) -> list[Finding]:
+    """Leave out what follows from a file that could not be read: its name or text says the name.
+
+    The file itself is an error, so nothing goes on without what is left out.
+    """
+    said = sorted(set(findings))
+    unread = {each.where.path for each in said if each.code in _UNREAD and each.is_error}
+    texts = [f"{path}\n{_text_of(contents.get(path))}" for path in sorted(unread)]
+
+    def follows(each: Finding) -> bool:
+        if each.code not in _CONSEQUENCES or each.where.path in unread:
+            return False
+        names = [one or other for one, other in _NAMED.findall(each.sentence)]
+        words = {name.rpartition(".")[2] for name in names}
+        if each.where.path.endswith(".sql"):  # which a version or a check may name
+            words.add(PurePosixPath(each.where.path).name)
+        return any(word in text for word in words for text in texts)
+
+    return [each for each in said if not follows(each)] if texts else said
+
+
+def with_models(
+    findings: Sequence[Finding], parts: ProjectParts, models: Iterable[Model]
+) -> tuple[Finding, ...]:
+    """Say of warnings which models they are about: those of its file, or that of the entry."""
+    by_file: dict[str, set[str]] = {}
+    for model in models if findings else ():
+        for path in {model.where.path, *(body.where.path for body in bodies_of(model))}:
+            by_file.setdefault(path, set()).add(model.name)
+    entries_of: dict[str, list[tuple[int, str]]] = {}
+    for file, tree in parts.yaml if findings else ():
+        for key in ("models", "snapshots", "sources", "seeds"):
+            is_of_model = key in ("models", "snapshots")
+            found = [(e.where.line, e.name * is_of_model) for e in entries(file, tree, key)]
+            entries_of.setdefault(file.path, []).extend(found)
+
+    def about(each: Finding) -> tuple[str, ...]:
+        above = [e for e in entries_of.get(each.where.path, ()) if e[0] <= each.where.line]
+        name = max(above)[1] if above else ""
+        return (name,) if name else tuple(sorted(by_file.get(each.where.path, ())))
+
+    return tuple(f if f.about else replace(f, about=about(f)) for f in findings)
+
+
+def bodies_of(model: Model) -> Iterator[Body]:
+    """Give the SQL of every version and revision."""
+    for version in model.versions:
+        yield from (version.body, *version.revisions)
+
+
+def _text_of(content: Content | None) -> str:
+    return content.data.decode("utf-8", "replace") if content else ""
+
+
 @dataclass(slots=True)
 class ProjectParts:
     """Everything that the files of a project say, as far as it is put together.
@@ -86,6 +157,16 @@ class ProjectParts:
     natives: Sequence[YamlFile] = ()
     entities: ReadEntities | None = None
     sessions: ReadSessions | None = None
+
+    def refuse_remote(self, path: str, where: Location) -> None:
+        """Report a place that is not on a local disk; the finding says of the URI but its kind.
+
+        Nothing may ask such a place: without credentials that takes most of a minute to fail.
+        """
+        if is_uri(path) and not path.lower().startswith("file:/"):
+            kind = path.partition(":")[0].lower()
+            sentence = f"{kind}: is not supported yet; tables and files are read from local disks"
+            self.findings.append(Finding(where, "remote-not-supported", sentence))
 
 
 def entities_of(

@@ -19,6 +19,7 @@ from penstock.core.project import Project
 from penstock.core.query import Query
 from penstock.project.checks.phases import TEST
 from penstock.project.files.cache import ParseCache, unpacked
+from penstock.project.files.discovery import Content, decode, discover, read_content
 from penstock.project.files.nodes import TemplateText
 from penstock.project.files.parsed import (
     RefKind,
@@ -29,7 +30,6 @@ from penstock.project.files.parsed import (
     fill_environment,
     place_key,
 )
-from penstock.project.files.references import Content, decode, discover, read_content
 from penstock.project.files.values import Plain, digest
 from penstock.project.sql.names import NameResolver, QueryOwner, link
 

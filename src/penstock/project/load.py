@@ -22,11 +22,12 @@ from penstock.project.checking import (
     read_tests,
     sessions_of,
     with_checks,
+    with_models,
+    without_consequences,
 )
-from penstock.project.checks.scene import files_in_header, written_in_yaml
+from penstock.project.checks.scene import files_in_header, lone_checks, written_in_yaml
 from penstock.project.files.cache import open_cache
-from penstock.project.files.parsed import RenderContext, SqlFile, TargetView, YamlFile
-from penstock.project.files.references import (
+from penstock.project.files.discovery import (
     PROJECT_FILE,
     Discovery,
     check_name,
@@ -34,6 +35,7 @@ from penstock.project.files.references import (
     entry_key,
     queries_of,
 )
+from penstock.project.files.parsed import RenderContext, SqlFile, TargetView, YamlFile
 from penstock.project.files.values import Plain, did_you_mean, mapping_of
 from penstock.project.first_pass import NOTHING_GIVEN, FirstPass, GivenParts, Templates
 from penstock.project.input_ranges.mappings import map_inputs
@@ -91,6 +93,8 @@ def load_project(
     document = first.yaml_file(PROJECT_FILE) if is_whole else YamlFile(PROJECT_FILE)
     found = discover(root, *settings.places(document)) if is_whole else Discovery()
     parts = _read(settings, found, first)
+    where = document.place("targets", settings.target.name, "warehouse")
+    parts.refuse_remote(settings.target.warehouse, where)
     parts.entities = entities_of(parts, found.entities, given)
     parts.sessions = sessions_of(parts, found.sessions)
     parts.python = import_functions(root, found.python, given.functions or ())
@@ -98,12 +102,12 @@ def load_project(
     first.cache.save()
     bad = check_name("project", settings.name, document.place("name"))
     findings = [*first.findings, *parts.findings, *document.misfits, *([bad] if bad else [])]
-    everything = tuple(sorted(set(findings)))
+    everything = without_consequences(findings, first.contents)
     if document.tree is None:  # nobody knows which variables it has
-        everything = tuple(each for each in everything if each.code != "missing-var")
+        everything = [each for each in everything if each.code != "missing-var"]
     if any(finding.is_error for finding in everything):
-        raise project_error(everything)
-    return replace(project, findings=everything)
+        raise project_error(tuple(everything))
+    return replace(project, findings=with_models(everything, parts, project.models.values()))
 
 
 def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectParts:
@@ -125,9 +129,11 @@ def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectPart
     sql_files = first.sql_files(contents, found.macros, render_context)
     # SQL that the checks of a header name is no model: nobody knew before the header was read
     named = {path for file in sql_files.values() for path in files_in_header(file)}
+    lone = list(lone_checks(sql_files, named))
+    named |= {each.where.path for each in lone}
     first.findings[:] = [each for each in first.findings if each.where.path not in named]
     sql_files = {path: file for path, file in sql_files.items() if path not in named}
-    findings = [f for f in found.findings if f.where.path not in gathered.parts]
+    findings = [f for f in found.findings if f.where.path not in gathered.parts] + lone
     findings += [finding for file in described for finding in file.misfits]
     findings += gathered.findings
     parts = ProjectParts(settings, first, gathered, yaml_files, sql_files, findings=findings)
@@ -262,6 +268,8 @@ def _read_sources(parts: ProjectParts) -> None:
     for file, tree in parts.yaml:
         for entry in entries(file, tree, "sources"):
             for at, source in sources_of(entry, first.root, parts.settings.target):
+                if not source.path.startswith(parts.settings.target.warehouse):
+                    parts.refuse_remote(source.path, file.place(*at, "path"))
                 known = seen.setdefault(source.table.folded, source)
                 if known is source:
                     written = written_in_yaml(file, at, first.fill)
@@ -321,6 +329,8 @@ def _places(parts: ProjectParts) -> dict[str, str]:
     """Give the folders of tables that say their own; report one that two tables share."""
     enabled = [each for each in parts.drafts if each.enabled]
     named = {each.table.folded: each.path for each in enabled if each.path}
+    for each in enabled:
+        parts.refuse_remote(each.path, each.where)
     taken = dict[str, Draft]()
     for each in enabled if named else ():
         place = each.path or parts.settings.target.uri_of(each.table)

@@ -23,8 +23,8 @@ from penstock.core.project import Target
 from penstock.core.query import Query
 from penstock.core.strategy import Layout, OnSchemaChange, Strategy
 from penstock.project.checks.scene import WrittenChecks, written_in_header, written_in_yaml
+from penstock.project.files.discovery import check_name, model_name
 from penstock.project.files.parsed import SqlFile
-from penstock.project.files.references import check_name, model_name
 from penstock.project.files.values import Plain, digest, is_true, mapping_of, texts_of
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.config import lift, merged, shown_config

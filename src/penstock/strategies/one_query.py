@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlglot import Token, TokenType, exp, parse_one
@@ -32,6 +31,7 @@ _BY_CHANCE = frozenset(
     {"monotonically_increasing_id", "rand", "randn", "random", "randstr", "shuffle", "uniform"}
     | {"uuid", "spark_partition_id", "input_file_name", "reflect", "java_method", "try_reflect"}
 )
+_PARSER_BUGS = (RuntimeError, AttributeError, LookupError, TypeError, ValueError, ArithmeticError)
 _MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ"})
 
 
@@ -90,11 +90,23 @@ def _read(text: str) -> _Read | None:
         named += quoted(name)
         at = found.end()
     named += text[at:]
+    tree = parsed_sql(named)
+    return _Read(named, slots, tree, _tokens(named)) if isinstance(tree, exp.Select) else None
+
+
+def parsed_sql(text: str) -> exp.Expr | None:
+    """Parse one statement or condition; None for what the parser cannot read.
+
+    Nobody else in this room calls the parser, which throws more than errors of its own.
+    """
     try:
-        tree, tokens = parse_one(named, dialect="spark"), Spark().tokenize(named)
-    except SqlglotError:
+        return parse_one(text, dialect="spark")
+    except (SqlglotError, *_PARSER_BUGS):
         return None
-    return _Read(named, slots, tree, tokens) if isinstance(tree, exp.Select) else None
+
+
+def _tokens(text: str) -> list[Token]:
+    return list(Spark().tokenize(text))  # what was parsed was cut before
 
 
 def _is_by_row(select: exp.Select) -> bool:
@@ -178,9 +190,9 @@ def _written(read: _Read, slot: str, other: exp.Expression, *, leads: bool) -> s
         pieces = ((first, at - 2) for first in range(at - 2, -1, -1))
     for first, last in pieces:
         text = read.text[tokens[first].start : tokens[last].end + 1]
-        with suppress(SqlglotError):
-            if parse_one(f"SELECT {text}", dialect="spark").expressions == [other]:
-                return "" if re.search(r"[\n]|--|/\*", text) else text
+        tree = parsed_sql(f"SELECT {text}")
+        if isinstance(tree, exp.Select) and tree.expressions == [other]:
+            return "" if re.search(r"[\n]|--|/\*", text) else text
     return ""
 
 

@@ -6,7 +6,7 @@ import inspect
 import pytest
 
 from penstock.core.errors import TableError
-from penstock.project.files.references import PROJECT_FILE
+from penstock.project.files.discovery import PROJECT_FILE
 
 
 def test_P18_a_decorated_function_is_the_plain_function(place):

@@ -6,7 +6,7 @@ import pytest
 
 import penstock
 from fakes.command import kill_at
-from penstock.project.files.references import PROJECT_FILE
+from penstock.project.files.discovery import PROJECT_FILE
 
 
 @pytest.mark.matrix

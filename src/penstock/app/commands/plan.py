@@ -30,7 +30,7 @@ from penstock.core.masking import mask
 from penstock.core.model import kind_of as kind_of_model
 from penstock.core.partitions.ranges import Ranges, merged, union
 from penstock.core.records import ModelRecord
-from penstock.plan.cascade import upstream_models
+from penstock.plan.cascade import parents_of, upstream_models
 from penstock.plan.values import Plan, Step
 from penstock.plan.windows import expected, kind_of
 from penstock.strategies.relations import leaves
@@ -85,7 +85,10 @@ def planned_results(services: Services, made: Plan) -> tuple[ModelResult, ...]:
     bad = {blocked.model for blocked in made.blocked}
     for step in made.steps:
         status, reason = "planned", str(step.reason)
-        if stopped := [up for up in step.upstream if up in bad]:
+        above = list(step.upstream)
+        if not step.grid.is_whole:  # it waits for steps alone, and each leaves out what it lacks
+            above += parents_of(services.project, models[step.model])
+        if stopped := [up for up in above if up in bad]:
             model, _, _ = stopped[0].partition(" ")  # a step's key begins with it
             status, reason = "skipped", f"upstream {model} failed"
             bad.add(step.key)

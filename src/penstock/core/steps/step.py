@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.errors import PenstockError
+from penstock.core.findings import HINTS
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, read_ranges
@@ -154,6 +155,11 @@ class StepFailure:
     message: str
     where: str = ""
     hint: str = ""
+
+    def __post_init__(self) -> None:
+        """Take the hint of the code where there is none."""
+        if not self.hint and self.code in HINTS:
+            object.__setattr__(self, "hint", HINTS[self.code])
 
     @classmethod
     def of(cls, error: PenstockError) -> StepFailure:

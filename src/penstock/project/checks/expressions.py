@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import Token, TokenType, exp
-from sqlglot.dialects.spark import Spark
-from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
+from sqlglot.errors import ParseError, SqlglotError
 
 from penstock.core.checks import Condition
 from penstock.core.findings import Finding, Location
@@ -21,7 +20,7 @@ from penstock.core.query import parameter
 from penstock.project.checks.scene import ConditionKind, Understood
 from penstock.project.files.values import some_of
 from penstock.project.sql import parameters
-from penstock.project.sql.canonical import PARSER_BUGS, said_by, tokens_of
+from penstock.project.sql.canonical import said_by, tokens_of, trees_of
 from penstock.project.sql.outputs import VOLATILE
 
 _NAMES = """
@@ -193,11 +192,7 @@ def _analysed(text: str, kind: ConditionKind) -> Understood:
 
 
 def _parsed(tokens: Sequence[Token], text: str) -> exp.Expr:
-    try:
-        parser = Spark().parser(error_level=ErrorLevel.IMMEDIATE)
-        trees = parser.parse_into(exp.Condition, list(tokens), text)
-    except PARSER_BUGS as error:
-        raise ParseError(f"the parser gives up ({type(error).__name__})") from error
+    trees = trees_of(tokens, text, exp.Condition)
     if len(trees) != 1 or trees[0] is None:
         raise ParseError("one condition is expected")
     return trees[0]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.checks import Condition, Phase
-from penstock.core.findings import Finding, Location
+from penstock.core.findings import NOT_TAKEN_OVER, Finding, Location, Severity
 from penstock.core.model import ColumnDoc, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import PARAMETERS
@@ -226,6 +226,17 @@ def files_in_header(file: SqlFile) -> tuple[str, ...]:
         return ()
     said = {key: file.config[key] for key in WITH_CHECKS if key in file.config}
     return tuple(named_in(file.path, said))
+
+
+def lone_checks(files: Mapping[str, SqlFile], named: Collection[str]) -> Iterator[Finding]:
+    """Warn of SQL in folders of checks that no check names: neither a check nor a model."""
+    for path, file in files.items():
+        if "checks" not in path.split("/")[1:-1] or path in named or file.config:
+            continue
+        name = path.rpartition("/")[2].removesuffix(".sql")
+        sentence = "no check names this file, and it has no header of a model: it is not read"
+        hint = f"under checks: of a model write - {{name: {name}, sql: checks/{name}.sql}}"
+        yield Finding(Location(path), NOT_TAKEN_OVER, sentence, hint, Severity.WARNING)
 
 
 def written_nodes(phases: Phases) -> WrittenChecks | None:

@@ -43,8 +43,8 @@ from penstock.project.entities.settings import (
     idle,
     settings_under,
 )
+from penstock.project.files.discovery import check_name
 from penstock.project.files.nodes import node_of
-from penstock.project.files.references import check_name
 from penstock.project.files.values import did_you_mean, pairs_of
 from penstock.project.settings.project import absolute
 

@@ -7,19 +7,18 @@ from decimal import Decimal
 from itertools import pairwise
 
 from sqlglot import Token, TokenType, exp
-from sqlglot.dialects.spark import Spark
-from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
+from sqlglot.errors import ParseError, SqlglotError
 
 from penstock.core.names import quoted
 from penstock.project.checks.expressions import aggregates_of, volatile_of
 from penstock.project.entities.parts import ExpressionFacts
 from penstock.project.sql.canonical import (
-    PARSER_BUGS,
     NotAQueryError,
     canonical_of,
     parse_query,
     said_by,
     tokens_of,
+    trees_of,
 )
 from penstock.project.sql.outputs import outputs_of
 
@@ -71,11 +70,7 @@ def facts_of(text: str) -> ExpressionFacts:
 
 
 def _parsed(tokens: Sequence[Token], text: str) -> exp.Expr:
-    try:
-        parser = Spark().parser(error_level=ErrorLevel.IMMEDIATE)
-        trees = parser.parse_into(exp.Condition, list(tokens), text)
-    except PARSER_BUGS as error:
-        raise ParseError(f"the parser gives up ({type(error).__name__})") from error
+    trees = trees_of(tokens, text, exp.Condition)
     if len(trees) != 1 or trees[0] is None:
         raise ParseError("one expression is expected")
     return trees[0]

@@ -24,8 +24,8 @@ from penstock.project.entities.environment import (
 )
 from penstock.project.entities.models import EntityDraft, draft_of
 from penstock.project.entities.parts import Findings, Part
+from penstock.project.files.discovery import PROJECT_FILE
 from penstock.project.files.parsed import YamlFile, place_key
-from penstock.project.files.references import PROJECT_FILE
 from penstock.project.files.values import Plain, digest
 from penstock.project.first_pass import FirstPass
 from penstock.project.settings.project import Settings

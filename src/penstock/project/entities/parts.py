@@ -17,6 +17,7 @@ from penstock.project.files.values import (
     did_you_mean,
     list_of,
     mapping_of,
+    near_or_known,
     text_of,
 )
 
@@ -97,9 +98,8 @@ class Findings:
 
     def unknown_key(self, part: Part, known: Iterable[str]) -> None:
         """Note a key that a mapping may not have."""
-        name, names = str(part.path[-1]), sorted(known)
-        hint = did_you_mean(name, names) or f"known here: {', '.join(names)}"
-        sentence = f"unknown key {name!r} ({part})"
+        name = str(part.path[-1])
+        sentence, hint = f"unknown key {name!r} ({part})", near_or_known(name, known)
         self.found.append(Finding(part.key_where, "unknown-key", sentence, hint))
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.masking import mask, mask_value
-from penstock.project.files.values import Path, Plain, did_you_mean, duration_of
+from penstock.project.files.values import Path, Plain, duration_of, near_or_known
 
 Scalar = str | int | float | bool | None
 Places = Callable[[Path, bool], Location]
@@ -283,9 +283,7 @@ def items_of(section: Section, key: str, what: str) -> tuple[YamlNode, ...]:
 
 def unknown_key(where: Location, key: str, known: Iterable[str]) -> Finding:
     """Say that a mapping may have no such key."""
-    names = sorted({*known})
-    hint = did_you_mean(key, names) or f"known here: {', '.join(names)}"
-    return Finding(where, "unknown-key", f"unknown key {key!r}", hint)
+    return Finding(where, "unknown-key", f"unknown key {key!r}", near_or_known(key, known))
 
 
 def as_date(text: str) -> dt.date | None:

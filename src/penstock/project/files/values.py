@@ -32,6 +32,7 @@ _SECONDS = {
     **dict.fromkeys(("d", "day", "days"), 86400),
     **dict.fromkeys(("w", "week", "weeks"), 604800),
 }
+_FEW, _NEAR = 12, 5
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
 _PARTS = re.compile(rf"(?:\s*{_PART.pattern}\s*)+")
 _ISO = re.compile(
@@ -126,6 +127,19 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Word the hint, "" if nothing is near."""
     found = nearest(name, known)
     return f"did you mean {found!r}?" if found else ""
+
+
+def near_or_known(name: str, known: Iterable[str]) -> str:
+    """Word the hint about a key: the one that is meant; else all of few, of many the nearest.
+
+    >>> near_or_known("tag", ["tags", "meta"]), near_or_known("x", ["tags", "meta"])
+    ("did you mean 'tags'?", 'known here: meta, tags')
+    """
+    names = sorted({*known})
+    if len(names) <= _FEW:
+        return did_you_mean(name, names) or f"known here: {', '.join(names) or 'none'}"
+    near = ", ".join(difflib.get_close_matches(name.lower(), names, n=_NEAR, cutoff=0.0))
+    return did_you_mean(name, names) or f"nearest of the {len(names)} known here: {near}"
 
 
 def some_of(names: Iterable[str]) -> str:

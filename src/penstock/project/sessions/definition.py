@@ -18,9 +18,9 @@ from penstock.core.sessions.package import (
     session_models,
     unresolved,
 )
+from penstock.project.files.discovery import check_name
 from penstock.project.files.nodes import Member, Section, YamlNode, open_section
 from penstock.project.files.parsed import PACKAGE
-from penstock.project.files.references import check_name
 from penstock.project.sessions.aliases import aliased, unknown_variables
 from penstock.project.sessions.keys import FILE, OPTIONS, OptionReader, WrittenSql
 

@@ -21,9 +21,9 @@ from penstock.project.checks.scene import KnownColumns
 from penstock.project.entities.columns import Expressions
 from penstock.project.entities.parts import ExpressionFacts
 from penstock.project.files.cache import ParseCache
+from penstock.project.files.discovery import PROJECT_FILE
 from penstock.project.files.nodes import Member, node_of
 from penstock.project.files.parsed import place_key
-from penstock.project.files.references import PROJECT_FILE
 from penstock.project.files.values import digest
 from penstock.project.first_pass import FirstPass
 from penstock.project.sessions.aliases import unknown_variables

@@ -16,8 +16,8 @@ from penstock.core.findings import Finding, Location
 from penstock.core.model import ColumnDoc, Seed, Source, SourceFreshness
 from penstock.core.names import TableName
 from penstock.core.project import LeaseSettings, SparkSettings, Target
+from penstock.project.files.discovery import SEED_FORMATS, check_name
 from penstock.project.files.parsed import YamlFile
-from penstock.project.files.references import SEED_FORMATS, check_name
 from penstock.project.files.values import Path as At
 from penstock.project.files.values import (
     Plain,
@@ -122,9 +122,18 @@ def _target(name: str, tree: Mapping[str, Plain], root: Path, *, is_first: bool)
     )
 
 
+def is_uri(path: str) -> bool:
+    """Whether a place is written with a scheme.
+
+    >>> is_uri("s3a://bucket/x"), is_uri("../landing")
+    (True, False)
+    """
+    return _URI.match(path) is not None
+
+
 def absolute(path: str, folder: Path) -> str:
     """Give a URI as it is and a path as an absolute one, seen from `folder`."""
-    return path if _URI.match(path) else os.path.normpath(folder / path)
+    return path if is_uri(path) else os.path.normpath(folder / path)
 
 
 def _checks(tree: Mapping[str, Plain]) -> CheckSettings:

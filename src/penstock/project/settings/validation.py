@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, core_schema
 
-from penstock.core.findings import Finding
+from penstock.core.findings import NOT_TAKEN_OVER, Finding, Severity
 from penstock.core.strategy import strategies
 from penstock.project.files.nodes import Places, shown, unknown_key
 from penstock.project.files.values import Path, Plain, duration_of
@@ -28,6 +28,11 @@ from penstock.project.settings.check_keys import checks_schema
 # Any: pydantic hands over what the user wrote before it is checked.
 Scalar = str | int | float | bool
 _LATER = {"historic": "entities", "sessions": "session packages"}
+_ELSEWHERE = dict.fromkeys(
+    ("pre_hook", "post_hook", "pre-hook", "post-hook", "on-run-start", "on-run-end"),
+    "nothing runs beside a model: put it into the query, or run it before or after penstock",
+) | {"grants": "grant rights in the catalog or on the files; penstock changes none"}
+"""Keys of dbt's that do nothing here, and what to do instead."""
 UNKNOWN_WORD = "unknown_word"
 Tests = list[str | dict[str, Any]]
 _TEST = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": True}]}
@@ -169,6 +174,10 @@ def _finding(
     shape: type[BaseModel], path: Path, value: Plain, detail: Mapping[str, Any], places: Places
 ) -> Finding:
     key, kind = str(path[-1]) if path else "the document", detail["type"]
+    if kind == "extra_forbidden" and key in _ELSEWHERE:
+        sentence = f"{key} is not taken over: nothing of it runs"
+        where = places(path, True)  # noqa: FBT003  the key itself
+        return Finding(where, NOT_TAKEN_OVER, sentence, _ELSEWHERE[key], Severity.WARNING)
     if kind == "extra_forbidden":
         return unknown_key(places(path, True), key, _keys(shape, path[:-1]))  # noqa: FBT003  the key itself
     if kind == "missing":

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from penstock.core.findings import Finding, Location
+from penstock.project.files.discovery import PROJECT_FILE, QUERY_KEYS
 from penstock.project.files.documents import read_document
 from penstock.project.files.json_documents import read_json
 from penstock.project.files.parsed import (
@@ -17,7 +18,6 @@ from penstock.project.files.parsed import (
     YamlFile,
     fill_environment,
 )
-from penstock.project.files.references import PROJECT_FILE, QUERY_KEYS
 from penstock.project.files.values import Path, Plain, list_of, mapping_of, text_of
 from penstock.project.settings.check_keys import CHECK_KEYS, TESTS, without_checks
 from penstock.project.settings.config import lift

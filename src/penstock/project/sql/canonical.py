@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from sqlglot.generator import Generator
 
 # A query that Spark reads must load even where the parser stumbles over it.
-PARSER_BUGS = (RecursionError, AttributeError, KeyError, IndexError, TypeError, ValueError)
+PARSER_BUGS = (
+    RuntimeError,  # too deep, above all
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    AssertionError,
+)
 _SIDES = ("kind", "start", "start_side", "end", "end_side")
 _STARTS = {"SELECT", "WITH", "VALUES", "FROM", "TABLE", "(", "MAP", "REDUCE"}
 
@@ -81,10 +89,29 @@ def canonical_of(text: str) -> str:
 
 def tokens_of(text: str) -> list[Token]:
     """Cut a text into tokens, semicolons at its end left out; raises `SqlglotError`."""
-    tokens = list(Spark().tokenize(text))
+    try:
+        tokens = list(Spark().tokenize(text))
+    except PARSER_BUGS as error:
+        raise ParseError(f"the parser gives up ({type(error).__name__})") from error
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens.pop()
     return tokens
+
+
+def trees_of(
+    tokens: Sequence[Token], text: str, into: type[exp.Expr] | None = None
+) -> list[exp.Expr | None]:
+    """Parse tokens, as statements or `into` something; raises `SqlglotError` and nothing else.
+
+    Nobody else in this room calls the parser, so whatever it throws is caught here.
+    """
+    try:
+        parser = Spark().parser(error_level=ErrorLevel.IMMEDIATE)
+        if into is not None:
+            return list(parser.parse_into(into, list(tokens), text))
+        return list(parser.parse(list(tokens), text))
+    except PARSER_BUGS as error:
+        raise ParseError(f"the parser gives up ({type(error).__name__})") from error
 
 
 def parse_query(tokens: Sequence[Token], text: str) -> exp.Query | None:
@@ -101,10 +128,7 @@ def parse_query(tokens: Sequence[Token], text: str) -> exp.Query | None:
     second = next((t for t in tokens if t.token_type is TokenType.SEMICOLON), None)
     if second is not None:
         raise NotAQueryError("a model is one query; another statement follows", second.line)
-    try:
-        trees = Spark().parser(error_level=ErrorLevel.IMMEDIATE).parse(list(tokens), text)
-    except PARSER_BUGS as error:
-        raise ParseError(f"the parser gives up ({type(error).__name__})") from error
+    trees = trees_of(tokens, text)
     tree = trees[0] if len(trees) == 1 else None
     if isinstance(tree, exp.DML | exp.DDL | exp.Command) and not isinstance(tree, exp.Query):
         raise NotAQueryError(f"a model is one query; this is {tree.key.upper()}", first.line)

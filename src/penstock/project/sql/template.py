@@ -10,21 +10,21 @@ import datetime as dt
 import inspect
 import re
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import StrictUndefined, Template, TemplateNotFound, TemplateSyntaxError, nodes
+from jinja2 import Template, TemplateNotFound, TemplateSyntaxError, nodes
 from jinja2.exceptions import SecurityError, UndefinedError
 from jinja2.ext import Extension
 from jinja2.loaders import FunctionLoader
-from jinja2.sandbox import SandboxedEnvironment
 
 from penstock.core.findings import Finding, Location
 from penstock.core.query import RUN_TIMESTAMP
 from penstock.project.files.parsed import Dependency, RefKind, RenderContext, TableRef
 from penstock.project.files.values import Plain, did_you_mean
+from penstock.project.sql.template_budget import BudgetedEnvironment, BudgetError
 from penstock.project.sql.template_lines import (
     blank_comments,
     header_keys,
@@ -92,7 +92,8 @@ class Rendering:
     def report(self, code: str, sentence: str, hint: str = "") -> None:
         """Note a finding at the line that is being rendered."""
         where = Location(self.path, _line_in(self.path))
-        self.findings.append(Finding(where, code, sentence[:_SHOWN], hint))
+        said = f"{sentence[:_SHOWN]}{_inside(self.path, _places())}"
+        self.findings.append(Finding(where, code, said, hint))
 
 
 _Compiled = tuple[Template, Mapping[int, Mapping[str, int]]]
@@ -135,12 +136,8 @@ class Renderer:
     def __init__(self, macros: Mapping[str, str], render_context: RenderContext) -> None:
         self._macros = macros
         self._context = render_context
-        self._env = SandboxedEnvironment(
-            loader=FunctionLoader(self._macro_file),
-            undefined=StrictUndefined,
-            keep_trailing_newline=True,
-            extensions=[TestBlocks],
-        )
+        self._env = BudgetedEnvironment(FunctionLoader(self._macro_file))
+        self._env.add_extension(TestBlocks)
         self._now = Rendering("")
         self._compiled = lru_cache(1)(self._compile)  # most files are rendered twice
         self.findings: list[Finding] = []
@@ -167,11 +164,14 @@ class Renderer:
     def render(self, path: str, source: str, *, incremental: bool) -> Rendering:
         """Render one file; whatever is wrong with it becomes findings."""
         self._now = now = Rendering(path, incremental=incremental)
+        self._env.begin()
         if self.names("target", source):
             now.reads.add(self._context.read("target"))
         try:
             template, now.headers = self._compiled(path, source)
             now.text = settle_lines(template.render())
+            self._env.begin()
+            self._env.spend(0, len(now.text))
         except Exception as error:  # noqa: BLE001  a template is a program: anything may come out
             now.text = ""
             now.findings.append(_template_finding(path, error, self._env.globals))
@@ -192,9 +192,8 @@ class Renderer:
     def _declare(self, path: str, text: str) -> None:
         try:
             tree = self._env.parse(text, path)
-        except TemplateSyntaxError as error:
-            where = Location(path, error.lineno)
-            self.findings.append(Finding(where, "template-syntax", error.message or "syntax"))
+        except Exception as error:  # noqa: BLE001  as above: too deep for the parser, above all
+            self.findings.append(_template_finding(path, error, self._env.globals))
             return
         for macro in tree.find_all(nodes.Macro):
             self._env.globals[macro.name] = partial(self._call, path, macro.name)
@@ -272,13 +271,25 @@ class Renderer:
         return Token(f"(select * from {history}` where {held}{rest})")
 
 
-def _line_in(path: str) -> int:
-    """Give the line of the innermost frame that renders the file (Jinja keeps it in its code)."""
+def _places() -> Iterator[tuple[str, int]]:
+    """Give file and line of every template that is being rendered, the innermost first.
+
+    Jinja keeps the lines in its code.
+    """
     for frame, line in traceback.walk_stack(inspect.currentframe()):
         template = frame.f_globals.get("__jinja_template__")
-        if template is not None and template.name == path:
-            return int(template.get_corresponding_lineno(line))
-    return 1
+        if template is not None:
+            yield template.name or "", int(template.get_corresponding_lineno(line))
+
+
+def _line_in(path: str) -> int:
+    return next((line for name, line in _places() if name == path), 1)
+
+
+def _inside(path: str, places: Iterable[tuple[str, int]]) -> str:
+    """Name the place in a macro's file, "" where the innermost place is the file's own."""
+    name, line = next(iter(places), (path, 0))
+    return "" if name == path else f" (in {name}:{line})"
 
 
 def _plain(value: object) -> Plain:
@@ -292,26 +303,43 @@ def _plain(value: object) -> Plain:
 
 
 def _template_finding(path: str, error: Exception, known: Mapping[str, object]) -> Finding:
-    lines = (n for f, n in traceback.walk_tb(error.__traceback__) if f.f_code.co_filename == path)
-    where = Location(path, [1, *lines][-1])
+    found = [(f.f_code.co_filename, n) for f, n in traceback.walk_tb(error.__traceback__)]
+    own = [n for name, n in found if name == path]
+    where = Location(path, own[-1] if own else 1)
+    inner = [(name, n) for name, n in found if name == path or name.startswith("macros/")]
+    code, sentence, hint = _said_of(error, known)
+    if isinstance(error, TemplateSyntaxError):
+        inner = [(error.filename or path, error.lineno)]
+        where = where if own else Location(*inner[0])
+    place = "" if where.path != path else _inside(path, inner[-1:])
+    return Finding(where, code, f"{sentence}{place}", hint)
+
+
+def _said_of(error: Exception, known: Mapping[str, object]) -> tuple[str, str, str]:
+    """Give code, sentence and hint of whatever came out of a template."""
     message = str(error).partition("\n")[0][:_SHOWN]
     match error:
         case TemplateSyntaxError():
-            where = Location(error.filename or path, error.lineno)
-            return Finding(where, "template-syntax", (error.message or message)[:_SHOWN])
+            return "template-syntax", (error.message or message)[:_SHOWN], ""
         case UndefinedError():
             hint = did_you_mean(message.partition("'")[2].partition("'")[0], known)
-            message = message.replace(_PRINTABLE, "a table or time in a template")
-            return Finding(where, "unknown-name", message, hint)
+            return (
+                "unknown-name",
+                message.replace(_PRINTABLE, "a table or time in a template"),
+                hint,
+            )
         case OutsideProjectError():
             hint = "templates include files of macros/ only"
-            sentence = f"{message!r} lies outside of macros/"
-            return Finding(where, "path-outside-project", sentence, hint)
+            return "path-outside-project", f"{message!r} lies outside of macros/", hint
         case TemplateNotFound():
-            return Finding(where, "include-not-found", f"no macro file is called {message!r}")
+            hint = "write the name of a file in macros/: {% include 'name.sql' %}"
+            return "include-not-found", f"no macro file is called {message!r}", hint
+        case BudgetError() | RecursionError() | MemoryError():
+            said = message if isinstance(error, BudgetError) else "macros or files nest too deep"
+            return "template-budget", said, ""
         case SecurityError():
-            return Finding(where, "template-error", message)
+            return "template-error", message, ""
         case SyntaxError():
-            return Finding(where, "template-syntax", error.msg)
+            return "template-syntax", error.msg, ""
         case _:
-            return Finding(where, "template-error", f"{type(error).__name__}: {message}")
+            return "template-error", f"{type(error).__name__}: {message}", ""

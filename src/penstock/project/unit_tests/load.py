@@ -14,7 +14,7 @@ from penstock.core.findings import Finding
 from penstock.core.model import Model
 from penstock.core.partitions.partition import Grain
 from penstock.core.project import Project
-from penstock.project.files.references import decode, read_content
+from penstock.project.files.discovery import decode, read_content
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.unit_tests.definition import (
     DEFAULT_AS_OF,

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -19,7 +18,7 @@ from penstock.core.names import InputKind, InputName, quoted
 from penstock.core.project import Project
 from penstock.core.query import PARAMETER, substitute
 from penstock.project.files.parsed import OutputColumn, Outputs
-from penstock.project.sql.canonical import NotAQueryError, parse_query, tokens_of
+from penstock.project.sql.canonical import NotAQueryError, parse_query, tokens_of, trees_of
 from penstock.project.sql.outputs import outputs_of
 from penstock.project.unit_tests.definition import FOLDER, Cell, CellKind, GivenTable
 from penstock.project.unit_tests.nodes import FileNotes, plain_kind
@@ -103,8 +102,8 @@ def select_problem(text: str) -> tuple[str, str] | None:
     (None, ('bad-value', 'it reads the table t; a test reads none'))
     """
     try:
-        trees = [tree for tree in sqlglot.parse(text, dialect="spark") if tree is not None]
-    except (SqlglotError, RecursionError):
+        trees = [tree for tree in trees_of(tokens_of(text), text) if tree is not None]
+    except SqlglotError:
         return None
     if len(trees) != 1 or not isinstance(trees[0], exp.Query | exp.Values):
         return "not-a-query", "it is no query"
@@ -112,7 +111,7 @@ def select_problem(text: str) -> tuple[str, str] | None:
     for table in trees[0].find_all(exp.Table):
         is_named = isinstance(table.this, exp.Identifier)
         if is_named and (table.db or table.name.lower() not in own):
-            name = table.sql(dialect="spark")
+            name = ".".join(part.name for part in table.parts)
             return "bad-value", f"it reads the table {name}; a test reads none"
     return None
 

@@ -20,6 +20,7 @@ from penstock.project.checks.phases import (
     replacing,
     word_in,
 )
+from penstock.project.files.discovery import check_name
 from penstock.project.files.nodes import (
     Keys,
     Section,
@@ -31,14 +32,7 @@ from penstock.project.files.nodes import (
 )
 from penstock.project.files.parsed import SqlFile, YamlFile
 from penstock.project.files.readers import Files
-from penstock.project.files.references import (
-    Resolved,
-    SqlText,
-    check_name,
-    is_path,
-    path_from,
-    resolve,
-)
+from penstock.project.files.references import Resolved, SqlText, is_path, path_from, resolve
 from penstock.project.files.values import nearest
 from penstock.project.settings.strategy import CLUSTERED, LAYOUTS
 from penstock.project.versioned.given import Destination, GivenVersion, VersionedDraft, check_rules

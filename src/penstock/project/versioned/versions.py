@@ -29,7 +29,7 @@ from penstock.project.files.nodes import (
 )
 from penstock.project.files.readers import Files
 from penstock.project.files.references import SqlText, sql_under
-from penstock.project.files.values import did_you_mean
+from penstock.project.files.values import near_or_known
 from penstock.project.settings.check_keys import PHASES, WITH_CHECKS
 from penstock.project.versioned.given import GivenRevision, GivenVersion
 from penstock.project.versioned.schema import Schemas, follow_version
@@ -136,7 +136,7 @@ class Invariants:
     def _unknown(self, word: str, item: YamlNode, nodes: _Checks, whose: _Whose) -> None:
         name = _removal(item)
         known = [each for each in map(name_of, nodes) if each]
-        hint = did_you_mean(name, known) or f"known here: {', '.join(known) or 'none'}"
+        hint = near_or_known(name, known)
         found = Finding(item.where, "unknown-check", f'{whose[0]}: {word} names "{name}"', hint)
         if not name:
             sentence = f"{whose[1]}.{word} needs the name of a check"

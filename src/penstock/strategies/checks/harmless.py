@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlglot import exp, parse_one
-from sqlglot.errors import SqlglotError
+from sqlglot import exp
 
 from penstock.core.columns.schema import Schema
 from penstock.core.partitions import calendar
 from penstock.strategies.checks import literals
+from penstock.strategies.one_query import parsed_sql
 
 _INTEGER, _DECIMAL, _FLOAT, _TEXT, _BOOLEAN = "integer", "decimal", "float", "text", "boolean"
 _NULL, _OTHER = "null", "other"
@@ -25,11 +25,8 @@ _MEANS = (exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.
 
 def is_harmless(condition: str, columns: Schema) -> bool:
     """Whether a condition is true, false or NULL for all rows with these columns."""
-    try:
-        tree = parse_one(condition, dialect="spark")
-    except (SqlglotError, RecursionError):
-        return False
-    return _kind(tree, columns) in {_BOOLEAN, _NULL}
+    tree = parsed_sql(condition)
+    return tree is not None and _kind(tree, columns) in {_BOOLEAN, _NULL}
 
 
 def _kind(node: exp.Expr, columns: Schema) -> str:

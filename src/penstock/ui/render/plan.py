@@ -135,8 +135,14 @@ def blocked_text(plan: Plan, limit: int | None) -> str:
     """Give what cannot be run with its errors; "" if all can."""
     if not plan.blocked:
         return ""
-    shown = [indent(error_text(blocked.error), "  ") for blocked in plan.blocked]
-    return "\n".join(["Cannot be run:", *first_of(shown, limit, "model")])
+    stopped: dict[str, list[str]] = {}
+    for blocked in plan.blocked:
+        stopped.setdefault(error_text(blocked.error), []).append(blocked.model)
+    shown = []
+    for text, models in stopped.items():
+        also = f"\n  stops {', '.join(first_of(models, _ASKED, 'model'))}" if models[1:] else ""
+        shown.append(indent(f"{text}{also}", "  "))
+    return "\n".join(["Cannot be run:", *first_of(shown, limit, "error")])
 
 
 def preview_document(preview: Preview) -> Json:
@@ -190,7 +196,7 @@ def sync_text(report: RunReport, *, verbose: bool = False) -> str:
         (f"{each.model}: {_partitions(each.diffs)} will be re-run", diffs_text(each.diffs, _pair))
         for each in preview.diffs
     )
-    steps = list(_models(plan.steps, verbose=verbose))
+    steps = list(_models(report, verbose=verbose))
     blocks = [
         _section("Drift detected:", drifted, limit),
         _section("Cascade analysis:", cascaded, limit),
@@ -215,9 +221,9 @@ def _partitions(counted: Iterable[Step | SqlDiff]) -> str:
     return partitions_text(sum(each.count for each in counted))
 
 
-def _models(steps: Sequence[Step], *, verbose: bool) -> Iterator[str]:
+def _models(report: RunReport, *, verbose: bool) -> Iterator[str]:
     by_model: dict[str, list[Step]] = {}
-    for step in steps:
+    for step in report.plan.steps:
         by_model.setdefault(step.model, []).append(step)
     names = max(map(len, by_model), default=0)
     for number, (model, its) in enumerate(by_model.items(), start=1):
@@ -225,6 +231,9 @@ def _models(steps: Sequence[Step], *, verbose: bool) -> Iterator[str]:
         found = [_partitions(its), count(len(its), "step")]
         found += [f"{pending:,} pending"] * bool(pending)
         head = f"{number:>3}. {model:<{names}}  ({', '.join(found)})"
+        results = [result_of(report, step) for step in its]
+        if all(result.status == "skipped" for result in results):
+            head += f"  will be skipped: {results[0].reason}"
         shown = []
         for step in its if verbose else ():
             parts = [ranges_text(step.keys, None), str(step.reason.state)]

@@ -4,7 +4,7 @@ import pytest
 
 from fakes.versioned_cases import ONLY, daily
 from penstock.core.columns.schema import Column
-from penstock.project.files.references import LIMIT_BYTES, read_content
+from penstock.project.files.discovery import LIMIT_BYTES, read_content
 
 FIELDS = "- {name: date, type: DATE}\n- {name: users, type: INT64}\n- {name: c, type: STRING}\n"
 SCHEMA = "schema:\n      - {name: date, type: DATE}\n      - {name: users, type: INT64}\n"

@@ -1,0 +1,257 @@
+"""Finding and reading the files of a project: which there are, by what they are."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from pathlib import PurePosixPath
+
+from penstock.core.findings import NOT_TAKEN_OVER, Finding, Location, Severity
+from penstock.project.files.parsed import ENTITIES, YamlFile, path_of, place_key
+from penstock.project.files.values import list_of, mapping_of
+
+PROJECT_FILE = "penstock.yml"
+LIMIT_BYTES = 1_000_000
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_YAML = (".yml", ".yaml")
+DOCUMENTS = (".json", *_YAML)
+"""How documents of entities end."""
+_USUAL = ("models", "sessions")
+GENERIC_TESTS = "tests/generic"
+_NO_TESTS = (f"{GENERIC_TESTS}/", "tests/fixtures/")
+_READ = (".sql", ".py", ".csv", ".parquet", *DOCUMENTS)
+_READABLE = "let the file be read by who runs penstock, or take it away"
+_PROSE = (".md", ".txt", ".rst", ".gitkeep")
+SEED_FORMATS = {".csv": "csv", ".parquet": "parquet"}
+QUERY_KEYS = ("relation", "sql")
+_TABLE = re.compile(r"[\w.-]+|(?:`[^`]+`\.?)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The files of a project by what they are; paths are relative to the root, sorted."""
+
+    sql: tuple[str, ...] = ()
+    python: tuple[str, ...] = ()
+    yaml: tuple[str, ...] = ()
+    macros: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    seeds: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The bytes of a file, or of a query in one (`entry_key`), and their sha256."""
+
+    path: str
+    data: bytes
+    digest: str
+
+
+def discover(
+    root: FilePath, folders: Mapping[str, Location], packages: Mapping[str, Location]
+) -> Discovery:
+    """Walk the folders of models and packages, each named at a place, and the others; no hidden."""
+    findings: list[Finding] = []
+    sql, python, yaml = [], [], []
+    for path in _inside(root, "models", folders, findings):
+        name = PurePosixPath(path)
+        if name.suffix in _YAML:
+            yaml.append(path)
+        elif name.suffix == ".sql":
+            sql += [] if name.name.startswith("_") else [path]
+        elif name.suffix == ".py":
+            python.append(path)
+        elif name.suffix not in _PROSE:
+            sentence = "this is no model"
+            hint = "models are .sql and .py files, their descriptions .yml files"
+            stray = Finding(Location(path), "stray-file", sentence, hint, Severity.WARNING)
+            findings.append(stray)
+    findings += _from_elsewhere(root, folders)
+    held = _inside(root, "session_paths", packages, findings)
+    seeds = sorted(_walk(root, "seeds", findings))
+    yaml += [path for path in seeds if path.endswith(_YAML)]
+    macros = [p for at in ("macros", GENERIC_TESTS) for p in sorted(_walk(root, at, findings))]
+    tests = [p for p in sorted(_walk(root, "tests", findings)) if not p.startswith(_NO_TESTS)]
+    return Discovery(
+        sql=tuple(sql),
+        python=tuple(python),
+        yaml=tuple(dict.fromkeys(yaml)),
+        macros=tuple(path for path in macros if path.endswith(".sql")),
+        tests=tuple(path for path in tests if path.endswith(".sql")),
+        seeds=tuple(path for path in seeds if PurePosixPath(path).suffix in SEED_FORMATS),
+        entities=tuple(
+            path for path in sorted(_walk(root, ENTITIES, findings)) if path.endswith(DOCUMENTS)
+        ),
+        sessions=tuple(path for path in held if path.endswith(_YAML)),
+        findings=tuple(findings),
+    )
+
+
+_ELSEWHERE = {
+    "dbt_project.yml": "move its vars: into penstock.yml, settings of folders under defaults:",
+    "packages.yml": "copy the macros that are used into macros/; packages are not installed",
+    "dependencies.yml": "copy the macros that are used into macros/; packages are not installed",
+    "profiles.yml": "write its outputs as targets: in penstock.yml",
+}
+_UNIT_TEST = re.compile(rb"^unit_test\s*:", re.MULTILINE)
+
+
+def _from_elsewhere(root: FilePath, folders: Collection[str]) -> Iterator[Finding]:
+    """Warn of files that a project of dbt has, and that do nothing here."""
+    for name, hint in _ELSEWHERE.items():
+        if (root / name).is_file():
+            yield _ignored(name, f"{name} is not read", hint)
+    snapshots = [] if "snapshots" in folders else [*_walk(root, "snapshots", [])]
+    if snapshots:
+        hint = "write models/NAME.sql with materialized='snapshot', or snapshots: in its YAML"
+        sentence = f"the folder snapshots/ is not read, and holds {len(snapshots)} files"
+        yield _ignored(snapshots[0], sentence.replace(" 1 files", " 1 file"), hint)
+    for path in _walk(root, "tests", []):
+        content = read_content(root, path, []) if path.endswith(_YAML) else None
+        found = _UNIT_TEST.search(content.data) if content else None
+        if content and found:
+            line = content.data[: found.start()].count(b"\n") + 1
+            sentence = "unit_test: is not read, so none of these tests run"
+            yield _ignored(path, sentence, "write unit_tests:", line)
+
+
+def _ignored(path: str, sentence: str, hint: str, line: int = 1) -> Finding:
+    return Finding(Location(path, line), NOT_TAKEN_OVER, sentence, hint, Severity.WARNING)
+
+
+def _inside(root: FilePath, key: str, at: Mapping[str, Location], said: list[Finding]) -> list[str]:
+    """Give the files in folders that a key of penstock.yml names; the usual one may be missing."""
+    inside = []
+    for folder, where in at.items():
+        pure = PurePosixPath(folder)
+        if pure.is_absolute() or ".." in pure.parts:
+            sentence = f"{key}: {folder!r} lies outside of the project"
+            hint = "name a folder of the project, relative to penstock.yml"
+            said.append(Finding(where, "path-outside-project", sentence, hint))
+            continue
+        inside.append(folder)
+        if folder not in _USUAL and not _is_folder(root / folder):
+            hint = "make the folder, or correct its name"
+            sentence = f"{key}: there is no folder {folder!r}"
+            said.append(Finding(where, "bad-value", sentence, hint))
+    return sorted({path for folder in inside for path in _walk(root, folder, said)})
+
+
+def _is_folder(path: FilePath) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # no name of a file: a NUL, or too long
+        return False
+
+
+def read_content(root: FilePath, path: str, findings: list[Finding]) -> Content | None:
+    """Read the bytes of a text file; None beside a finding for one that penstock does not read."""
+    where, file = Location(path), root / path
+    try:
+        size = file.stat().st_size
+        data = file.read_bytes() if size <= LIMIT_BYTES else b""
+    except OSError as error:
+        why = f"cannot be read: {error.strerror}"
+        findings.append(Finding(where, "unreadable-file", why, _READABLE))
+        return None
+    if size > LIMIT_BYTES:
+        sentence = f"the file has {size:,} bytes; at most {LIMIT_BYTES:,} are read"
+        is_document = path.endswith(DOCUMENTS)
+        hint = "split it" if is_document else "split it, or load it as a seed"
+        findings.append(Finding(where, "file-too-large", sentence, hint))
+        return None
+    return Content(path, data, hashlib.sha256(data).hexdigest())
+
+
+def decode(content: Content, findings: list[Finding]) -> str | None:
+    r"""Give the text with line ends as `\n`; None beside a finding for what is no text."""
+    at, sentence, hint = content.data.find(b"\0"), "the file holds a NUL byte", ""
+    try:
+        text = content.data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        at, sentence = error.start, f"byte 0x{content.data[error.start]:02x} is not UTF-8"
+        hint = "save the file as UTF-8"
+    if at < 0:
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+    where = Location(path_of(content.path), content.data[:at].count(b"\n") + 1)
+    findings.append(Finding(where, "not-utf8", sentence, hint))
+    return None
+
+
+def model_name(path: str) -> str:
+    """Give the name of a model by its file: all before the first dot."""
+    return path.rpartition("/")[2].partition(".")[0]
+
+
+def check_name(what: str, name: str, where: Location) -> Finding | None:
+    """Say when a name holds other characters than letters, digits, `_` and `-`."""
+    if _NAME.fullmatch(name):
+        return None
+    sentence = f"{name!r} cannot name a {what}"
+    return Finding(where, "bad-name", sentence, "use letters, digits, _ and -")
+
+
+def _walk(root: FilePath, folder: str, said: list[Finding]) -> Iterable[str]:
+    """Give the files below a folder, none hidden; what cannot be read as one is a finding."""
+    for at, folders, names in os.walk(root / folder) if _is_folder(root / folder) else ():
+        folders[:] = sorted(f for f in folders if not f.startswith((".", "__pycache__")))
+        shown = FilePath(at).relative_to(root).as_posix()
+        for name in (*sorted(names), *(f for f in folders if f.endswith(_READ))):
+            finding = None if name.startswith(".") else _odd_file(root, f"{shown}/{name}")
+            if finding:
+                said.append(finding)
+            elif not name.startswith("."):
+                yield f"{shown}/{name}"
+
+
+def _odd_file(root: FilePath, path: str) -> Finding | None:
+    """Say why a path is not that of a file whose text can be read and named in one line."""
+    if not path.isprintable():
+        shown = ascii(path)[1:-1]
+        sentence = f"the name of the file {shown!r} holds characters that cannot be printed"
+        return Finding(Location(shown), "bad-name", sentence, "rename it")
+    try:
+        mode = (root / path).stat().st_mode
+    except OSError as error:
+        why = f"cannot be read: {error.strerror}"
+        return Finding(Location(path), "unreadable-file", why, _READABLE)
+    if stat.S_ISREG(mode):
+        return None
+    what = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
+    sentence = f"this is {what}, and a file is expected"
+    return Finding(Location(path), "unreadable-file", sentence, "rename it, or move it away")
+
+
+def queries_of(file: YamlFile) -> list[Content]:
+    """Give the query of every entry that has exactly one, under the key of `entry_key`.
+
+    Newlines in front of it make its lines those of the YAML file.
+    """
+    found = []
+    for index, entry in enumerate(map(mapping_of, list_of(mapping_of(file.tree).get("snapshots")))):
+        given = [key for key in QUERY_KEYS if entry.get(key) is not None]
+        text = entry[given[0]] if len(given) == 1 else ""
+        if isinstance(text, str) and text.strip():
+            table = text.strip()
+            is_sql = "{{" in table or _TABLE.fullmatch(table)
+            relation = f"select * from {table if is_sql else f'{{{{ {table} }}}}'}"
+            query = text if given == ["sql"] else relation
+            line = file.place("snapshots", index, given[0]).line
+            data = ("\n" * (line - 1) + query).encode("utf-8", "surrogatepass")
+            key = entry_key(file, index)
+            found.append(Content(key, data, hashlib.sha256(data).hexdigest()))
+    return found
+
+
+def entry_key(file: YamlFile, index: int) -> str:
+    """Give the key under which the query of an entry is parsed and kept."""
+    return place_key((file.path, "snapshots", index))

@@ -1,0 +1,183 @@
+"""What rendering one template may cost: steps, and characters printed or put together.
+
+A template is a program, and a program may go round for ever. Each turn of a loop, each call of a
+macro and each included file is a step; what makes large values out of small ones is measured
+before it is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sized
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import StrictUndefined, nodes, pass_context
+from jinja2.sandbox import SandboxedEnvironment
+
+if TYPE_CHECKING:
+    from jinja2.loaders import BaseLoader
+    from jinja2.runtime import Context
+
+MOST_STEPS = 100_000
+MOST_CHARACTERS = 1_000_000
+_MOST_BITS = 10_000
+_LARGE = len(str(MOST_CHARACTERS))
+_WIDTH = re.compile(rf"\d{{{_LARGE},}}")
+_SIZED_FILTERS = ("batch", "center", "format", "indent", "join", "replace", "slice", "wordwrap")
+
+
+class BudgetError(Exception):
+    """Rendering takes more than a template may; the sentence says of what."""
+
+
+class BudgetedEnvironment(SandboxedEnvironment):
+    """Jinja's sandbox, in which every template ends."""
+
+    intercepted_binops = frozenset({"+", "*", "**", "%"})
+
+    def __init__(self, loader: BaseLoader) -> None:
+        super().__init__(
+            loader=loader,
+            undefined=StrictUndefined,
+            keep_trailing_newline=True,
+            finalize=_printed,
+        )
+        del self.globals["lipsum"]  # words by chance: no two renderings would be equal
+        self.left = [MOST_STEPS, MOST_CHARACTERS]
+        self.filters |= {"penstock_step": _step, "penstock_concat": _concat}
+        self.filters |= {name: _measured(self.filters[name]) for name in _SIZED_FILTERS}
+
+    def begin(self) -> None:
+        """Give the next template all that one may take."""
+        self.left[:] = MOST_STEPS, MOST_CHARACTERS
+
+    def spend(self, steps: int, characters: int) -> None:
+        """Take from what is left; raises `BudgetError` where that is not enough."""
+        self.left[0] -= steps
+        self.left[1] -= characters
+        if self.left[0] < 0:
+            raise BudgetError(f"rendering takes more than {MOST_STEPS:,} turns of loops and calls")
+        if self.left[1] < 0:
+            raise BudgetError(f"rendering gives more than {MOST_CHARACTERS:,} characters")
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401  values of a template
+        """Refuse what would be too large before it is there."""
+        _refuse_large(_size_of(operator, left, right))
+        return super().call_binop(context, operator, left, right)
+
+    def call(
+        __self,  # noqa: N805
+        __context: Context,
+        __obj: Any,  # noqa: ANN401
+        /,
+        *args: Any,  # noqa: ANN401
+        **kwargs: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """Call something; a method of a text with what makes no large text of it."""
+        owner = getattr(__obj, "__self__", None)
+        if isinstance(owner, str | bytes):
+            _refuse_large(_size_of_call(getattr(__obj, "__name__", ""), (owner, *args)))
+            _refuse_large(max((abs(a) for a in args if isinstance(a, int)), default=0))
+        return super().call(__context, __obj, *args, **kwargs)
+
+    def wrap_str_format(self, value: Any) -> Callable[..., str] | None:  # noqa: ANN401
+        """Give the sandbox's `format`, unless the text asks for columns too wide."""
+        owner = getattr(value, "__self__", None)
+        if isinstance(owner, str):
+            _refuse_large(_size_of_call("format", [owner]))
+        return super().wrap_str_format(value)
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        tree = _counted(super()._parse(source, name, filename))
+        tree.set_environment(self)
+        return tree
+
+
+def _counted(tree: nodes.Template) -> nodes.Template:
+    """Let every body that may run again take a step first, and measure what `~` joins."""
+    bodies: list[nodes.Template | nodes.For | nodes.Macro | nodes.CallBlock] = [tree]
+    bodies += [*tree.find_all(nodes.For), *tree.find_all(nodes.Macro)]
+    bodies += tree.find_all(nodes.CallBlock)
+    for node in bodies:
+        texts = sum(len(each.data) for each in node.find_all(nodes.TemplateData))
+        step = nodes.Filter(nodes.Const(texts), "penstock_step", [], [], None, None)
+        node.body.insert(0, nodes.ExprStmt(step, lineno=node.lineno or 1))
+    for concat in [*tree.find_all(nodes.Concat)]:
+        parts = nodes.List([*concat.nodes], lineno=concat.lineno)
+        concat.nodes = [nodes.Filter(parts, "penstock_concat", [], [], None, None)]
+    return tree
+
+
+@pass_context
+def _step(context: Context, characters: int) -> None:
+    _budget_of(context).spend(1, characters)
+
+
+@pass_context
+def _printed(context: Context, value: Any) -> str:  # noqa: ANN401  a value of a template
+    text = str(value)
+    _budget_of(context).spend(0, len(text))
+    return text
+
+
+@pass_context
+def _concat(_: Context, parts: Iterable[object]) -> str:
+    texts = [str(part) for part in parts]
+    _refuse_large(sum(map(len, texts)))
+    return "".join(texts)
+
+
+def _budget_of(context: Context) -> BudgetedEnvironment:
+    environment = context.environment
+    if not isinstance(environment, BudgetedEnvironment):  # nobody else has the filters
+        raise TypeError(type(environment))
+    return environment
+
+
+def _measured(own: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a filter that refuses numbers and texts of which it would make something large."""
+
+    def checked(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  values of a template
+        given = [*args, *kwargs.values()]
+        _refuse_large(max((abs(a) for a in given if isinstance(a, int)), default=0))
+        named = own.__name__.removeprefix("do_").removeprefix("sync_do_")
+        _refuse_large(_size_of_call(named, given))
+        return own(*args, **kwargs)
+
+    checked.__dict__.update(own.__dict__)  # how Jinja is to call it
+    return checked
+
+
+def _refuse_large(size: float) -> None:
+    if size > MOST_CHARACTERS:
+        raise BudgetError(f"rendering makes a value of more than {MOST_CHARACTERS:,} parts")
+
+
+def _size_of(operator: str, left: object, right: object) -> int:
+    """Give about how large the result of an operator is."""
+    match operator, left, right:
+        case "**", int(), int():
+            return MOST_CHARACTERS * (left.bit_length() * max(right, 0) > _MOST_BITS) * 2
+        case "*", int(), int():
+            return left.bit_length() + right.bit_length()
+        case ("*", int(count), Sized() as many) | ("*", Sized() as many, int(count)):
+            return len(many) * max(count, 0)
+        case "+", Sized(), Sized():
+            return len(left) + len(right)
+        case "%", str(), _:
+            return (MOST_CHARACTERS + 1) * bool(_WIDTH.search(left))
+    return 0
+
+
+def _size_of_call(name: str, given: Iterable[object]) -> int:
+    """Give about how large a text is that a method or filter makes of others."""
+    texts = [each for each in given if isinstance(each, str | bytes)]
+    if name == "replace" and len(texts) > 2:  # noqa: PLR2004  what, by what
+        found = texts[0].count(texts[1]) if isinstance(texts[0], type(texts[1])) else 0  # type: ignore[arg-type]
+        return len(texts[0]) + found * len(texts[2])
+    if name == "join":
+        others = [len(each) for each in given if isinstance(each, Sized)]
+        return max(others, default=0) * max(map(len, texts), default=0)
+    if name in ("format", "format_map"):
+        return (MOST_CHARACTERS + 1) * any(_WIDTH.search(t) for t in texts if isinstance(t, str))
+    return 0

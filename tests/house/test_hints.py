@@ -1,0 +1,97 @@
+"""Every error and finding tells what to do: the hint of its place, or else that of its code."""
+
+import ast
+
+from house.source import files, place
+from house.test_docs import WITH_CODE_FIRST, code_of, codes, errors
+from penstock.core.errors import UsageError
+from penstock.core.findings import HINTS, Finding, Location
+
+
+def test_a_code_has_a_hint_of_its_own_where_some_place_may_give_none():
+    assert [f"{where}: {code}" for code, where in unhinted().items() if code not in HINTS] == []
+
+
+def test_hints_of_codes_are_of_codes_that_there_are_and_fit_in_a_line():
+    assert HINTS.keys() - codes().keys() == set()
+    assert [code for code, hint in HINTS.items() if not hint or "\n" in hint] == []
+
+
+def test_a_finding_and_an_error_without_a_hint_have_that_of_their_code():
+    finding = Finding(Location("a.sql"), "not-utf8", "byte 0xe9 is not UTF-8")
+    error = UsageError("not-utf8", "byte 0xe9 is not UTF-8")
+
+    assert (finding.hint, error.hint) == (HINTS["not-utf8"],) * 2
+    assert Finding(Location("a.sql"), "not-utf8", "it is not", "own").hint == "own"
+
+
+def unhinted():
+    """Give the codes of which a place gives no hint, or one that may be empty."""
+    with_code_first = (*errors(), *WITH_CODE_FIRST)
+    hinted, result = set(), {}
+    for path in files():
+        for function, call in calls(ast.parse(path.read_text(encoding="utf-8"))):
+            code = code_of(call, with_code_first)
+            if code is not None and is_hinted(call, code, texts_in(function)):
+                hinted.add(code)
+            elif code is not None:
+                result.setdefault(code, place(path, call))
+    rest = codes().keys() - hinted - result.keys()  # what names them is no call that is known here
+    return result | {code: codes()[code] for code in rest}
+
+
+def calls(tree, function=None):
+    """Give each call with the innermost function around it."""
+    for node in ast.iter_child_nodes(tree):
+        inner = node if isinstance(node, ast.FunctionDef) else function
+        if isinstance(node, ast.Call):
+            yield function, node
+        yield from calls(node, inner)
+
+
+def texts_in(function):
+    """Give the names that a function binds to texts and to nothing else."""
+    bound = {}
+    for node in ast.walk(function) if function else ():
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            for name, value in pairs(target, node.value):
+                bound.setdefault(name, []).append(value)
+    return {name for name, values in bound.items() if all(is_text(v, ()) for v in values)}
+
+
+def pairs(target, value):
+    match target, value:
+        case ast.Name(id=name), _:
+            yield name, value
+        case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
+            for one, other in zip(targets, values, strict=True):
+                yield from pairs(one, other)
+        case ast.Tuple(elts=targets), _:
+            for one in targets:
+                yield from pairs(one, value)
+
+
+def is_hinted(call, code, texts):
+    given = [keyword.value for keyword in call.keywords if keyword.arg == "hint"]
+    places = [at for at, arg in enumerate(call.args) if is_code(arg, code)]
+    given += [call.args[at + 2] for at in places if len(call.args) > at + 2]
+    return any(is_text(each, texts) for each in given)
+
+
+def is_code(node, code):
+    return any(isinstance(each, ast.Constant) and each.value == code for each in ast.walk(node))
+
+
+def is_text(node, texts):
+    match node:
+        case ast.Constant(value=str(text)):
+            return bool(text)
+        case ast.JoinedStr(values=values):
+            return any(isinstance(value, ast.Constant) for value in values)
+        case ast.BoolOp(op=ast.Or(), values=[*_, last]):
+            return is_text(last, texts)
+        case ast.IfExp(body=one, orelse=other):
+            return is_text(one, texts) and is_text(other, texts)
+        case ast.Name(id=name):
+            return name in texts or name.isupper() or name.startswith("_")
+    return False
