@@ -87,7 +87,8 @@ def test_of_several_partitions_only_the_gravest_are_those_that_failed():
 
     assert (result.partitions, result.severity) == ((P2,), Severity.ERROR)
     assert result.message == (
-        f"2 of 3 partitions failed: {P1}: 1 NULL in n (1 failing, != 0); {P2}: 5 NULLs in n (5 failing, > 2)"
+        f"2 of 3 partitions failed: {P1}: 1 NULL in n (1 failing, != 0); "
+        f"{P2}: 5 NULLs in n (5 failing, > 2)"
     )
     assert [(each.group, str(each.status), each.severity) for each in result.values] == [
         (P1, "failed", Severity.WARNING),
