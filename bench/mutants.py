@@ -24,7 +24,7 @@ from place import start_spark
 from sqlglot import exp, parse_one
 
 from penstock.app.commands.init import init
-from penstock.core.errors import PenstockError
+from penstock.core.errors import PenstockError, SelectorError
 from penstock.testing import run_unit_tests
 
 JINJA = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
@@ -211,6 +211,8 @@ def fate_of(root: Path, mutant: Mutant) -> str:
     file.write_text(mutant.text)
     try:
         report = run_unit_tests(root, select=[mutant.model], fail_fast=True)
+    except SelectorError:
+        return "survived"  # the model has no test
     except PenstockError as error:
         return f"no mutant ({error.code})"
     finally:

@@ -47,7 +47,9 @@ class CheckOptions(TypedDict, total=False):
 
     `name` is what reports and `--check` call it, by default made from type and columns. A failed
     `error` (the default) is a gate: it stops or fails the step; a `warning` is reported. `enabled`
-    False leaves it out. With `sample` False no cell of a row leaves Spark.
+    False leaves it out. With `sample` False no cell of a row leaves Spark. `error_if` and `warn_if`
+    say how many failing rows are too many, `"> 10"`; `store_failures` keeps at most `limit` of them
+    in a table.
     """
 
     name: str
@@ -57,6 +59,10 @@ class CheckOptions(TypedDict, total=False):
     meta: Mapping[str, Scalar]
     enabled: bool
     sample: bool
+    error_if: str
+    warn_if: str
+    store_failures: bool
+    limit: int
 
 
 class RowCheckOptions(CheckOptions, total=False):
@@ -65,7 +71,8 @@ class RowCheckOptions(CheckOptions, total=False):
     `where` is an SQL condition of the rows that count; NULL is not true. `input` names one of the
     inputs before the step, `query` is SQL, or a path that ends in .sql, whose rows are looked at
     instead. `scope` is about checks after the step: its own rows (`step`, the default) or the whole
-    `table`. `empty` says what no rows mean, where the type's own rule should not hold.
+    `table`. `empty` says what no rows mean, where the type's own rule should not hold. `mostly` is
+    the share of rows that must hold, 0.95.
     """
 
     where: str
@@ -73,6 +80,7 @@ class RowCheckOptions(CheckOptions, total=False):
     query: str
     scope: Literal["step", "table"]
     empty: Literal["pass", "fail"]
+    mostly: float | str
 
 
 def sql(sql: str, **options: Unpack[CheckOptions]) -> CheckValue:
