@@ -12,6 +12,7 @@ from hypothesis import settings
 
 import penstock.strategies.registry  # noqa: F401  strategies are found by their words
 from fakes.clock import FixedClock
+from penstock.core.masking import SECRETS
 
 pytest_plugins = ["fakes.spark_session", "fakes.drift_fixtures"]
 
@@ -31,6 +32,18 @@ settings.load_profile("penstock")
 @pytest.fixture
 def clock():
     return FixedClock()
+
+
+@pytest.fixture
+def secret():
+    """Give a value that is shown nowhere."""
+    SECRETS.add(["open-sesame"])
+    return "open-sesame"
+
+
+def pytest_runtest_teardown():
+    """Forget the secrets of a test: what is hidden in one must be seen in the next."""
+    SECRETS.__init__()
 
 
 def pytest_addoption(parser):

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
-from urllib.parse import quote, quote_plus, unquote
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 MASK = "***"
@@ -85,11 +84,28 @@ def _forms(value: str) -> Iterator[str]:
     plain = value.strip()
     lines = [line.strip() for line in plain.splitlines()] if "\n" in plain else []
     for each in (plain, *(line for line in lines if len(line) >= _SHORT)):
-        written = (each, unquote(each), quote(each, safe=""), quote(each), quote_plus(each))
+        in_path, in_query = _percent(each, "/"), _percent(each, " ").replace(" ", "+")
+        written = (each, _plain(each), _percent(each), in_path, in_query)
         slashed = each.replace("\\", "\\\\")
         quoted = (each.replace("'", "''"), slashed, slashed.replace("'", "\\'"), repr(each)[1:-1])
         escaped = (json.dumps(each)[1:-1], json.dumps(each, ensure_ascii=False)[1:-1])
         yield from (form for form in (*written, *quoted, *escaped) if re.search(r"\w", form))
+
+
+def _percent(text: str, more: str = "") -> str:
+    """Write a text as URIs do."""
+    kept = f"{more}_.-~"
+    signs = ((chr(each), each) for each in text.encode())
+    return "".join(
+        sign if sign in kept or (sign.isascii() and sign.isalnum()) else f"%{number:02X}"
+        for sign, number in signs
+    )
+
+
+def _plain(text: str) -> str:
+    """Read a text as URIs write it."""
+    found = re.sub(rb"%([0-9A-Fa-f]{2})", lambda it: bytes.fromhex(it[1].decode()), text.encode())
+    return found.decode("utf-8", "replace")
 
 
 def _one(value: str) -> str:

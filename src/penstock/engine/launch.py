@@ -132,7 +132,7 @@ def _gateway(
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
-    secret = {key: value for key, value in confs.items() if mask_value(key, value) != value}
+    secret = secret_confs(confs)
     _write(parts.log4j, _LOG4J)
     _write(parts.arguments, "\n".join(map(_argument, options)))
     _write(parts.properties, properties_text(secret))
@@ -155,6 +155,11 @@ def _gateway(
             os.environ.update({_SUBMIT_ARGUMENTS: before} if before is not None else {})
     JVM.started(made.proc, log, copying)
     return made
+
+
+def secret_confs(confs: Mapping[str, str]) -> dict[str, str]:
+    """Give the settings that nobody else may see."""
+    return {key: value for key, value in confs.items() if mask_value(key, value) != value}
 
 
 def _write(path: Path, text: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
-from penstock.core.masking import is_secret_key, mask
+from penstock.core.masking import SECRETS, is_secret_key, mask
 from penstock.core.model import Model, Seed
 from penstock.core.names import TableName
 from penstock.core.project import Project
@@ -111,6 +111,10 @@ class FirstPass:
     contents: dict[str, Content | None] = field(default_factory=dict)
     secrets: set[str] = field(default_factory=set)
     templates: Templates = field(default_factory=lambda: Templates({}, RenderContext({})))
+
+    def __post_init__(self) -> None:
+        """Let nobody who writes show what is secret."""
+        SECRETS.add_environment(self.environ)
 
     def yaml_file(self, path: str) -> YamlFile:
         """Give a YAML file; one that cannot be read is empty, and a finding."""

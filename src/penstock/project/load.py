@@ -73,7 +73,6 @@ def load_project(
     target that does not exist (`unknown-target`). `vars` and `target` win over penstock.yml.
     With what is `given` the folder may do without penstock.yml, and that is then all there is.
     """
-    SECRETS.add_environment(environ)
     root = root.resolve()
     is_whole = (root / PROJECT_FILE).is_file()
     if not is_whole and not given.is_some:
@@ -89,7 +88,6 @@ def load_project(
             raise
         settings = settings_of(None, first.root, None, {})
     settings = replace(settings, vars={**settings.vars, **(vars or {})})
-    SECRETS.add_settings(settings.target.spark.conf)
     document = first.yaml_file(PROJECT_FILE) if is_whole else YamlFile(PROJECT_FILE)
     found = discover(root, *settings.places(document)) if is_whole else Discovery()
     parts = _read(settings, found, first)
@@ -113,6 +111,7 @@ def load_project(
 def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectParts:
     """Read all files, each by itself."""
     target = settings.target
+    SECRETS.add_settings(target.spark.conf)
     view = TargetView(target.name, target.catalog, target.schema_prefix)
     render_context = RenderContext(first.environ, settings.vars, view)
     macros = {path: text for path in found.macros if (text := first.text(path)) is not None}

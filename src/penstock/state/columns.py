@@ -68,7 +68,7 @@ def _without_values(document: object) -> object:
         case str():
             return SECRETS.hide(document)
         case dict():
-            return {name: _without_values(value) for name, value in document.items()}
+            return {SECRETS.hide(key): _without_values(value) for key, value in document.items()}
         case list():
             return [_without_values(value) for value in document]
         case _:

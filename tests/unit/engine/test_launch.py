@@ -8,7 +8,15 @@ import pytest
 from penstock.core.project import SparkSettings
 from penstock.engine import jvm
 from penstock.engine.jvm import Java, archive_path
-from penstock.engine.launch import JvmParts, LaunchSettings, java_options, spark_confs
+from penstock.engine.launch import (
+    JvmParts,
+    LaunchSettings,
+    java_options,
+    properties_text,
+    secret_confs,
+    secret_options,
+    spark_confs,
+)
 
 FOLDER = Path("/started")
 LOG4J = FOLDER / "log4j2.properties"
@@ -106,6 +114,28 @@ def test_what_delta_needs_cannot_be_configured_away(parts):
 
     assert confs["spark.sql.extensions"] == "io.delta.sql.DeltaSparkSessionExtension"
     assert confs["spark.ui.enabled"] == "true"
+
+
+def test_options_of_java_that_look_secret_stand_in_a_file_and_not_on_the_command_line(parts):
+    said = '-Dstore.password="a b" -Dseen=1'
+    given = settings(spark__driver__extraJavaOptions=said)
+
+    found = spark_confs(given, parts)["spark.driver.extraJavaOptions"]
+
+    assert found.endswith(f"@{FOLDER}/java.options -Dseen=1")
+    assert secret_options(given) == ["-Dstore.password=a b"]
+    assert secret_options(settings(spark__driver__extraJavaOptions="-Dseen=1")) == []
+
+
+def test_secret_settings_are_read_of_a_file(parts, secret):
+    given = settings(my__api_key="abc", my__url="x://u:p@h", said=secret, seen="1")
+
+    hidden = secret_confs(spark_confs(given, parts))
+
+    assert hidden == {"my.api_key": "abc", "my.url": "x://u:p@h", "said": "open-sesame"}
+    assert properties_text(hidden) == (
+        "my.api_key=abc\nmy.url=x\\://u\\:p@h\nsaid=open-sesame\n"
+    )
 
 
 @pytest.fixture

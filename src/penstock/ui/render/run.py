@@ -44,8 +44,8 @@ from penstock.ui.render.values import (
 )
 
 ABORTED = "Aborted, nothing was done."
-MARKS = {"failed": "✗", "skipped": "-"}
-"""What stands before a step that ended in this way; what is done has a mark of its own."""
+SIGNS = {"failed": "✗", "skipped": "-"}
+"""What stands before a step that ended in this way; what is done has one of its own."""
 Say = Callable[[str], None]
 
 
@@ -73,7 +73,7 @@ class Columns:
 def result_line(number: int, result: ModelResult, columns: Columns) -> str:
     """Give the line of a step that ended, `[1/5] ✓ name  partitions  reason  rows  time`."""
     steps = str(max(columns.steps, number))
-    sign = MARKS.get("failed" if by_check(result) else result.status, "✓")
+    sign = SIGNS.get("failed" if by_check(result) else result.status, "✓")
     head = [f"[{number:>{len(steps)}}/{steps}] {sign} {result.name:<{columns.names}}"]
     head += [f"{ranges_text(result.partitions):<{columns.keys}}"] * bool(columns.keys)
     return "  ".join([*head, *_outcome(result)])

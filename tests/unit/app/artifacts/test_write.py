@@ -180,6 +180,7 @@ def test_J21_no_password_reaches_an_artifact(written, tmp_path):
 
     for path in (tmp_path / ".penstock" / "target").iterdir():
         assert "hunter2" not in path.read_text()
+        assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_EC15_an_entity_is_a_node_with_its_definition_and_no_setting_of_users(tmp_path):

@@ -1,0 +1,45 @@
+"""Whatever penstock writes passes `core/masking`: each place that writes is known here."""
+
+import ast
+
+from house.source import SRC, files, found
+
+WRITES = {"write_text", "write_bytes", "echo", "print", "Console", "mkstemp", "touch"}
+OPENING = {"w", "a", "x", "wb", "ab", "xb"}
+SINKS = {
+    # masked where they write
+    "app/artifacts/write.py": "manifest.json and run_results.json, and lines of the run's log",
+    "engine/jvm.py": "Spark's log: a pipe that is copied line by line",
+    "project/files/cache.py": "the parse cache: an entry with a secret is not kept",
+    "ui/cli/output.py": "`say`, and the console of the live table",
+    "ui/render/live.py": "rows and lines of the live table, masked before they are cut",
+    # what they write is no text of a run
+    "app/commands/init.py": "a new project, made of templates",
+    "engine/launch.py": "what the JVM is to read and others not: 0600, gone once it is read",
+    "engine/log/fences.py": "commits of Delta logs: a token, whose reason is masked",
+    "ui/cli/machine.py": "JSON Schemas",
+    "ui/cli/main.py": "help",
+    "ui/cli/options.py": "help",
+    "ui/cli/state.py": "the state as it was stored, without secrets",
+    "ui/cli/tables.py": "rows that a user asked for",
+}
+
+
+def test_only_known_places_write():
+    writing = {
+        str(path.relative_to(SRC)) for path in files() if any(map(writes, found(path, ast.Call)))
+    }
+
+    assert sorted(writing ^ set(SINKS)) == []
+
+
+def writes(call):
+    match call.func:
+        case ast.Name(id=name) if name in WRITES:
+            return True
+        case ast.Attribute(value=value, attr=name) if name in WRITES:  # `output.print` is ours
+            return name != "print" or getattr(value, "attr", "") == "_console"
+        case ast.Name(id="open") | ast.Attribute(attr="open" | "fdopen"):
+            modes = [each.value for each in call.args if isinstance(each, ast.Constant)]
+            return any(str(mode) in OPENING for mode in modes)
+    return False
