@@ -68,7 +68,7 @@ bench: setup ## measure what the docs promise
 	$(WITH_JAVA) $(BIN)/python scripts/bench
 
 .PHONY: docs
-docs: $(INSTALLED) ## write docs/cli.md anew from the commands' own --help
+docs: $(INSTALLED) ## write docs/cli.md and the tables of docs/reference/ anew
 	$(BIN)/python scripts/docs
 
 .PHONY: lock

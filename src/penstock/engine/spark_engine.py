@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import sys
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame as DataFrame  # noqa: PLC0414  # app names it
     from pyspark.sql import Row
     from pyspark.sql import SparkSession as SparkSession  # noqa: PLC0414  # app names it
+    from pyspark.sql.types import StructType
 
 
 class ProcessSpark:
@@ -143,12 +145,22 @@ def _write_parquet(frame: DataFrame, file: BinaryIO) -> int:
     from pyarrow import ArrowException, parquet
 
     with explaining(None):
-        table = frame.toArrow()
+        table = frame.to(_nullable(frame.schema)).toArrow()
     try:
         parquet.write_table(table, file)
     except ArrowException as error:  # a type that Parquet does not have
         raise explained(error) from error
     return int(table.num_rows)
+
+
+def _nullable(schema: StructType) -> StructType:
+    """Let every value be NULL: Arrow refuses a struct that is NULL and holds one that may not."""
+    from pyspark.sql.types import StructType
+
+    text = re.sub(
+        '("(?:nullable|containsNull|valueContainsNull)"):false', r"\1:true", schema.json()
+    )
+    return StructType.fromJson(json.loads(text))
 
 
 def _rows(frame: DataFrame) -> Iterator[Row]:

@@ -67,8 +67,8 @@ _LIKE = {
     "seed": "documented_model",
     "source_table": "documented_model",
     "run": "test",
-    "given": "table",
-    "expect": "table",
+    "given_input": "table",
+    "expect": "given_input",
     "entity.entity": "entities.entities",
     "python.model": "python.source",
     "python.table": "python.model",
@@ -180,8 +180,12 @@ def _unit_tests_schema() -> Tree:
     definitions: Tree = {
         "table": {"anyOf": [_OBJECTS, _mapping((*FORMS, "columns"), _FORMS, _SCALAR)]},
         "given": {
-            "anyOf": [_mapping(OF_GIVEN, given, _SCALAR), {"type": "array", "items": listed}]
+            "anyOf": [
+                _mapping(OF_GIVEN, given, _SCALAR),
+                {"type": "array", "items": {"$ref": "#/$defs/given_input"}},
+            ]
         },
+        "given_input": listed,
         "expect": _mapping((*OF_EXPECT, "format", "fixture"), _EXPECTED, _SCALAR),
         "error": _mapping(("code", "contains"), {}, _SCALAR, ("code",)),
         "run": _mapping(OF_RUN, _TEST, _SCALAR),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import re
 
-from penstock.project.editor_schemas import json_schemas
+from penstock.project.editor_schemas import json_schemas, sections
 
 
 def test_editors_know_every_key_of_a_versioned_model():
@@ -54,7 +54,9 @@ def test_editors_know_every_key_of_a_test_and_which_it_needs() -> None:
         "version",
     ]
     assert SCHEMA["$defs"]["expect"]["properties"]["status"] == {
-        "enum": ["success", "failed", "skipped", "unchanged"]
+        "enum": ["success", "failed", "skipped", "unchanged"],
+        "description": "What became of the step. Left out: `success` or `unchanged`.",
+        "examples": ["success"],
     }
 
 
@@ -70,10 +72,8 @@ def test_editors_know_every_key_of_an_entity() -> None:
 
     entity = document["properties"]["entities"]["items"]
     assert entity["required"] == ["id", "name", "connection", "processtype"]
-    assert entity["properties"]["processtype"] == {"enum": ["full", "merge", "delta", "historic"]}
-    assert entity["properties"]["settings"]["properties"]["hash"] == {
-        "enum": ["sha256", "xxhash64"]
-    }
+    assert entity["properties"]["processtype"]["enum"] == ["full", "merge", "delta", "historic"]
+    assert entity["properties"]["settings"]["properties"]["hash"]["enum"] == ["sha256", "xxhash64"]
     assert native["required"] == ["name", "schema", "strategy", "entity"]
     assert native["properties"]["entity"]["properties"]["columns"]["type"] == "array"
 
@@ -82,11 +82,25 @@ def test_editors_know_every_key_of_a_session_package():
     schema = json.loads(json_schemas()["sessions.schema.json"])
 
     assert schema["required"] == ["strategy", "name", "events"]
-    assert schema["properties"]["heartbeat"] == {"type": "integer", "minimum": 1}
+    assert schema["properties"]["heartbeat"]["minimum"] == 1
     assert schema["properties"]["compat"]["enum"] == ["snowplow", None]
-    assert schema["properties"]["created_tstamp"] == {"type": ["string", "null"]}
+    assert schema["properties"]["created_tstamp"]["type"] == ["string", "null"]
     assert sorted(schema["properties"]["passthrough"]["properties"]) == [
         "page_views",
         "sessions",
         "users",
     ]
+
+
+def test_every_key_says_what_it_means_and_shows_an_example():
+    silent = [
+        (name, section, key)
+        for name, text in json_schemas().items()
+        for section, tree in sections(name, json.loads(text))
+        for key, said in tree["properties"].items()
+        if not said["description"].endswith(".")
+        or "](" in said["description"]
+        or "examples" not in said
+    ]
+
+    assert silent == []
