@@ -254,7 +254,8 @@ def test_the_options_of_a_decorator_are_taken(kind, tmp_path):
         reads = (
             "df" if key in ("table", "path", "format", "options") and kind == "source" else "events"
         )
-        text = f"from penstock import {kind}\n@{kind}({written})\ndef made({reads}):\n    return {reads}\n"
+        body = f"def made({reads}):\n    return {reads}\n"
+        text = f"from penstock import {kind}\n@{kind}({written})\n{body}"
         if found := misfits(
             tmp_path / key, {**small, "models/events.sql": "select 1", "models/made.py": text}
         ):
