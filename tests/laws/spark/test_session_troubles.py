@@ -11,12 +11,13 @@ from hypothesis import given, settings
 
 from fakes.command import Command
 from fakes.kill_project import PROJECT
-from fakes.session_history import MODULES, at_once, left_alike, written
+from fakes.session_history import MODULES, at_once, failing, left_alike, written
 from fakes.session_place import SessionPlace, problems
 from fakes.session_rows import DAYS, NOW
 from laws.spark.test_session_histories import SEEDS, SMALL, event_of, keys_of
+from penstock.app.commands.sessions import sessions_forget
 from penstock.app.execution.recover import rebuild
-from penstock.core.errors import TableError
+from penstock.core.errors import TableError, UnknownModelError
 
 pytestmark = [pytest.mark.laws, pytest.mark.spark]
 STATE = ".penstock/state.db"
@@ -79,6 +80,28 @@ class Trouble:
                 each.unlink()
             shutil.copy(self.saved, state)
 
+    def select(self, now):
+        self.asked(now, self.luck.choice([*(f"web_{each}" for each in MODULES), "m5"]))
+
+    def fail(self, now):
+        with failing([f"web_{self.luck.choice(MODULES)}"]):
+            self.asked(now, WORDS)
+
+    def per_model(self, _):
+        self.keys |= {"backfill": "per_model"}
+        self.place.package(written(self.keys))
+
+    def forget(self, _):
+        named, truncate = self.luck.sample([*MODULES, "m5"], 2), self.luck.choice([True, False])
+        names = [name if name == "m5" else f"web_{name}" for name in named]
+        self.story.append(f"forget {names} {truncate}")
+        with closing(self.place.services()) as services, suppress(UnknownModelError):
+            sessions_forget(services, "web", names, truncate=truncate)
+
+    def asked(self, now, words):
+        self.place.at(now, words)
+        self.story.append(f"run {words} {now}: {self.place.windows()[-2:]}")
+
     def lost_state(self, _):
         self.story.append("state lost")
         for each in (self.place.root / STATE).parent.glob("state.db*"):
@@ -104,12 +127,11 @@ def tell(spark, seed):
                     web.place.add(*loaded)
                 events = events[len(loaded) :]
                 web.all = [*getattr(web, "all", []), *loaded]
-                what = luck.choice(["kill", "kill", "rollback", "move", "old_state", "lost_state"])
-                if what == "kill":
-                    web.kill(now)
+                before = luck.choice(["kill", "kill", "fail", "select", "run"])
+                getattr(web, before)(now)
                 web.run(now)
-                if what != "kill":
-                    getattr(web, what)(now)
+                after = ["rollback", "move", "old_state", "lost_state", "forget", "per_model"]
+                getattr(web, luck.choice(after))(now)
             if events:
                 web.place.add(*events)
             web.catch_up(f"{NOW:%Y-%m-%d %H:%M:%S}")

@@ -300,8 +300,8 @@ class Runner:
         now, pauses = step, iter(_CONFLICT_PAUSES)
         while True:
             needed: Step | None = now
-            if now.session is not None and not self._context.passes.takes_part(now.session):
-                return self._of_step(step, "unchanged", "its model is not at the head yet")
+            if now.session is not None and (why := self._context.passes.left_out(now.session)):
+                return self._of_step(step, "unchanged", why)
             if now.reason.pending and now.grid.is_whole:
                 needed = still_needed(self.services, self._context, now, self.request.options)
             if needed is None:

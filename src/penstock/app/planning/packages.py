@@ -163,20 +163,20 @@ def selecting(project: Project, names: Collection[str]) -> dict[str, str]:
 
 
 def with_base_tables(project: Project, names: Sequence[str]) -> tuple[str, ...]:
-    """Add the base tables of the packages whose tracked models are among the names.
+    """Add what tracked models among the names are made of: base tables, and tracked models.
 
     They are made whoever asks for one. The order stays topological.
     """
-    found: dict[str, None] = {}
-    for name in names:
-        package = project.package_of(name)
-        if package is not None and package.tag in project.models[name].tags:
-            own = (each.name for each in package.models if not each.is_tracked)
-            found |= dict.fromkeys(own)
-    wanted = {*names, *found}
+    wanted = {*names}
+    for package in project.packages.values():
+        tagged = {name for name, each in project.models.items() if package.tag in each.tags}
+        if asked := tagged.intersection(names):
+            inside = {name: upstream_models(project.models[name]) for name in tagged}
+            wanted |= tagged & reach(asked, inside)
+            wanted.update(each.name for each in package.models if not each.is_tracked)
     if wanted == {*names}:
         return tuple(names)
-    parents = {name: upstream_models(project.models[name]) for name in project.models}
+    parents = _parents(project)
     return tuple(name for name in ordered(parents) if name in wanted)
 
 

@@ -30,10 +30,12 @@ from penstock.core.sessions.manifest import (
     PassStepKind,
     SessionPromise,
     SessionStep,
+    greatest,
     instant_text,
 )
 from penstock.core.sessions.package import SessionPackage, SessionTable
 from penstock.core.statement import Row
+from penstock.plan.cascade import upstream_models
 from penstock.plan.sessions.passes import is_caught_up, manifest_passes, tracked_models
 from penstock.plan.sessions.progress import ModelEnd, row_after
 from penstock.plan.values import Step
@@ -221,13 +223,27 @@ class PassRuns:
             tuple(each for name, each in pins.items() if name in there),
         )
 
-    def takes_part(self, step: SessionStep) -> bool:
-        """Whether the model of a step is where the pass begins for it."""
-        if not step.part.conditional:
-            return True
-        row = self._row(step.package, step.part.model)
-        strict = self._services.project.packages[step.package].options.strict_seed_limits
-        return row is not None and row.position(strict=strict) == step.planned.status.max_position
+    def left_out(self, step: SessionStep) -> str:
+        """Say why the model of a step takes no part in its pass, "" where it does.
+
+        What it is made of has to come first, or it would pass by what that is still to make.
+        """
+        if step.part.kind not in (PassStepKind.MODULE, PassStepKind.MODEL):
+            return ""
+        project = self._services.project
+        package, upper = project.packages[step.package], step.planned.limits.upper_limit
+        rows = {row.model: row for row in self._services.writing.sessions.manifest(step.package)}
+        strict, row = package.options.strict_seed_limits, rows.get(step.part.model)
+        at = row.position(strict=strict) if row else None
+        if step.part.conditional and at != step.planned.status.max_position:
+            return "its model is not at the head yet"
+        for name in upstream_models(project.models[step.part.model]):
+            if name in tracked_models(project, package):
+                above = rows.get(name, ManifestRow(name))
+                reached = greatest(above.covered_to, above.position(strict=strict))
+                if reached is None or reached < upper:
+                    return f"{name} comes first, which has not processed these events"
+        return ""
 
     def _row(self, package: str, model: str) -> ManifestRow | None:
         rows = self._services.writing.sessions.manifest(package)

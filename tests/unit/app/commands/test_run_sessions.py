@@ -58,6 +58,31 @@ def test_S29_who_is_not_selected_is_out_of_sync_afterwards(web):
     assert web.manifest() == dict.fromkeys((*CORE, "m5"), SECOND)
 
 
+def test_what_is_made_of_a_module_brings_it(web):
+    """Or it would pass by rows that the module is still to make."""
+    assert problems(web.at("01-03", "web_users")) == []
+
+    behind = dict.fromkeys(("page_views", "user_mapping"), FIRST)
+    assert web.manifest() == {**behind, **dict.fromkeys(("sessions", "users"), SECOND)}
+
+
+def test_per_model_what_is_made_of_a_module_that_is_behind_waits_for_it(web):
+    web.has_files({WEB: HEAD + "backfill: per_model\nbackfill_limit_days: 1\n"})
+    assert problems(web.at("01-03")) == []
+    before = web.manifest()["users"]
+    web.append()
+    web.store.sessions.forget("web", ["web_sessions"])
+    web.greatest = "01-01 20:00"
+
+    found = web.at("01-05")
+
+    assert web.windows()[-2:] == ["backfill 2 01-01..01-02", "head 4 01-01 19:00..01-03 01:00"]
+    assert found["web_users"].reason == (
+        "web_sessions comes first, which has not processed these events"
+    )
+    assert web.manifest()["users"] == before != web.manifest()["page_views"]
+
+
 def test_S38_a_failed_module_fails_those_made_of_it_and_its_pass(web):
     web.lake.trouble("web_sessions", "commit", BROKEN)
 
