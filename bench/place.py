@@ -38,8 +38,8 @@ def start_spark(folder: Path, memory: str = "6g") -> SparkSession:
 class Place:
     """One generated project; tables of the baseline lie beside the warehouse."""
 
-    def __init__(self, spark: SparkSession | None = None) -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
+    def __init__(self, spark: SparkSession | None = None, root: Path | None = None) -> None:
+        self.root = root or Path(tempfile.mkdtemp(prefix="penstock-bench-"))
         self.spark = spark
         self.write("penstock.yml", PROJECT)
 

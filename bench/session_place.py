@@ -129,7 +129,8 @@ class SessionBench:
         self.place, self.days = place, days
         place.write("models/raw.yml", SOURCE)
         place.write("sessions/web.yml", PACKAGE)
-        self._make(rows)
+        if not (self.place.root / "made" / "_SUCCESS").exists():
+            self._make(rows)
 
     def _make(self, rows: int) -> None:
         numbers = {"days": self.days, "users": max(1, rows // 10), "start": START}
@@ -137,23 +138,34 @@ class SessionBench:
         made = f"SELECT {COLUMNS} FROM ({EVENTS.format(visits=visits)})"
         assert self.place.spark is not None
         frame = self.place.spark.newSession().sql(made).repartition("collector_date")
-        frame.write.partitionBy("collector_date").parquet(str(self.place.root / "made"))
+        frame.write.mode("overwrite").partitionBy("collector_date").parquet(
+            str(self.place.root / "made")
+        )
 
-    def deliver(self, day: int) -> None:
-        """Append the events of one day."""
-        date = (FIRST + dt.timedelta(days=day)).date()
-        rows = f"SELECT * FROM parquet.`{self.place.root}/made` WHERE collector_date = '{date}'"
+    def deliver(self, first: int, last: int) -> None:
+        """Append the events of some days, in one commit."""
+        low, high = ((FIRST + dt.timedelta(days=day)).date() for day in (first, last))
+        if (self.place.root / "landing" / "events" / f"collector_date={high}").exists():
+            return  # before a process that was stopped
+        days = f"collector_date BETWEEN '{low}' AND '{high}'"
+        rows = f"SELECT * FROM parquet.`{self.place.root}/made` WHERE {days}"
         table = self.place.delta("landing/events")
-        if day:
+        if first:
             self.place.sql(f"INSERT INTO {table} {rows}")
         else:
             self.place.sql(
                 f"CREATE TABLE {table} USING delta PARTITIONED BY (collector_date) AS {rows}"
             )
 
-    def run(self, day: int) -> None:
-        """Let penstock take in what came, the day being over."""
-        self.place.run(select=("web",), as_of=FIRST + dt.timedelta(days=day + 1))
+    def run(self, day: int) -> bool:
+        """Let penstock take in what came, the day being over; say whether anything was left."""
+        now = FIRST + dt.timedelta(days=day + 1)
+        return not self.place.run(select=("web",), as_of=now).plan.is_empty
+
+    def catch_up(self, day: int) -> None:
+        """Run until nothing is left."""
+        while self.run(day):
+            pass
 
     def events_size(self, days: range) -> int:
         """Add up the files of the events of some days."""

@@ -22,6 +22,7 @@ class EventReads:
         self._bus = spark.sparkContext._jsc.sc().listenerBus()  # noqa: SLF001  Py4J alone knows it
         self._store = spark._jsparkSession.sharedState().statusStore()  # noqa: SLF001
         self.scans: list[int] = []
+        self.files = 0
         self.jobs = 0
         self.statements: Counter[str] = Counter()
 
@@ -58,6 +59,8 @@ class EventReads:
                     value = values.get(each.accumulatorId())
                     if each.name() == "size of files read" and value.isDefined():
                         self.scans.append(_size(value.get()))
+                    if each.name() == "number of files read" and value.isDefined():
+                        self.files += int(value.get().replace(",", ""))
 
 
 def _size(told: str) -> int:

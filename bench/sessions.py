@@ -1,8 +1,10 @@
 """A session package run day by day, beside plain SQL that makes all tables anew.
 
-    python sessions.py [--rows 10000000] [--days 90] [--rounds 3]
+    python sessions.py [--rows N] [--days N] [--leap A B] [--keep DIR [--minutes N]] [--anew DAY…]
 
-Prints JSON, and ends with 1 if a bound of the spec is missed.
+With `--keep` the place stays, and goes on where it stopped: with `--minutes` it stops in between.
+With `--leap 20 80` the days 21 to 80 come at once, and are caught up with. Prints JSON, and ends
+with 1 if a bound of the spec is missed, with 3 while days are left.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -24,40 +27,101 @@ from place import Place, start_spark
 from session_place import SessionBench
 from session_reads import EventReads
 
-Seconds = list[float]
+COLD = 2
+"""So many runs of a process are not counted: its JVM is not warm yet."""
+LEFT = 3
 
 
 def seconds_of(work: Callable[[], object]) -> float:
     """Do it once."""
     started = time.perf_counter()
     work()
-    return time.perf_counter() - started
+    return round(time.perf_counter() - started, 3)
 
 
-def main(rows: int, days: int, rounds: int) -> int:
-    """Run every day; then make everything anew by hand, and compare."""
-    place = Place(start_spark(Path(tempfile.mkdtemp()), "4g"))
-    try:
-        bench = SessionBench(place, rows, days)
-        runs: Seconds = []
-        reads = EventReads(place)
-        for day in range(days):
-            bench.deliver(day)
-            run = partial(bench.run, day)
-            runs.append(seconds_of(partial(reads.watch, run) if day == days - 1 else run))
-            print(f"day {day + 1:3}  {runs[-1]:6.2f} s", file=sys.stderr, flush=True)
-        anew = [seconds_of(bench.by_hand) for _ in range(rounds)]
-        idle = _idle(place)
-        found = _report(bench, runs, anew, idle, reads)
-        found["rows that differ"] = bench.differing()
-    finally:
-        place.close()
-    found["sizes"] = {"rows": rows, "days": days, "cores": len(os.sched_getaffinity(0))}
-    print(json.dumps(found, indent=2))
-    return 0 if all(each["holds"] for each in found["bounds"]) else 1
+@dataclass(frozen=True)
+class Asked:
+    """What is measured: rows over days, and after which days the tables are made anew."""
+
+    rows: int
+    days: int
+    leap: tuple[int, int]
+    anew: tuple[int, ...]
+    rounds: int
+    minutes: float
 
 
-def _idle(place: Place) -> Seconds:
+@dataclass
+class DayRun:
+    """The run of a day: its seconds, whether the JVM was warm, what it read of the events."""
+
+    day: int
+    seconds: float
+    warm: bool
+    jobs: int
+    files: int
+    size: int
+
+
+@dataclass
+class Measured:
+    """All that was measured so far, kept beside the place between two processes."""
+
+    runs: list[DayRun] = field(default_factory=list)
+    anew: dict[str, list[float]] = field(default_factory=dict)
+    idle: list[float] = field(default_factory=list)
+    differ: dict[str, int] = field(default_factory=dict)
+    statements: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def kept(cls, file: Path) -> Measured:
+        """Give what was measured before, nothing at first."""
+        if not file.is_file():
+            return cls()
+        found = json.loads(file.read_text())
+        return cls(**{**found, "runs": [DayRun(**each) for each in found["runs"]]})
+
+    def warm(self, days: range) -> list[float]:
+        """Give the seconds of runs in a warm JVM."""
+        return [each.seconds for each in self.runs if each.warm and each.day in days]
+
+    def next_day(self) -> int:
+        """Give the day after the last one that was run."""
+        return self.runs[-1].day + 1 if self.runs else 0
+
+
+def measure(asked: Asked, place: Place) -> int:
+    """Run day after day, now and then make everything anew; go on where it stopped before."""
+    file, until = place.root / "measured.json", time.monotonic() + 60 * asked.minutes
+    found, bench = Measured.kept(file), SessionBench(place, asked.rows, asked.days)
+    made, (first, end) = 0, asked.leap
+    while (day := found.next_day()) < asked.days:
+        if time.monotonic() > until:
+            print(f"{asked.days - day} days are left", file=sys.stderr)
+            return LEFT
+        leaps, reads = day == first < end, EventReads(place)
+        day = end - 1 if leaps else day
+        bench.deliver(first if leaps else day, day)
+        work = partial(bench.catch_up if leaps else bench.run, day)
+        took = seconds_of(partial(reads.watch, work))
+        warm = made >= COLD and not leaps
+        found.runs.append(DayRun(day, took, warm, reads.jobs, reads.files, reads.size))
+        found.statements, made = dict(reads.statements.most_common(40)), made + 1
+        if day + 1 in asked.anew:
+            again = [seconds_of(bench.by_hand) for _ in range(asked.rounds)]
+            found.anew[str(day + 1)] = again
+        print(f"day {day + 1:3}  {took:6.2f} s  {reads.jobs} jobs", file=sys.stderr, flush=True)
+        file.write_text(json.dumps(asdict(found)))
+    if not found.anew.get(str(asked.days)):
+        found.anew[str(asked.days)] = [seconds_of(bench.by_hand) for _ in range(asked.rounds)]
+    found.idle, found.differ = _idle(place), bench.differing()
+    file.write_text(json.dumps(asdict(found)))
+    told = _report(asked, bench, found)
+    print(json.dumps(told, indent=2))
+    return 0 if all(each["holds"] for each in told["bounds"]) else 1
+
+
+def _idle(place: Place) -> list[float]:
     """Time whole processes of a run with nothing to do; there is no Java on the path."""
     words = [PENSTOCK, "run", "--select", "web"]
 
@@ -68,23 +132,25 @@ def _idle(place: Place) -> Seconds:
     return [seconds_of(call) for _ in range(5)]
 
 
-def _report(
-    bench: SessionBench, runs: Seconds, anew: Seconds, idle: Seconds, reads: EventReads
-) -> dict[str, object]:
-    ten = min(10, len(runs) // 3)
-    first, last = statistics.median(runs[ten : 2 * ten]), statistics.median(runs[-ten:])
-    hand = statistics.median(anew)
-    eight = bench.events_size(range(bench.days - 8, bench.days))
+def _report(asked: Asked, bench: SessionBench, found: Measured) -> dict[str, list[dict[str, bool]]]:
+    ten, days = min(10, asked.days // 3), asked.days
+    early, late = found.warm(range(ten, 2 * ten)), found.warm(range(days - ten, days))
+    hand = {day: statistics.median(each) for day, each in found.anew.items()}
+    first, last, read = statistics.median(early), statistics.median(late), found.runs[-1].size
+    eight = bench.events_size(range(days - 8, days))
     bounds = [
         (f"last {ten} runs / runs {ten + 1} to {2 * ten}", last / first, "<=", 1.3),
-        ("made anew / last runs", hand / last, ">=", 5.0),
-        ("bytes of events read by the last run / eight days", reads.size / eight, "<=", 1.0),
-        ("seconds of a run with nothing to do", statistics.median(idle), "<=", 2.0),
+        ("made anew / last runs", hand[str(days)] / last, ">=", 5.0),
+        ("bytes of events read by the last run / eight days", read / eight, "<=", 1.0),
+        ("seconds of a run with nothing to do", statistics.median(found.idle), "<=", 2.0),
+        ("rows that differ", sum(found.differ.values()), "<=", 0),
     ]
-    return {
-        "seconds": {"first": first, "last": last, "anew": hand, "runs": runs},
-        "last run": {"jobs": reads.jobs, "scans of events": reads.scans},
-        "milliseconds": dict(reads.statements.most_common(40)),
+    told: dict[str, object] = {
+        "sizes": {**asdict(asked), "cores": len(os.sched_getaffinity(0))},
+        "seconds": {"first": _spread(early), "last": _spread(late), "anew": hand},
+        "runs": [asdict(each) for each in found.runs],
+        "milliseconds of the last run": found.statements,
+        "rows that differ": found.differ,
         "bounds": [
             {
                 "what": what,
@@ -95,6 +161,26 @@ def _report(
             for what, value, sign, bound in bounds
         ],
     }
+    return told  # type: ignore[return-value]
+
+
+def _spread(seconds: list[float]) -> dict[str, float]:
+    return {
+        "median": statistics.median(seconds),
+        "least": min(seconds),
+        "most": max(seconds),
+        "runs": len(seconds),
+    }
+
+
+def main(asked: Asked, keep: Path | None) -> int:
+    """Measure in a place that stays, or in one that goes."""
+    place = Place(start_spark(Path(tempfile.mkdtemp()), "4g"), keep)
+    try:
+        return measure(asked, place)
+    finally:
+        if keep is None:
+            place.close()
 
 
 if __name__ == "__main__":
@@ -102,5 +188,11 @@ if __name__ == "__main__":
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--days", type=int, default=90)
     parser.add_argument("--rounds", type=int, default=3, help="of the tables made anew")
-    asked = parser.parse_args()
-    sys.exit(main(asked.rows, asked.days, asked.rounds))
+    parser.add_argument("--leap", type=int, nargs=2, default=[0, 0], metavar=("A", "B"))
+    parser.add_argument("--anew", type=int, nargs="*", default=[], help="after these days, too")
+    parser.add_argument("--keep", type=Path, help="a folder that stays, and goes on")
+    parser.add_argument("--minutes", type=float, default=1e6, help="begin no run after these")
+    given = parser.parse_args()
+    leap, anew = tuple(given.leap), tuple(given.anew)
+    wanted = Asked(given.rows, given.days, leap, anew, given.rounds, given.minutes)
+    sys.exit(main(wanted, given.keep and given.keep.resolve()))

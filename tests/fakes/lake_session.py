@@ -79,7 +79,7 @@ class FakeSession:
         return self._answer(sql)
 
     def share(self, view: str) -> str:
-        return f"SELECT * FROM {view}"
+        return "SELECT 1 AS id"  # views are a session's own
 
     def sample(self, sql: str) -> tuple[str, ...]:
         self._do("sample", sql)

@@ -47,11 +47,8 @@ class PackageWorkshop(Workshop):
         self.lake.gives("raw_events", COLUMNS)
         self.lake.answers("verdict = 'kept'", self._events)
         self.lake.answers("LIMIT 1)", lambda: {"n": self.later})
-        self.lake.answers("AS dates, ", {"dates": "2021-01-01", "first": 0})
-        self.lake.answers("0 AS window", {"window": 0})
-        self.lake.answers("0 AS known", {"known": 0})
-        changed = {"rows_changed": 1, "doubled": 0, "dates_changed": "", "sessions_past": 0}
-        self.lake.answers("rows_changed", changed)
+        held = {"rows_changed": 1, "dates_changed": "", "dates": "2021-01-01"}
+        self.lake.answers("_all", held)  # what a stage counts as its rows pass
 
     def _events(self) -> dict[str, Any]:
         micros = (at(self.greatest) - _EPOCH) // dt.timedelta(microseconds=1)

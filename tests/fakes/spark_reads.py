@@ -14,6 +14,8 @@ class FileScan:
     files: int
     is_target: bool
     """Whether it is the target of a statement of Delta, which looks for rows to change."""
+    where: str = ""
+    """What Spark says of the files, their folder among it."""
 
 
 def scans_of(spark, action: Callable[[], object]) -> list[FileScan]:
@@ -62,4 +64,4 @@ def _scans(spark, execution) -> Iterator[FileScan]:
         counter = next(each for each in metrics if each.name() == "number of files read")
         files = int(values.get(counter.accumulatorId()).get().replace(",", ""))
         is_target = "TahoeBatchFileIndex" in node.desc()
-        yield FileScan(int(execution.rootExecutionId()), files, is_target)
+        yield FileScan(int(execution.rootExecutionId()), files, is_target, node.desc())

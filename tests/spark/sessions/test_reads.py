@@ -8,6 +8,7 @@ import pytest
 from deltalake import write_deltalake
 
 from fakes.session_place import TYPES, SessionPlace
+from fakes.spark_reads import scans_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 KEYS = """\
@@ -55,3 +56,25 @@ def test_S89_no_file_is_opened_that_lies_before_what_a_run_touches(spark, tmp_pa
     assert web.at("02-11").succeeded
     assert web.windows()[-1] == "4 02-09 04:00..02-11"
     assert web.stored("base_events_this_run", "event_id") == ["e0209", "last", "new"]
+
+
+def test_a_run_reads_the_files_of_its_window_and_of_the_starts_of_its_sessions(spark, tmp_path):
+    web = SessionPlace(tmp_path, spark)
+    for day in range(1, 13):  # a file of each day, which its statistics tell apart
+        web.add(f"e{day:02} s{day:02} 01-{day:02} 10:00", f"f{day:02} s{day:02} 01-{day:02} 22:00")
+    assert web.at("01-13").succeeded
+
+    read = []
+    for day in (13, 14, 15):
+        # its own session, and one of the day before that goes on
+        web.add(f"e{day} s{day} 01-{day} 10:00", f"g{day} s{day - 1} 01-{day} 09:00")
+        scans = scans_of(spark, lambda now=day + 1: web.at(f"01-{now}"))
+        read.append([each.files for each in scans if "/landing/events" in each.where])
+
+    # the new day and six hours before it; then from the start of the sessions in these on
+    assert read == [[2, 2], [2, 3], [2, 3]]
+    assert web.stored("sessions", "session_identifier", "total_events")[-3:] == [
+        ("s13", 2),
+        ("s14", 2),
+        ("s15", 1),
+    ]

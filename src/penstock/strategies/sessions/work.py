@@ -121,13 +121,19 @@ def lifecycle_work(run: SessionRun, build: Build) -> Work:
         if build.table is None:
             return _made(run, build, rows)
         dates = [each for each in str(found[_DATES] or "").split(",") if each]
-        return _merged(run, lifecycle_merge(build.target, dates)) if found[_ROWS] else None
+        return _merged(run, lifecycle_merge(build.target, dates), found)
 
     return Work((known, replace(stage, rules=(doubled,))), decide, rows=lambda _: rows)
 
 
-def _merged(run: SessionRun, sql: str) -> Commit:
-    return Commit(sql, {**run.confs, **_MERGED})
+def _merged(run: SessionRun, sql: str, found: Row) -> Commit | None:
+    """Give the statement that takes in the rows that were found; None without any.
+
+    A table without partitions would get a file of each partition of the join, every day.
+    """
+    rows = int(found[_ROWS] or 0)
+    few = replace(run, rows=rows).confs if run.is_small else {}
+    return Commit(sql, {**few, **_MERGED}) if rows else None
 
 
 def _made(run: SessionRun, build: Build, rows: str, *, scratch: bool = False) -> Commit:
@@ -155,7 +161,7 @@ def quarantine_work(run: SessionRun, build: Build) -> Work:
         if build.table is None:
             return _made(run, build, rows(found))
         merge = quarantine_merge(build.target, changes(found))
-        return _merged(run, merge) if found[_ROWS] else None
+        return _merged(run, merge, found)
 
     return Work(stages, decide, rows=rows)
 
@@ -209,7 +215,7 @@ def module_work(run: SessionRun, part: SessionTable, build: Build, dates: Sequen
     def decide(found: Row) -> Commit | None:
         if not is_there:
             return _made(run, build, new)
-        return _merged(run, merge) if found[_ROWS] else None
+        return _merged(run, merge, found)
 
     return Work((stage,), decide, rows=lambda _: new)
 
@@ -227,7 +233,7 @@ def stitch_work(run: SessionRun, part: SessionTable, build: Build, stitched: int
         f"SELECT user_identifier, user_id FROM {run.table(SessionTable.USER_MAPPING)} "
         f"WHERE changed_seq > {stitched}"
     )
-    statement = _merged(run, stitched_by(run, build.target, _few(run)))
+    statement = stitched_by(run, build.target, _few(run))
     stage = _held(run, _FOUND, changed)
     new = {"stitched_user_id": "s.user_id", "run_id": run.run_id}
     columns = [f"{new.get(n, f't.{quoted(n)}')} AS {quoted(n)}" for n in build.table.names]
@@ -236,4 +242,4 @@ def stitch_work(run: SessionRun, part: SessionTable, build: Build, stitched: int
         f"SELECT {', '.join(columns)} FROM {run.table(part)} t JOIN {_FOUND} s "
         "ON t.user_identifier = s.user_identifier AND NOT t.stitched_user_id <=> s.user_id"
     )
-    return Work((stage,), lambda found: statement if found[_ROWS] else None, rows=lambda _: rows)
+    return Work((stage,), lambda found: _merged(run, statement, found), rows=lambda _: rows)
