@@ -17,7 +17,7 @@ from penstock.core.findings import Finding, Location
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
 from penstock.project.checks.kept import condition_of, linked_query, query_of
-from penstock.project.checks.phases import unknown_test
+from penstock.project.checks.phases import TEST, unknown_test
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
 from penstock.project.files import parsed
 from penstock.project.files.nodes import Section, TemplateText, YamlNode
@@ -222,7 +222,8 @@ class Form:
         """Give the query of a template, and its file; "" for the call of a parametrised test."""
         scene, known = self.scene, self.scene.files.known_tests()
         if text.test and text.test not in known:
-            sentence, hint = unknown_test(text.test, known)
+            named = [name for name, macro in known.items() if macro.startswith(TEST)]
+            sentence, hint = unknown_test(text.test, named)
             self._note(where, "unknown-check-type", sentence, hint)
             return None, ""
         file = scene.files.check_template(where.path, text, where.line)
