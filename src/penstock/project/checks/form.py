@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import TypeVar
 
 from penstock.core.checks import Condition, Phase
-from penstock.core.findings import Finding, Location
+from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
 from penstock.project.checks.kept import condition_of, linked_query, query_of
@@ -230,6 +230,11 @@ class Form:
         owner = QueryOwner(where.path, scene.model)
         found = linked_query(file, owner, scene.resolver, scene.allowed)
         self.section.findings += found.problems
+        if text.test and file.config:
+            sentence = f"the settings that {text.test} gives itself with config have no effect"
+            hint = "write them under config where the test is used"
+            code, warning = "option-without-effect", Severity.WARNING
+            self.section.findings.append(Finding(where, code, sentence, hint, warning))
         return found.value, "" if text.test else where.path
 
     def condition(self, key: str, kind: ConditionKind, column: str = "") -> Condition | None:
