@@ -241,9 +241,9 @@ def read_tests(parts: ProjectParts, paths: Sequence[str], resolver: NameResolver
             written = scene.written_in_test(file, text, Phase.BEFORE)
             known = parts.source_checks.get(others[0])
             parts.source_checks[others[0]] = scene.both_written(known, written)
-        else:
+        elif linked.inputs:  # what reads nothing at all are rows for unit tests
             parts.findings += linked.findings
-            hint = "read a model with ref(), or move rows for unit tests to tests/fixtures/"
+            hint = "read one with ref(), or declare the table as a source"
             sentence, warning = "the test reads no model, so nothing runs it", Severity.WARNING
             parts.findings.append(Finding(Location(path), "unused-sql", sentence, hint, warning))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -180,8 +180,8 @@ class FirstPass:
             self._keep(key, fingerprint, file)
         return file
 
-    def known_tests(self) -> Collection[str]:
-        """Give the names of the project's parametrised tests."""
+    def known_tests(self) -> Mapping[str, str]:
+        """Give the macros of the project's parametrised tests by the names of the tests."""
         return self.templates.tests
 
     @property

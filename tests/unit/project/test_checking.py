@@ -101,7 +101,8 @@ def test_what_is_wrong_with_a_test_of_its_own_file_stands_at_its_line(findings):
     files = chain(
         unknown="select *\nfrom {{ ref('aa') }} join {{ ref('b') }} using (id)",
         keys="{{ config(\n  severity='critical',\n  limt=1) }}\nselect * from {{ ref('a') }}",
-        nothing="select 1 as x",
+        nothing="select * from elsewhere.t",
+        rows="select 1 as x",
         broken="{% if %}",
         deletes="delete from {{ ref('a') }}",
     )
@@ -121,7 +122,7 @@ def test_what_is_wrong_with_a_test_of_its_own_file_stands_at_its_line(findings):
         (
             "tests/nothing.sql:1: warning: unused-sql: the test reads no model, so "
             "nothing runs it\n"
-            "  hint: read a model with ref(), or move rows for unit tests to tests/fixtures/"
+            "  hint: read one with ref(), or declare the table as a source"
         ),
         (
             'tests/unknown.sql:2: error: unknown-reference: check "unknown": no model '

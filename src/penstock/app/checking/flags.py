@@ -180,7 +180,9 @@ def close_passed(
     def passes(flag: Flag) -> bool:
         found = [by_name.get(name) for name in flag.checks]
         here = ((flag.ord, flag.ord),)
-        return all(each and not each.failed_ords(model.grid, here) for each in found)
+        return all(
+            each and not (each.failed_gate and each.failed_ords(model.grid, here)) for each in found
+        )
 
     flags = [
         flag

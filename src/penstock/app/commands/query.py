@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from penstock.app.checking.flags import staging_root
 from penstock.app.observation.observe import ObservedTables, pin_source
 from penstock.app.preparing.pins import limits_read, source_read, tombstones_of
 from penstock.app.services.services import Services
@@ -131,6 +132,8 @@ def _read(services: Services, name: InputName) -> Read:
         exported = {str(each.manifest_table): each for each in project.packages.values()}
         if name.name in exported:
             return _read_manifest(services, exported[name.name])
+        if (kept := _kept(services, name)) is not None:
+            return kept
         if not project.target.catalog:
             raise _unknown(project, name)
         return CatalogRead(shown_name(name.name))
@@ -143,6 +146,16 @@ def _read(services: Services, name: InputName) -> Read:
         hint = f"penstock {command} --select {name}"
         raise TableError("not-built-yet", sentence, hint=hint)
     return DeltaRead(uri, head.version, tombstones_of(services, name))
+
+
+def _kept(services: Services, name: InputName) -> Read | None:
+    """Give a table of rows that failed checks: a quarantine, or what `store_failures` keeps."""
+    schema, _, table = name.name.partition(".")
+    if schema != services.project.checks.staging_schema or not table:
+        return None
+    uri = f"{staging_root(services)}/{table}"
+    head = services.log.head(uri)
+    return DeltaRead(uri, head.version) if head is not None else None
 
 
 def _read_manifest(services: Services, package: SessionPackage) -> Read:

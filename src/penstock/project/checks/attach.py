@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import ChainMap
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.core.checks import Check, Checks, OnFailure, Phase, SqlCheck
@@ -161,8 +161,8 @@ class _CheckReading:
         self.is_open |= any(read.kind == "env" for read in file.reads)
         return file
 
-    def known_tests(self) -> Collection[str]:
-        """Give the names of the project's parametrised tests."""
+    def known_tests(self) -> Mapping[str, str]:
+        """Give the macros of the project's parametrised tests by the names of the tests."""
         return self.of.files.known_tests()
 
     def _checks(

@@ -13,11 +13,11 @@ from itertools import takewhile
 from typing import TypeVar
 
 from penstock.core.checks import Condition, Phase
-from penstock.core.findings import Finding, Location
+from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
 from penstock.project.checks.kept import condition_of, linked_query, query_of
-from penstock.project.checks.phases import unknown_test
+from penstock.project.checks.phases import TEST, unknown_test
 from penstock.project.checks.scene import UNKNOWN, ConditionKind, KnownColumns, Scene
 from penstock.project.files import parsed
 from penstock.project.files.nodes import Section, TemplateText, YamlNode
@@ -222,13 +222,19 @@ class Form:
         """Give the query of a template, and its file; "" for the call of a parametrised test."""
         scene, known = self.scene, self.scene.files.known_tests()
         if text.test and text.test not in known:
-            sentence, hint = unknown_test(text.test, known)
+            named = [name for name, macro in known.items() if macro.startswith(TEST)]
+            sentence, hint = unknown_test(text.test, named)
             self._note(where, "unknown-check-type", sentence, hint)
             return None, ""
         file = scene.files.check_template(where.path, text, where.line)
         owner = QueryOwner(where.path, scene.model)
         found = linked_query(file, owner, scene.resolver, scene.allowed)
         self.section.findings += found.problems
+        if text.test and file.config:
+            sentence = f"the settings that {text.test} gives itself with config have no effect"
+            hint = "write them under config where the test is used"
+            code, warning = "option-without-effect", Severity.WARNING
+            self.section.findings.append(Finding(where, code, sentence, hint, warning))
         return found.value, "" if text.test else where.path
 
     def condition(self, key: str, kind: ConditionKind, column: str = "") -> Condition | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import Protocol
 
 from penstock.project.files.nodes import TemplateText
@@ -25,8 +25,8 @@ class TextFiles(Protocol):
     def check_template(self, path: str, text: TemplateText, line: int) -> SqlFile:
         """Read the SQL of a check that is a template and stands on a line of a file."""
 
-    def known_tests(self) -> Collection[str]:
-        """Give the names of the project's parametrised tests."""
+    def known_tests(self) -> Mapping[str, str]:
+        """Give the macros of the project's parametrised tests by the names of the tests."""
 
 
 class Files(TextFiles, Protocol):

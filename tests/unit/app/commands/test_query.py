@@ -152,3 +152,15 @@ def test_a_file_of_no_format_is_refused(form, file, code):
         form_of(form, file and Path(file))
 
     assert refused.value.code == code
+
+
+def test_rows_that_failed_checks_are_read_by_the_name_that_reports_show(services):
+    services.log = FakeLog({"/w/penstock_staging/failures__s__daily__a": commits(1)})
+
+    query(services, "select * from penstock_staging.failures__s__daily__a", 5)
+
+    assert [each.read for each in services.engine.bound] == [
+        DeltaRead("/w/penstock_staging/failures__s__daily__a", 0)
+    ]
+    with pytest.raises(PenstockError, match="no model, seed or source is called penstock_staging"):
+        query(services, "select * from penstock_staging.gone", 5)

@@ -255,6 +255,22 @@ def test_a_test_that_is_not_there_names_those_that_are(findings):
     ]
 
 
+def test_settings_inside_of_a_test_are_told_to_have_no_effect(findings):
+    macro = "{% test t(model) %}{{ config(severity='warn') }}select * from {{ model }}{% endtest %}"
+    files = {
+        "macros/t.sql": macro,
+        "models/m.sql": "select 1 as x",
+        "models/m.yml": "models:\n  - name: m\n    data_tests: [t]\n",
+    }
+
+    assert findings(files) == [
+        (
+            'models/m.yml:3:18: warning: option-without-effect: check "t": the settings that t '
+            "gives itself with config have no effect"
+        )
+    ]
+
+
 def test_a_test_of_a_whole_table_names_its_columns(apart):
     yaml = (
         "models:\n  - name: m\n    data_tests:\n      - unique: {columns: [users, region]}\n"
