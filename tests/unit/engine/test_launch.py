@@ -133,9 +133,7 @@ def test_secret_settings_are_read_of_a_file(parts, secret):
     hidden = secret_confs(spark_confs(given, parts))
 
     assert hidden == {"my.api_key": "abc", "my.url": "x://u:p@h", "said": "open-sesame"}
-    assert properties_text(hidden) == (
-        "my.api_key=abc\nmy.url=x\\://u\\:p@h\nsaid=open-sesame\n"
-    )
+    assert properties_text(hidden) == ("my.api_key=abc\nmy.url=x\\://u\\:p@h\nsaid=open-sesame\n")
 
 
 @pytest.fixture
