@@ -1,10 +1,13 @@
 """What a user reads, and the shell is told, when a command cannot do what it was asked."""
 
 import json
+import os
 import subprocess
 import sys
 
 import pytest
+
+from penstock.core.errors import UsageError
 
 PROJECT_WITH_TYPO = """\
 name: shop
@@ -179,11 +182,53 @@ def test_a_reader_that_goes_away_is_no_error(services):
     assert complaints == b""
 
 
-def test_J21_a_password_in_a_url_is_not_printed(services, call):
-    state = "name: shop\ntargets: {dev: {state: 'postgresql+psycopg://me:hunter2@127.0.0.1:1/x'}}\n"
-    services(**{"penstock.yml": state})
+@pytest.mark.parametrize("password", ["hunter2", "a@hunter2", "a/b@c@hunter2", "a:hunter2"])
+def test_J21_a_password_in_a_url_is_not_printed(services, call, password):
+    url = f"postgresql+psycopg://some-user:{password}@127.0.0.1:1/x"
+    services(**{"penstock.yml": f"name: shop\ntargets: {{dev: {{state: '{url}'}}}}\n"})
 
-    answers = [call("status", *more) for more in ([], ["--json"])]
+    answers = [call(*words.split()) for words in ("status", "status --json", "doctor")]
 
-    assert [answer.code for answer in answers] in ([1, 1], [2, 2])
-    assert not any("hunter2" in answer.out + answer.err for answer in answers)
+    assert [answer.code for answer in answers[:2]] in ([1, 1], [2, 2])
+    said = "".join(answer.out + answer.err for answer in answers)
+    assert "127.0.0.1:1" in said
+    assert not [word for word in ("hunter2", "some-user") if word in said]
+
+
+def test_no_secret_value_is_printed_whoever_prints_it(services, call, monkeypatch):
+    def prints(*_):
+        sys.stdout.write("the word is open-sesame-9\n")
+        raise UsageError("odd", "no open-sesame-9 at x://me@h", hint="say open-sesame-9")
+
+    monkeypatch.setenv("PENSTOCK_SECRET_WORD", "open-sesame-9")
+    monkeypatch.setattr("penstock.app.commands.show.list_models", prints)
+    services()
+
+    answer = call("list")
+
+    assert answer.out == "the word is ***\n"
+    assert answer.err == "error: odd: no *** at x://***@h\n  hint: say ***\n"
+
+
+def test_the_traceback_of_a_bug_shows_no_secret_value(services):
+    root = services()
+    code = (
+        "import sys, os, penstock.app.commands.show as show\n"
+        "from penstock.ui.cli.main import main\n"
+        "def bug(*_): raise RuntimeError(os.environ['DBT_ENV_SECRET_WORD'])\n"
+        "show.list_models = bug; sys.argv = ['penstock', 'list']; main()"
+    )
+    environ = {**os.environ, "DBT_ENV_SECRET_WORD": "open-sesame-9"}
+
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=root,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert told.returncode == 1
+    assert told.stderr.splitlines()[-1] == "RuntimeError: ***"
+    assert "open-sesame-9" not in told.stderr

@@ -109,6 +109,27 @@ def test_no_password_is_kept(load, tmp_path):
     assert "penstock.yml" not in stored(tmp_path).read_text()
 
 
+def test_what_was_rendered_with_a_secret_is_in_no_cache(load, tmp_path):
+    files = {
+        **FILES,
+        "models/b.sql": "select '{{ env_var(\"DBT_ENV_SECRET_B\") }}' as b",
+        "models/c.sql": "select '{{ var(\"word\") }}' as c",
+        "models/d.sql": "select '{{ env_var(\"API_TOKEN\") }}' as d",
+        "penstock.yml": "name: shop\nvars: {v: 1, word: \"{{ env_var('PENSTOCK_SECRET_C') }}\"}\n",
+    }
+    environ = {**ENVIRON, "DBT_ENV_SECRET_B": "bravo-1", "PENSTOCK_SECRET_C": "charlie-2"}
+
+    cold = load(files, environ={**environ, "API_TOKEN": "delta-3"}, use_cache=True)
+    warm = load_project(tmp_path, environ={**environ, "API_TOKEN": "delta-3"})
+
+    kept = json.loads(stored(tmp_path).read_text())["files"]
+    assert not any(word in json.dumps(kept) for word in ("bravo-1", "charlie-2", "delta-3"))
+    assert {name for name in kept if name.endswith(".sql")} == {"models/a.sql"}
+    assert stored(tmp_path).stat().st_mode & 0o777 == 0o600
+    assert warm == cold
+    assert warm.models["b"].query.text == "select 'bravo-1' as b"
+
+
 QUERIED = {
     "penstock.yml": "name: shop\ntargets: {dev: {schema_prefix: d_}}\n",
     "models/staging/users.sql": "select 1 as id",

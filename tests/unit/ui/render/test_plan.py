@@ -50,6 +50,31 @@ def test_a_window_that_is_still_to_be_pinned_names_the_version_that_fixes_it():
     )
 
 
+def test_sql_that_changed_in_nothing_that_may_be_shown_is_told_as_such():
+    change = SqlChange("users", "select '***'", "select '***'")
+    report = a_report(a_plan(a_step("users", State.SQL_CHANGED)), a_result("users", "planned"))
+
+    text = plan_text(Preview(report, (change,)))
+
+    assert "users will be re-run\n\nSQL changed in values that are never shown." in text
+
+
+def test_an_identical_change_is_shown_once_for_all_models_that_have_it():
+    changes = (
+        SqlChange("a", "select 1, x", "select 2, x"),
+        SqlChange("b", "select 3", "select 4"),
+        SqlChange("c", "select 1, x", "select 2, x"),
+        SqlChange("c", "select 1, x", "select 2, x"),
+    )
+    steps = [a_step(name, State.SQL_CHANGED) for name in "abc"]
+    report = a_report(a_plan(*steps), *(a_result(name, "planned") for name in "abc"))
+
+    text = plan_text(Preview(report, changes))
+
+    assert "a will be re-run\nc will be re-run\n\nSQL changes detected:\n" in text
+    assert (text.count("- select 1, x"), text.count("- select 3")) == (1, 1)
+
+
 def test_a_step_says_what_else_holds_what_it_reads_and_what_it_leaves():
     step = a_step(
         "log", State.FAILED, also=(State.SQL_CHANGED,), initial=True, notes=("old rows stay",)

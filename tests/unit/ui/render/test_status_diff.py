@@ -17,6 +17,22 @@ def a_report(*diffs, model="daily"):
     return DiffReport(NOON, (ModelDiff(model, diffs),))
 
 
+def test_an_identical_difference_is_shown_once_for_all_that_have_it():
+    pairs = (SqlDiff("v1", DAYS, 15, OLD, NEW), SqlDiff("v2", DAYS, 3, OLD, NEW))
+    report = DiffReport(NOON, (ModelDiff("a", pairs), ModelDiff("b", pairs[:1])))
+
+    text = differences_text(report)
+
+    assert text.count("changes detected") == 1
+    assert [line.split(":")[0] for line in text.splitlines()[:3]] == ["a v1", "a v2", "b v1"]
+
+
+def test_what_differs_in_secrets_alone_is_told_as_such():
+    report = a_report(SqlDiff("v1", DAYS, 1, "select '***'", "select '***'", only_secrets=True))
+
+    assert "SQL changed in values that are never shown." in differences_text(report)
+
+
 def test_a_diff_has_changed_lines_only_as_written():
     assert differences_text(a_report(DIFF)) == (
         "daily v3: 15 partitions, 2024-12-02 to 2024-12-16\n"
