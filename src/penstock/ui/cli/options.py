@@ -158,7 +158,7 @@ def _type(each: FlagField, flag: FlagSpec) -> click.ParamType[Any] | None:
         return click.FloatRange(min=flag.least)
     if Path not in each.kinds:
         return None
-    is_file = flag.names == ("FILE",)
+    is_file = "FILE" in (*flag.names, flag.metavar)
     return click.Path(file_okay=is_file, dir_okay=not is_file, path_type=Path)
 
 
