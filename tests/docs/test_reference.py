@@ -145,6 +145,7 @@ PLACES = {
     "error": (TESTS, "unit_tests.0.expect_error"),
 }
 """Where the keys of each section stand."""
+FROM_OUTSIDE = ("table", "path", "format", "options")
 INSTEAD = {
     **dict.fromkeys((("destination", "schema"), ("destination", "dataset")), ("dataset", "schema")),
     **dict.fromkeys((("destination", "name"), ("destination", "table")), ("table", "name")),
@@ -251,9 +252,7 @@ def test_the_options_of_a_decorator_are_taken(kind, tmp_path):
         options = {"time_column": "'n'"} if kind == "incremental_table" else {}
         options |= {key: described(f"python.{kind}", key)["example"]}
         written = ", ".join(f"{name}={value}" for name, value in options.items())
-        reads = (
-            "df" if key in ("table", "path", "format", "options") and kind == "source" else "events"
-        )
+        reads = "df" if kind == "source" and key in FROM_OUTSIDE else "events"
         body = f"def made({reads}):\n    return {reads}\n"
         text = f"from penstock import {kind}\n@{kind}({written})\n{body}"
         if found := misfits(

@@ -76,7 +76,7 @@ def form_of(form: str | None, path: Path | None) -> ExportForm | None:
     if form is None and path is not None:
         form = path.suffix.lower().removeprefix(".")
         if form not in list(ExportForm):
-            sentence = f"the name of {path.name} says no format"
+            sentence = f"the name of {path} says no format"
             raise UsageError("bad-value", sentence, hint=f"--format {', '.join(ExportForm)}")
     if form == ExportForm.PARQUET and path is None:
         sentence = "--format parquet needs --output"

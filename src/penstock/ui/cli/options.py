@@ -159,7 +159,7 @@ def _type(each: FlagField, flag: FlagSpec) -> click.ParamType[Any] | None:
         return click.FloatRange(min=flag.least)
     if Path not in each.kinds:
         return None
-    names_file = flag.names == ("FILE",)
+    names_file = "FILE" in (*flag.names, flag.metavar)
     is_place = flag.names == ("PROJECT",)  # what is none is refused where its hint is known
     return click.Path(file_okay=names_file or is_place, dir_okay=not names_file, path_type=Path)
 

@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
 import click
 
@@ -40,7 +40,7 @@ File = Annotated[
 ]
 
 
-class _Screen(io.BytesIO):
+class _Screen(io.RawIOBase):
     """What is written is printed."""
 
     def write(self, line: Buffer, /) -> int:
@@ -193,4 +193,4 @@ def query_command(
         sentence = "--format and --json exclude each other"
         raise UsageError("option-conflict", sentence, hint="leave --json out")
     else:
-        ask(request, export, request.sql, limit, asked, _Screen())
+        ask(request, export, request.sql, limit, asked, cast("BinaryIO", _Screen()))

@@ -1,14 +1,21 @@
-"""`penstock rollback`: what its flags ask, and how it ends."""
+"""`rollback`: what its flags ask, and how it ends; `query`: where its rows go."""
 
+import contextlib
 import json
 from dataclasses import replace
 
 import pytest
 
+from fakes.builders import a_model, a_project
+from fakes.engine import RecordingEngine
+from fakes.log import FakeLog
+from fakes.services import a_shop
 from penstock.app.commands.rollback import RollbackReport
 from penstock.app.request import (
     RollbackRequest,
 )
+from penstock.core.ports.engine import QueryResult
+from penstock.strategies.view import View
 
 ROLLED = RollbackReport(
     "daily",
@@ -56,3 +63,52 @@ def test_a_rollback_that_is_not_confirmed_exits_1(report, code, last, use_case, 
     assert (shown[0], as_json[0]) == (code, code)
     assert shown[1].splitlines()[-1] == last
     assert json.loads(as_json[1])["committed"] == report.committed
+
+
+@pytest.fixture
+def shop(monkeypatch):
+    """A shop whose engine gives two rows for whatever it is asked."""
+    made = a_shop(a_project(a_model("clean", strategy=View())), FakeLog())
+    made.engine = RecordingEngine(made.log, answer=QueryResult(("n",), (("1",), ("ä",))))
+
+    @contextlib.contextmanager
+    def opened(_):
+        yield made
+
+    monkeypatch.setattr("penstock.app.services.wire.opened", opened)
+    return made
+
+
+def test_rows_are_printed_in_the_format_that_is_asked_for(shop, call):
+    asked = ("query", "select * from {{ ref('clean') }}", "--format", "csv")
+
+    assert call(*asked) == (0, "csv: ('1',)\ncsv: ('ä',)\n", "")
+    assert call(*asked, "--limit", "1") == (0, "csv: ('1',)\n", "")
+
+
+def test_rows_are_written_to_a_file_which_says_the_format(shop, call, tmp_path):
+    file = tmp_path / "rows.json"
+
+    told = call("query", "select * from clean", "--output", str(file))
+    as_json = call("query", "select * from clean", "--output", str(file), "--json")
+
+    assert told == (0, f"wrote 2 rows to {file}\n", "")
+    assert json.loads(as_json[1]) == {"file": str(file), "form": "json", "rows": 2}
+    assert file.read_text("utf-8") == "json: ('1',)\njson: ('ä',)\n"
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--format", "csv", "--json"), '"message": "--format and --json exclude each other"'),
+        (("--format", "parquet"), "option-conflict: --format parquet needs --output"),
+        (("--output", "rows"), "bad-value: the name of rows says no format"),
+        (("--output", "."), "bad-usage: Invalid value for '--output': File '.' is a directory"),
+    ],
+)
+def test_flags_of_a_query_that_make_no_sense_are_refused(shop, call, flags, said):
+    code, out, err = call("query", "select 1 as n", *flags)
+
+    assert code == 2
+    assert said in out + err
+    assert shop.engine.asked == []
