@@ -21,8 +21,8 @@ from fakes.services import an_intent
 from penstock.app.checking.results import CheckReport
 from penstock.app.commands.check import check
 from penstock.app.commands.run import run
+from penstock.app.events import Listener, silent
 from penstock.app.planning.make_plan import Planned, make_plan
-from penstock.app.reports import Listener, silent
 from penstock.app.request import CheckRequest
 from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services

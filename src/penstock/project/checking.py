@@ -10,16 +10,18 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from penstock.core.checks import Checks, Phase
+from penstock.core.errors import project_error
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.graph import find_cycle, reach
 from penstock.core.model import Body, Model, Seed, Source, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import Grid
+from penstock.core.project import Project
 from penstock.core.strategy import PartitionSettings
 from penstock.project.checks import scene
 from penstock.project.checks.attach import Attacher
 from penstock.project.checks.kept import Edge, Result
-from penstock.project.files.discovery import Content, decode
+from penstock.project.files.discovery import Content, check_name, decode
 from penstock.project.files.nodes import TemplateText
 from penstock.project.files.parsed import SqlFile, YamlFile
 from penstock.project.files.values import Plain
@@ -99,7 +101,20 @@ def without_consequences(
     return [each for each in said if not follows(each)] if texts else said
 
 
-def with_models(
+def judged(project: Project, parts: ProjectParts, document: YamlFile) -> Project:
+    """Give the project with its warnings; raises `ProjectError` where any finding is an error."""
+    first = parts.first
+    bad = check_name("project", project.name, document.place("name"))
+    findings = [*first.findings, *parts.findings, *document.misfits, *([bad] if bad else [])]
+    everything = without_consequences(findings, first.contents)
+    if document.tree is None:  # nobody knows which variables it has
+        everything = [each for each in everything if each.code != "missing-var"]
+    if any(finding.is_error for finding in everything):
+        raise project_error(tuple(everything))
+    return replace(project, findings=_with_models(everything, parts, project.models.values()))
+
+
+def _with_models(
     findings: Sequence[Finding], parts: ProjectParts, models: Iterable[Model]
 ) -> tuple[Finding, ...]:
     """Say of warnings which models they are about: those of its file, or that of the entry."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.core.entity import EntityEnvironment
-from penstock.core.errors import UsageError, project_error
+from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
 from penstock.core.masking import SECRETS
 from penstock.core.model import Model
@@ -18,19 +18,17 @@ from penstock.project.checking import (
     ProjectParts,
     check_packages,
     entities_of,
+    judged,
     read_seeds,
     read_tests,
     sessions_of,
     with_checks,
-    with_models,
-    without_consequences,
 )
 from penstock.project.checks.scene import files_in_header, lone_checks, written_in_yaml
 from penstock.project.files.cache import open_cache
 from penstock.project.files.discovery import (
     PROJECT_FILE,
     Discovery,
-    check_name,
     discover,
     entry_key,
     queries_of,
@@ -98,14 +96,7 @@ def load_project(
     parts.python = import_functions(root, found.python, given.functions or ())
     project = _assembled(parts, found)
     first.cache.save()
-    bad = check_name("project", settings.name, document.place("name"))
-    findings = [*first.findings, *parts.findings, *document.misfits, *([bad] if bad else [])]
-    everything = without_consequences(findings, first.contents)
-    if document.tree is None:  # nobody knows which variables it has
-        everything = [each for each in everything if each.code != "missing-var"]
-    if any(finding.is_error for finding in everything):
-        raise project_error(tuple(everything))
-    return replace(project, findings=with_models(everything, parts, project.models.values()))
+    return judged(project, parts, document)
 
 
 def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectParts:

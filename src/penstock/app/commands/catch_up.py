@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.app.commands.run import AskRefresh, run
+from penstock.app.events import Listener, silent
 from penstock.app.execution.results import resume_command
 from penstock.app.planning.make_plan import run_timestamp_of
 from penstock.app.planning.packages import plan_package, selecting
 from penstock.app.planning.selection import divided
-from penstock.app.reports import Listener, silent
 from penstock.app.request import AnyRun, RunRequest
 from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services

@@ -12,6 +12,7 @@ from penstock.app.artifacts.write import write_artifacts
 from penstock.app.checking.flags import drop_repeated
 from penstock.app.checking.gates import Ahead, TakenOut, flagged_above
 from penstock.app.commands.plan import context_of, report_of
+from penstock.app.events import Listener, RunStarted, Said, StepEnded, StepStarted, silent
 from penstock.app.execution.commit import Ended, remember
 from penstock.app.execution.recover import recover
 from penstock.app.execution.results import (
@@ -40,15 +41,7 @@ from penstock.app.planning.packages import refresh, refreshed
 from penstock.app.planning.selection import divided
 from penstock.app.preparing.function_windows import shared_frames
 from penstock.app.preparing.run_context import Context
-from penstock.app.reports import (
-    Listener,
-    ModelResult,
-    RunStarted,
-    Said,
-    StepEnded,
-    StepStarted,
-    silent,
-)
+from penstock.app.reports import ModelResult
 from penstock.app.request import AnyRun, AnySync
 from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services

@@ -20,6 +20,7 @@ from penstock.app.commands.plan import (
 from penstock.app.commands.rerun import RerunRequest, plan_rerun, rerun_of, takes_range, with_range
 from penstock.app.commands.run import Runner, begun
 from penstock.app.commands.status import keys_of, states_named
+from penstock.app.events import Listener, silent
 from penstock.app.execution.settle import pending_notes
 from penstock.app.flags import NARROWING, command_words
 from penstock.app.observation.project_state import ProjectState, dated_project, look
@@ -37,7 +38,7 @@ from penstock.app.planning.selection import (
     selected_models,
     steps_of_their_own,
 )
-from penstock.app.reports import Cascaded, Listener, Overwrite, SyncPreview, silent
+from penstock.app.reports import Cascaded, Overwrite, SyncPreview
 from penstock.app.request import AnySync, BackfillRequest
 from penstock.app.run_report import RunReport
 from penstock.app.services.services import Services, in_one_state, named_model

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     import datetime as dt
 
     from penstock.app.documents import Json
-    from penstock.app.reports import Listener, Overwrite
+    from penstock.app.events import Listener
+    from penstock.app.reports import Overwrite
     from penstock.app.request import CommandRequest
     from penstock.app.run_report import RunReport
     from penstock.app.services.services import Services

@@ -88,7 +88,7 @@ def snapshot_run(output: CommandOutput, request: SnapshotRequest, *, yes: Yes = 
     """
     from penstock.app.commands.plan import rehearse
     from penstock.app.commands.run import run
-    from penstock.app.reports import silent
+    from penstock.app.events import silent
     from penstock.ui.render.snapshot import snapshots_text
 
     if request.dry_run:

@@ -13,7 +13,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from penstock.app.reports import Event, Keys, ModelResult, RunStarted, Said, StepEnded, StepStarted
+from penstock.app.events import Event, RunStarted, Said, StepEnded, StepStarted
+from penstock.app.reports import Keys, ModelResult
 from penstock.core.masking import mask
 from penstock.ui.render.check import step_lines
 from penstock.ui.render.values import WHOLE, first_line, ranges_text, row_counts, seconds

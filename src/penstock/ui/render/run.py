@@ -13,17 +13,8 @@ from penstock.app.documents import (
     instant,
     printed,
 )
-from penstock.app.reports import (
-    Event,
-    Keys,
-    ModelResult,
-    Plan,
-    RunStarted,
-    Said,
-    StepEnded,
-    StepStarted,
-    SyncPreview,
-)
+from penstock.app.events import Event, RunStarted, Said, StepEnded, StepStarted
+from penstock.app.reports import Keys, ModelResult, Plan, SyncPreview
 from penstock.app.run_report import RunReport, result_document
 from penstock.core.masking import mask
 from penstock.ui.render.check import by_check, failures, step_lines

@@ -11,7 +11,7 @@ from penstock.app.commands.plan import preview
 from penstock.app.commands.query import bound_now
 from penstock.app.commands.run import run
 from penstock.app.commands.sessions import sessions_export
-from penstock.app.reports import Said
+from penstock.app.events import Said
 from penstock.core.errors import QueryError, TableError, UsageError
 from penstock.project.first_pass import parse_user_query
 

@@ -7,7 +7,7 @@ import pytest
 from fakes.builders import a_model, a_source
 from fakes.place import statuses
 from fakes.workshop import Workshop
-from penstock.app.reports import RunStarted, StepEnded, StepStarted
+from penstock.app.events import RunStarted, StepEnded, StepStarted
 from penstock.core.errors import EnvironmentMissingError, QueryError, TableError
 from penstock.core.model import Fingerprint
 from penstock.core.records import Status

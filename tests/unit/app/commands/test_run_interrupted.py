@@ -7,7 +7,7 @@ import pytest
 from fakes.builders import a_model
 from fakes.place import statuses
 from fakes.workshop import Workshop
-from penstock.app.reports import StepEnded
+from penstock.app.events import StepEnded
 from penstock.core.records import Status
 
 PARTS = (a_model("a"), a_model("b", "a"), a_model("c", "b"))

@@ -7,7 +7,7 @@ import pytest
 from fakes.builders import a_model, a_source
 from fakes.workshop import DEAD, Workshop
 from penstock.app.commands.plan import preview
-from penstock.app.reports import RunStarted
+from penstock.app.events import RunStarted
 from penstock.app.request import RunRequest
 from penstock.core.errors import UsageError
 from penstock.core.model import Fingerprint

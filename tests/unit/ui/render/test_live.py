@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from fakes.reports import a_plan, a_result, a_step
-from penstock.app.reports import RunStarted, Said, StepEnded, StepStarted
+from penstock.app.events import RunStarted, Said, StepEnded, StepStarted
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.steps.step import RowCounts
 from penstock.ui.render.live import LiveTable, Row, drawn

@@ -6,7 +6,14 @@ import pytest
 
 from fakes.reports import a_plan, a_report, a_result, a_step
 from penstock.app.documents import printed
-from penstock.app.reports import Cascaded, ModelDiff, ModelStatus, SqlDiff, StateCount, SyncPreview
+from penstock.app.reports import (
+    Cascaded,
+    ModelDiff,
+    ModelStatus,
+    SqlDiff,
+    StateCount,
+    SyncPreview,
+)
 from penstock.app.run_report import run_document
 from penstock.core.errors import TableError
 from penstock.core.names import TableName

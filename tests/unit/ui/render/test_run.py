@@ -1,12 +1,8 @@
 """The text of `run` and `sync`: a line per event, then the summary."""
 
 from fakes.reports import a_plan, a_report, a_result, a_step
-from penstock.app.reports import (
-    Cascaded,
-    RunStarted,
-    StepEnded,
-    SyncPreview,
-)
+from penstock.app.events import RunStarted, StepEnded
+from penstock.app.reports import Cascaded, SyncPreview
 from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import DataError
 from penstock.core.findings import Location

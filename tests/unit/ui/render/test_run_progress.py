@@ -5,12 +5,7 @@ import json
 
 from fakes.builders import NOON
 from fakes.reports import a_plan, a_result, a_step
-from penstock.app.reports import (
-    RunStarted,
-    Said,
-    StepEnded,
-    StepStarted,
-)
+from penstock.app.events import RunStarted, Said, StepEnded, StepStarted
 from penstock.core.errors import DataError
 from penstock.core.findings import Location
 from penstock.core.steps.step import RowCounts
