@@ -101,7 +101,7 @@ def without_consequences(
     return [each for each in said if not follows(each)] if texts else said
 
 
-def judged(project: Project, parts: ProjectParts, document: YamlFile) -> Project:
+def with_findings(project: Project, parts: ProjectParts, document: YamlFile) -> Project:
     """Give the project with its warnings; raises `ProjectError` where any finding is an error."""
     first = parts.first
     bad = check_name("project", project.name, document.place("name"))

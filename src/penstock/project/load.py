@@ -18,11 +18,11 @@ from penstock.project.checking import (
     ProjectParts,
     check_packages,
     entities_of,
-    judged,
     read_seeds,
     read_tests,
     sessions_of,
     with_checks,
+    with_findings,
 )
 from penstock.project.checks.scene import files_in_header, lone_checks, written_in_yaml
 from penstock.project.files.cache import open_cache
@@ -96,7 +96,7 @@ def load_project(
     parts.python = import_functions(root, found.python, given.functions or ())
     project = _assembled(parts, found)
     first.cache.save()
-    return judged(project, parts, document)
+    return with_findings(project, parts, document)
 
 
 def _read(settings: Settings, found: Discovery, first: FirstPass) -> ProjectParts:

@@ -64,7 +64,8 @@ _SEVERITY = {"error": "error", "warning": "warn"}
 
 def _check(project: Project, model: Model, check: Check) -> Node:
     """Give SQL as dbt's singular test, every other type as a generic one."""
-    path, labels = check.where.path, {"tags": [*check.tags], "meta": {**check.meta}}
+    path = check.where.path
+    labels: Node = {"tags": [*check.tags], "meta": {**check.meta}}
     node: Node = {
         "database": project.target.catalog or None,
         "schema": model.table.schema,
