@@ -97,7 +97,7 @@ def test_EC5_partitioned_tables_of_a_catalog_and_partitions_that_read_them(spark
     query = "select day, ID from ec5_parts.merge where day = @partition_date and not p_deleted"
     place.model("daily", f"{{{{ config({config}) }}}}\n{query}")
     first, second = "2025-07-01", "2025-07-02"
-    every = "+daily", "ec5_parts.full", "ec5_parts.historic"
+    every = "+daily ec5_parts.full ec5_parts.historic"
 
     def deliver(name, *rows):
         for process in ("full", "merge", "historic"):
@@ -109,12 +109,12 @@ def test_EC5_partitioned_tables_of_a_catalog_and_partitions_that_read_them(spark
 
     try:
         deliver("a", (1, 1, first), (2, 1, first), (3, 1, second))
-        report = place.at(T1, *every, from_=first, to=second)
+        report = place.at(T1, every, from_=first, to=second)
         assert [each.error for each in report.results if each.error] == []
         assert stored("daily") == [(1, first), (2, first), (3, second)]
 
         deliver("b", (1, 2, first), (4, 2, first))
-        report = place.at(T2, *every, from_=first, to=second)
+        report = place.at(T2, every, from_=first, to=second)
         assert [each.error for each in report.results if each.error] == []
         assert stored("full") == [(1, first), (3, second), (4, first)]
         assert stored("merge", "ID", "p_deleted") == [(2,)]

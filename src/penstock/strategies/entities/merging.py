@@ -28,7 +28,7 @@ INFERRED = "inferred_deleted"
 # What Spark can derive of so many columns that are others by another name grows without end.
 _UNDERIVED = {"spark.sql.constraintPropagation.enabled": "false"}
 _FEW_ROWS = 50_000
-"""So many keys and hashes are small enough to be sent everywhere."""
+"""So many rows are sent to every executor: the table's need not move."""
 _OP = quoted(f"{ENGINE_PREFIX}op")
 _NEW = quoted(f"{ENGINE_PREFIX}new")
 
@@ -45,7 +45,9 @@ def merge(step: EntityStep, properties: Mapping[str, str]) -> Work:
     if not _writes_changes_alone(step) and counts.flagged < counts.rows:
         observed = {OBSERVED_ROWS: "count(*)", INFERRED: f"count_if({_OP} = 'infer')"}
         feed = Feed(FED_VIEW, _fed(step), observed, HASH_JOIN) if step.windows else None
-        return Work.just(_commit(step, quoted(FED_VIEW) if feed else f"({_fed(step)})", feed))
+        few = not feed and counts.rows <= _FEW_ROWS
+        source = quoted(FED_VIEW) if feed else f"({_fed(step)})"
+        return Work.just(_commit(step, source, feed, few=few))
     stage = Stage(STAGE_VIEW, _changing(step), _look(), confs=HASH_JOIN)
     return Work((stage,), lambda seen: _decided(step, seen), _staged_counts)
 
@@ -108,8 +110,12 @@ def _on(step: EntityStep) -> str:
     return " AND ".join(terms)
 
 
-def _commit(step: EntityStep, source: str, feed: Feed | None = None) -> Commit:
+def _commit(
+    step: EntityStep, source: str, feed: Feed | None = None, *, few: bool = False
+) -> Commit:
     evolution = "WITH SCHEMA EVOLUTION " if step.build.evolves else ""
+    if few:
+        source = f"(SELECT /*+ BROADCAST(fed) */ * FROM {source} fed)"
     return Commit(
         f"MERGE {evolution}INTO {step.build.target} t USING {source} s ON {_on(step)} "
         + " ".join(_clauses(step)),
@@ -210,7 +216,7 @@ def _decided(step: EntityStep, seen: Row) -> Commit | None:
     if not seen["fed"]:
         return _columns_alone(step)
     rows = f"(SELECT * EXCEPT ({_NEW}) FROM {quoted(STAGE_VIEW)})"
-    return _commit(step, rows)
+    return _commit(step, rows, few=int(seen["fed"] or 0) <= _FEW_ROWS)
 
 
 def _columns_alone(step: EntityStep) -> Commit | None:
