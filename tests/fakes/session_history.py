@@ -140,6 +140,8 @@ class ToldManifest:
             return False
         if any(name not in self.rows for name in names):
             return False
+        if any(self.rows[name].covered < self.done["to"] for name in names):
+            return False
         places = {self.rows[name].at for name in names}
         return (
             self.done["ok"]
@@ -355,7 +357,8 @@ class SessionHistory:
         future = any(e[ts] > now for e in self.events if e[ts])
         self.ok &= ok
         if told.kind != "backfill":
-            self.told.done = {"ok": self.ok, "caught_up": caught, "future": future}
+            done = {"ok": self.ok, "caught_up": caught, "future": future, "to": told.high}
+            self.told.done = done
         elif not ok and self.told.done:
             self.told.done["ok"] = False
 

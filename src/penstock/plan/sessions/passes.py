@@ -140,7 +140,8 @@ def has_nothing_to_do(
 ) -> bool:
     """Whether a run would find what the last one left: no new commit, no code, nothing asked for.
 
-    Passes that filled models up since then do not count: their events were processed before.
+    Passes that filled models up since then do not count: their events were processed before. Who
+    was not selected in the last one has events to process still.
     """
     ran = next((each for each in records.passes if each.kind is not PassKind.BACKFILL), None)
     if not options.skip_unchanged or inputs.changed or records.pending or ran is None:
@@ -153,6 +154,9 @@ def has_nothing_to_do(
     known = {each.model: each for each in records.rows}
     rows = [known.get(name) for name in inputs.tracked]
     if not all(row and row.fingerprint == inputs.fingerprints[row.model] for row in rows):
+        return False
+    reached = [row.covered_to for row in rows if row]
+    if any(at is None or at < ran.limits.upper_limit for at in reached):
         return False
     strict = options.strict_seed_limits
     return len({_position(row, strict=strict) for row in rows}) == 1

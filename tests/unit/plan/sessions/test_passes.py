@@ -39,6 +39,17 @@ def test_S22_a_run_without_a_new_commit_has_an_empty_plan():
     assert told.rows == before
 
 
+def test_what_the_last_run_did_not_select_is_not_done():
+    told = S21()
+    told.tracked = (*CORE, "m5")
+    told.run("01-02")
+    told.run("01-03", select=("m5",))
+    told.tracked = CORE
+
+    assert told.run("01-03") == ["4 01-01 14:00..01-03"]
+    assert told.run("01-03") == []
+
+
 def test_S23_a_new_commit_is_not_skipped():
     told = S21()
     told.run("01-03")
