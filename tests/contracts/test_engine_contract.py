@@ -9,7 +9,9 @@ from penstock.core.columns.schema import Column
 from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import InterruptedRunError, QueryError
 from penstock.core.findings import Location
+from penstock.core.names import InputKind, InputName
 from penstock.core.statement import Commit, Passing, Stage
+from penstock.core.steps.inputs import QueryRead, Relation
 from penstock.core.steps.token import read_metrics
 from penstock.core.steps.window import Bound, Window
 
@@ -99,6 +101,17 @@ def test_two_sessions_see_neither_each_others_views_nor_tokens(world):
         second.commit(Commit(APPEND.format(world.uri)), a_step(world, "step-2", 2))
 
     assert [c.step for c in world.log.commits(world.uri, -1)] == ["step-1", "step-2"]
+
+
+def test_staged_rows_that_are_shared_are_read_in_other_sessions(world):
+    passing = Passing("passed", "SELECT 1 AS id", {"rows": "count(*)"})
+    stage = Stage("kept", "SELECT id FROM `passed`", passing=passing)
+    with world.engine.session("a") as first, world.engine.session("b") as second:
+        first.stage(stage)
+        read = QueryRead(first.share("kept"))
+        found = second.bind([Relation(InputName(InputKind.THIS, ""), "theirs", read)])
+
+    assert found["theirs"].names == ("id",)
 
 
 def test_leaving_a_session_drops_its_views(world):

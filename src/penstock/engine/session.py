@@ -127,14 +127,18 @@ def watched(spark: SparkSession, feed: Feed) -> tuple[DataFrame, ObservedWrite |
 
 @contextmanager
 def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    """Let settings hold for a while; they are none that the session has otherwise."""
+    """Let settings hold for a while; what the session had before comes back.
+
+    To unset what Spark was started with would leave Spark's own default.
+    """
+    before = {key: spark.conf.get(key, None) for key in values}
     for key, value in values.items():
         spark.conf.set(key, value)
     try:
         yield
     finally:
-        for key in values:
-            spark.conf.unset(key)
+        for key, had in before.items():
+            spark.conf.unset(key) if had is None else spark.conf.set(key, had)
 
 
 def agreed(observed: ObservedWrite | None, rows: int) -> Row | None:

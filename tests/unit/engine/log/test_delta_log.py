@@ -1,8 +1,11 @@
 """What the Log of real folders knows beyond its contract."""
 
+import datetime as dt
 import json
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from fakes.builders import a_source
 from penstock.core.columns.schema import Column
@@ -127,3 +130,21 @@ def test_a_uri_that_is_not_there_is_a_missing_source(tmp_path):
         LOG.listing(source)
 
     assert caught.value.code == "source-missing"
+
+
+def test_the_files_of_a_version_say_between_which_times_their_rows_lie(tmp_path):
+    for day in (1, 2, 3):
+        times = [dt.datetime(2021, 1, day, hour, tzinfo=dt.UTC) for hour in (9, 17)]
+        rows = {"ts": pa.array(times, pa.timestamp("us", "UTC")), "note": ["a", "b"]}
+        write_deltalake(tmp_path, pa.table(rows), mode="append")
+
+    found = sorted(LOG.spans(str(tmp_path), 1, "ts"), key=lambda file: file.minimum["ts"])
+
+    assert [file.rows for file in found] == [2, 2]
+    five = dt.datetime(2021, 1, 1, 17, tzinfo=dt.UTC)
+    later = five + dt.timedelta(milliseconds=1)  # the log says no more of a time
+    assert [file.ends_before("ts", five) for file in found] == [False, False]
+    assert [file.ends_before("ts", later) for file in found] == [True, False]
+    assert [file.begins_after("ts", later) for file in found] == [False, True]
+    assert LOG.spans(str(tmp_path), 1, "other") is None
+    assert LOG.spans(str(tmp_path), 7, "ts") is None
