@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -83,6 +84,66 @@ def test_J8_the_last_line_of_a_failed_run_resumes_it(events, call) -> None:
     assert lines[-1] == "Resume: penstock run --select 'bad after'"
     assert "Done: 1 step. 1 failed, 1 skipped." in lines
     assert "models/m/bad.sql:2: spark-divide-by-zero: Division by zero." in told.out
+    assert "\tat " not in told.out + told.err
+
+
+def test_the_resume_line_is_run_and_does_the_rest_at_the_same_place(
+    events, call, tmp_path_factory, monkeypatch
+) -> None:
+    targets = "targets:\n  prod: {warehouse: elsewhere, spark: {master: 'local[1]'}}\n  dev:"
+    file = events.root / "penstock.yml"
+    file.write_text(file.read_text().replace("targets:\n  dev:", targets))
+    events.model("bad", f"select id, 1/0 as x from {EVENTS}", materialized="table")
+    monkeypatch.chdir(tmp_path_factory.mktemp("another place"))
+    asked = ("--target", "dev", "--as-of", "2024-06-01", "--vars", "word=a 'b")
+
+    failed = call("run", str(events.root), *asked)
+    resume = shlex.split(failed.out.splitlines()[-1].removeprefix("Resume: "))
+    sql = f"select id, \"{{{{ var('word') }}}}\" as word from {EVENTS}"
+    events.model("bad", sql, materialized="table")
+    resumed = call(*resume[1:], "--json")
+
+    assert resume == [
+        *("penstock", "run", "--select", "bad", "--as-of", "2024-06-01"),
+        *("--project-dir", str(events.root), *asked[:2], *asked[4:]),
+    ]
+    document = json.loads(resumed.out)
+    assert (resumed.code, document["run_timestamp"]) == (0, "2024-06-01T00:00:00Z")
+    assert [(m["model"], m["status"]) for m in document["models"]] == [("bad", "success")]
+    assert events.sql(f"select distinct word from {events.table('bad')}") == [("a 'b",)]
+
+
+CSV = """\
+    sources:
+      - name: raw
+        format: csv
+        tables:
+          - name: {name}
+            path: ../landing/{name}.csv
+            options: {{{options}}}
+            columns: [{{name: id, type: INT}}, {{name: seen, type: TIMESTAMP}}]
+    """
+
+
+def test_a_bad_value_in_a_csv_names_source_file_and_column_and_not_the_value(events, call) -> None:
+    kinds = {"headed": 'header: "true"', "strict": "mode: FAILFAST"}
+    for name, options in kinds.items():
+        events.write(f"models/{name}.yml", CSV.format(name=name, options=options))
+        head = "id,seen\n" if name == "headed" else ""
+        rows = "1,2024-03-01 10:00:00\n2,ann@example.org\n"
+        events.write(f"landing/{name}.csv", head + rows)
+        sql = f"select id, seen from {{{{ source('raw', '{name}') }}}}"
+        events.model(f"of_{name}", sql, materialized="table")
+
+    told = call("run", "--select", "of_headed of_strict")
+
+    assert told.code == 1
+    for name in kinds:
+        assert (
+            f"models/m/of_{name}.sql:1: bad-source-value: source raw.{name}: column seen holds"
+            f" what is no TIMESTAMP, in {events.root}/landing/{name}.csv\n"
+        ) in told.out
+    assert "ann@" not in told.out + told.err
     assert "\tat " not in told.out + told.err
 
 

@@ -7,6 +7,7 @@ import re
 import sqlite3
 import stat
 import subprocess
+import sys
 import textwrap
 import threading
 import time
@@ -209,3 +210,26 @@ def test_nothing_that_a_run_writes_or_starts_shows_a_secret(shop):
     assert [m["model"] for m in current if m["states"]] == ["by_function", "casts", "raises"]
     rotated = call(shop, "plan", "--select", "by_sql", **ROTATED)
     assert "by_sql will be re-run\n\nSQL changed in values that are never shown." in rotated.stdout
+
+
+@pytest.mark.matrix
+def test_a_session_package_that_reads_a_secret_leaves_none_behind(tmp_path):
+    assert call(tmp_path, "init", "web", "--template", "sessions").returncode == 0
+    root = tmp_path / "web"
+    package = root / "sessions" / "web.yml"
+    word = "{{ env_var('PENSTOCK_SECRET_WORD') }}"
+    revenue = f"sum(if(page_title = '{word}', 0, amount))"
+    package.write_text(package.read_text().replace("sum(amount)", revenue))
+    deliver = [sys.executable, "visits.py", "1"]
+    subprocess.run(deliver, cwd=root, check=True, capture_output=True, timeout=120)
+
+    ran = call(root, "run", "--as-of", "2024-03-04")
+    commands = ("plan", "status --verbose", "show web_sessions", "state export", "sessions limits")
+    told = [call(root, *words.split(), *(["web"] * ("limits" in words))) for words in commands]
+
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert (
+        leaks([("run", ran.stdout + ran.stderr), *(("told", e.stdout + e.stderr) for e in told)])
+        == []
+    )
+    assert leaks(written(root)) == []

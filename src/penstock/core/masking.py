@@ -37,6 +37,8 @@ _PAIR = re.compile(
     r"(?!(?:\d+|null|true|false)\b)(?:(\")[^\"]*\"|(')[^']*'|[^\s,;&}\])\"']+)",
     re.IGNORECASE,
 )
+REDACTED = rf"(?i){_WORDS}"
+"""The same words, for what other tools write; Java reads it as well."""
 _SHORT, _LONG = 4, 8
 _CLASS = re.compile(r"[a-z]+(\.\w+)*\.[A-Z]\w*")
 

@@ -11,6 +11,7 @@ from penstock.core.columns.schema import Schema
 from penstock.core.entity import Entity
 from penstock.core.findings import Location
 from penstock.core.history import HistorySettings
+from penstock.core.masking import SECRETS
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.partitions.mapping import Computed, RangeMapping
 from penstock.core.partitions.partition import Grid
@@ -20,12 +21,16 @@ from penstock.core.strategy import Layout, OnSchemaChange, PartitionSettings, St
 
 @dataclass(frozen=True, slots=True)
 class ColumnDoc:
-    """What the project says of a column."""
+    """What the project says of a column, which Delta keeps beside it."""
 
     name: str
     description: str = ""
     type: str = ""
     tests: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Hide secrets: the table's log is read by everybody."""
+        object.__setattr__(self, "description", SECRETS.hide(self.description))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +189,7 @@ class Model:
         """Ask the strategy once; every step of the model is told by these."""
         strategy = self.strategy
         answers = {
+            "description": SECRETS.hide(self.description),  # the table says it to everybody
             "partition": strategy.partitioning,
             "history": strategy.history,
             "is_view": strategy.is_view,

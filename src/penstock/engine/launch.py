@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from penstock.core.errors import EnvironmentMissingError
-from penstock.core.masking import mask, mask_value
+from penstock.core.masking import REDACTED, mask, mask_value
 from penstock.core.project import SparkSettings
 from penstock.engine.jvm import JVM, archive_path, copy_masked, ensure_jars, require_java
 
@@ -46,6 +46,7 @@ ALWAYS = {
 _DEFAULTS = {
     "spark.app.name": "penstock",
     "spark.ui.enabled": "false",
+    "spark.redaction.regex": REDACTED,
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.databricks.delta.snapshotPartitions": "2",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import TableError
-from penstock.core.names import quoted
+from penstock.core.names import literal, quoted
 from penstock.core.steps.inputs import (
     CatalogRead,
     DeltaRead,
@@ -19,6 +22,8 @@ from penstock.engine.functions import SharedFrames
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.core.findings import Location
 
 
 def read(spark: SparkSession, relation: Relation, frames: SharedFrames | None = None) -> DataFrame:
@@ -51,20 +56,91 @@ def _read_files(spark: SparkSession, files: FilesRead, name: str) -> DataFrame:
                 hint="declare its columns with their types, or deliver a file",
             )
         return spark.createDataFrame([], declared)
-    # a name is a name, whatever signs are in it: files are listed, not looked for
-    reader = spark.read.format(files.format).options(**files.options).option(_GLOBS, "false")
-    options = {key.lower(): value.lower() for key, value in files.options.items()}
-    has_header = files.format.lower() != "csv" or options.get("header", "false") == "true"
-    if declared and not has_header:
-        reader = reader.schema(declared)
-    if files.files != (files.root,):  # a folder: its subfolders may be partitions
-        reader = reader.option("basePath", files.root)
-    frame = reader.load([*files.files])
+    frame = _loaded(spark, files, declared, files.options)
     found = {column.lower(): kind for column, kind in frame.dtypes}
     for column, kind in files.columns:
         if found.get(column.lower()) != kind:
             frame = frame.withColumn(column, frame[quoted(column)].cast(kind))
     return frame
+
+
+def _loaded(
+    spark: SparkSession, files: FilesRead, declared: str, options: Mapping[str, str]
+) -> DataFrame:
+    # a name is a name, whatever signs are in it: files are listed, not looked for
+    reader = spark.read.format(files.format).options(**options).option(_GLOBS, "false")
+    lowered = {key.lower(): value.lower() for key, value in options.items()}
+    has_header = files.format.lower() != "csv" or lowered.get("header", "false") == "true"
+    if declared and not has_header:
+        reader = reader.schema(declared)
+    if files.files != (files.root,):  # a folder: its subfolders may be partitions
+        reader = reader.option("basePath", files.root)
+    return reader.load([*files.files])
+
+
+_BAD_VALUE = re.compile(
+    r"CAST_INVALID_INPUT|CAST_OVERFLOW|MALFORMED_RECORD|PARSE_DATETIME|CANNOT_PARSE_TIMESTAMP"
+    r"|FAILED_READ_FILE"
+)
+
+
+def bad_value(
+    spark: SparkSession, relations: Iterable[Relation], said: str, where: Location | None
+) -> TableError | None:
+    """Name source, file and column of a value that has not its declared type.
+
+    Spark's own words, `said`, name the value and none of these. None where that is not the cause.
+    """
+    for relation in relations if _BAD_VALUE.search(said) else ():
+        found = _misfit(spark, relation.read)
+        if found is not None:
+            file, column, kind = found
+            return TableError(
+                "bad-source-value",
+                f"source {relation.input}: column {column} holds what is no {kind}, in {file}",
+                where=where,
+                hint="correct the file, or declare the column STRING and try_cast it",
+            )
+    return None
+
+
+def _misfit(spark: SparkSession, files: object) -> tuple[str, str, str] | None:
+    """Give file, column and type of the first misfit in CSV: all is read again, as text."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+    from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
+
+    if not (isinstance(files, FilesRead) and files.columns and files.format.lower() == "csv"):
+        return None
+    lowered = {key.lower(): value for key, value in files.options.items()}
+    options = {key: v for key, v in files.options.items() if key.lower() not in _GUESSING}
+    texts = ", ".join(f"{quoted(name)} STRING" for name, _ in files.columns)
+    frame = _loaded(spark, files, texts, options)
+    there = {name.lower() for name in frame.columns}
+    columns = [each for each in files.columns if each[0].lower() in there]
+    tests = [
+        F.when(F.expr(f"{quoted(name)} IS NOT NULL AND {_typed(name, kind, lowered)} IS NULL"), n)
+        for n, (name, kind) in enumerate(columns)
+    ]
+    bad = F.coalesce(*tests, F.lit(None).cast("INT"))
+    found = frame.select(F.input_file_name(), bad.alias("bad")).where("bad IS NOT NULL")
+    try:
+        row = found.first()
+    except (PySparkException, Py4JError):  # then what Spark said first is all that is known
+        row = None
+    return row and (unquote(row[0]).removeprefix("file://"), *columns[row[1]])
+
+
+_GUESSING = {"mode", "inferschema"}
+
+
+def _typed(name: str, kind: str, options: Mapping[str, str]) -> str:
+    """Give SQL of a text as the declared type, NULL where it is none."""
+    is_time = kind.lower().startswith("timestamp")
+    pattern = options.get("timestampformat" if is_time else "dateformat", "")
+    if pattern and (is_time or kind.lower() == "date"):
+        return f"try_cast(try_to_timestamp({quoted(name)}, {literal(pattern)}) AS {kind})"
+    return f"try_cast({quoted(name)} AS {kind})"
 
 
 def schema_of(frame: DataFrame) -> Schema:

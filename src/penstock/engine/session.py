@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from penstock.core.columns.schema import Schema
-from penstock.core.errors import InterruptedRunError
+from penstock.core.errors import InterruptedRunError, TableError
 from penstock.core.findings import Location
 from penstock.core.names import quoted
 from penstock.core.ports.ports import Fault
@@ -29,7 +30,7 @@ from penstock.core.steps.step import Intent
 from penstock.core.steps.token import write_token
 from penstock.engine.functions import SharedFrames
 from penstock.engine.log.delta_log import DeltaLog
-from penstock.engine.reading import read, schema_of
+from penstock.engine.reading import bad_value, read, schema_of
 from penstock.engine.spark_errors import explaining
 from penstock.engine.staged_files import CONFS, count_rows, write_files, write_log
 
@@ -71,19 +72,22 @@ class ObservedWrite:
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")  # Delta has such names only with column mapping
 
 
+Explaining = Callable[[], AbstractContextManager[None]]
+
+
 class SparkSideTables:
     """The `SideTables` of real Spark; `in_files` are the views that read files by now."""
 
-    def __init__(self, spark: SparkSession, where: Location | None, fault: Fault) -> None:
-        """Share the session of a step."""
+    def __init__(self, spark: SparkSession, explaining: Explaining, fault: Fault) -> None:
+        """Share the session of a step, and how it explains errors."""
         self._spark = spark
-        self._where = where
+        self._explaining = explaining
         self._fault = fault
         self.in_files: set[str] = set()
 
     def keep(self, feed: Feed, folder: str) -> StagedRows:
         """See `SideTables.keep`. A commit of this session that has the feed reads the files."""
-        with explaining(self._where), settings(self._spark, {**CONFS, **feed.confs}):
+        with self._explaining(), settings(self._spark, {**CONFS, **feed.confs}):
             frame, observed = watched(self._spark, feed)
             kept = write_files(frame, folder)
             self._fault("during-staging")
@@ -94,7 +98,7 @@ class SparkSideTables:
 
     def write_table(self, sql: str, uri: str) -> int:
         """See `SideTables.write_table`. A table that is there already is an error."""
-        with explaining(self._where):
+        with self._explaining():
             names = self._spark.sql(sql).columns
             mapped = any(map(_NEEDS_MAPPING.search, names))
             # Nothing is ever deleted from it, and many readers refuse deletion vectors.
@@ -107,14 +111,14 @@ class SparkSideTables:
     def clone(self, uri: str, version: int, to: str) -> str:
         """See `SideTables.clone`."""
         made, whole = f"delta.{quoted(to)}", f"delta.{quoted(uri)}"
-        with explaining(self._where):
+        with self._explaining():
             self._spark.sql(f"CREATE TABLE {made} SHALLOW CLONE {whole} VERSION AS OF {version}")
         return made
 
     def added(self, uri: str, version: int, folder: str, view: str) -> Schema:
         """See `SideTables.added`."""
         write_log(uri, version, folder)
-        with explaining(self._where):
+        with self._explaining():
             return _viewed(self._spark.read.format("delta").load(folder), view)
 
 
@@ -173,7 +177,8 @@ class SparkStepSession:
         self._where = where
         self._fault = fault
         self._signature = signature
-        self.beside = SparkSideTables(spark, where, fault)
+        self._explaining: Explaining = partial(explaining, where, self._cause)
+        self.beside = SparkSideTables(spark, self._explaining, fault)
         self._watch: ObservedWrite | None = None
         self._kept: list[DataFrame] = []
         self._cut: list[DataFrame] = []
@@ -181,9 +186,12 @@ class SparkStepSession:
         self._shared: list[str] = []
         self.interrupted = False
 
+    def _cause(self, said: str) -> TableError | None:
+        return bad_value(self._spark, self._bound.values(), said, self._where)
+
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
         """See `StepSession.bind`."""
-        with explaining(self._where):
+        with self._explaining():
             return {each.view: self._read(each) for each in relations}
 
     def _read(self, relation: Relation) -> Schema:
@@ -200,17 +208,17 @@ class SparkStepSession:
 
     def define(self, view: str, sql: str) -> Schema:
         """See `StepSession.define`."""
-        with explaining(self._where):
+        with self._explaining():
             return _viewed(self._spark.sql(sql), view)
 
     def rows(self, sql: str) -> tuple[Row, ...]:
         """See `StepSession.rows`."""
-        with explaining(self._where):
+        with self._explaining():
             return tuple(row.asDict() for row in self._spark.sql(sql).collect())
 
     def describe(self, sql: str) -> Schema:
         """See `StepSession.describe`."""
-        with explaining(self._where):
+        with self._explaining():
             return schema_of(self._spark.sql(sql))
 
     def look(self, sql: str) -> Row:
@@ -226,12 +234,12 @@ class SparkStepSession:
 
     def sample(self, sql: str) -> tuple[str, ...]:
         """See `StepSession.sample`."""
-        with explaining(self._where):
+        with self._explaining():
             return tuple(str(row[0]) for row in self._spark.sql(sql).collect())
 
     def stage(self, stage: Stage) -> Row:
         """See `StepSession.stage`: the look is the action that computes the staged rows."""
-        with explaining(self._where), settings(self._spark, stage.confs):
+        with self._explaining(), settings(self._spark, stage.confs):
             if stage.passing:
                 seen = self._sift(stage, stage.passing)
             else:
@@ -275,7 +283,7 @@ class SparkStepSession:
 
     def observed(self, rows: int) -> Row | None:
         """See `StepSession.observed`."""
-        with explaining(self._where):
+        with self._explaining():
             return agreed(self._watch, rows)
 
     def trial(self, statement: Commit) -> None:
@@ -288,7 +296,7 @@ class SparkStepSession:
         self._watch = None
         feed = statement.feed
         confs = {**(feed.confs if feed else {}), **statement.confs, **signed}
-        with explaining(self._where), settings(self._spark, confs):
+        with self._explaining(), settings(self._spark, confs):
             if feed and feed.view not in self.beside.in_files:
                 fed, self._watch = watched(self._spark, feed)
                 fed.createOrReplaceTempView(feed.view)

@@ -13,7 +13,10 @@ from penstock.core.masking import mask
 from penstock.engine.jvm import JVM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
+
+    Cause: TypeAlias = Callable[[str], PenstockError | None]
 
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]\s*")
 _CONTEXT_LINE = re.compile(r"== SQL[^=]*\(line (\d+), position \d+\) ==")
@@ -42,15 +45,21 @@ _CONFLICT = re.compile(
 
 
 @contextmanager
-def explaining(where: Location | None) -> Iterator[None]:
-    """Let what Spark raises become the error that `explained` gives."""
+def explaining(where: Location | None, cause: Cause = lambda _: None) -> Iterator[None]:
+    """Let what Spark raises become the error that `explained` gives, or of which it is the cause.
+
+    `cause` is asked with all that Spark said, where it said something.
+    """
     try:
         yield
     except PenstockError:
         raise
     except Exception as error:  # noqa: BLE001  whatever it is has words of ours, or is raised
+        found = explained(error, where)
+        if not isinstance(found, errors.SparkDiedError | errors.InterruptedRunError):
+            found = cause("\n".join(_texts(error))) or found
         # Spark's own words, with rows and stack, stay where a debugger finds them: __context__
-        raise explained(error, where) from None
+        raise found from None
 
 
 def explained(error: BaseException, where: Location | None = None) -> PenstockError:

@@ -11,6 +11,7 @@ from functools import partial
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import ArrayType, ColumnType, Field, StructType
 from penstock.core.findings import Finding, Location
+from penstock.core.masking import SECRETS
 from penstock.project.files.nodes import (
     Broken,
     Keys,
@@ -240,7 +241,10 @@ class Schemas:
 
 def schema_of(fields: Iterable[SchemaField]) -> Schema:
     """Give the fields as columns."""
-    columns = (Column(e.name, str(e.type), e.mode != "REQUIRED", e.description) for e in fields)
+    hide = SECRETS.hide  # tables say to everybody what their columns are
+    columns = (
+        Column(e.name, str(e.type), e.mode != "REQUIRED", hide(e.description)) for e in fields
+    )
     return Schema(tuple(columns))
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.app.documents import Json, document_of, error_document
-from penstock.core.errors import PenstockError, ProjectError
+from penstock.core.errors import PenstockError, ProjectError, SparkDiedError
 from penstock.core.findings import Finding
 from penstock.core.steps.step import RowCounts
 from penstock.core.steps.window import Bound, InputWindow
@@ -263,7 +263,12 @@ def findings_text(findings: Iterable[Finding]) -> str:
 
 
 def first_line(error: PenstockError) -> str:
-    """Give code and sentence in one line, as progress shows a failure."""
+    """Give code and sentence in one line, as progress shows a failure.
+
+    That Spark is gone is the error of many steps, and is said once, below them.
+    """
+    if isinstance(error, SparkDiedError):
+        return error.code
     return f"{error.code}: {' '.join(error.sentence.split())}"
 
 
