@@ -14,6 +14,7 @@ SINKS = {
     "ui/cli/output.py": "`say`, and the console of the live table",
     "ui/render/live.py": "rows and lines of the live table, masked before they are cut",
     # what they write is no text of a run
+    "app/commands/query.py": "rows that a user asked for, in a file",
     "app/commands/init.py": "a new project, made of templates",
     "engine/launch.py": "what the JVM is to read and others not: 0600, gone once it is read",
     "engine/log/fences.py": "commits of Delta logs: a token, whose reason is masked",
