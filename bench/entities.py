@@ -42,6 +42,7 @@ from penstock.strategies.values import row_hash
 DYNAMIC = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
 INTERPRETED = {"spark.sql.codegen.hugeMethodLimit": "8000"}
 OF_A_SLICE = 1000
+COMPARED = ("every", "change", "part", "full")
 SCANNED = ("near", "wide", "narrow")
 NAMES = ("every", "change", "part", "infer", "full", "hash", "small", "scans")
 
@@ -228,6 +229,8 @@ def main(rows: int, rounds: int, slices: int, only: tuple[str, ...] = NAMES) -> 
         for number in range(1, rounds + 2):
             measured.round(number)
         assert measured.gone > 0 or "infer" not in only
+        differ = [each for each in COMPARED if each in only and measured.bench.rows_differ(each)]
+        assert not differ, differ
         if "part" in only:
             measured.files_of_a_partition()
         if "scans" in only:

@@ -138,6 +138,13 @@ class EntityBench:
         """Make the table that statements by hand keep of the first slice."""
         self.by_hand(name, 0, CREATE)
 
+    def rows_differ(self, name: str) -> bool:
+        """Whether our table does not hold the rows that statements by hand keep."""
+        told = f"SELECT count(*), bit_xor(xxhash64({', '.join(COLUMNS)})) FROM {{}}"
+        both = self.place.delta(f"lake/silver/b/{name}"), self.table(name)
+        one, other = (self._session().sql(told.format(each)).first() for each in both)
+        return one != other
+
     def penstock(self, name: str) -> None:
         """Let penstock take in what waits."""
         self.place.run(select=(f"silver_b.{name}",))
