@@ -89,6 +89,7 @@ class SessionLake:
     tagged: tuple[str, ...] = ()
     pinned: int = -1
     counts: dict[str, int] = field(default_factory=dict)
+    wanted: set[str] = field(default_factory=set)
     schema: Schema = SCHEMA
 
     def __post_init__(self) -> None:
@@ -101,16 +102,22 @@ class SessionLake:
     def add(self, *events: dict[str, Any]) -> None:
         self.events += events
 
-    def run(self, now: str | dt.datetime, fails: tuple[str, ...] = ()) -> list[str]:
-        """Run once; give `state lower..upper` of each pass."""
+    def run(
+        self, now: str | dt.datetime, fails: tuple[str, ...] = (), select: tuple[str, ...] = ()
+    ) -> list[str]:
+        """Run once; give `state lower..upper` of each pass. What is selected brings its reads."""
         time = at(now) if isinstance(now, str) else now
         seq = self.passes[0].seq + 1 if self.passes else 1
         tracked = (*self.package.modules, *self.tagged)
         inputs = PackageInputs(dict.fromkeys(tracked, "f"), len(self.events) != self.pinned)
         known = KnownPackage(tuple(self.rows.values()), tuple(self.passes))
         found = []
-        self.pinned = len(self.events)
+        reads = {each.name: each.reads for each in self.package.models}
+        self.wanted = {*(select or tracked)}.union(*(reads.get(name, ()) for name in select))
         for planned in plan_passes(self.package, known, inputs, time):
+            if self.wanted.isdisjoint(planned.models):
+                continue
+            self.pinned = len(self.events)
             self._pass(planned, time, seq, fails)
             limits = planned.limits
             found.append(
@@ -213,7 +220,10 @@ class SessionLake:
             if name in failed or (model and failed.intersection(model.reads)):
                 failed.add(name)
                 continue
-            if name not in planned.models:
+            above = [n for n in model.reads if n in parts] if model else []
+            ahead = [self.rows[n].covered_to for n in above if n in self.rows]
+            waits = any(not at or at < planned.limits.upper_limit for at in ahead)
+            if name not in planned.models or name not in self.wanted or waits:
                 continue
             if model:
                 self._module(run, model.part)

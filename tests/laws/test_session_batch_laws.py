@@ -29,6 +29,8 @@ TIMES = st.integers(0, DAYS * 24).map(lambda hours: START + dt.timedelta(hours=h
 CUT = st.tuples(
     TIMES,
     st.sets(st.sampled_from(MODULES), max_size=2),
+    st.lists(st.sampled_from(MODULES), max_size=1).map(tuple),
+    st.sets(st.sampled_from(MODULES), max_size=2),
 )
 
 
@@ -70,11 +72,14 @@ def test_any_cutting_with_failures_and_a_model_that_comes_later_leaves_the_same_
 ):
     """Laws 1, 2 and 5; on Delta in spark/test_session_stories.py, where each run is compared."""
     web = twin(user_of_session=rule, **keys)
-    for number, (now, fails) in enumerate(cuts):
+    for number, (now, fails, select, forgotten) in enumerate(cuts):
         web.tagged = ("m5",) if number >= came else ()
         load(web, events, now)
-        web.run(now, tuple(fails))
-        catch_up(web, now)
+        web.run(now, tuple(fails), select)
+        web.rows = {name: row for name, row in web.rows.items() if name not in forgotten}
+        web.run(now)
+        if not fails:
+            catch_up(web, now)
     web.tagged = ("m5",)
     load(web, events, NOW)
     catch_up(web, NOW)
