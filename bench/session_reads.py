@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,6 +32,14 @@ class EventReads:
     def size(self) -> int:
         """All bytes that were read."""
         return sum(self.scans)
+
+    def processor(self) -> float:
+        """Give the seconds of processor that this process and its JVM have had."""
+        jvm: Any = self._place.spark.sparkContext._jvm  # type: ignore[union-attr]  # noqa: SLF001
+        number = jvm.java.lang.ProcessHandle.current().pid()
+        said = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+        own = os.times()
+        return own.user + own.system + (int(said[11]) + int(said[12])) / os.sysconf("SC_CLK_TCK")
 
     def watch(self, work: Callable[[], object]) -> None:
         """Do it, and look at what it executed."""

@@ -53,7 +53,10 @@ class Asked:
 
 @dataclass
 class DayRun:
-    """The run of a day: its seconds, whether the JVM was warm, what it read of the events."""
+    """The run of a day: its seconds, whether the JVM was warm, what it read of the events.
+
+    `processor` are the seconds of all cores that it took, Spark's threads among them.
+    """
 
     day: int
     seconds: float
@@ -61,6 +64,7 @@ class DayRun:
     jobs: int
     files: int
     size: int
+    processor: float = 0.0
 
 
 @dataclass
@@ -81,9 +85,9 @@ class Measured:
         found = json.loads(file.read_text())
         return cls(**{**found, "runs": [DayRun(**each) for each in found["runs"]]})
 
-    def warm(self, days: range) -> list[float]:
-        """Give the seconds of runs in a warm JVM."""
-        return [each.seconds for each in self.runs if each.warm and each.day in days]
+    def warm(self, days: range) -> list[DayRun]:
+        """Give the runs of some days in a warm JVM."""
+        return [each for each in self.runs if each.warm and each.day in days]
 
     def next_day(self) -> int:
         """Give the day after the last one that was run."""
@@ -103,9 +107,10 @@ def measure(asked: Asked, place: Place) -> int:
         day = end - 1 if leaps else day
         bench.deliver(first if leaps else day, day)
         work = partial(bench.catch_up if leaps else bench.run, day)
+        before, warm = reads.processor(), made >= COLD and not leaps
         took = seconds_of(partial(reads.watch, work))
-        warm = made >= COLD and not leaps
-        found.runs.append(DayRun(day, took, warm, reads.jobs, reads.files, reads.size))
+        cores = round(reads.processor() - before, 2)
+        found.runs.append(DayRun(day, took, warm, reads.jobs, reads.files, reads.size, cores))
         found.statements, made = dict(reads.statements.most_common(40)), made + 1
         if day + 1 in asked.anew:
             again = [seconds_of(bench.by_hand) for _ in range(asked.rounds)]
@@ -136,7 +141,8 @@ def _report(asked: Asked, bench: SessionBench, found: Measured) -> dict[str, lis
     ten, days = min(10, asked.days // 3), asked.days
     early, late = found.warm(range(ten, 2 * ten)), found.warm(range(days - ten, days))
     hand = {day: statistics.median(each) for day, each in found.anew.items()}
-    first, last, read = statistics.median(early), statistics.median(late), found.runs[-1].size
+    first, last = (statistics.median(e.seconds for e in runs) for runs in (early, late))
+    read = found.runs[-1].size
     eight = bench.events_size(range(days - 8, days))
     bounds = [
         (f"last {ten} runs / runs {ten + 1} to {2 * ten}", last / first, "<=", 1.3),
@@ -164,11 +170,13 @@ def _report(asked: Asked, bench: SessionBench, found: Measured) -> dict[str, lis
     return told  # type: ignore[return-value]
 
 
-def _spread(seconds: list[float]) -> dict[str, float]:
+def _spread(runs: list[DayRun]) -> dict[str, float]:
+    seconds = [each.seconds for each in runs]
     return {
         "median": statistics.median(seconds),
         "least": min(seconds),
         "most": max(seconds),
+        "of all cores": statistics.median(each.processor for each in runs),
         "runs": len(seconds),
     }
 
