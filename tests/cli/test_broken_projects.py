@@ -43,6 +43,7 @@ def test_J1_one_validate_lists_all_broken_files_and_creates_no_state(only, call)
     assert answer.out == (
         "models/a/bad_jinja.sql:2: error: template-syntax: "
         "Expected an expression, got 'end of statement block'\n"
+        "  hint: close what is opened: {{ with }}, {% if %} with {% endif %}, and quotes\n"
         "models/a/one.sql:2: error: dependency-cycle: "
         "one → two → one (models/a/one.sql:2, models/a/two.sql:1)\n"
         "  hint: a model cannot read what is built from it; take one of these references out\n"
@@ -188,5 +189,6 @@ def test_H11_a_column_that_changes_by_itself_is_a_warning(only, call):
     assert answer.out == (
         "models/s/a.sql:3: warning: volatile-change-column: "
         "'value' differs on every run; each run would open a version of every row\n"
+        "  hint: compare other columns, or select this one from the source\n"
         "0 errors, 1 warning\n"
     )

@@ -46,6 +46,7 @@ def test_H122_naming_a_snapshot_to_run_is_refused_with_the_command_to_use(projec
     assert answer.err == (
         "error: snapshot-needs-snapshot-run: Snapshot models cannot be executed via "
         "'penstock run'. Use 'penstock snapshot run' instead.\n"
+        "  hint: penstock snapshot run\n"
     )
     assert not (project / ".penstock" / "state.db").exists()
 

@@ -31,6 +31,7 @@ from penstock.project.files.discovery import (
     Discovery,
     discover,
     entry_key,
+    project_root,
     queries_of,
 )
 from penstock.project.files.parsed import RenderContext, SqlFile, TargetView, YamlFile
@@ -71,11 +72,7 @@ def load_project(
     target that does not exist (`unknown-target`). `vars` and `target` win over penstock.yml.
     With what is `given` the folder may do without penstock.yml, and that is then all there is.
     """
-    root = root.resolve()
-    is_whole = (root / PROJECT_FILE).is_file()
-    if not is_whole and not given.is_some:
-        sentence = f"there is no {PROJECT_FILE} in {root}"
-        raise UsageError("no-project", sentence, hint="penstock init DIR")
+    root, is_whole = project_root(root, is_needed=not given.is_some)
     cache = open_cache(root, use=use_cache)
     first = FirstPass(root, environ, cache, contents=given.contents)
     tree = mapping_of(first.filled(PROJECT_FILE)) if is_whole else {"name": "main"}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.core.errors import ProjectError
+from penstock.core.findings import HINTS, Finding
 from penstock.core.project import Project
 from penstock.project.load import load_project
 
@@ -43,6 +44,11 @@ def findings(load: Callable[..., Project]) -> Callable[..., list[str]]:
             said = load(files, **how).findings
         except ProjectError as error:
             said = error.findings
-        return [f.render() if hints else f.render().partition("\n")[0] for f in said]
+        return [f.render() if hints and is_own(f) else f.render().partition("\n")[0] for f in said]
 
     return found
+
+
+def is_own(finding: Finding) -> bool:
+    """Whether the hint is one of the place, and not that of the code."""
+    return finding.hint != HINTS.get(finding.code, "")

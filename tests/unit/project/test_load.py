@@ -24,6 +24,7 @@ def test_J1_five_broken_files_are_reported_in_one_go_and_no_state_is_created(loa
             "models/a/bad_jinja.sql:2: error: template-syntax: "
             "Expected an expression, got 'end of statement block'"
         ),
+        "  hint: close what is opened: {{ with }}, {% if %} with {% endif %}, and quotes",
         (
             "models/a/one.sql:1: error: dependency-cycle: "
             "one → two → one (models/a/one.sql:1, models/a/two.sql:1)"
@@ -32,6 +33,7 @@ def test_J1_five_broken_files_are_reported_in_one_go_and_no_state_is_created(loa
         "models/a/unknown_key.sql:1: error: unknown-key: unknown key 'materialised'",
         "  hint: did you mean 'materialized'?",
         "models/a/unknown_ref.sql:2: error: unknown-reference: no model is called 'nothing_such'",
+        "  hint: correct the name, or declare it: as a model, or under sources: in YAML",
         (
             "models/b/one.sql:1: error: duplicate-model: "
             "'one' is defined in models/a/one.sql and models/b/one.sql"

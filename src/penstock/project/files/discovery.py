@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from pathlib import PurePosixPath
 
+from penstock.core.errors import UsageError
 from penstock.core.findings import NOT_TAKEN_OVER, Finding, Location, Severity
 from penstock.project.files.parsed import ENTITIES, YamlFile, path_of, place_key
 from penstock.project.files.values import list_of, mapping_of
@@ -26,6 +27,7 @@ GENERIC_TESTS = "tests/generic"
 _NO_TESTS = (f"{GENERIC_TESTS}/", "tests/fixtures/")
 _READ = (".sql", ".py", ".csv", ".parquet", *DOCUMENTS)
 _READABLE = "let the file be read by who runs penstock, or take it away"
+_SHOWN = 300
 _PROSE = (".md", ".txt", ".rst", ".gitkeep")
 SEED_FORMATS = {".csv": "csv", ".parquet": "parquet"}
 QUERY_KEYS = ("relation", "sql")
@@ -54,6 +56,19 @@ class Content:
     path: str
     data: bytes
     digest: str
+
+
+def project_root(folder: FilePath, *, is_needed: bool) -> tuple[FilePath, bool]:
+    """Give a folder as an absolute one, and whether it holds penstock.yml, which may be needed."""
+    try:
+        root = folder.resolve()
+        found = (root / PROJECT_FILE).is_file()
+    except (OSError, ValueError, RuntimeError):  # too long, a NUL, or a circle of links
+        root, found = folder, False
+    if found or not is_needed:
+        return root, found
+    sentence = f"there is no {PROJECT_FILE} in {str(root)[:_SHOWN]}"
+    raise UsageError("no-project", sentence, hint="penstock init DIR")
 
 
 def discover(

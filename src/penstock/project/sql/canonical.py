@@ -35,6 +35,16 @@ PARSER_BUGS = (
     ArithmeticError,
     AssertionError,
 )
+_MOST_TOKENS, _MOST_DEPTH = 100_000, 150
+_DEEPER = {
+    TokenType.L_PAREN: 1,
+    TokenType.R_PAREN: -1,
+    TokenType.L_BRACKET: 1,
+    TokenType.R_BRACKET: -1,
+    TokenType.CASE: 1,
+    TokenType.END: -1,
+}
+_NESTED = ("ARRAY", "MAP", "STRUCT")
 _SIDES = ("kind", "start", "start_side", "end", "end_side")
 _STARTS = {"SELECT", "WITH", "VALUES", "FROM", "TABLE", "(", "MAP", "REDUCE"}
 
@@ -105,6 +115,7 @@ def trees_of(
 
     Nobody else in this room calls the parser, so whatever it throws is caught here.
     """
+    _refuse_large(tokens)
     try:
         parser = Spark().parser(error_level=ErrorLevel.IMMEDIATE)
         if into is not None:
@@ -112,6 +123,21 @@ def trees_of(
         return list(parser.parse(list(tokens), text))
     except PARSER_BUGS as error:
         raise ParseError(f"the parser gives up ({type(error).__name__})") from error
+
+
+def _refuse_large(tokens: Sequence[Token]) -> None:
+    """Keep from the parser what it would take minutes for, or more stack than there is."""
+    depth = deepest = of_types = 0
+    word = ""
+    for token in tokens:
+        depth += _DEEPER.get(token.token_type, 0)
+        of_types += token.token_type is TokenType.LT and word in _NESTED
+        of_types = max(0, of_types - token.text.count(">"))
+        deepest = max(deepest, depth, of_types)
+        word = token.text.upper()
+    if deepest > _MOST_DEPTH or len(tokens) > _MOST_TOKENS:
+        most = f"{_MOST_TOKENS:,} words, or brackets in more than {_MOST_DEPTH} others"
+        raise ParseError(f"this has more than {most}")
 
 
 def parse_query(tokens: Sequence[Token], text: str) -> exp.Query | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import io
 import os
 import signal
 import sys
@@ -66,6 +67,7 @@ _BY_FILE = {
 }
 COMMANDS = {name: says for named in _BY_FILE.values() for name, says in named.items()}
 INTERRUPTED = 130
+_SHOWN = 100
 TERMINATED = 143
 _ALIVE = 100_000
 """What a project is made of lives until a command ends: looking for garbage in it finds none."""
@@ -115,6 +117,9 @@ def commands(ctx: click.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; give its exit code. Words a user's mistake, lets a bug keep its traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a path may hold bytes that are no text
+            stream.reconfigure(errors="backslashreplace")
     if arguments is None:
         gc.set_threshold(_ALIVE)
     with _terminating() as signals, _masking(to_the_end=arguments is None):
@@ -192,8 +197,16 @@ def _terminating() -> Iterator[list[int]]:
         signal.signal(signal.SIGTERM, before)
 
 
+def _refuse_unreadable(given: Sequence[str]) -> None:
+    """Refuse words with a NUL or with bytes that are no UTF-8: nothing can be called so."""
+    for word in given:
+        if "\0" in word or any("\ud800" <= sign <= "\udfff" for sign in word):
+            raise click.UsageError(f"the argument {ascii(word)[:_SHOWN]} is no text in UTF-8")
+
+
 def _run(given: list[str]) -> int:
     try:
+        _refuse_unreadable(given)
         code = commands.main(given, "penstock", standalone_mode=False, obj=given)
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):

@@ -36,7 +36,13 @@ def test_a_check_that_was_never_evaluated_has_no_history(services):
         ("a", "min_row", 20, "unknown-check", "did you mean 'min_rows'?"),
         ("a", "x", 20, "unknown-check", "there are: min_rows"),
         ("b", "x", 20, "unknown-check", "b has no checks"),
-        ("a", None, 0, "bad-value", ""),
+        (
+            "a",
+            None,
+            0,
+            "bad-value",
+            "write what the sentence asks for; penstock schema prints keys and values",
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_refused(model, name, limit, code, hint, services):

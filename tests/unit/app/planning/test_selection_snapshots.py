@@ -34,7 +34,8 @@ LOG = a_model("log", "raw.events", strategy=Append(None))
 SHOP = (EVENTS, CLEAN, USERS, MART, DIM, LOG)
 REFUSED = (
     "error: snapshot-needs-snapshot-run: Snapshot models cannot be executed via "
-    "'penstock run'. Use 'penstock snapshot run' instead."
+    "'penstock run'. Use 'penstock snapshot run' instead.\n"
+    "  hint: penstock snapshot run"
 )
 
 
@@ -184,5 +185,6 @@ def test_H124_a_tag_that_nothing_has_names_those_there_are():
 
 def test_snapshot_run_whose_snapshots_are_all_excluded_says_so():
     assert refused(snapshot=True, exclude=("path:models/snapshots",)) == (
-        "error: empty-selection: every snapshot model is excluded"
+        "error: empty-selection: every snapshot model is excluded\n"
+        "  hint: take a selector or an --exclude away; penstock list shows what there is"
     )

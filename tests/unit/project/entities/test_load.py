@@ -88,6 +88,7 @@ def test_EC1_seven_findings_in_one_go_and_no_state_is_written(load, tmp_path):
             "entities/sales.json:9:26: error: duplicate-key: key 'name' is written twice; "
             "the first is on line 9"
         ),
+        "  hint: delete one of the two",
     ]
     assert caught.value.exit_code == 1
     assert not list(tmp_path.glob(".penstock/state*"))

@@ -37,7 +37,10 @@ def test_a_key_that_is_written_twice_is_a_finding_and_the_first_counts():
 
     assert file.tree == {"a": 1, "c": 3}
     assert [str(each) for each in file.findings] == [
-        "a.json:2:2: error: duplicate-key: key 'a' is written twice; the first is on line 1"
+        (
+            "a.json:2:2: error: duplicate-key: key 'a' is written twice; the first is on line 1\n"
+            "  hint: delete one of the two"
+        )
     ]
     assert "a\nb" not in file.places
 

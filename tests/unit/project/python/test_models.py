@@ -300,7 +300,11 @@ def test_what_is_wrong_with_the_checks_of_a_function_has_its_place(files):
 
     assert found == [
         ("unknown-check-type", f"{PLACE}:4", "did you mean 'unique'?"),
-        ("bad-value", f"{PLACE}:7", ""),
+        (
+            "bad-value",
+            f"{PLACE}:7",
+            "write what the sentence asks for; penstock schema prints keys and values",
+        ),
         ("bad-value", f"{PLACE}:10", "flag, block, rollback"),
     ]
 

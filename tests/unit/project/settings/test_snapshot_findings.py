@@ -313,7 +313,8 @@ def test_H11_what_changes_by_itself_is_a_warning(load):
 
     assert warning.render() == (
         "models/s.sql:3: warning: volatile-change-column: "
-        "'value' differs on every run; each run would open a version of every row"
+        "'value' differs on every run; each run would open a version of every row\n"
+        "  hint: compare other columns, or select this one from the source"
     )
 
 

@@ -186,7 +186,10 @@ def test_sql_that_is_no_query_has_no_branch():
 
     assert file.branches == ()
     assert [f.render() for f in file.findings] == [
-        "q.yaml:8: error: not-a-query: a model is one query; this begins with DELETE"
+        (
+            "q.yaml:8: error: not-a-query: a model is one query; this begins with DELETE\n"
+            "  hint: write one select, without insert, create or a second statement"
+        )
     ]
 
 

@@ -98,6 +98,7 @@ def test_a_broken_macro_file_is_reported_once_under_its_own_name():
     assert [f.render() for file in parsed.values() for f in file.findings] == [
         (
             "macros/x.sql:2: error: template-syntax: "
-            "expected token 'name', got 'end of statement block'"
+            "expected token 'name', got 'end of statement block'\n"
+            "  hint: close what is opened: {{ with }}, {% if %} with {% endif %}, and quotes"
         )
     ]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock.app.unit_testing.loading import Variants, load_tests
+from penstock.core.findings import HINTS, Finding
 from penstock.project.load import load_project
 from penstock.project.unit_tests.load import LoadedTests
 
@@ -54,9 +55,14 @@ def load(tmp_path: Path) -> Callable[[str], LoadedTests]:
 
 @pytest.fixture
 def told(load: Callable[[str], LoadedTests]) -> Callable[[str], list[str]]:
-    """Load tests and give the findings, each on one line."""
+    """Load tests and give the findings, each on one line; no hint that its code has everywhere."""
 
     def findings(text: str, **more: str) -> list[str]:
-        return [finding.render().replace("\n  ", "; ") for finding in load(text, **more).findings]
+        return [_on_a_line(finding) for finding in load(text, **more).findings]
 
     return findings
+
+
+def _on_a_line(finding: Finding) -> str:
+    said, _, hint = finding.render().partition("\n  ")
+    return said if finding.hint == HINTS.get(finding.code) else f"{said}; {hint}".rstrip("; ")

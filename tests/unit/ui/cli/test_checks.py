@@ -111,7 +111,10 @@ def test_C56_that_nothing_was_checked_is_said_on_stderr(check):
         "  growth  skipped  no earlier execution\n"
         "1 check: 0 passed, 0 failed, 1 skipped.\n"
     )
-    assert err == "error: nothing-checked: 1 check skipped, none evaluated\n"
+    assert err == (
+        "error: nothing-checked: 1 check skipped, none evaluated\n"
+        "  hint: read why the checks were skipped, or select others\n"
+    )
 
 
 def test_no_check_that_was_selected_is_nothing_either(check):

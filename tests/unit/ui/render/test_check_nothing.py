@@ -54,7 +54,7 @@ def test_without_any_check_the_hint_is_about_what_was_asked(asked, hint):
     [
         (UNBUILT, "penstock run builds what is not there yet"),
         (NO_TABLE, "penstock run builds what is not there yet"),
-        (NO_BASE, ""),
+        (NO_BASE, "read why the checks were skipped, or select others"),
     ],
 )
 def test_where_all_were_skipped_the_hint_is_about_the_reason(result, hint):

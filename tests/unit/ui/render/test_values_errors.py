@@ -25,7 +25,9 @@ def test_a_warning_stops_strict_alone():
 
 def test_information_is_shown_and_not_counted():
     assert validation_text(ValidationReport((INFO,))) == (
-        "m.yml:3: info: check-order-dropped: it waits\n0 errors, 0 warnings"
+        "m.yml:3: info: check-order-dropped: it waits\n"
+        "  hint: nothing is to be done if that is meant; else read a table built before\n"
+        "0 errors, 0 warnings"
     )
 
 
