@@ -74,7 +74,7 @@ Settings:
   last_seen: every_run
   on_schema_change: append
   sql_password: ***
-  url: jdbc:x://u:***@h/d
+  url: jdbc:x://***@h/d
 """
     )
 

@@ -31,7 +31,7 @@ def printed(document: Json, *, hide: bool = True, indent: int | None = 2) -> str
 
     >>> print(printed({"url": "postgresql://me:hunter2@db/x"}))
     {
-      "url": "postgresql://me:***@db/x"
+      "url": "postgresql://***@db/x"
     }
     """
     return json.dumps(

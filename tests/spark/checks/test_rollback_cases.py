@@ -177,7 +177,7 @@ def test_C44_all_partitions_of_the_step_are_undone(place) -> None:
         (P2, "sync", "after-check-failed"),
     ]
     planned = place.preview("user_stats", first=P1, last=P2).plan.steps
-    assert [(step.keys, str(step.reason)) for step in planned] == [(((P1, P2),), "failed")]
+    assert [(step.keys, str(step.reason)) for step in planned] == [(((P1, P2),), "was failed")]
 
 
 @pytest.mark.matrix

@@ -81,7 +81,7 @@ def test_a_request_can_be_asked_for_again():
 
     assert command_words(asked, ["pick", "many", "keep", "at", "variables", "not_there"]) == [
         *("--pick", "a", "--pick", "b c", "--many", "3", "--no-keep"),
-        *("--at", "2024-03-01T00:00:00+00:00", "--vars", "x=1"),
+        *("--at", "2024-03-01T00:00:00Z", "--vars", "x=1"),
     ]
     assert command_words(Asked(), ["pick", "many", "keep", "at", "variables"]) == []
 

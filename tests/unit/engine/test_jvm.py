@@ -3,6 +3,7 @@
 What a JVM says of itself before it dies, found in a run's log.
 """
 
+import os
 import subprocess
 import sys
 
@@ -12,7 +13,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from penstock.core.errors import PenstockError, SparkDiedError
 from penstock.core.findings import Location
 from penstock.engine import jvm, spark_errors
-from penstock.engine.jvm import Sign, StartedJvm, signs_in, warnings_of
+from penstock.engine.jvm import Sign, StartedJvm, copy_masked, signs_in, warnings_of
 
 CUT_OFF = [
     ConnectionRefusedError(111, "Connection refused"),
@@ -238,3 +239,16 @@ def test_a_line_without_end_is_cut(tmp_path):
     (sign,) = signs_in(log_of(tmp_path, "java.lang.OutOfMemoryError: " + "y" * 5000))
 
     assert sign == Sign("java.lang.OutOfMemoryError: " + "y" * 132, 1, sign.hint)
+
+
+def test_what_the_jvm_says_is_in_the_log_without_secrets(tmp_path, secret):
+    log = tmp_path / "run.log"
+    reading, writing = os.pipe()
+
+    copying = copy_masked(reading, log)
+    os.write(writing, f"WARN at {secret}\nx://u:p4ss@h, pass".encode())
+    os.write(writing, b"word=hunter2 \xff")
+    os.close(writing)
+    copying.join(10)
+
+    assert log.read_text() == "WARN at ***\nx://***@h, password=*** \ufffd"

@@ -144,9 +144,9 @@ def keeping(strategy, **record):
     [
         ({"fingerprint": OTHER_SQL}, {}, "sql_changed"),
         ({}, {"seen": UPDATED}, TAMPERED),
-        ({"status": Status.FAILED, "fingerprint": OTHER_SQL}, {}, "failed"),
-        ({"status": Status.FAILED}, {"seen": UPDATED}, "failed"),
-        ({"status": Status.FAILED}, {"below": ["base"]}, "failed"),
+        ({"status": Status.FAILED, "fingerprint": OTHER_SQL}, {}, "was failed"),
+        ({"status": Status.FAILED}, {"seen": UPDATED}, "was failed"),
+        ({"status": Status.FAILED}, {"below": ["base"]}, "was failed"),
         ({}, {"force": True}, "asked for"),
         (
             {"fingerprint": OTHER_SQL},
@@ -173,7 +173,7 @@ def test_what_only_failed_goes_on_as_a_run_would(strategy):
 
     (step,) = synced(model, known).steps
 
-    assert (str(step.reason), step.initial, step.notes) == ("failed", False, ())
+    assert (str(step.reason), step.initial, step.notes) == ("was failed", False, ())
 
 
 @pytest.mark.parametrize("strategy", KEEPING)
@@ -188,7 +188,7 @@ def test_a_table_that_is_gone_is_made_anew(strategy):
 def test_new_input_after_a_failure_is_left_to_the_window_that_takes_it():
     record = replace(a_success(LOG, raw__events=OLD), status=Status.FAILED)
 
-    assert shown(synced(LOG, record)) == [("failed", "sync", False)]
+    assert shown(synced(LOG, record)) == [("was failed", "sync", False)]
 
 
 @pytest.mark.parametrize(
