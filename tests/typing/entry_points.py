@@ -6,6 +6,8 @@ An ignore that is not needed is an error, so each says that a mistake is seen.
 import datetime as dt
 from typing import assert_type
 
+from pyspark.sql import DataFrame
+
 import penstock
 from penstock.app.entry import run_unit_tests
 from penstock.app.unit_testing.differences import UnitTestReport
@@ -28,12 +30,14 @@ def calls() -> None:
     assert_type(penstock.history(".", "daily", limit=3), penstock.HistoryReport)
     assert_type(penstock.audit(modified_only=True), penstock.AuditReport)
     assert_type(run_unit_tests(".", tests=["a"]), UnitTestReport)
+    assert_type(penstock.query(".", "select 1 as n", variables={"days": 3}), DataFrame)
 
     penstock.run(selct=["daily"])  # type: ignore[call-arg]
     penstock.run(threads="8")  # type: ignore[arg-type]
     penstock.run("shop", ["daily"])  # type: ignore[call-arg, arg-type]
     penstock.history(".")  # type: ignore[call-arg]
     penstock.backfill(".", "daily", from_="2024")  # type: ignore[call-arg]
+    penstock.query("select 1 as n")  # type: ignore[call-arg]
     penstock.status(spark=None)  # type: ignore[call-arg]
 
 

@@ -98,7 +98,7 @@ def test_every_key_says_what_it_means_and_shows_an_example():
         for name, text in json_schemas().items()
         for section, tree in sections(name, json.loads(text))
         for key, said in tree["properties"].items()
-        if not said["description"].endswith(".")
+        if not said.get("description", "").endswith(".")
         or "](" in said["description"]
         or "examples" not in said
     ]

@@ -125,12 +125,12 @@ Materialized = Annotated[
     AfterValidator(_supported),
     Field(json_schema_extra=lambda schema: schema.update(enum=[*_materialized_words()])),
 ]
-Count = Annotated[int, BeforeValidator(_count), Field(ge=1)]
+Count = Annotated[int, Field(ge=1), BeforeValidator(_count)]  # so that the schema has it, too
 Whole = Annotated[int, BeforeValidator(_count)]
 GrainWord = Annotated[
     str, StringConstraints(to_upper=True), words("HOUR", "DAY", "WEEK", "MONTH", "YEAR", "RANGE")
 ]
-Days = Annotated[Whole, Field(ge=0)]
+Days = Annotated[int, Field(ge=0), BeforeValidator(_count)]
 OnFailureWord = Annotated[
     Literal["flag", "block", "rollback"],
     BeforeValidator(lambda value: value.lower() if isinstance(value, str) else value),

@@ -59,7 +59,7 @@ def test_every_setting_is_read(load):
     assert (project.name, project.threads) == ("shop", 8)
     assert project.lease == LeaseSettings(dt.timedelta(minutes=2), dt.timedelta(seconds=5))
     assert project.targets == ("dev", "test", "prod", "spare")
-    assert project.vars == {"start_date": "2024-01-01", "n": "4", "on": "true", "more": "5"}
+    assert project.vars == {"start_date": "2024-01-01", "n": "4", "on": True, "more": "5"}
 
 
 def test_the_first_target_is_the_default(target, tmp_path):
