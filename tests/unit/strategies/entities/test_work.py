@@ -112,7 +112,7 @@ def test_few_rows_are_sent_to_every_executor():
     assert "BROADCAST" not in gone.decide({}).sql
     for counts, fed, hints in ((TWO, 2, (1, 1)), (many, 2, (0, 1)), (many, 50_001, (0, 0))):
         work = work_of(a_step(changes, GIVEN, counts))
-        texts = work.stages[0].sql, work.decide({"fed": fed}).sql
+        texts = work.stages[0].sql, work.decide({"fed": fed, "inferred_deleted": 0}).sql
         assert tuple(text.count("BROADCAST") for text in texts) == hints
 
 
