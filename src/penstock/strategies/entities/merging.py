@@ -135,22 +135,23 @@ def _clauses(step: EntityStep) -> Iterator[str]:
     values = ", ".join((listed(_sent(step), "s."), moment))
     insert = f"THEN INSERT ({listed((*_sent(step), system.last_seen))}) VALUES ({values})"
     changes_alone = _writes_changes_alone(step)
-    if step.windows is None and not step.counts.flagged:
+    marked = f"THEN UPDATE SET t.{deleted} = true, {latest}"
+    only = "" if step.windows is None else f" AND s.{_OP} = 'slice'"
+    if step.windows is not None:
+        yield f"WHEN MATCHED AND s.{_OP} = 'infer' {marked}"
+    if not step.counts.flagged:
         # Without conditions Delta reads no more of stored rows than the clauses do.
         sets = sets if changes_alone else [*_unless_same(step, changed)]
         yield f"WHEN MATCHED THEN UPDATE SET {', '.join(sets)}, {latest}"
-        yield f"WHEN NOT MATCHED {insert}"
+        yield f"WHEN NOT MATCHED{only} {insert}"
         return
-    marked = f"THEN UPDATE SET t.{deleted} = true, {latest}"
     was_live = f" AND NOT coalesce(t.{deleted}, false)" if changes_alone else ""
-    if step.windows is not None:
-        yield f"WHEN MATCHED AND s.{_OP} = 'infer' {marked}"
     yield f"WHEN MATCHED AND s.{deleted}{was_live} {marked}"
     update = f"THEN UPDATE SET {', '.join(sets)}, {latest}"
     yield f"WHEN MATCHED AND NOT s.{deleted} AND {changed} {update}"
     if not changes_alone:
         yield f"WHEN MATCHED THEN UPDATE SET {latest}"
-    yield f"WHEN NOT MATCHED AND s.{_OP} = 'slice' AND NOT s.{deleted} {insert}"
+    yield f"WHEN NOT MATCHED{only} AND NOT s.{deleted} {insert}"
 
 
 def _unless_same(step: EntityStep, changed: str) -> Iterator[str]:

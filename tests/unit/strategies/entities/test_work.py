@@ -91,6 +91,31 @@ def test_rows_that_are_all_live_are_merged_without_conditions():
     assert inserted.startswith("THEN INSERT (`ID`, ")
 
 
+def test_keys_that_are_gone_are_marked_beside_rows_that_are_all_live():
+    step = a_step(an_entity(delete_missing=True), GIVEN, TWO, (WINDOW,))
+    sql = work_of(step).decide({}).sql
+    first, second = sql.split(" WHEN NOT MATCHED ")[0].split(" WHEN MATCHED ")[1:]
+
+    assert first.startswith("AND s.`__penstock_op` = 'infer' THEN UPDATE SET t.`p_deleted` = true")
+    assert second.startswith("THEN UPDATE SET `ID` = s.`ID`, ")
+    assert " WHEN NOT MATCHED AND s.`__penstock_op` = 'slice' THEN INSERT" in sql
+
+
+def test_few_rows_are_sent_to_every_executor():
+    """Keys that are gone are not counted before, so nothing is said of them."""
+    many = replace(TWO, rows=50_001)
+    changes = an_entity(last_seen=LastSeen.ON_CHANGE)
+    gone = work_of(a_step(an_entity(delete_missing=True), GIVEN, TWO, (WINDOW,)))
+
+    assert "BROADCAST(fed)" in work_of(a_step(XM, GIVEN, TWO)).decide({}).sql
+    assert "BROADCAST" not in work_of(a_step(XM, GIVEN, many)).decide({}).sql
+    assert "BROADCAST" not in gone.decide({}).sql
+    for counts, fed, hints in ((TWO, 2, (1, 1)), (many, 2, (0, 1)), (many, 50_001, (0, 0))):
+        work = work_of(a_step(changes, GIVEN, counts))
+        texts = work.stages[0].sql, work.decide({"fed": fed, "inferred_deleted": 0}).sql
+        assert tuple(text.count("BROADCAST") for text in texts) == hints
+
+
 def test_a_row_that_is_deleted_again_is_only_seen():
     """Every run sees it; a table of changes alone has nothing to do."""
     marked = "THEN UPDATE SET t.`p_deleted` = true, t.`p_lastSeen` = greatest("
