@@ -64,7 +64,7 @@ _SEVERITY = {"error": "error", "warning": "warn"}
 
 def _check(project: Project, model: Model, check: Check) -> Node:
     """Give SQL as dbt's singular test, every other type as a generic one."""
-    path, condition, limits = check.where.path, check.condition, check.thresholds
+    path = check.where.path
     labels: Node = {"tags": [*check.tags], "meta": {**check.meta}}
     node: Node = {
         "database": project.target.catalog or None,
@@ -78,17 +78,7 @@ def _check(project: Project, model: Model, check: Check) -> Node:
         "unique_id": check_id(project, model.name, check.phase, check.name),
         "fqn": [project.name, model.name, str(check.phase), check.name],
         "checksum": _sha256(check.definition),
-        "config": {
-            "enabled": True,
-            "materialized": "test",
-            "severity": _SEVERITY[check.severity],
-            "where": _shown(project, model, condition.text) if condition else None,
-            "limit": check.limit,
-            "store_failures": check.store,
-            "warn_if": str((limits.warning or "never") if limits else ANY_ROW),
-            "error_if": str((limits.error or "never") if limits else ANY_ROW),
-            **labels,
-        },
+        "config": {**_config(project, model, check), **labels},
         **labels,
         "description": check.description,
         "columns": {},
@@ -108,6 +98,20 @@ def _check(project: Project, model: Model, check: Check) -> Node:
         "test_metadata": metadata,
         "column_name": getattr(check.rule, "column", None),
         "attached_node": node_id(project, model.name),
+    }
+
+
+def _config(project: Project, model: Model, check: Check) -> Node:
+    condition, limits = check.condition, check.thresholds
+    return {
+        "enabled": True,
+        "materialized": "test",
+        "severity": _SEVERITY[check.severity],
+        "where": _shown(project, model, condition.text) if condition else None,
+        "limit": check.limit,
+        "store_failures": check.store,
+        "warn_if": str((limits.warning or "never") if limits else ANY_ROW),
+        "error_if": str((limits.error or "never") if limits else ANY_ROW),
     }
 
 
