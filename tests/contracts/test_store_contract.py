@@ -254,7 +254,10 @@ def test_an_unknown_step_is_an_error(store):
     with pytest.raises(StateError) as caught:
         store.journal.finish("nowhere", wrote(0))
 
-    assert caught.value.render() == "error: unknown-step: no step has the id 'nowhere'"
+    assert (caught.value.code, caught.value.sentence) == (
+        "unknown-step",
+        "no step has the id 'nowhere'",
+    )
 
 
 def test_a_change_of_properties_before_any_build_is_no_success(store):

@@ -271,7 +271,8 @@ def test_a_wrong_example_is_noticed(tmp_path):
     files = {**FILES, "penstock.yml": {"name": "shop", "threads": "many"}}
 
     assert misfits(tmp_path, files) == [
-        "penstock.yml:2:10: error: bad-value: threads is 'many'; it must be an integer"
+        "penstock.yml:2:10: error: bad-value: threads is 'many'; it must be an integer\n"
+        "  hint: write what the sentence asks for; penstock schema prints keys and values"
     ]
 
 

@@ -49,7 +49,7 @@ def place(tmp_path, spark):
 def _nothing_kept(request):
     """Fail a test that leaves a frame in the cache of the session that all tests share."""
     yield
-    if "spark" in request.fixturenames:
+    if request.node.get_closest_marker("spark"):
         kept = request.getfixturevalue("spark")._jsparkSession.sharedState().cacheManager()
         if not kept.isEmpty():
             kept.clearCache()

@@ -78,7 +78,7 @@ def _check(project: Project, model: Model, check: Check) -> Node:
         "unique_id": check_id(project, model.name, check.phase, check.name),
         "fqn": [project.name, model.name, str(check.phase), check.name],
         "checksum": _sha256(check.definition),
-        "config": {**_test_config(project, model, check), **labels},
+        "config": {**_config(project, model, check), **labels},
         **labels,
         "description": check.description,
         "columns": {},
@@ -101,7 +101,7 @@ def _check(project: Project, model: Model, check: Check) -> Node:
     }
 
 
-def _test_config(project: Project, model: Model, check: Check) -> Node:
+def _config(project: Project, model: Model, check: Check) -> Node:
     condition, limits = check.condition, check.thresholds
     return {
         "enabled": True,

@@ -214,12 +214,16 @@ def _check(test: YamlNode, column: YamlNode | None, findings: list[Finding]) -> 
     is_word, body = isinstance(test.value, str), dict[str, Member]()
     of = f'a test of column "{column.value}"' if column else "a test of a whole table"
     names = [str(test.value)] if is_word else [key for key in test.members if key not in _BESIDE]
+    named = test.members.get("test_name")  # dbt's other form: `- {test_name: unique, name: …}`
+    if named is not None:
+        names = [str(named.node.value)]
+        body = {key: member for key, member in test.members.items() if key != "test_name"}
     if len(names) != 1:
         sentence = f"{of} is one name, with or without arguments"
         findings.append(Finding(test.where, "bad-value", sentence, "- not_null"))
         return
     [word] = names
-    if not is_word:
+    if not is_word and named is None:
         beside = {key: member for key, member in test.members.items() if key != word}
         inner = test.members[word].node
         body = {**beside, **inner.members}

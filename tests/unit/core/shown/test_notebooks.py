@@ -69,7 +69,7 @@ def html(*values, said=()):
         ),
         ({"<b>": ["<i>"]}, "<td>&lt;b&gt;: &lt;i&gt;</td>"),
         ("select\n1", "<td><pre>select\n1</pre></td>"),
-        ("postgresql://me:hunter2@db/x", "<td>postgresql://me:***@db/x</td>"),
+        ("postgresql://me:hunter2@db/x", "<td>postgresql://***@db/x</td>"),
         ("failed", '<td style="color: #b3261e">failed</td>'),
     ],
 )

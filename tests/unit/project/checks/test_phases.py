@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fakes.check_projects import user_stats
 from penstock.core.checks import AcceptedValues, NotNull, Relationships, Unique
 from penstock.core.findings import Severity
 from penstock.core.names import InputKind, InputName
@@ -275,6 +276,7 @@ def test_a_test_of_a_whole_table_names_its_columns(apart):
     yaml = (
         "models:\n  - name: m\n    data_tests:\n      - unique: {columns: [users, region]}\n"
         "      - not_null: {column_name: users, config: {error_if: '> 2'}}\n"
+        "      - {test_name: unique, name: once, column_name: users}\n"
     )
 
     after = apart({**PROJECT_TESTS, "models/m.yml": yaml}).models["m"].checks.after
@@ -282,4 +284,26 @@ def test_a_test_of_a_whole_table_names_its_columns(apart):
     assert [(each.name, each.rule.columns) for each in after] == [
         ("unique_users_region", ("users", "region")),
         ("not_null_users", ("users",)),
+        ("once", ("users",)),
     ]
+
+
+def test_a_test_that_names_the_partition_has_a_result_for_each(load):
+    where = "date = @partition_date"
+    columns = (
+        "columns:\n  - name: user_count\n"
+        "    data_tests:\n"
+        f"      - {{within: {{most: 9, where: '{where}'}}}}\n"
+        "      - {within: {most: 8}, name: all}\n"
+        "data_tests: [{unique: {columns: [date, region]}}]\n"
+    )
+
+    project = load(user_stats(more=columns, **PROJECT_TESTS))
+
+    found = project.models["user_stats"].checks.after
+    assert [(each.name, each.differs_by_group) for each in found] == [
+        ("within_user_count", True),
+        ("all", False),
+        ("unique_date_region", False),
+    ]
+    assert [each.code for each in project.findings] == ["check-not-partitioned"]

@@ -37,7 +37,7 @@ targets:
   prod:
     spark: {master: "spark://head:7077", conf: {spark.executor.memory: 4g, spark.cores: 2}}
     catalog: main
-    warehouse: s3a://lake/shop
+    warehouse: /lake/shop
     schema_prefix: p_
     state: "postgresql+psycopg://penstock:{{ env_var('PW') }}@db/penstock"
   spare: {}
@@ -71,7 +71,7 @@ def test_the_first_target_is_the_default(target, tmp_path):
 def test_a_target_of_a_cluster(target):
     assert target(target="prod") == Target(
         "prod",
-        "s3a://lake/shop",
+        "/lake/shop",
         "postgresql+psycopg://penstock:x@db/penstock",
         SparkSettings(
             "spark://head:7077", "2g", {"spark.executor.memory": "4g", "spark.cores": "2"}
@@ -135,7 +135,7 @@ sources:
         freshness: {column: created_at, error_after: 2 days}
         partition_column: created_date
       - name: users
-      - {name: lake, path: "s3a://bucket/x", format: parquet}
+      - {name: lake, path: "/bucket/x", format: parquet}
 """
 
 
@@ -162,7 +162,7 @@ def test_a_delta_source_without_path_lies_in_the_warehouse_and_inherits_freshnes
     assert sources["raw.users"].freshness == SourceFreshness(
         "seen_at", dt.timedelta(hours=12), dt.timedelta(days=2)
     )
-    assert sources["raw.lake"].path == "s3a://bucket/x"
+    assert sources["raw.lake"].path == "/bucket/x"
 
 
 def test_a_catalog_keeps_its_own_tables(load):
