@@ -21,7 +21,7 @@ from penstock.core.steps.inputs import Relation
 from penstock.engine.function_windows import RUNS
 from penstock.engine.functions import SharedFrames
 from penstock.engine.jvm import JVM, require_java, silence_py4j, spark_versions
-from penstock.engine.launch import ALWAYS, LaunchSettings, launch
+from penstock.engine.launch import ALWAYS, QUERY_LOGGERS, LaunchSettings, launch
 from penstock.engine.reading import read
 from penstock.engine.session import Signature, SparkStepSession
 from penstock.engine.spark_errors import explaining
@@ -235,6 +235,7 @@ class SparkEngine:
                 require_delta(self._root, self._environ)
                 self._knows_delta = True
             # PySpark repeats every error with its stack on stderr; ours name the model's line.
-            logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+            for name in QUERY_LOGGERS:
+                logging.getLogger(name).setLevel(logging.CRITICAL)
             silence_py4j()
             return self._root
