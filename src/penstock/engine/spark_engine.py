@@ -22,7 +22,7 @@ from penstock.engine.function_windows import RUNS
 from penstock.engine.functions import SharedFrames
 from penstock.engine.jvm import JVM, require_java, silence_py4j, spark_versions
 from penstock.engine.launch import ALWAYS, QUERY_LOGGERS, LaunchSettings, launch
-from penstock.engine.reading import read
+from penstock.engine.reading import bad_value, read
 from penstock.engine.session import Signature, SparkStepSession
 from penstock.engine.spark_errors import explaining
 
@@ -196,7 +196,8 @@ class SparkEngine:
     def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
         """See `Engine.query`."""
         frame = self.frame(relations, sql)
-        with explaining(None):
+        cause = partial(bad_value, frame.sparkSession, relations, where=None)
+        with explaining(None, cause):
             places = [f"c{number}" for number in range(len(frame.columns))]
             texts = frame.toDF(*places).selectExpr(*[f"CAST(`{p}` AS STRING)" for p in places])
             rows = tuple(tuple(row) for row in texts.limit(limit + 1).collect())
