@@ -143,8 +143,11 @@ def test_a_bad_value_in_a_csv_names_source_file_and_column_and_not_the_value(eve
             f"models/m/of_{name}.sql:1: bad-source-value: source raw.{name}: column seen holds"
             f" what is no TIMESTAMP, in {events.root}/landing/{name}.csv\n"
         ) in told.out
-    assert "ann@" not in told.out + told.err
-    assert "\tat " not in told.out + told.err
+    asked = call("query", "select * from raw.headed")
+    assert asked.err.startswith("error: bad-source-value: source raw.headed: column seen ")
+    said = told.out + told.err + asked.out + asked.err
+    assert "ann@" not in said
+    assert "\tat " not in said
 
 
 def test_J20_run_as_json_is_one_document_and_nothing_else(events, call) -> None:

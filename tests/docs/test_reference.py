@@ -270,10 +270,10 @@ def test_nothing_is_wrong_beside_the_examples(tmp_path):
 def test_a_wrong_example_is_noticed(tmp_path):
     files = {**FILES, "penstock.yml": {"name": "shop", "threads": "many"}}
 
-    assert misfits(tmp_path, files) == [
-        "penstock.yml:2:10: error: bad-value: threads is 'many'; it must be an integer\n"
-        "  hint: write what the sentence asks for; penstock schema prints keys and values"
-    ]
+    said, hint = misfits(tmp_path, files)[0].split("\n")
+
+    assert said == "penstock.yml:2:10: error: bad-value: threads is 'many'; it must be an integer"
+    assert hint.startswith("  hint: ")
 
 
 def test_every_section_is_shown_once():

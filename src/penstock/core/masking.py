@@ -32,8 +32,8 @@ _URL = re.compile(
     r"|([?&;][\w-]*\bsig(?:nature)?=)[^\s&;'\"]+",
     re.IGNORECASE,
 )
-_PAIR = re.compile(
-    rf"([\w.-]*(?:{_WORDS})[\w.-]*[\"']?\s*[=:]\s*)"
+_PAIR = re.compile(  # begins with the word itself: looking for what stands before it takes n² steps
+    rf"((?:{_WORDS})[\w.-]*[\"']?\s*[=:]\s*)"
     r"(?!(?:\d+|null|true|false)\b)(?:(\")[^\"]*\"|(')[^']*'|[^\s,;&}\])\"']+)",
     re.IGNORECASE,
 )

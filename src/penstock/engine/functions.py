@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from penstock.core.errors import ModelFailedError, PenstockError, PythonModelError
 from penstock.core.findings import Location
+from penstock.core.masking import mask
 from penstock.core.ports.engine import FrameReaders
 from penstock.core.steps.inputs import FunctionRead, Read
 from penstock.core.steps.window import Window
@@ -128,7 +129,7 @@ def handed_over(frame: DataFrame, spark: SparkSession) -> DataFrame:
 def _failed(read: FunctionRead, error: Exception) -> ModelFailedError:
     """Name the innermost line that is no library's."""
     name = type(error).__name__
-    sentence = f"{read.model!r} raised {name}: {error}".splitlines()[0][:300]
+    sentence = mask(f"{read.model!r} raised {name}: {error}").splitlines()[0][:300]
     folder = read.where.path.rpartition("/")[0]
     where = read.where
     for frame in traceback.extract_tb(error.__traceback__):

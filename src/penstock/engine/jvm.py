@@ -137,7 +137,7 @@ def ensure_jars() -> tuple[str, ...]:
         last = next((line for line in reversed(result.stderr.splitlines()) if line.strip()), "")
         raise EnvironmentMissingError(
             "jars-unreachable",
-            f"the Delta jars ({coordinate()}) could not be fetched: {last[:300]}",
+            f"the Delta jars ({coordinate()}) could not be fetched: {mask(last)[:300]}",
             hint="check the network and run 'penstock doctor --fix'",
         )
     return jars

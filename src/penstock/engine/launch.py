@@ -65,6 +65,7 @@ _OPTIONS_FROM_OUTSIDE = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_
 CODE_CACHE = "-XX:ReservedCodeCacheSize=256m"
 """A run of six steps fills what one compiler is given, 48 MB; a JVM then gets slow, or dies."""
 _FEW_CORES = 2
+QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 
 
@@ -85,8 +86,9 @@ def launch(settings: LaunchSettings, environ: Mapping[str, str]) -> SparkSession
     from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
 
-    # It prints every refused query to the terminal, stack trace and all; the error is ours to tell.
-    PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True
+    # They print refused queries to the terminal, stack trace and all; the error is ours to tell.
+    for name in QUERY_LOGGERS:
+        PySparkLogger.getLogger(name).disabled = True
     settings.log.parent.mkdir(parents=True, exist_ok=True)
     outside = " ".join(environ.get(name, "") for name in _OPTIONS_FROM_OUTSIDE)
     gateway = None

@@ -85,7 +85,7 @@ _BAD_VALUE = re.compile(
 
 
 def bad_value(
-    spark: SparkSession, relations: Iterable[Relation], said: str, where: Location | None
+    spark: SparkSession, relations: Iterable[Relation], said: str, *, where: Location | None
 ) -> TableError | None:
     """Name source, file and column of a value that has not its declared type.
 

@@ -187,7 +187,7 @@ class SparkStepSession:
         self.interrupted = False
 
     def _cause(self, said: str) -> TableError | None:
-        return bad_value(self._spark, self._bound.values(), said, self._where)
+        return bad_value(self._spark, self._bound.values(), said, where=self._where)
 
     def bind(self, relations: Sequence[Relation]) -> Mapping[str, Schema]:
         """See `StepSession.bind`."""

@@ -24,8 +24,8 @@ from penstock.core.steps.inputs import Relation
 from penstock.engine.function_windows import RUNS
 from penstock.engine.functions import SharedFrames
 from penstock.engine.jvm import JVM, require_java, silence_py4j, spark_versions
-from penstock.engine.launch import ALWAYS, LaunchSettings, launch
-from penstock.engine.reading import read
+from penstock.engine.launch import ALWAYS, QUERY_LOGGERS, LaunchSettings, launch
+from penstock.engine.reading import bad_value, read
 from penstock.engine.session import Signature, SparkStepSession
 from penstock.engine.spark_errors import explained, explaining
 
@@ -275,7 +275,8 @@ class SparkEngine:
     def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:
         """See `Engine.query`."""
         frame = self.frame(relations, sql)
-        with explaining(None):
+        cause = partial(bad_value, frame.sparkSession, relations, where=None)
+        with explaining(None, cause):
             places = [f"c{number}" for number in range(len(frame.columns))]
             texts = frame.toDF(*places).selectExpr(*[f"CAST(`{p}` AS STRING)" for p in places])
             rows = tuple(tuple(row) for row in texts.limit(limit + 1).collect())
@@ -332,6 +333,7 @@ class SparkEngine:
                 require_delta(self._root, self._environ)
                 self._knows_delta = True
             # PySpark repeats every error with its stack on stderr; ours name the model's line.
-            logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+            for name in QUERY_LOGGERS:
+                logging.getLogger(name).setLevel(logging.CRITICAL)
             silence_py4j()
             return self._root

@@ -34,6 +34,7 @@ from penstock.core.errors import (
 )
 from penstock.core.facts import LogCommit
 from penstock.core.findings import Location
+from penstock.core.masking import mask
 from penstock.core.ports.engine import StepSession
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
@@ -329,7 +330,7 @@ class Committer:
             elif isinstance(error, IdentityError):
                 failure = StepFailure("metrics-mismatch", str(error))
             else:
-                message = f"{type(error).__name__}: {error}"[:LONGEST]
+                message = mask(f"{type(error).__name__}: {error}")[:LONGEST]
                 failure = StepFailure("internal-error", message)
             self._journal.fail(intent.step, failure)
             raise

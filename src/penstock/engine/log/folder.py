@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, LogCommit
+from penstock.core.masking import mask
 from penstock.core.steps.token import read_metrics, signed_by
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def open_table(uri: str) -> DeltaTable | None:
     except DeltaError as error:
         raise TableError(
             "log-unreadable",
-            f"the Delta log of {uri} cannot be read: {str(error).splitlines()[0][:300]}",
+            f"the Delta log of {uri} cannot be read: {mask(str(error)).splitlines()[0][:300]}",
             hint="a log file is missing or damaged; restore it from a backup, nothing was written",
         ) from error
 

@@ -19,6 +19,7 @@ from sqlglot.dialects.dialect import groupconcat_sql
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
+from penstock.core.masking import mask
 from penstock.core.names import is_plain
 from penstock.core.query import PARAMETERS
 
@@ -150,7 +151,9 @@ def parse_query(tokens: Sequence[Token], text: str) -> exp.Query | None:
     first = tokens[0]
     if first.text.upper() not in _STARTS:
         word = first.text.upper()
-        raise NotAQueryError(f"a model is one query; this begins with {word[:40]}", first.line)
+        raise NotAQueryError(
+            f"a model is one query; this begins with {mask(word)[:40]}", first.line
+        )
     second = next((t for t in tokens if t.token_type is TokenType.SEMICOLON), None)
     if second is not None:
         raise NotAQueryError("a model is one query; another statement follows", second.line)

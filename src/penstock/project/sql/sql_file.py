@@ -15,7 +15,11 @@ from sqlglot import Token, exp
 from sqlglot.errors import SqlglotError
 
 from penstock.core.findings import Finding, Location, Severity
+<<<<<<< HEAD
 from penstock.core.strategy import register, strategies
+=======
+from penstock.core.masking import mask
+>>>>>>> i3
 from penstock.project.files.parsed import (
     Branch,
     Outputs,
@@ -226,7 +230,7 @@ def _trimmed(text: str, tokens: Sequence[Token]) -> str:
 def _unparsed(error: SqlglotError | None) -> Finding:
     line, said = said_by(error) if error else (1, "")
     if error and not getattr(error, "errors", None):
-        said = str(error).partition("\n")[0][:200]
+        said = mask(str(error)).partition("\n")[0][:200]
     sentence = f"{said or 'the parser does not read this query'}; Spark may still read it"
     hint = "penstock then knows only its ref and source calls, and any change of text as a change"
     return Finding(Location("", line), "unparsed-sql", sentence, hint, Severity.WARNING)

@@ -21,6 +21,7 @@ from jinja2.ext import Extension
 from jinja2.loaders import FunctionLoader
 
 from penstock.core.findings import Finding, Location
+from penstock.core.masking import mask
 from penstock.core.query import RUN_TIMESTAMP
 from penstock.project.files.parsed import Dependency, RefKind, RenderContext, TableRef
 from penstock.project.files.values import Plain, did_you_mean
@@ -55,14 +56,14 @@ def time_sql(moment: object) -> str:
     if moment is None:
         raise BadTimeError("as_of needs a point in time as its second argument")
     if not isinstance(moment, str):
-        raise BadTimeError(f"as_of: {str(moment)[:80]} is no point in time")
+        raise BadTimeError(f"as_of: {mask(str(moment))[:80]} is no point in time")
     if _PLACEHOLDER.fullmatch(moment):
         return f"CAST({moment} AS TIMESTAMP)"
     try:
         given = dt.datetime.fromisoformat(moment)
         utc = given.replace(tzinfo=dt.UTC) if given.tzinfo is None else given.astimezone(dt.UTC)
     except (ValueError, OverflowError) as error:
-        raise BadTimeError(f"as_of: {moment[:80]!r} is no point in time") from error
+        raise BadTimeError(f"as_of: {mask(moment)[:80]!r} is no point in time") from error
     stamp = utc.replace(tzinfo=None).isoformat(timespec="microseconds")
     return f"TIMESTAMP '{stamp}Z'"
 
@@ -92,11 +93,15 @@ class Rendering:
     def report(self, code: str, sentence: str, hint: str = "") -> None:
         """Note a finding at the line that is being rendered."""
         where = Location(self.path, _line_in(self.path))
+<<<<<<< HEAD
         said = f"{sentence[:_SHOWN]}{_inside(self.path, _places())}"
         self.findings.append(Finding(where, code, said, hint))
 
 
 _Compiled = tuple[Template, Mapping[int, Mapping[str, int]]]
+=======
+        self.findings.append(Finding(where, code, mask(sentence)[:_SHOWN], hint))
+>>>>>>> i3
 
 
 class Token:
@@ -303,6 +308,7 @@ def _plain(value: object) -> Plain:
 
 
 def _template_finding(path: str, error: Exception, known: Mapping[str, object]) -> Finding:
+<<<<<<< HEAD
     found = [(f.f_code.co_filename, n) for f, n in traceback.walk_tb(error.__traceback__)]
     own = [n for name, n in found if name == path]
     where = Location(path, own[-1] if own else 1)
@@ -321,6 +327,15 @@ def _said_of(error: Exception, known: Mapping[str, object]) -> tuple[str, str, s
     match error:
         case TemplateSyntaxError():
             return "template-syntax", (error.message or message)[:_SHOWN], ""
+=======
+    lines = (n for f, n in traceback.walk_tb(error.__traceback__) if f.f_code.co_filename == path)
+    where = Location(path, [1, *lines][-1])
+    message = mask(str(error)).partition("\n")[0][:_SHOWN]
+    match error:
+        case TemplateSyntaxError():
+            where = Location(error.filename or path, error.lineno)
+            return Finding(where, "template-syntax", mask(error.message or message)[:_SHOWN])
+>>>>>>> i3
         case UndefinedError():
             hint = did_you_mean(message.partition("'")[2].partition("'")[0], known)
             return (

@@ -7,6 +7,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
+from penstock.core.masking import SECRETS
 from penstock.core.names import literal
 from penstock.core.partitions import calendar
 from penstock.core.partitions.partition import literal_at
@@ -189,6 +190,7 @@ def shortened(text: str, most: int) -> str:
     >>> shortened("abcdef", 4)
     'abc…'
     """
+    text = SECRETS.hide(text)  # what is left of a secret that was cut nobody would know
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
