@@ -15,11 +15,8 @@ from sqlglot import Token, exp
 from sqlglot.errors import SqlglotError
 
 from penstock.core.findings import Finding, Location, Severity
-<<<<<<< HEAD
-from penstock.core.strategy import register, strategies
-=======
 from penstock.core.masking import mask
->>>>>>> i3
+from penstock.core.strategy import register, strategies
 from penstock.project.files.parsed import (
     Branch,
     Outputs,

@@ -93,15 +93,11 @@ class Rendering:
     def report(self, code: str, sentence: str, hint: str = "") -> None:
         """Note a finding at the line that is being rendered."""
         where = Location(self.path, _line_in(self.path))
-<<<<<<< HEAD
-        said = f"{sentence[:_SHOWN]}{_inside(self.path, _places())}"
+        said = f"{mask(sentence)[:_SHOWN]}{_inside(self.path, _places())}"
         self.findings.append(Finding(where, code, said, hint))
 
 
 _Compiled = tuple[Template, Mapping[int, Mapping[str, int]]]
-=======
-        self.findings.append(Finding(where, code, mask(sentence)[:_SHOWN], hint))
->>>>>>> i3
 
 
 class Token:
@@ -308,7 +304,6 @@ def _plain(value: object) -> Plain:
 
 
 def _template_finding(path: str, error: Exception, known: Mapping[str, object]) -> Finding:
-<<<<<<< HEAD
     found = [(f.f_code.co_filename, n) for f, n in traceback.walk_tb(error.__traceback__)]
     own = [n for name, n in found if name == path]
     where = Location(path, own[-1] if own else 1)
@@ -323,19 +318,10 @@ def _template_finding(path: str, error: Exception, known: Mapping[str, object]) 
 
 def _said_of(error: Exception, known: Mapping[str, object]) -> tuple[str, str, str]:
     """Give code, sentence and hint of whatever came out of a template."""
-    message = str(error).partition("\n")[0][:_SHOWN]
-    match error:
-        case TemplateSyntaxError():
-            return "template-syntax", (error.message or message)[:_SHOWN], ""
-=======
-    lines = (n for f, n in traceback.walk_tb(error.__traceback__) if f.f_code.co_filename == path)
-    where = Location(path, [1, *lines][-1])
     message = mask(str(error)).partition("\n")[0][:_SHOWN]
     match error:
         case TemplateSyntaxError():
-            where = Location(error.filename or path, error.lineno)
-            return Finding(where, "template-syntax", mask(error.message or message)[:_SHOWN])
->>>>>>> i3
+            return "template-syntax", mask(error.message or message)[:_SHOWN], ""
         case UndefinedError():
             hint = did_you_mean(message.partition("'")[2].partition("'")[0], known)
             return (
