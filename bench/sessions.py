@@ -112,13 +112,12 @@ def measure(asked: Asked, place: Place) -> int:
         cores = round(reads.processor() - before, 2)
         found.runs.append(DayRun(day, took, warm, reads.jobs, reads.files, reads.size, cores))
         found.statements, made = dict(reads.statements.most_common(40)), made + 1
-        if day + 1 in asked.anew:
-            again = [seconds_of(bench.by_hand) for _ in range(asked.rounds)]
-            found.anew[str(day + 1)] = again
         print(f"day {day + 1:3}  {took:6.2f} s  {reads.jobs} jobs", file=sys.stderr, flush=True)
         file.write_text(json.dumps(asdict(found)))
-    if not found.anew.get(str(asked.days)):
-        found.anew[str(asked.days)] = [seconds_of(bench.by_hand) for _ in range(asked.rounds)]
+        if day + 1 in (*asked.anew, asked.days):
+            for _ in range(asked.rounds):
+                found.anew.setdefault(str(day + 1), []).append(seconds_of(bench.by_hand))
+                file.write_text(json.dumps(asdict(found)))
     found.idle, found.differ = _idle(place), bench.differing()
     file.write_text(json.dumps(asdict(found)))
     told = _report(asked, bench, found)
