@@ -13,7 +13,7 @@ from pathlib import Path
 from fakes.mutants import Mutant
 from penstock.ui.cli.main import main
 
-PATIENCE_SECONDS = 20
+WORK_SECONDS, WAIT_SECONDS = 10, 120
 KNOWN = {
     "minimal": "orders_clean",
     "demo": "daily_flight_stats",
@@ -76,8 +76,9 @@ def wrong(mutant: Mutant, root: Path, *, most: int) -> Iterator[str]:
 def called(*words: str) -> tuple[int | None, str]:
     """Call a command; give exit code and stdout, or None and the traceback."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
-    before = signal.signal(signal.SIGALRM, _hung)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE_SECONDS)
+    before = [(each, signal.signal(each, _hung)) for each in (signal.SIGALRM, signal.SIGVTALRM)]
+    signal.setitimer(signal.ITIMER_REAL, WAIT_SECONDS)  # for what waits, on a pipe for example
+    signal.setitimer(signal.ITIMER_VIRTUAL, WORK_SECONDS)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main(words)
@@ -87,7 +88,9 @@ def called(*words: str) -> tuple[int | None, str]:
         return None, traceback.format_exc()[-3000:]
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        for number, handler in before:
+            signal.signal(number, handler)
     return code, out.buffer.getvalue().decode()
 
 

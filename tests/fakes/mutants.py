@@ -149,7 +149,7 @@ def mutant(number: int, bases: Mapping[str, Files]) -> Mutant:
     base = chance.choice(sorted(bases))
     files, kinds = dict(bases[base]), {}
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
-        path = chance.choice(sorted(files))
+        path = chance.choice(sorted(each for each in files if not each.startswith(".")))
         way = chance.choice(WAYS)
         if way is _rename:
             files[chance.choice(NAMES)] = files[path]

@@ -202,6 +202,7 @@ HINTS: Mapping[str, str] = {
     "unknown-column": "name a column that the query or the table has",
     "unknown-field": "correct the name; inner fields are written with dots",
     "unknown-key": "correct its name, or delete it; penstock schema prints the keys",
+    "unknown-model": "penstock list shows the models",
     "unknown-name": "correct the spelling, or define the macro in a .sql file under macros/",
     "unknown-placeholder": "write {destination}; {column} is known under check alone",
     "unknown-reference": "correct the name, or declare it: as a model, or under sources: in YAML",

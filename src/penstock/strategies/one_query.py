@@ -32,6 +32,8 @@ _BY_CHANCE = frozenset(
     | {"uuid", "spark_partition_id", "input_file_name", "reflect", "java_method", "try_reflect"}
 )
 _PARSER_BUGS = (RuntimeError, AttributeError, LookupError, TypeError, ValueError, ArithmeticError)
+_LONGEST = 200_000
+_DEEP = re.compile(r"(?:(?:array|map|struct)\s*<[^<>]*){50}", re.IGNORECASE)
 _MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ"})
 
 
@@ -99,6 +101,8 @@ def parsed_sql(text: str) -> exp.Expr | None:
 
     Nobody else in this room calls the parser, which throws more than errors of its own.
     """
+    if len(text) > _LONGEST or _DEEP.search(text):  # for which it would take minutes
+        return None
     try:
         return parse_one(text, dialect="spark")
     except (SqlglotError, *_PARSER_BUGS):

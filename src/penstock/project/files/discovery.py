@@ -232,7 +232,7 @@ def _odd_file(root: FilePath, path: str) -> Finding | None:
     """Say why a path is not that of a file whose text can be read and named in one line."""
     if not path.isprintable():
         shown = ascii(path)[1:-1]
-        sentence = f"the name of the file {shown!r} holds characters that cannot be printed"
+        sentence = "the name of the file holds characters that cannot be printed"
         return Finding(Location(shown), "bad-name", sentence, "rename it")
     try:
         mode = (root / path).stat().st_mode

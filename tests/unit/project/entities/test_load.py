@@ -282,14 +282,14 @@ name: shop
 entities: {environment: {root_folder: lake, systemfield_prefix: q_}}
 targets:
   dev: {}
-  prod: {entities: {environment: {root_folder: "/srv/lake/"}}}
+  prod: {entities: {environment: {root_folder: "/lake/"}}}
 """
     own = {"penstock.yml": project, **files(entity())}
 
     dev, prod = load(own), load(own, target="prod")
 
     assert dev.entities["silver_aw.x"].path == f"{dev.root}/lake/silver/aw/x"
-    assert prod.entities["silver_aw.x"].path == "/srv/lake/silver/aw/x"
+    assert prod.entities["silver_aw.x"].path == "/lake/silver/aw/x"
     assert dev.environment.prefix == "q_"
     differs = {"entities/y.yml": "environment: {systemfield_prefix: r_}"}
     assert load({**own, **differs}).environment.prefix == "q_"
@@ -335,9 +335,9 @@ def test_a_warm_load_gives_the_same_entities(load):
 def test_values_of_the_environment_are_filled_in(load):
     own = files(entity(), environment={"root_folder": "{{ env_var('LAKE') }}/x"})
 
-    found = load(own, environ={"LAKE": "/srv/lake"}).entities["silver_aw.x"]
+    found = load(own, environ={"LAKE": "/lake"}).entities["silver_aw.x"]
 
-    assert found.path == "/srv/lake/x/silver/aw/x"
+    assert found.path == "/lake/x/silver/aw/x"
 
 
 def test_the_checks_of_an_entity_are_read(findings):

@@ -1,0 +1,120 @@
+"""What is said of a project: at the cause, once, and of the models that are meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.app.planning.make_plan import findings_on
+
+SOURCES = "sources:\n  - name: raw\n    tables:\n      - {name: a, path: ../in, format: csv}\n"
+READS = "select * from {{ source('raw', 'a') }}"
+MACROS = {
+    "macros/m.sql": "{% macro boom() %}\n{{ 1 / 0 }}{% endmacro %}"
+    "{% macro asks() %}\n\n{{ var('gone') }}{% endmacro %}"
+}
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("boom()", "template-error: ZeroDivisionError: division by zero (in macros/m.sql:2)"),
+        ("asks()", "missing-var: no var is called 'gone' (in macros/m.sql:4)"),
+    ],
+)
+def test_an_error_in_a_macro_names_the_line_of_the_call_and_that_of_the_macro(findings, call, said):
+    files = {**MACROS, "models/a.sql": f"select\n\n {{{{ {call} }}}}"}
+
+    assert findings(files) == [f"models/a.sql:3: error: {said}"]
+
+
+@pytest.mark.parametrize(
+    ("path", "broken", "said"),
+    [
+        (
+            "models/s.yml",
+            SOURCES + "  ] :\n",
+            "models/s.yml:5:3: error: yaml-syntax: expected <block end>, but found ']'",
+        ),
+        ("models/b.sql", b"\xff", "models/b.sql:1: error: not-utf8: byte 0xff is not UTF-8"),
+        ("models/b.sql", "", "models/b.sql:1: error: empty-file: the file is empty"),
+        (
+            "macros/c.sql",
+            "{% macro cents(x) %}{{ x }",
+            "macros/c.sql:1: error: template-syntax: unexpected '}'",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_the_only_finding(findings, path, broken, said):
+    files = {
+        "models/s.yml": SOURCES,
+        "models/b.sql": READS,
+        "models/c.sql": "select {{ cents('a') }} as a from {{ ref('b') }}",
+        "macros/c.sql": "{% macro cents(x) %}{{ x }}{% endmacro %}",
+        "models/docs.yml": "models:\n  - name: b\n",
+    }
+
+    assert findings(files) == []
+    assert findings({**files, path: broken}) == [said]
+
+
+def test_a_name_that_no_broken_file_holds_is_still_missed(findings):
+    files = {"models/s.yml": "sources: [\n", "models/a.sql": "select * from {{ ref('nowhere') }}"}
+
+    assert [each.split(": ")[2] for each in findings(files)] == ["unknown-reference", "yaml-syntax"]
+
+
+@pytest.mark.parametrize("scheme", ["s3a", "s3", "abfss", "gs", "hdfs"])
+def test_a_remote_source_is_a_finding_at_its_line_without_a_credential(findings, scheme):
+    place = f"{scheme}://me:hunter2@bucket/x?sig=hunter2"
+    source = SOURCES.replace("../in", f"'{place}'")
+
+    found = findings({"models/s.yml": source, "models/a.sql": READS}, hints=False)
+
+    assert found == [
+        (
+            f"models/s.yml:4:25: error: remote-not-supported: {scheme}: is not supported yet; "
+            "tables and files are read from local disks"
+        )
+    ]
+
+
+def test_a_remote_warehouse_is_one_finding_whatever_lies_in_it(findings):
+    project = "name: shop\ntargets:\n  dev: {warehouse: 's3a://key:hunter2@lake/w'}\n"
+    files = {"penstock.yml": project, "models/s.yml": "sources: [{name: r, tables: [{name: a}]}]"}
+
+    assert findings(files) == [
+        (
+            "penstock.yml:3:20: error: remote-not-supported: s3a: is not supported yet; "
+            "tables and files are read from local disks"
+        )
+    ]
+
+
+def test_of_fifty_known_keys_a_finding_names_the_nearest(findings):
+    (found,) = findings({"models/a.sql": "{{ config(zzz=1) }}select 1 as a"}, hints=True)
+
+    hint = found.partition("hint: ")[2]
+    assert hint.startswith("nearest of the ")
+    assert hint.count(", ") == 4
+
+
+def test_a_command_repeats_no_warning_of_models_that_it_did_not_select(load):
+    files = {
+        "models/a.sql": "{{ config(grants={}) }}select 1 as one",
+        "models/b.sql": "select 1 as one",
+        "models/d.yml": "models:\n  - name: b\n    config: {pre_hook: x}\n  - name: c\n",
+        "models/c.sql": "select 1 as one",
+        "packages.yml": "packages: []",
+    }
+
+    project = load(files)
+
+    assert [str(each.where) for each in findings_on(project, ["c"])] == ["packages.yml:1"]
+    assert [str(each.where) for each in findings_on(project, ["a"])] == [
+        "models/a.sql:1",
+        "packages.yml:1",
+    ]
+    assert [str(each.where) for each in findings_on(project, ["b"])] == [
+        "models/d.yml:3:14",
+        "packages.yml:1",
+    ]
