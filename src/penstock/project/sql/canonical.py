@@ -11,8 +11,8 @@ that mean nearly the same. A canonical form may not: an edit there would not be 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import groupconcat_sql
@@ -38,14 +38,16 @@ def _to_date(printer: Generator, node: exp.TsOrDsToDate) -> str:
     return printed
 
 
-class _Printer(Spark.Generator):  # type: ignore[misc,valid-type]  # an attribute, to mypy
-    PARSE_JSON_NAME = "PARSE_JSON"
-    TRANSFORMS: ClassVar[Mapping[type[exp.Expr], Callable[..., str]]] = {
-        **Spark.Generator.TRANSFORMS,
-        exp.GroupConcat: lambda printer, node: groupconcat_sql(printer, node, sep=None),
-        exp.TsOrDsToDate: _to_date,
-        exp.WithinGroup: lambda printer, node: printer.withingroup_sql(node),
-    }
+def _group_concat(printer: Generator, node: exp.GroupConcat) -> str:
+    return groupconcat_sql(printer, node, sep=None)
+
+
+_OURS: dict[type[exp.Expr], Callable[..., str]] = {
+    exp.GroupConcat: _group_concat,
+    exp.ParseJSON: lambda printer, node: printer.func("PARSE_JSON", node.this, node.expression),
+    exp.TsOrDsToDate: _to_date,
+    exp.WithinGroup: lambda printer, node: printer.withingroup_sql(node),
+}
 
 
 # What the parser cannot make sense of is Spark's to say; it would speak into the user's terminal.
@@ -149,9 +151,9 @@ def print_canonical(tree: exp.Query) -> str | None:
                 node.args["quoted"] = False  # a lambda's variable, which is printed as written
             case _:
                 pass
-    printer = _Printer(
-        dialect=Spark(), identify=True, comments=False, unsupported_level=ErrorLevel.RAISE
-    )
+    printer = Spark().generator(identify=True, comments=False, unsupported_level=ErrorLevel.RAISE)
+    # Classes that are compiled (sqlglotc) have no subclasses; an instance may print otherwise.
+    printer._dispatch = {**printer._dispatch, **_OURS}  # noqa: SLF001
     try:
         return str(printer.generate(tree, copy=False))
     except (SqlglotError, *PARSER_BUGS):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import re
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from sqlglot import Token, exp
 from sqlglot.errors import SqlglotError
 
 from penstock.core.findings import Finding, Location, Severity
+from penstock.core.strategy import register, strategies
 from penstock.project.files.parsed import (
     Branch,
     Outputs,
@@ -48,6 +54,7 @@ _MARKERS = re.compile(rf"`{_MARKER.pattern}`")
 _PRINTED = re.compile(r"`penstock:ref:(\d+)`")
 _NEXT = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*([A-Za-z_`\"][A-Za-z_0-9]*)?", re.DOTALL)
 _COMMENT_OR_END = re.compile(r"(--[^\n]*|/\*.*?\*/)|;", re.DOTALL)
+_WORTH_A_PROCESS = 200  # files; a process starts in the time that it takes to read half of them
 _FILES = ("delta", "parquet", "csv", "json", "orc", "text", "avro", "binaryfile")
 _NO_ALIAS = re.compile(
     "on|where|join|inner|left|right|full|cross|semi|anti|natural|group|order|sort|cluster|"
@@ -231,10 +238,20 @@ def parse_sql_files(
     """Render and read model files; `texts` and `macros` map paths to what the files hold.
 
     The query of a YAML entry stands under the `place_key` of its file and entry. Findings of macro
-    files stand with the first model file.
+    files stand with the first model file. Many files are read on all cores, by processes that know
+    nothing but what they are handed.
     """
+    keys = list(texts)
+    processes = min(_cores(), len(keys) // _WORTH_A_PROCESS) or 1
+    own, *others = (keys[start::processes] for start in range(processes))
     renderer = Renderer(macros, render_context)
-    result = {key: _parse(renderer, path_of(key), text) for key, text in texts.items()}
+    with ThreadPoolExecutor(max(1, len(others))) as waiting:
+        given = [({key: texts[key] for key in share}, macros, render_context) for share in others]
+        answers = [waiting.submit(_elsewhere, each) for each in given]
+        result = {key: _parse(renderer, path_of(key), texts[key]) for key in own}
+        for answer, each in zip(answers, given, strict=True):
+            result |= answer.result() or _read_here(*each)
+    result = {key: result[key] for key in keys}
     first, file = next(iter(result.items()))
     result[first] = replace(file, findings=(*file.findings, *renderer.findings))
     return result
@@ -269,6 +286,37 @@ def parse_check(renderer: Renderer, path: str, text: str, line: int) -> SqlFile:
     return SqlFile(
         path, config, first, lines, tuple(branches), tuple(dict.fromkeys(findings)), tuple(reads)
     )
+
+
+def serve() -> None:
+    """Read the files that stdin holds and write them to stdout, both pickled: one of the cores."""
+    known, given = pickle.load(sys.stdin.buffer)  # noqa: S301  from the process that started it
+    for strategy in known:
+        register(strategy)
+    sys.stdout.buffer.write(pickle.dumps(_read_here(*given)))
+
+
+def _read_here(
+    texts: Mapping[str, str], macros: Mapping[str, str], render_context: RenderContext
+) -> dict[str, SqlFile]:
+    renderer = Renderer(macros, render_context)
+    return {key: _parse(renderer, path_of(key), text) for key, text in texts.items()}
+
+
+def _elsewhere(given: tuple[object, ...]) -> dict[str, SqlFile]:
+    """Read files in a process of its own; nothing where there is none to be had."""
+    command = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"]
+    asked = pickle.dumps((tuple(strategies().values()), given))
+    try:
+        done = subprocess.run(command, input=asked, capture_output=True, check=True)
+        files: dict[str, SqlFile] = pickle.loads(done.stdout)  # noqa: S301  what `serve` wrote
+    except (OSError, ValueError, subprocess.SubprocessError, pickle.PickleError, EOFError):
+        return {}
+    return files
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def parse_plain_sql(path: str, text: str, line: int = 1) -> SqlFile:

@@ -12,7 +12,7 @@ import re
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import StrictUndefined, Template, TemplateNotFound, TemplateSyntaxError, nodes
@@ -95,6 +95,9 @@ class Rendering:
         self.findings.append(Finding(where, code, sentence[:_SHOWN], hint))
 
 
+_Compiled = tuple[Template, Mapping[int, Mapping[str, int]]]
+
+
 class Token:
     """Text that can be printed and nothing else: cutting it up would break it in silence."""
 
@@ -139,6 +142,7 @@ class Renderer:
             extensions=[TestBlocks],
         )
         self._now = Rendering("")
+        self._compiled = lru_cache(1)(self._compile)  # most files are rendered twice
         self.findings: list[Finding] = []
         self._env.globals |= {
             "ref": self._ref,
@@ -166,17 +170,18 @@ class Renderer:
         if self.names("target", source):
             now.reads.add(self._context.read("target"))
         try:
-            blank = blank_comments(source)
-            if "config" in blank:
-                now.headers = header_keys(self._env.lex(blank))
-            marked = keep_lines(self._env, blank)
-            code = self._env.compile(marked, name=path, filename=path)
-            template = Template.from_code(self._env, code, self._env.make_globals(None))
+            template, now.headers = self._compiled(path, source)
             now.text = settle_lines(template.render())
         except Exception as error:  # noqa: BLE001  a template is a program: anything may come out
             now.text = ""
             now.findings.append(_template_finding(path, error, self._env.globals))
         return now
+
+    def _compile(self, path: str, source: str) -> _Compiled:
+        tokens = list(self._env.lex(blank_comments(source)))
+        code = self._env.compile(keep_lines(tokens), name=path, filename=path)
+        template = Template.from_code(self._env, code, self._env.make_globals(None))
+        return template, header_keys(tokens) if "config" in source else {}
 
     def _macro_file(self, name: str) -> tuple[str, str, None] | None:
         if name.startswith("/") or ".." in name.split("/"):

@@ -11,13 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from penstock.project.files.parsed import place_key
 from penstock.project.files.values import Path
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 _START = re.compile(r"\{\{[-+]?\s*config\s*\(")
 _PIECE = re.compile(
@@ -100,13 +96,13 @@ def _lines_of_keys(tokens: list[Lexed]) -> dict[str, int]:
     return lines
 
 
-def keep_lines(environment: Environment, source: str) -> str:
-    """Give the same template with marks; raises `TemplateSyntaxError` as Jinja would.
+def keep_lines(tokens: Iterable[Lexed]) -> str:
+    """Give the template of Jinja's tokens with marks.
 
     Whitespace that `-` strips is stripped here, and its newlines move into the tag.
     """
     marked = _MarkedLines()
-    for line, kind, value in environment.lex(source):
+    for line, kind, value in tokens:
         marked.add(line, kind, value)
     return "".join(marked.out)
 

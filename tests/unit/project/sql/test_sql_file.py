@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import sys
+
 import pytest
+
+from penstock.project.files.parsed import RenderContext
+from penstock.project.sql import sql_file
 
 
 @pytest.mark.parametrize(
@@ -52,3 +57,34 @@ def test_a_query_in_steps_has_its_references_and_its_text_for_its_meaning(load):
     assert [f.code for f in project.findings] == []
     assert (model.query.parsed, model.depends_on) == (False, ("a",))
     assert model.query.canonical == project.shown_sql(model)
+
+
+FILES = {
+    "models/a.sql": "{{ config(materialized='table') }}\nselect 1 as a",
+    "models/b.sql": "select a from {{ ref('a') }}",
+    "models/c.sql": "{{ config(materialized='tabel') }}\nselect b from",
+    "models/d.sql": "{{ twice('x') }}",
+    "models/e.sql": "select {{ twice('1') }} as e where {{ is_incremental() }}",
+}
+MACROS = {"macros/m.sql": "{% macro twice(x) %}{{ x }}{{ x }}{% endmacro %}", "macros/n.sql": "{%"}
+
+
+@pytest.mark.parametrize(
+    ("python", "read_here"), [(sys.executable, 0), ("/nowhere/python", 1), ("/bin/false", 1)]
+)
+def test_many_files_are_read_by_several_processes_and_here_where_there_are_none(
+    monkeypatch, python, read_here
+):
+    alone = sql_file.parse_sql_files(FILES, MACROS, RenderContext({}))
+    here = []
+    read = sql_file._read_here
+    monkeypatch.setattr(sql_file, "_read_here", lambda *given: here.append(1) or read(*given))
+    monkeypatch.setattr(sql_file, "_cores", lambda: 2)
+    monkeypatch.setattr(sql_file, "_WORTH_A_PROCESS", 2)
+    monkeypatch.setattr(sql_file.sys, "executable", python)
+
+    shared = sql_file.parse_sql_files(FILES, MACROS, RenderContext({}))
+
+    assert shared == alone
+    assert list(shared) == list(alone)
+    assert len(here) == read_here
