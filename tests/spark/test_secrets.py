@@ -46,7 +46,8 @@ FILES = {
               conf:
                 fs.s3a.secret.key: "{{ env_var('LAKE_KEY') }}"
                 spark.hadoop.my.url: "jdbc:x://bobby-user:{{ env_var('URL_PASSWORD') }}@h/d"
-                spark.driver.extraJavaOptions: "-Dstore.password={{ env_var('JAVA_PASSWORD') }}"
+                spark.driver.extraJavaOptions: >-
+                  -XX:TieredStopAtLevel=1 -Dstore.password={{ env_var('JAVA_PASSWORD') }}
         """,
     "models/m/by_sql.sql": """\
         {{ config(materialized='table', description='at ' ~ env_var('DBT_ENV_SECRET_TOKEN')) }}
@@ -174,7 +175,7 @@ def call(root, *words, **environ):
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=900,
     )
 
 

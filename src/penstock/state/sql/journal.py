@@ -141,10 +141,14 @@ class Transaction:
     def keep_texts(self, texts: Mapping[str, str], made: Fingerprint) -> None:
         """Store texts by the checksums of what they truly are, unless they are there.
 
-        Code is for people and is stored without secrets; a schema is read again.
+        Code is for people and is stored without secrets; a schema is read again. Of code with a
+        secret the canonical form, which may cut that to pieces, is not stored at all.
         """
-        known = select(contents.c.hash)
+        known, code = select(contents.c.hash), texts.get(made.sql, "")
+        hidden = {made.canonical} - {made.sql} if mask(code) != code else ()
         for checksum, text in texts.items():
+            if checksum in hidden:
+                continue
             if self._connection.scalar(known.where(contents.c.hash == checksum)) is None:
                 shown = text if checksum == made.schema else mask(text)
                 self._connection.execute(insert(contents).values(hash=checksum, text=shown))
