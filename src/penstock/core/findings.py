@@ -95,7 +95,7 @@ def some(items: Sequence[str], most: int, between: str = ", ") -> str:
     return f"{named}{' ' if between == ', ' else between}and {rest} more"
 
 
-NOT_TAKEN_OVER = "not-taken-over"
+IGNORED_CODE = "not-taken-over"
 """The code of what is known from elsewhere, dbt above all, and does nothing here."""
 HINTS: Mapping[str, str] = {
     "after-check-failed": "correct the input, the query or the check; penstock check looks again",

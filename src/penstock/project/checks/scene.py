@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.core.checks import Condition, Phase
-from penstock.core.findings import NOT_TAKEN_OVER, Finding, Location, Severity
+from penstock.core.findings import IGNORED_CODE, Finding, Location, Severity
 from penstock.core.model import ColumnDoc, Version
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import PARAMETERS
@@ -236,7 +236,7 @@ def lone_checks(files: Mapping[str, SqlFile], named: Collection[str]) -> Iterato
         name = path.rpartition("/")[2].removesuffix(".sql")
         sentence = "no check names this file, and it has no header of a model: it is not read"
         hint = f"under checks: of a model write - {{name: {name}, sql: checks/{name}.sql}}"
-        yield Finding(Location(path), NOT_TAKEN_OVER, sentence, hint, Severity.WARNING)
+        yield Finding(Location(path), IGNORED_CODE, sentence, hint, Severity.WARNING)
 
 
 def written_nodes(phases: Phases) -> WrittenChecks | None:

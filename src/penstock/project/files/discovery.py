@@ -12,7 +12,7 @@ from pathlib import Path as FilePath
 from pathlib import PurePosixPath
 
 from penstock.core.errors import UsageError
-from penstock.core.findings import NOT_TAKEN_OVER, Finding, Location, Severity
+from penstock.core.findings import IGNORED_CODE, Finding, Location, Severity
 from penstock.project.files.parsed import ENTITIES, YamlFile, path_of, place_key
 from penstock.project.files.values import list_of, mapping_of
 
@@ -140,7 +140,7 @@ def _from_elsewhere(root: FilePath, folders: Collection[str]) -> Iterator[Findin
 
 
 def _ignored(path: str, sentence: str, hint: str, line: int = 1) -> Finding:
-    return Finding(Location(path, line), NOT_TAKEN_OVER, sentence, hint, Severity.WARNING)
+    return Finding(Location(path, line), IGNORED_CODE, sentence, hint, Severity.WARNING)
 
 
 def _inside(root: FilePath, key: str, at: Mapping[str, Location], said: list[Finding]) -> list[str]:

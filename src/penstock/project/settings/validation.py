@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, core_schema
 
-from penstock.core.findings import NOT_TAKEN_OVER, Finding, Severity
+from penstock.core.findings import IGNORED_CODE, Finding, Severity
 from penstock.core.strategy import strategies
 from penstock.project.files.nodes import Places, shown, unknown_key
 from penstock.project.files.values import Path, Plain, duration_of
@@ -177,7 +177,7 @@ def _finding(
     if kind == "extra_forbidden" and key in _ELSEWHERE:
         sentence = f"{key} is not taken over: nothing of it runs"
         where = places(path, True)  # noqa: FBT003  the key itself
-        return Finding(where, NOT_TAKEN_OVER, sentence, _ELSEWHERE[key], Severity.WARNING)
+        return Finding(where, IGNORED_CODE, sentence, _ELSEWHERE[key], Severity.WARNING)
     if kind == "extra_forbidden":
         return unknown_key(places(path, True), key, _keys(shape, path[:-1]))  # noqa: FBT003  the key itself
     if kind == "missing":
