@@ -88,16 +88,19 @@ def test_EC5_partitioned_tables_of_a_catalog_and_partitions_that_read_them(spark
             process,
             process,
             columns=[key, day],
-            settings={"silver_table": f"ec5_parts.{process}", "delete_missing": process != "full"},
+            settings={
+                "silver_table": f"ec5_parts.by_{process}",
+                "delete_missing": process != "full",
+            },
         )
         for number, process in enumerate(("full", "merge", "historic"), 1)
     ]
     place.document(*entities, environment={"silver_output": "catalog"})
     config = "materialized='partition', partition_by='day', start='2025-07-01', schema='ec5_parts'"
-    query = "select day, ID from ec5_parts.merge where day = @partition_date and not p_deleted"
+    query = "select day, ID from ec5_parts.by_merge where day = @partition_date and not p_deleted"
     place.model("daily", f"{{{{ config({config}) }}}}\n{query}")
     first, second = "2025-07-01", "2025-07-02"
-    every = "+daily ec5_parts.full ec5_parts.historic"
+    every = "+daily ec5_parts.by_full ec5_parts.by_historic"
 
     def deliver(name, *rows):
         for process in ("full", "merge", "historic"):
@@ -116,11 +119,11 @@ def test_EC5_partitioned_tables_of_a_catalog_and_partitions_that_read_them(spark
         deliver("b", (1, 2, first), (4, 2, first))
         report = place.at(T2, every, from_=first, to=second)
         assert [each.error for each in report.results if each.error] == []
-        assert stored("full") == [(1, first), (3, second), (4, first)]
-        assert stored("merge", "ID", "p_deleted") == [(2,)]
-        assert stored("historic", "ID", "p_IsCurrent") == [(1,), (3,), (4,)]
+        assert stored("by_full") == [(1, first), (3, second), (4, first)]
+        assert stored("by_merge", "ID", "p_deleted") == [(2,)]
+        assert stored("by_historic", "ID", "p_IsCurrent") == [(1,), (3,), (4,)]
         assert stored("daily") == [(1, first), (3, second), (4, first)]
-        for table in ("full", "merge", "historic", "daily"):
+        for table in ("by_full", "by_merge", "by_historic", "daily"):
             (detail,) = place.sql(f"DESCRIBE DETAIL ec5_parts.{table}")
             assert detail.partitionColumns == ["day"]
     finally:
