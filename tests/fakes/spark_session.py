@@ -48,6 +48,8 @@ def place(tmp_path, spark):
 @pytest.fixture(autouse=True)
 def _nothing_kept(request):
     """Let no test find frames that another one persisted: they share the session."""
+    is_on_spark = request.node.get_closest_marker("spark") and "spark" in request.fixturenames
+    session = request.getfixturevalue("spark") if is_on_spark else None
     yield
-    if request.node.get_closest_marker("spark"):
-        request.getfixturevalue("spark").catalog.clearCache()
+    if session is not None:
+        session.catalog.clearCache()

@@ -152,6 +152,7 @@ HINTS: Mapping[str, str] = {
     "no-watermark": "penstock watermark show lists those that there are",
     "not-a-query": "write one select, without insert, create or a second statement",
     "not-an-entity-table": "give the entity another table, or take this one over with --adopt",
+    "not-taken-over": "write it as penstock knows it, or leave it out",
     "not-utf8": "save the file as UTF-8 text",
     "nothing-checked": "read why the checks were skipped, or select others",
     "null-in-required-column": "leave such rows out in the query, or make the column NULLABLE",
