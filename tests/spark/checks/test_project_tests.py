@@ -96,7 +96,7 @@ def test_a_failure_below_the_threshold_of_errors_is_a_warning(story) -> None:
         ("few_users", Severity.WARNING),
     ]
     assert not report.has_errors()
-    assert story.place.record("visits").status == "success"
+    assert story.place.record("visits").status == "SUCCESS"
 
 
 def test_failing_rows_are_kept_until_the_check_passes(story) -> None:
