@@ -188,7 +188,6 @@ def test_nothing_that_a_run_writes_or_starts_shows_a_secret(shop):
         *("plan --verbose", "status --verbose", "diff", "audit --diff", "show by_sql", "list"),
         *("history by_sql --show-sql", "show by_function", "entities show x", "validate", "doctor"),
         *("state export", "plan --json", "show by_sql --json", "status --json"),
-        "query select",
     )
     told = {words: call(shop, *words.split()) for words in commands}
 
@@ -203,8 +202,8 @@ def test_nothing_that_a_run_writes_or_starts_shows_a_secret(shop):
     assert "no door opens at ***" in says
     assert "spark-cast-invalid-input: The value '***' of the type" in says
     assert "Done: 4 steps" in says, says
-    log = next(text for path, text in written(shop) if path.suffix == ".log")
-    assert "no *** at x://***@h" in log
+    logs = [text for path, text in written(shop) if path.suffix == ".log"]
+    assert any("no *** at x://***@h" in text for text in logs)
     for name in ("target/manifest.json", "target/run_results.json", "cache/parse.json"):
         assert stat.S_IMODE((shop / ".penstock" / name).stat().st_mode) == 0o600
 

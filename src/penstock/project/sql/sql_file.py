@@ -15,7 +15,6 @@ from sqlglot import Token, exp
 from sqlglot.errors import SqlglotError
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.core.masking import mask
 from penstock.core.strategy import register, strategies
 from penstock.project.files.parsed import (
     Branch,
@@ -227,7 +226,7 @@ def _trimmed(text: str, tokens: Sequence[Token]) -> str:
 def _unparsed(error: SqlglotError | None) -> Finding:
     line, said = said_by(error) if error else (1, "")
     if error and not getattr(error, "errors", None):
-        said = mask(str(error)).partition("\n")[0][:200]
+        said = str(error).partition("\n")[0][:200]
     sentence = f"{said or 'the parser does not read this query'}; Spark may still read it"
     hint = "penstock then knows only its ref and source calls, and any change of text as a change"
     return Finding(Location("", line), "unparsed-sql", sentence, hint, Severity.WARNING)
