@@ -36,17 +36,20 @@ def unhinted():
                 hinted.add(code)
             elif code is not None:
                 result.setdefault(code, place(path, call))
-    rest = codes().keys() - hinted - result.keys()  # what names them is no call that is known here
-    return result | {code: codes()[code] for code in rest}
+    named = codes()
+    rest = named.keys() - hinted - result.keys()  # what names them is no call that is known here
+    return result | {code: named[code] for code in rest}
 
 
-def calls(tree, function=None):
+def calls(tree):
     """Give each call with the innermost function around it."""
-    for node in ast.iter_child_nodes(tree):
-        inner = node if isinstance(node, ast.FunctionDef) else function
+    waiting = [(tree, None)]
+    while waiting:
+        node, function = waiting.pop()
         if isinstance(node, ast.Call):
             yield function, node
-        yield from calls(node, inner)
+        inner = node if isinstance(node, ast.FunctionDef) else function
+        waiting += [(child, inner) for child in ast.iter_child_nodes(node)]
 
 
 def texts_in(function):

@@ -181,6 +181,7 @@ def call(root, *words, **environ):
     )
 
 
+@pytest.mark.matrix
 def test_nothing_that_a_run_writes_or_starts_shows_a_secret(shop):
     with Onlooker() as lines:
         ran = call(shop, "run", "--as-of", "2024-12-03")

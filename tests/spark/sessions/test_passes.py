@@ -6,7 +6,7 @@ from fakes.session_lake import SessionLake, an_event
 from fakes.session_world import at
 from penstock.core.sessions.package import SessionUser
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 LONG = pytest.mark.matrix  # a pass is some thirty jobs; the gate runs a few
 ID, LIFE, HELD = (
     "session_identifier",
