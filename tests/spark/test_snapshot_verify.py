@@ -103,6 +103,7 @@ def test_H130_verify_reads_a_whole_history_and_writes_nothing(shared, call) -> N
     assert shared.tree() == before
 
 
+@pytest.mark.matrix
 def test_H130_a_second_current_version_breaks_V4_and_V5(shared, call) -> None:
     table = shared.table("broken")
     shared.sql(

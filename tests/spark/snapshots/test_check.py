@@ -26,6 +26,7 @@ def test_H40_another_value_closes_and_opens(runs) -> None:
     assert runs.told(plain_hash, 2) == Told("success", 1, versions, moved)
 
 
+@pytest.mark.matrix
 def test_H41_a_value_that_comes_back_is_a_change_and_an_unlisted_column_is_none(runs) -> None:
     versions = [
         "1 alpha 01-01 [T1, T2)",

@@ -21,6 +21,7 @@ def test_H80_a_missing_key_stays_current_unless_told_otherwise(runs) -> None:
 closing = CASES.add("closing", CK | {"hard_deletes": "invalidate"}, BOTH, ONE, BOTH)
 
 
+@pytest.mark.matrix
 def test_H81_invalidate_closes_the_version_of_a_missing_key(runs) -> None:
     assert runs.told(closing, 2) == Told("success", 1, GONE, LEFT)
 

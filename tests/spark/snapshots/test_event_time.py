@@ -35,6 +35,7 @@ def test_H60_intervals_start_where_the_source_says(runs) -> None:
     assert runs.told(late, 2) == Told("success", 1, TWO, moved)
 
 
+@pytest.mark.matrix
 def test_H61_late_rows_are_placed_into_closed_history(runs) -> None:
     placed = {"source_rows": 2, "opened_late": 2, "shortened": 1}
 

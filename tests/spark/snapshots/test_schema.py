@@ -52,6 +52,7 @@ waiting = CASES.add(
 )
 
 
+@pytest.mark.matrix
 def test_H92_a_new_column_alone_makes_no_commit_and_may_be_an_error(runs) -> None:
     same = Told("unchanged", 0, ["1 a 01-01 [T1, )"], {"source_rows": 1, "unchanged": 1})
 

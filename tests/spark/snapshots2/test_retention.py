@@ -67,6 +67,7 @@ def test_H110_a_dry_prune_counts_a_real_one_commits_and_a_wider_one_does_nothing
     assert (wider.status, wider.version) == ("unchanged", 1)
 
 
+@pytest.mark.matrix
 def test_H112_a_changed_row_and_retention_of_one_make_one_commit_of_a_deleted_row(kept) -> None:
     result = kept.report["newest"]
 

@@ -124,6 +124,7 @@ def test_H133_a_dry_run_counts_what_the_real_one_does_and_leaves_every_file_as_i
     assert story.inv == ["1 a 01-05 [T1, )", "2 b 01-06 [T1, T2)"]
 
 
+@pytest.mark.matrix
 def test_H131_as_of_gives_the_rows_of_that_time_and_tombstones_only_if_asked(story) -> None:
     old, alive, both = story.told
 
