@@ -124,7 +124,7 @@ def test_EC5_partitioned_tables_of_a_catalog_and_partitions_that_read_them(spark
         assert stored("by_historic", "ID", "p_IsCurrent") == [(1,), (3,), (4,)]
         assert stored("daily") == [(1, first), (3, second), (4, first)]
         for table in ("by_full", "by_merge", "by_historic", "daily"):
-            (detail,) = place.sql(f"DESCRIBE DETAIL ec5_parts.{table}")
+            (detail,) = place.spark.sql(f"DESCRIBE DETAIL ec5_parts.{table}").collect()
             assert detail.partitionColumns == ["day"]
     finally:
         place.sql("DROP SCHEMA IF EXISTS ec5_parts CASCADE")
