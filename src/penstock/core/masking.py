@@ -62,6 +62,11 @@ class SecretValues:
             longest = sorted(self._known, key=len, reverse=True)
             self._pattern = re.compile("|".join(map(_one, longest)), re.IGNORECASE)
 
+    @property
+    def known(self) -> frozenset[str]:
+        """All of them as they may be written, for another process of ours."""
+        return frozenset(self._known)
+
     def add_environment(self, environ: Mapping[str, str]) -> None:
         """Hide the values of variables whose names say that they are secret."""
         self.add(value for name, value in environ.items() if name.startswith(SECRET_VARIABLES))

@@ -15,6 +15,7 @@ from sqlglot import Token, exp
 from sqlglot.errors import SqlglotError
 
 from penstock.core.findings import Finding, Location, Severity
+from penstock.core.masking import SECRETS
 from penstock.core.strategy import register, strategies
 from penstock.project.files.parsed import (
     Branch,
@@ -259,7 +260,8 @@ def parse_sql_files(
 
 def serve() -> None:
     """Read the files that stdin holds and write them to stdout, both pickled: one of the cores."""
-    known, given = pickle.load(sys.stdin.buffer)  # noqa: S301  from the process that started it
+    known, secrets, given = pickle.load(sys.stdin.buffer)  # noqa: S301  from who started it
+    SECRETS.add(secrets)  # findings are masked before they are cut
     for strategy in known:
         register(strategy)
     sys.stdout.buffer.write(pickle.dumps(_read_here(*given)))
@@ -275,7 +277,7 @@ def _read_here(
 def _elsewhere(given: tuple[object, ...]) -> dict[str, SqlFile]:
     """Read files in a process of its own; nothing where there is none to be had."""
     command = [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"]
-    asked = pickle.dumps((tuple(strategies().values()), given))
+    asked = pickle.dumps((tuple(strategies().values()), SECRETS.known, given))
     try:
         done = subprocess.run(command, input=asked, capture_output=True, check=True)
         files: dict[str, SqlFile] = pickle.loads(done.stdout)  # noqa: S301  what `serve` wrote

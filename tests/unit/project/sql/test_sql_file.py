@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from penstock.core.masking import SECRETS
 from penstock.project.files.parsed import RenderContext
 from penstock.project.sql import sql_file
 
@@ -59,8 +60,10 @@ def test_a_query_in_steps_has_its_references_and_its_text_for_its_meaning(load):
     assert model.query.canonical == project.shown_sql(model)
 
 
+HIDDEN = "never_shown_" * 5  # longer than what is shown of a word
 FILES = {
     "models/a.sql": "{{ config(materialized='table') }}\nselect 1 as a",
+    "models/f.sql": HIDDEN,
     "models/b.sql": "select a from {{ ref('a') }}",
     "models/c.sql": "{{ config(materialized='tabel') }}\nselect b from",
     "models/d.sql": "{{ twice('x') }}",
@@ -75,6 +78,7 @@ MACROS = {"macros/m.sql": "{% macro twice(x) %}{{ x }}{{ x }}{% endmacro %}", "m
 def test_many_files_are_read_by_several_processes_and_here_where_there_are_none(
     monkeypatch, python, read_here
 ):
+    SECRETS.add([HIDDEN])
     alone = sql_file.parse_sql_files(FILES, MACROS, RenderContext({}))
     here = []
     read = sql_file._read_here
@@ -87,4 +91,5 @@ def test_many_files_are_read_by_several_processes_and_here_where_there_are_none(
 
     assert shared == alone
     assert list(shared) == list(alone)
+    assert shared["models/f.sql"].findings[0].sentence.endswith("this begins with ***")
     assert len(here) == read_here
