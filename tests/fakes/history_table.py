@@ -37,7 +37,8 @@ TYPES = {"seq": "int", "id": "int", "updated_at": "timestamp"}
 class HistoryTable:
     """One history table; every run is a step of its own. `types` are those of columns.
 
-    Rows lie by `partition_by` too, within current and closed ones.
+    Rows lie by `partition_by` too, within current and closed ones. One that `foretells` compares
+    what each MERGE leaves with what was said before it.
     """
 
     spark: SparkSession
@@ -48,6 +49,7 @@ class HistoryTable:
     confs: Mapping[str, str] = field(default_factory=dict)
     partition_by: tuple[str, ...] = ()
     on_schema_change: OnSchemaChange = OnSchemaChange.APPEND
+    foretells: bool = False
     committed: Commit | None = None
 
     @property
@@ -89,7 +91,11 @@ class HistoryTable:
             for statement in allow_widening(f"delta.`{self.uri}`", facts.properties):
                 self.spark.sql(statement)
         before = facts.version if facts else -1
+        foretold = session.rows(work.after(seen)) if work.after and self.foretells else None
         session.commit(self.committed, self._intent(at))
+        if foretold is not None:
+            left = self.spark.read.format("delta").load(self.uri).collect()
+            assert sorted(map(shown, foretold)) == sorted(shown(row.asDict()) for row in left)
         commit = log.commits(self.uri, before)[-1]
         for name, (_, wanted) in self.committed.expected.items():
             got = {**commit.metrics, "rows after - rows before": commit.row_change}[name]
@@ -191,6 +197,11 @@ def literal(value: object) -> str:
             return f"DATE '{value}'"
         case _:
             return f"'{value}'"
+
+
+def shown(row: Mapping[str, object]) -> str:
+    """Give a row as a text, whatever the order of its columns; one without a value is left out."""
+    return repr(sorted((name, value) for name, value in row.items() if value is not None))
 
 
 def utc(value: object) -> object:

@@ -15,6 +15,8 @@ REPLACED_ROWS = "replaced_rows"
 """The rows of a table before it was replaced, which Delta does not count: in the token."""
 OBSERVED_ROWS = "_ps_n"
 """The name of the `count(*)` that is among all counts that are observed."""
+FEW_ROWS = 100_000
+"""So many rows are sent to every executor: those of a table need not move to meet them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,9 @@ class Stage:
     `look` gives one row about them and is the action that computes them; then the rules are held.
     With `passing` the rows are a selection of those that pass by, whose counts are the look; the
     query is then evaluated by one action and never again: rows that get lost fail the step.
-    `when` names a count of an earlier stage: without it there is nothing to do here. `confs` are
-    session settings under which the rows are computed. Rows that are not `kept` are only looked at.
+    `when` names a count of an earlier stage: without it there is nothing to do here, and with at
+    most FEW_ROWS `few` is run in its place. `confs` are session settings under which the rows are
+    computed. Rows that are not `kept` are only looked at.
     """
 
     view: str
@@ -64,6 +67,7 @@ class Stage:
     when: str = ""
     confs: Mapping[str, str] = field(default_factory=dict)
     kept: bool = True
+    few: Stage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +140,9 @@ class Work:
 
     `decide` sees the looks of all stages as one row; None means nothing to write. `counts` gives
     what the step's record keeps beside Delta's metrics. `again` is the work that finds out
-    what was wrong when the commit is refused with the code `refused`.
+    what was wrong when the commit is refused with the code `refused`. `after` gives the rows of the
+    table as the commit will leave them, over the view `penstock_target` and the stages; without it
+    the commit has to be tried on a clone to see them.
     """
 
     stages: tuple[Stage, ...]
@@ -146,6 +152,7 @@ class Work:
     rows: Callable[[Row], str] | None = None
     fed_by: str = ""
     last_look: Callable[[], None] | None = None
+    after: Callable[[Row], str] | None = None
 
     @classmethod
     def just(cls, commit: Commit | None) -> Work:

@@ -235,6 +235,8 @@ def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": str(2 * cores(settings.spark.master)),
+        # files that are named one by one are asked for one by one, which a job does no faster here
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     }
     jars, separator = (_CLASS_PATH, os.pathsep) if is_local else ("spark.jars", ",")
     return {

@@ -11,6 +11,7 @@ from penstock.core.names import literal, quoted
 from penstock.core.statement import (
     QUERY_VIEW,
     REPLACED_ROWS,
+    TARGET_VIEW,
     Commit,
     Feed,
     Rule,
@@ -82,6 +83,8 @@ _LOST_VIEW = "penstock_lost"
 ANSI = {"spark.sql.ansi.enabled": "true", "spark.sql.storeAssignmentPolicy": "ANSI"}
 # One side is small beside the other: hashing it spares sorting the large one (decision 6).
 HASH_JOIN = {"spark.sql.join.preferSortMergeJoin": "false"}
+# What was staged is cut off from its query already: Delta need not keep it once more.
+OF_STAGED = {"spark.databricks.delta.merge.materializeSource": "none", **HASH_JOIN}
 
 
 def shown_key(keys: tuple[str, ...]) -> str:
@@ -246,4 +249,41 @@ def with_rows(target: str, columns: Schema, rows: str, given: Schema, kept: str 
     return (
         f"SELECT {side(columns)} FROM {quoted(target)}{where} "
         f"UNION ALL SELECT {side(given)} FROM {quoted(rows)}"
+    )
+
+
+def keeps_types(table: Schema, given: Schema) -> bool:
+    """Whether no column of a table gets another type by rows with columns of the same names."""
+    known = ((column, table.find(column.name)) for column in given.columns)
+    return all(found is None or found.type == column.type for column, found in known)
+
+
+def merged(
+    table: Schema,
+    fed: str,
+    on: str,
+    updates: Mapping[str, str],
+    inserted: tuple[str, Schema],
+    removed: str = "false",
+) -> str:
+    """Give the rows of the view `penstock_target` as a MERGE of what `fed` gives leaves them.
+
+    `t` is a stored row, which `on` meets at most one row `s` of, `updates` the values by column
+    that it then has, unless it is `removed`. `inserted` are the rows that come, with their columns.
+    """
+    rows, given = inserted
+    values = {name.lower(): value for name, value in updates.items()}
+    names = (*table.names, *(name for name in given.names if table.find(name) is None))
+
+    def stored(name: str) -> str:
+        kept = f"t.{quoted(name)}" if table.find(name) else "NULL"
+        value = values.get(name.lower())
+        chosen = f"CASE WHEN s.`_ps_met` THEN {value} ELSE {kept} END" if value else kept
+        return f"{chosen} AS {quoted(name)}"
+
+    new = ", ".join(("" if given.find(n) else "NULL AS ") + quoted(n) for n in names)
+    return (
+        f"SELECT {', '.join(map(stored, names))} FROM {quoted(TARGET_VIEW)} t "
+        f"LEFT JOIN (SELECT *, true AS `_ps_met` FROM ({fed})) s ON {on} "
+        f"WHERE NOT coalesce({removed}, false) UNION ALL SELECT {new} FROM ({rows})"
     )

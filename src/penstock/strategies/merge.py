@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
 from penstock.core import strategy as port
 from penstock.core.columns.types import parse_type, scalars
 from penstock.core.names import quoted
-from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Row, Rule, Stage, Work
+from penstock.core.statement import (
+    FEW_ROWS,
+    QUERY_VIEW,
+    TARGET_VIEW,
+    Commit,
+    Passing,
+    Row,
+    Rule,
+    Stage,
+    Work,
+)
 from penstock.strategies import build as pieces
 from penstock.strategies.build import listed
 from penstock.strategies.values import same
 
 SOURCE_VIEW = "penstock_source"
 STAGE_VIEW = "penstock_stage"
+_CHANGES_VIEW = "penstock_changes"
 GONE_VIEW = "penstock_gone"
 _COPIES = "_ps_copies"
 _IS_NEW = "_ps_is_new"
@@ -83,12 +94,13 @@ class Merge(port.Strategy):
         source = _source(build, self)
         if build.reruns and not first:
             stages = (source, _stage(build, self), _gone(build, self))
-            return Work(stages, lambda seen: _rerun(build, self, seen))
+            return Work(stages, lambda seen: _rerun(build, self, seen), after=_after(build, self))
         return Work(
             (source,) if first else (source, _stage(build, self)),
             lambda seen: pieces.create_from(build, view) if first else _commit(build, self, seen),
             rows=lambda _: rows,
-            fed_by=view,
+            fed_by=view if first else "",  # what is staged is cut off from its query already
+            after=_after(build, self),
         )
 
 
@@ -113,7 +125,7 @@ def _source(build: port.Build, strategy: Merge) -> Stage:
     )
     look = (
         f"SELECT count(*) AS `rows`, "
-        f"count(DISTINCT CASE WHEN {quoted(_COPIES)} > 1 THEN struct({keys}) END) AS `copied`, "
+        f"count_if({quoted(_COPIES)} > 1) AS `copied`, "
         f"count_if({_null_key(strategy)}) AS `null_keys`{lost} FROM {quoted(SOURCE_VIEW)}"
     )
     return Stage(SOURCE_VIEW, rows, look, _rules(build, strategy))
@@ -131,6 +143,8 @@ def _rules(build: port.Build, strategy: Merge) -> tuple[Rule, ...]:
             "aggregate or filter in the SELECT, or set on_duplicate='latest' with order_by",
             f"SELECT concat({shown}, ' ×', max({quoted(_COPIES)})) FROM {source} "
             f"WHERE {quoted(_COPIES)} > 1 GROUP BY {listed(strategy.keys)} ORDER BY 1 LIMIT 5",
+            f"SELECT count(DISTINCT struct({listed(strategy.keys)})) AS n FROM {source} "
+            f"WHERE {quoted(_COPIES)} > 1",
         ),
         Rule(
             "null_keys",
@@ -154,18 +168,19 @@ def _stage(build: port.Build, strategy: Merge) -> Stage:
         f"FROM {quoted(SOURCE_VIEW)} s LEFT JOIN ({matched}) m "
         f"ON {_on(strategy, 's', 'm')} WHERE coalesce(m.`_ps_differs`, true)"
     )
-    look = (
-        f"SELECT count_if({quoted(_IS_NEW)}) AS `new`, "
-        f"count_if(NOT {quoted(_IS_NEW)}) AS `changed` FROM {quoted(STAGE_VIEW)}"
-    )
-    return Stage(STAGE_VIEW, sql, look)
+    is_new = quoted(_IS_NEW)
+    counts = {"new": f"count_if({is_new})", "changed": f"count_if(NOT {is_new})"}
+    kept = f"SELECT * FROM {quoted(_CHANGES_VIEW)}"
+    return Stage(STAGE_VIEW, kept, passing=Passing(_CHANGES_VIEW, sql, counts))
 
 
 def _commit(build: port.Build, strategy: Merge, seen: Row) -> Commit | None:
     if not seen["new"] and not seen["changed"]:
         return None
     columns = build.query.names
+    few = int(seen["new"] or 0) + int(seen["changed"] or 0) <= FEW_ROWS
     rows = f"SELECT {listed(columns)} FROM {quoted(STAGE_VIEW)}"
+    fed = rows.replace("SELECT", f"SELECT /*+ BROADCAST({STAGE_VIEW}) */", 1) if few else rows
     evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
     if not seen["changed"]:
         return Commit(f"INSERT {evolution}INTO {build.target} BY NAME {rows}")
@@ -175,9 +190,9 @@ def _commit(build: port.Build, strategy: Merge, seen: Row) -> Commit | None:
         values = "*" if build.evolves else f"({listed(columns)}) VALUES ({listed(columns, 's.')})"
         clauses.append(f"WHEN NOT MATCHED THEN INSERT {values}")
     return Commit(
-        f"MERGE {evolution}INTO {build.target} t USING ({rows}) s "
+        f"MERGE {evolution}INTO {build.target} t USING ({fed}) s "
         f"ON {_on(strategy, 't', 's')} {' '.join(clauses)}",
-        pieces.HASH_JOIN,
+        pieces.OF_STAGED,
     )
 
 
@@ -223,23 +238,45 @@ def _rerun(build: port.Build, strategy: Merge, seen: Row) -> Commit | None:
     """Merge what a range gives now, and delete the keys that it has lost, in one commit."""
     if not seen["new"] and not seen["changed"] and not seen["gone"]:
         return None
-    keys = {key.lower() for key in strategy.keys}
     names = build.query.names
-    lost = ", ".join(
-        quoted(name) if name.lower() in keys else f"NULL AS {quoted(name)}" for name in names
-    )
-    rows = (
-        f"SELECT {listed(names)}, false AS `_ps_gone` FROM {quoted(STAGE_VIEW)} "
-        f"UNION ALL SELECT {lost}, true AS `_ps_gone` FROM {quoted(GONE_VIEW)}"
-    )
     updated = ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in names)
     return Commit(
-        f"MERGE INTO {build.target} t USING ({rows}) s ON {_on(strategy, 't', 's')} "
+        f"MERGE INTO {build.target} t USING ({_fed(build, strategy)}) s "
+        f"ON {_on(strategy, 't', 's')} "
         "WHEN MATCHED AND s.`_ps_gone` THEN DELETE "
         f"WHEN MATCHED THEN UPDATE SET {updated} "
         f"WHEN NOT MATCHED THEN INSERT ({listed(names)}) VALUES ({listed(names, 's.')})",
         pieces.HASH_JOIN,
     )
+
+
+def _fed(build: port.Build, strategy: Merge) -> str:
+    """Give what a rerun merges: new and changed rows, and keys that are gone."""
+    keys = {key.lower() for key in strategy.keys}
+    names = build.query.names
+    lost = ", ".join(
+        quoted(name) if name.lower() in keys else f"NULL AS {quoted(name)}" for name in names
+    )
+    return (
+        f"SELECT {listed(names)}, false AS `_ps_gone` FROM {quoted(STAGE_VIEW)} "
+        f"UNION ALL SELECT {lost}, true AS `_ps_gone` FROM {quoted(GONE_VIEW)}"
+    )
+
+
+def _after(build: port.Build, strategy: Merge) -> Callable[[Row], str] | None:
+    """Give the table as the MERGE will leave it, where no column gets another type."""
+    if build.table is None or not pieces.keeps_types(build.table, build.query):
+        return None
+    names, stage = build.query.names, quoted(STAGE_VIEW)
+    rows = pieces.merged(
+        build.table,
+        _fed(build, strategy) if build.reruns else f"SELECT * FROM {stage}",
+        _on(strategy, "t", "s"),
+        {name: f"s.{quoted(name)}" for name in names},
+        (f"SELECT {listed(names)} FROM {stage} WHERE {quoted(_IS_NEW)}", build.query),
+        "s.`_ps_gone`" if build.reruns else "false",
+    )
+    return lambda _: rows
 
 
 def _on(strategy: Merge, left: str, right: str) -> str:

@@ -1,4 +1,4 @@
-from penstock.core.statement import Commit, Stage
+from penstock.core.statement import FEW_ROWS, Commit, Passing, Stage
 from penstock.strategies.merge import Merge
 from unit.strategies.builds import a_build
 
@@ -10,9 +10,11 @@ def source(strategy: Merge, **more: object) -> Stage:
     return strategy.work(a_build(strategy, **more)).stages[0]  # type: ignore[arg-type]
 
 
-def changes(strategy: Merge = BY_ID, **more: object) -> Stage:
+def changes(strategy: Merge = BY_ID, **more: object) -> Passing:
     build = a_build(strategy, **{"table": KNOWN, **more})  # type: ignore[arg-type]
-    return strategy.work(build).stages[1]
+    passing = strategy.work(build).stages[1].passing
+    assert passing is not None
+    return passing
 
 
 def commit(new: int, changed: int, strategy: Merge = BY_ID, **more: object) -> Commit | None:
@@ -40,7 +42,7 @@ def test_rows_are_read_once_with_the_number_of_rows_that_share_their_key() -> No
     )
     assert stage.look == (
         "SELECT count(*) AS `rows`, "
-        "count(DISTINCT CASE WHEN `_ps_copies` > 1 THEN struct(`id`) END) AS `copied`, "
+        "count_if(`_ps_copies` > 1) AS `copied`, "
         "count_if(`id` IS NULL) AS `null_keys` FROM `penstock_source`"
     )
 
@@ -53,6 +55,10 @@ def test_duplicate_and_null_keys_are_refused_with_samples() -> None:
         "SELECT concat(concat('id=', coalesce(CAST(`id` AS STRING), 'NULL'), ', ', "
         "'name=', coalesce(CAST(`name` AS STRING), 'NULL')), ' ×', max(`_ps_copies`)) "
         "FROM `penstock_source` WHERE `_ps_copies` > 1 GROUP BY `id`, `name` ORDER BY 1 LIMIT 5"
+    )
+    assert copied.tally == (
+        "SELECT count(DISTINCT struct(`id`, `name`)) AS n FROM `penstock_source` "
+        "WHERE `_ps_copies` > 1"
     )
     assert nulls.sentence.format(count=2, samples="id=NULL, name=a") == (
         "2 rows in the query of 'users' have NULL in their key (id, name) (e.g. id=NULL, name=a)"
@@ -75,6 +81,10 @@ def test_only_new_and_changed_rows_are_kept_for_the_commit() -> None:
         "FROM `penstock_source` s JOIN `penstock_target` t ON s.`id` = t.`id`"
         ") m ON s.`id` = m.`id` WHERE coalesce(m.`_ps_differs`, true)"
     )
+    assert changes().counts == {
+        "new": "count_if(`_ps_is_new`)",
+        "changed": "count_if(NOT `_ps_is_new`)",
+    }
 
 
 def test_null_keys_that_match_are_compared_null_safe_everywhere() -> None:
@@ -129,7 +139,8 @@ def test_only_changed_rows_are_an_update() -> None:
 
     assert found is not None
     assert found.sql == (
-        "MERGE INTO delta.`/w/s/users` t USING (SELECT `id`, `name` FROM `penstock_stage`) s "
+        "MERGE INTO delta.`/w/s/users` t USING (SELECT /*+ BROADCAST(penstock_stage) */ "
+        "`id`, `name` FROM `penstock_stage`) s "
         "ON t.`id` = s.`id` WHEN MATCHED THEN UPDATE SET t.`id` = s.`id`, t.`name` = s.`name`"
     )
 
@@ -151,6 +162,31 @@ def test_a_merge_that_widens_the_table_takes_all_columns() -> None:
     assert found is not None
     assert found.sql == (
         "MERGE WITH SCHEMA EVOLUTION INTO delta.`/w/s/users` t "
-        "USING (SELECT `id`, `name` FROM `penstock_stage`) s ON t.`id` = s.`id` "
-        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+        "USING (SELECT /*+ BROADCAST(penstock_stage) */ `id`, `name` FROM `penstock_stage`) s "
+        "ON t.`id` = s.`id` WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
     )
+
+
+def test_many_rows_are_not_sent_to_every_executor() -> None:
+    found = commit(FEW_ROWS, 1)
+
+    assert found is not None
+    assert "BROADCAST" not in found.sql
+
+
+def test_what_the_merge_will_leave_is_a_query_over_the_table_and_what_is_staged() -> None:
+    work = BY_ID.work(a_build(BY_ID, table="id int, name string, gone int"))
+
+    assert work.after is not None
+    assert work.after({}) == (
+        "SELECT CASE WHEN s.`_ps_met` THEN s.`id` ELSE t.`id` END AS `id`, "
+        "CASE WHEN s.`_ps_met` THEN s.`name` ELSE t.`name` END AS `name`, t.`gone` AS `gone` "
+        "FROM `penstock_target` t LEFT JOIN (SELECT *, true AS `_ps_met` FROM "
+        "(SELECT * FROM `penstock_stage`)) s ON t.`id` = s.`id` WHERE NOT coalesce(false, false) "
+        "UNION ALL SELECT `id`, `name`, NULL AS `gone` FROM "
+        "(SELECT `id`, `name` FROM `penstock_stage` WHERE `_ps_is_new`)"
+    )
+
+
+def test_where_a_column_gets_another_type_only_a_clone_shows_what_the_merge_leaves() -> None:
+    assert BY_ID.work(a_build(BY_ID, table="id bigint, name string")).after is None

@@ -55,7 +55,7 @@ def test_a_merge_counts_them_in_the_look_that_it_takes_anyway() -> None:
     strategy = Merge(("id",), None)
     (source, _) = strategy.work(a_table(strategy, table=QUERY)).stages
 
-    assert source.look.count("count_if") == 2
+    assert source.look.count("count_if") == 3
     assert [rule.code for rule in source.rules] == [
         "duplicate-keys",
         "null-key",

@@ -253,11 +253,16 @@ class Watch:
         return CheckedRows.of_view(QUERY_VIEW, self.columns)
 
     def _would_be(self, folder: str, decided: DecidedStatement, rows: CheckedRows) -> CheckedRows:
-        """Make the table as it will be readable; a MERGE is tried on a shallow clone."""
+        """Make the table as it will be readable.
+
+        A MERGE of which no query says what it leaves is tried on a shallow clone.
+        """
         target, session = self.target, self.target.session
         model = target.model
         if not self.stays:
             return target.as_table(rows.sql)
+        if self.feed is None and decided.work.after is not None:
+            return target.as_table(decided.work.after(decided.seen))
         if self.feed is None:
             clone = f"{folder}/clone"
             table = session.beside.clone(self._uri, self.version or 0, clone)

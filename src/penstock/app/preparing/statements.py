@@ -19,7 +19,7 @@ from penstock.core.partitions.partition import Grain, literal_at
 from penstock.core.ports.engine import StepSession
 from penstock.core.project import Project
 from penstock.core.query import live
-from penstock.core.statement import Commit, Row, Scalar, Stage, Work
+from penstock.core.statement import FEW_ROWS, Commit, Row, Scalar, Stage, Work
 from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.core.strategy import Build, HistoryRun, PartitionSettings, Writing
@@ -59,10 +59,12 @@ def staged(session: StepSession, work: Work, where: Location | None) -> Row:
     """Run the stages of a step and hold their rules; give their looks as one row."""
     seen: dict[str, Scalar] = {}
     for stage in work.stages:
-        if stage.when and not seen.get(stage.when):
+        about = int(seen.get(stage.when) or 0)
+        if stage.when and not about:
             continue
-        look = session.stage(stage)
-        hold(session, stage, look, where)
+        chosen = stage.few if stage.few and about <= FEW_ROWS else stage
+        look = session.stage(chosen)
+        hold(session, chosen, look, where)
         seen |= look
     return seen
 

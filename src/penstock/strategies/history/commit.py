@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 
-from penstock.core.columns.schema import Column
+from penstock.core.columns.schema import Column, Schema
 from penstock.core.history import HardDeletes
 from penstock.core.names import literal, quoted
-from penstock.core.statement import ROW_CHANGE, TARGET_VIEW, Commit, Row
+from penstock.core.statement import FEW_ROWS, ROW_CHANGE, TARGET_VIEW, Commit, Row
 from penstock.core.strategy import Build
-from penstock.strategies.build import HASH_JOIN, create, lost_counts
+from penstock.strategies.build import OF_STAGED, create, lost_counts, merged
 from penstock.strategies.history import terms as ps
 from penstock.strategies.history.source import marked, problem, rehashes, stored_hash
 from penstock.strategies.history.terms import Sides
@@ -155,9 +155,6 @@ def _of_source(sides: Sides) -> dict[str, str]:
 _UNDERNEATH = (
     "penstock:history-changed-underneath: a version that was classified is no longer there"
 )
-# What is fed is cut off from its query already: Delta need not keep it once more.
-_CONFS = {"spark.databricks.delta.merge.materializeSource": "none", **HASH_JOIN}
-_FEW = 100_000  # staged rows that are sent to every executor: the table's need not move
 _FOUND_WRONG = (ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME, ps.COPIES, ps.EARLY, ps.TWICE)
 
 
@@ -223,7 +220,7 @@ def staged(sides: Sides, seen: str = ps.SEEN) -> str:
     )
 
 
-def tombstones(sides: Sides) -> str:
+def tombstones(sides: Sides, hint: str = "") -> str:
     """Give a tombstone for every key that is gone, with the values that its version had."""
     terms = sides.terms
     keys = f"SELECT * FROM {ps.STAGED} WHERE {ps.GONE}"
@@ -233,25 +230,20 @@ def tombstones(sides: Sides) -> str:
         columns.append(f"{stored_hash(sides)} AS {name}" if rehashes(sides) else f"t.{name}")
     valid_from = f"t.{quoted(terms.columns.valid_from)}"
     return (
-        f"SELECT {', '.join(columns)} FROM {quoted(TARGET_VIEW)} t LEFT SEMI JOIN ({keys}) g "
+        f"SELECT {hint}{', '.join(columns)} FROM {quoted(TARGET_VIEW)} t LEFT SEMI JOIN ({keys}) g "
         f"ON {terms.on('t', 'g')} AND {valid_from} = g.{ps.AT} WHERE t.{sides.current}"
     )
 
 
 def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
     """Give the MERGE of what was staged; it fails as a whole where a classified version is gone."""
-    terms, columns = sides.terms, sides.terms.columns
-    current = f" AND t.{quoted(columns.is_current)} = true AND t.{quoted(columns.valid_to)} IS NULL"
-    if counts.pruned or counts.moves:
-        current = ""
-    few = counts.opens + counts.updates + counts.pruned + counts.rehashed <= _FEW
+    few = counts.opens + counts.updates + counts.pruned + counts.rehashed <= FEW_ROWS
     hint = "/*+ BROADCAST(fed) */ " if few else ""
     fed = f"SELECT {hint}* FROM ({_fed(sides, counts)}) fed"
     return Commit(
         f"MERGE WITH SCHEMA EVOLUTION INTO {build.target} t USING ({fed}) s "
-        f"ON {terms.on('t', 's')} AND t.{quoted(columns.valid_from)} = s.{ps.AT}{current} "
-        + " ".join(_clauses(sides, counts)),
-        _CONFS,
+        f"ON {_meets(sides, counts)} " + " ".join(_clauses(sides, counts)),
+        OF_STAGED,
         metrics=counts.metrics,
         expected={
             "numTargetRowsInserted": ("M3", counts.opens),
@@ -263,16 +255,56 @@ def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
     )
 
 
+def _meets(sides: Sides, counts: Counts) -> str:
+    """Give the condition that a staged row is about a stored version."""
+    terms, columns = sides.terms, sides.terms.columns
+    same = f"{terms.on('t', 's')} AND t.{quoted(columns.valid_from)} = s.{ps.AT}"
+    if counts.pruned or counts.moves:
+        return same
+    return (
+        f"{same} AND t.{quoted(columns.is_current)} = true AND t.{quoted(columns.valid_to)} IS NULL"
+    )
+
+
+def _ends(sides: Sides) -> dict[str, str]:
+    """Give what a version that gets another end is set to, by column."""
+    terms = sides.terms
+    ends = {terms.columns.valid_to: f"s.{ps.TO}", terms.columns.is_current: "false"}
+    for name, value in terms.missing_sets:
+        ends[name] = f"CASE WHEN s.{ps.GONE} THEN {value} ELSE t.{quoted(name)} END"
+    return ends
+
+
+def after(sides: Sides, counts: Counts) -> str:
+    """Give the table as the MERGE will leave it; no column gets another type."""
+    made = sides.terms.made_hash
+    opened = opened_rows(sides, counts)
+    columns = Schema(tuple(Column(name.strip("`"), "") for name in _opened(sides, counts)))
+    closes = f"s.{ps.OP} IN ('close', 'move')"
+    updates = {
+        name: f"CASE WHEN {closes} THEN {value} ELSE t.{quoted(name)} END"
+        for name, value in _ends(sides).items()
+    }
+    if counts.rehashes and made:
+        name = quoted(made.column)
+        updates[made.column] = f"CASE WHEN {closes} THEN t.{name} ELSE s.{name} END"
+    return merged(
+        sides.table,
+        _fed(sides, counts),
+        _meets(sides, counts),
+        updates,
+        (opened, columns),
+        f"s.{ps.OP} = 'delete'",
+    )
+
+
 def _clauses(sides: Sides, counts: Counts) -> Iterator[str]:
     """Give what happens to each kind of staged row; kinds that are not there get no clause."""
     terms = sides.terms
     if counts.pruned:
         yield f"WHEN MATCHED AND s.{ps.OP} = 'delete' THEN DELETE"
     if counts.updates:
-        ends = {terms.columns.valid_to: f"s.{ps.TO}", terms.columns.is_current: "false"}
-        for name, value in terms.missing_sets:
-            ends[name] = f"CASE WHEN s.{ps.GONE} THEN {value} ELSE t.{quoted(name)} END"
-        sets = ", ".join(f"t.{quoted(name)} = {value}" for name, value in ends.items())
+        sets = ", ".join(f"t.{quoted(name)} = {value}" for name, value in _ends(sides).items())
         yield f"WHEN MATCHED AND s.{ps.OP} IN ('close', 'move') THEN UPDATE SET {sets}"
     if counts.rehashes and terms.made_hash:
         name = quoted(terms.made_hash.column)

@@ -78,11 +78,11 @@ def placed(sides: Sides) -> str:
     return _place(sides, marked(sides), f"SELECT {_version(sides)} FROM {quoted(TARGET_VIEW)}")
 
 
-def placed_late(sides: Sides) -> str:
-    """Place the pending rows, with all stored versions of their keys at hand."""
+def placed_late(sides: Sides, hint: str = "") -> str:
+    """Place the pending rows `p`, with all stored versions of their keys at hand."""
     pending = f"FROM {ps.STAGED} WHERE {ps.OP} = 'pending'"
     versions = (
-        f"SELECT {_version(sides, 't.')} FROM {quoted(TARGET_VIEW)} t LEFT SEMI JOIN "
+        f"SELECT {hint}{_version(sides, 't.')} FROM {quoted(TARGET_VIEW)} t LEFT SEMI JOIN "
         f"(SELECT DISTINCT {listed(sides.terms.keys)} {pending}) p ON {sides.terms.on('t', 'p')}"
     )
     return _place(sides, f"SELECT * {pending}", versions)

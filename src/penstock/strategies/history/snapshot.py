@@ -18,7 +18,7 @@ from penstock.core.history import (
 )
 from penstock.core.names import quoted
 from penstock.core.statement import Commit, Passing, Row, Stage, Work
-from penstock.strategies.build import HASH_JOIN
+from penstock.strategies.build import HASH_JOIN, keeps_types
 from penstock.strategies.history import commit, event_time, run_time
 from penstock.strategies.history import terms as ps
 from penstock.strategies.history.commit import Counts
@@ -115,7 +115,12 @@ def history(build: port.Build, terms: Terms, properties: Mapping[str, str]) -> W
     def rows(seen: Row) -> str:
         return commit.opened_rows(sides, Counts.of(seen))
 
-    return Work(tuple(_stages(build, sides)), decide, _metrics, rows=rows)
+    def after(seen: Row) -> str:
+        return commit.after(sides, Counts.of(seen))
+
+    says = keeps_types(sides.table, build.query)
+    stages = tuple(_stages(build, sides))
+    return Work(stages, decide, _metrics, rows=rows, after=after if says else None)
 
 
 def _first(build: port.Build, sides: Sides, properties: Mapping[str, str]) -> Work:
@@ -147,13 +152,23 @@ def _stages(build: port.Build, sides: Sides) -> list[Stage]:
         # What needs closed versions: they are read for the keys of those rows alone.
         late, tallies = event_time.placed_late(sides), commit.counted_late(sides)
         passing = Passing(ps.LATE_SEEN, late, tallies)
-        stages.append(_placing(build, sides, ps.LATE_STAGED, passing, commit.LATE))
+        placing = _placing(build, sides, ps.LATE_STAGED, passing, commit.LATE)
+        few = event_time.placed_late(sides, "/*+ BROADCAST(p) */ ")
+        stages.append(_or_few(placing, few))
     if sides.terms.hard_deletes is HardDeletes.NEW_RECORD:
         # Cut off like all that the MERGE is fed: Delta keeps it not.
         passing = Passing(ps.GONE_SEEN, commit.tombstones(sides), {"tombstones": "count(*)"})
         kept = f"SELECT * FROM {quoted(ps.GONE_SEEN)}"
-        stages.append(Stage(ps.TOMBSTONES, kept, passing=passing, when="deleted", confs=HASH_JOIN))
+        gone = Stage(ps.TOMBSTONES, kept, passing=passing, when="deleted", confs=HASH_JOIN)
+        stages.append(_or_few(gone, commit.tombstones(sides, "/*+ BROADCAST(g) */ ")))
     return stages
+
+
+def _or_few(stage: Stage, sql: str) -> Stage:
+    """Give a stage that other SQL computes where few rows ask for it."""
+    assert stage.passing is not None  # noqa: S101  both stages count what passes by
+    few = dataclasses.replace(stage, passing=dataclasses.replace(stage.passing, sql=sql))
+    return dataclasses.replace(stage, few=few)
 
 
 def _needs_history(sides: Sides) -> bool:
