@@ -9,6 +9,7 @@ from penstock.core.columns.schema import Schema
 from penstock.core.columns.types import parse_type
 from penstock.core.names import literal, quoted
 from penstock.core.statement import (
+    FEW_ROWS,
     QUERY_VIEW,
     REPLACED_ROWS,
     TARGET_VIEW,
@@ -252,6 +253,12 @@ def with_rows(target: str, columns: Schema, rows: str, given: Schema, kept: str 
     )
 
 
+def sent(rows: str, number: int) -> str:
+    """Give rows in parentheses; few are sent to every executor, so that a table's need not move."""
+    hint = "/*+ BROADCAST(fed) */ " if number <= FEW_ROWS else ""
+    return f"(SELECT {hint}* FROM ({rows}) fed)"
+
+
 def keeps_types(table: Schema, given: Schema) -> bool:
     """Whether no column of a table gets another type by rows with columns of the same names."""
     known = ((column, table.find(column.name)) for column in given.columns)
@@ -266,7 +273,7 @@ def merged(
     inserted: tuple[str, Schema],
     removed: str = "false",
 ) -> str:
-    """Give the rows of the view `penstock_target` as a MERGE of what `fed` gives leaves them.
+    """Give the rows of the view `penstock_target` as a MERGE of the rows `fed` leaves them.
 
     `t` is a stored row, which `on` meets at most one row `s` of, `updates` the values by column
     that it then has, unless it is `removed`. `inserted` are the rows that come, with their columns.
@@ -284,6 +291,6 @@ def merged(
     new = ", ".join(("" if given.find(n) else "NULL AS ") + quoted(n) for n in names)
     return (
         f"SELECT {', '.join(map(stored, names))} FROM {quoted(TARGET_VIEW)} t "
-        f"LEFT JOIN (SELECT *, true AS `_ps_met` FROM ({fed})) s ON {on} "
+        f"LEFT JOIN (SELECT *, true AS `_ps_met` FROM {fed}) s ON {on} "
         f"WHERE NOT coalesce({removed}, false) UNION ALL SELECT {new} FROM ({rows})"
     )

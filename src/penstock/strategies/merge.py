@@ -10,7 +10,6 @@ from penstock.core import strategy as port
 from penstock.core.columns.types import parse_type, scalars
 from penstock.core.names import quoted
 from penstock.core.statement import (
-    FEW_ROWS,
     QUERY_VIEW,
     TARGET_VIEW,
     Commit,
@@ -178,9 +177,7 @@ def _commit(build: port.Build, strategy: Merge, seen: Row) -> Commit | None:
     if not seen["new"] and not seen["changed"]:
         return None
     columns = build.query.names
-    few = int(seen["new"] or 0) + int(seen["changed"] or 0) <= FEW_ROWS
     rows = f"SELECT {listed(columns)} FROM {quoted(STAGE_VIEW)}"
-    fed = rows.replace("SELECT", f"SELECT /*+ BROADCAST({STAGE_VIEW}) */", 1) if few else rows
     evolution = "WITH SCHEMA EVOLUTION " if build.evolves else ""
     if not seen["changed"]:
         return Commit(f"INSERT {evolution}INTO {build.target} BY NAME {rows}")
@@ -190,7 +187,7 @@ def _commit(build: port.Build, strategy: Merge, seen: Row) -> Commit | None:
         values = "*" if build.evolves else f"({listed(columns)}) VALUES ({listed(columns, 's.')})"
         clauses.append(f"WHEN NOT MATCHED THEN INSERT {values}")
     return Commit(
-        f"MERGE {evolution}INTO {build.target} t USING ({fed}) s "
+        f"MERGE {evolution}INTO {build.target} t USING {pieces.sent(rows, _staged(seen))} s "
         f"ON {_on(strategy, 't', 's')} {' '.join(clauses)}",
         pieces.OF_STAGED,
     )
@@ -267,16 +264,21 @@ def _after(build: port.Build, strategy: Merge) -> Callable[[Row], str] | None:
     """Give the table as the MERGE will leave it, where no column gets another type."""
     if build.table is None or not pieces.keeps_types(build.table, build.query):
         return None
-    names, stage = build.query.names, quoted(STAGE_VIEW)
-    rows = pieces.merged(
-        build.table,
-        _fed(build, strategy) if build.reruns else f"SELECT * FROM {stage}",
+    table, names, stage = build.table, build.query.names, quoted(STAGE_VIEW)
+    fed = _fed(build, strategy) if build.reruns else f"SELECT * FROM {stage}"
+    return lambda seen: pieces.merged(
+        table,
+        pieces.sent(fed, _staged(seen)),
         _on(strategy, "t", "s"),
         {name: f"s.{quoted(name)}" for name in names},
         (f"SELECT {listed(names)} FROM {stage} WHERE {quoted(_IS_NEW)}", build.query),
         "s.`_ps_gone`" if build.reruns else "false",
     )
-    return lambda _: rows
+
+
+def _staged(seen: Row) -> int:
+    """Count the rows that a MERGE is fed."""
+    return sum(int(seen.get(name) or 0) for name in ("new", "changed", "gone"))
 
 
 def _on(strategy: Merge, left: str, right: str) -> str:

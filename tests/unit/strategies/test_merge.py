@@ -139,8 +139,8 @@ def test_only_changed_rows_are_an_update() -> None:
 
     assert found is not None
     assert found.sql == (
-        "MERGE INTO delta.`/w/s/users` t USING (SELECT /*+ BROADCAST(penstock_stage) */ "
-        "`id`, `name` FROM `penstock_stage`) s "
+        "MERGE INTO delta.`/w/s/users` t USING (SELECT /*+ BROADCAST(fed) */ * FROM "
+        "(SELECT `id`, `name` FROM `penstock_stage`) fed) s "
         "ON t.`id` = s.`id` WHEN MATCHED THEN UPDATE SET t.`id` = s.`id`, t.`name` = s.`name`"
     )
 
@@ -162,7 +162,8 @@ def test_a_merge_that_widens_the_table_takes_all_columns() -> None:
     assert found is not None
     assert found.sql == (
         "MERGE WITH SCHEMA EVOLUTION INTO delta.`/w/s/users` t "
-        "USING (SELECT /*+ BROADCAST(penstock_stage) */ `id`, `name` FROM `penstock_stage`) s "
+        "USING (SELECT /*+ BROADCAST(fed) */ * FROM "
+        "(SELECT `id`, `name` FROM `penstock_stage`) fed) s "
         "ON t.`id` = s.`id` WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
     )
 
@@ -182,7 +183,8 @@ def test_what_the_merge_will_leave_is_a_query_over_the_table_and_what_is_staged(
         "SELECT CASE WHEN s.`_ps_met` THEN s.`id` ELSE t.`id` END AS `id`, "
         "CASE WHEN s.`_ps_met` THEN s.`name` ELSE t.`name` END AS `name`, t.`gone` AS `gone` "
         "FROM `penstock_target` t LEFT JOIN (SELECT *, true AS `_ps_met` FROM "
-        "(SELECT * FROM `penstock_stage`)) s ON t.`id` = s.`id` WHERE NOT coalesce(false, false) "
+        "(SELECT /*+ BROADCAST(fed) */ * FROM (SELECT * FROM `penstock_stage`) fed)) s "
+        "ON t.`id` = s.`id` WHERE NOT coalesce(false, false) "
         "UNION ALL SELECT `id`, `name`, NULL AS `gone` FROM "
         "(SELECT `id`, `name` FROM `penstock_stage` WHERE `_ps_is_new`)"
     )

@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.history import HardDeletes
 from penstock.core.names import literal, quoted
-from penstock.core.statement import FEW_ROWS, ROW_CHANGE, TARGET_VIEW, Commit, Row
+from penstock.core.statement import ROW_CHANGE, TARGET_VIEW, Commit, Row
 from penstock.core.strategy import Build
-from penstock.strategies.build import OF_STAGED, create, lost_counts, merged
+from penstock.strategies.build import OF_STAGED, create, lost_counts, merged, sent
 from penstock.strategies.history import terms as ps
 from penstock.strategies.history.source import marked, problem, rehashes, stored_hash
 from penstock.strategies.history.terms import Sides
@@ -237,11 +237,8 @@ def tombstones(sides: Sides, hint: str = "") -> str:
 
 def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
     """Give the MERGE of what was staged; it fails as a whole where a classified version is gone."""
-    few = counts.opens + counts.updates + counts.pruned + counts.rehashed <= FEW_ROWS
-    hint = "/*+ BROADCAST(fed) */ " if few else ""
-    fed = f"SELECT {hint}* FROM ({_fed(sides, counts)}) fed"
     return Commit(
-        f"MERGE WITH SCHEMA EVOLUTION INTO {build.target} t USING ({fed}) s "
+        f"MERGE WITH SCHEMA EVOLUTION INTO {build.target} t USING {_sent(sides, counts)} s "
         f"ON {_meets(sides, counts)} " + " ".join(_clauses(sides, counts)),
         OF_STAGED,
         metrics=counts.metrics,
@@ -290,7 +287,7 @@ def after(sides: Sides, counts: Counts) -> str:
         updates[made.column] = f"CASE WHEN {closes} THEN t.{name} ELSE s.{name} END"
     return merged(
         sides.table,
-        _fed(sides, counts),
+        _sent(sides, counts),
         _meets(sides, counts),
         updates,
         (opened, columns),
@@ -342,6 +339,11 @@ def _opened(sides: Sides, counts: Counts) -> dict[str, str]:
 def _business(sides: Sides, counts: Counts) -> tuple[Column, ...]:
     """Give what a new version holds: the query's columns; a tombstone also those it lost."""
     return (*sides.query.columns, *(sides.gone if counts.tombstones else ()))
+
+
+def _sent(sides: Sides, counts: Counts) -> str:
+    number = counts.opens + counts.updates + counts.pruned + counts.rehashed
+    return sent(_fed(sides, counts), number)
 
 
 def _fed(sides: Sides, counts: Counts) -> str:
