@@ -38,7 +38,7 @@ class HistoryTable:
     """One history table; every run is a step of its own. `types` are those of columns.
 
     Rows lie by `partition_by` too, within current and closed ones. One that `foretells` compares
-    what each MERGE leaves with what was said before it.
+    what each MERGE leaves with what was said before it. Queries that it `replays` are looked at ahead.
     """
 
     spark: SparkSession
@@ -50,6 +50,7 @@ class HistoryTable:
     partition_by: tuple[str, ...] = ()
     on_schema_change: OnSchemaChange = OnSchemaChange.APPEND
     foretells: bool = False
+    replays: bool = False
     committed: Commit | None = None
 
     @property
@@ -81,7 +82,14 @@ class HistoryTable:
             session.bind([Relation(InputName(InputKind.THIS, ""), TARGET_VIEW, read)])
         table = facts.schema if facts else None
         evolution = evolve(model, query, table)
-        build = Build(model, f"delta.`{self.uri}`", query, table, evolution.changes_table)
+        build = Build(
+            model,
+            f"delta.`{self.uri}`",
+            query,
+            table,
+            evolution.changes_table,
+            replays=self.replays,
+        )
         work = history(build, self._terms(at), {})
         seen = staged(session, work, None)
         self.committed = work.decide(seen)

@@ -71,6 +71,9 @@ class FakeSession:
         self.views[view] = self._columns(sql), None
         return self.views[view][0]
 
+    def replays(self, view: str) -> bool:
+        return view not in self.views
+
     def look(self, sql: str) -> Row:
         self._do("look", sql)
         for view in self._views_in(sql):
@@ -99,13 +102,13 @@ class FakeSession:
         return seen
 
     def _passed(self, stage: Stage) -> Row:
-        """Give the counts of a stage's passing rows: what is told, else one new row of a history.
+        """Give the counts of a stage's passing rows: what is told, else one new row.
 
         Counts that an answer leaves out are 0.
         """
         counts = stage.passing.counts if stage.passing else {}
         told = next((row for part, row in self.lake.rows if part in stage.sql), None)
-        found = {"source_rows": 1, "opened_new": 1} if told is None else told
+        found = {"source_rows": 1, "opened_new": 1, "new": 1} if told is None else told
         found = found() if callable(found) else found
         return {name: found.get(name, 0) for name in counts}
 

@@ -137,6 +137,9 @@ class RowSession:
         names, _ = self._run(sql)
         return Schema(tuple(Column(name, TYPES[name]) for name in names))
 
+    def replays(self, view: str) -> bool:
+        return self.rows(f"SELECT * FROM {view}") == self.rows(f"SELECT * FROM {view}")
+
     def look(self, sql: str) -> Row:
         return self.rows(sql)[0]
 
@@ -148,6 +151,11 @@ class RowSession:
         return tuple(str(row[0]) for row in self._run(sql)[1])
 
     def stage(self, stage: Stage) -> Row:
+        if stage.passing:
+            self._keep(stage.passing.view, *self._run(stage.passing.sql))
+            self._keep(stage.view, *self._run(stage.sql))
+            counts = (f"{sql} AS `{name}`" for name, sql in stage.passing.counts.items())
+            return self.look(f"SELECT {', '.join(counts)} FROM `{stage.passing.view}`")
         self._keep(stage.view, *self._run(stage.sql))
         return self.look(stage.look)
 

@@ -54,9 +54,9 @@ class Stage:
     `look` gives one row about them and is the action that computes them; then the rules are held.
     With `passing` the rows are a selection of those that pass by, whose counts are the look; the
     query is then evaluated by one action and never again: rows that get lost fail the step.
-    `when` names a count of an earlier stage: without it there is nothing to do here, and with at
-    most FEW_ROWS `few` is run in its place. `confs` are session settings under which the rows are
-    computed. Rows that are not `kept` are only looked at.
+    `when` names a count of an earlier stage: without it there is nothing to do here. `chosen` gives
+    what is run in its place, by what earlier stages have seen. `confs` are session settings under
+    which the rows are computed. Rows that are not `kept` are only looked at.
     """
 
     view: str
@@ -67,7 +67,7 @@ class Stage:
     when: str = ""
     confs: Mapping[str, str] = field(default_factory=dict)
     kept: bool = True
-    few: Stage | None = None
+    chosen: Callable[[Row], Stage] | None = None
 
 
 @dataclass(frozen=True, slots=True)

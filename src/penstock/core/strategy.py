@@ -211,7 +211,8 @@ class Build:
     is there, None where the model's layout decides. `view_sql` is what a catalog keeps of a view.
     `replaced` is the condition on rows of the table that those of the query take the place of,
     and `reruns` whether somebody asked for these to be made again. `rows_before` are the rows of a
-    table that is replaced as a whole, None where its log does not tell.
+    table that is replaced as a whole, None where its log does not tell. A query that `replays`
+    gives the same rows each time.
     """
 
     model: Buildable
@@ -228,6 +229,7 @@ class Build:
     replaced: str = ""
     reruns: bool = False
     rows_before: int | None = None
+    replays: bool = False
 
 
 class Strategy(ABC):

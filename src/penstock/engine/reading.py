@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from penstock.core.columns.schema import Column, Schema
@@ -141,6 +141,30 @@ def _typed(name: str, kind: str, options: Mapping[str, str]) -> str:
     if pattern and (is_time or kind.lower() == "date"):
         return f"try_cast(try_to_timestamp({quoted(name)}, {literal(pattern)}) AS {kind})"
     return f"try_cast({quoted(name)} AS {kind})"
+
+
+_NARROW = {"Project", "Filter", "SubqueryAlias", "View", "LogicalRelation", "Union"}
+_UNSURE = ("PYTHON_UDF", "SCALA_UDF", "PLAN_EXPRESSION", "CURRENT_LIKE")
+
+
+def replays(frame: DataFrame, relations: Iterable[Relation]) -> bool:
+    """Whether a frame surely gives the same rows each time; `relations` are what it may read."""
+    reads = [relation.read for relation in relations]
+    if any(isinstance(each, DeltaRead) and each.version is None for each in reads):
+        return False
+    if not all(isinstance(each, DeltaRead | QueryRead) for each in reads):
+        return False
+    java: Any = frame.sparkSession._jvm  # noqa: SLF001  PySpark has no word for plans
+    patterns = java.org.apache.spark.sql.catalyst.trees.TreePattern
+    plan: Any = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
+    unsure = any(plan.containsPattern(getattr(patterns, name)()) for name in _UNSURE)
+    nodes, sure = [plan], plan.deterministic() and not unsure
+    while nodes and sure:
+        node = nodes.pop()
+        sure = node.getClass().getSimpleName() in _NARROW
+        children = node.children()
+        nodes += [children.apply(number) for number in range(children.size())]
+    return bool(sure)
 
 
 def schema_of(frame: DataFrame) -> Schema:

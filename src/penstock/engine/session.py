@@ -30,7 +30,7 @@ from penstock.core.steps.step import Intent
 from penstock.core.steps.token import write_token
 from penstock.engine.functions import SharedFrames
 from penstock.engine.log.delta_log import DeltaLog
-from penstock.engine.reading import bad_value, read, schema_of
+from penstock.engine.reading import bad_value, read, replays, schema_of
 from penstock.engine.spark_errors import explaining
 from penstock.engine.staged_files import CONFS, count_rows, write_files, write_log
 
@@ -220,6 +220,11 @@ class SparkStepSession:
         """See `StepSession.describe`."""
         with self._explaining():
             return schema_of(self._spark.sql(sql))
+
+    def replays(self, view: str) -> bool:
+        """See `StepSession.replays`."""
+        with self._explaining():
+            return replays(self._spark.table(view), self._bound.values())
 
     def look(self, sql: str) -> Row:
         """See `StepSession.look`."""

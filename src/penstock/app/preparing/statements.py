@@ -19,7 +19,7 @@ from penstock.core.partitions.partition import Grain, literal_at
 from penstock.core.ports.engine import StepSession
 from penstock.core.project import Project
 from penstock.core.query import live
-from penstock.core.statement import FEW_ROWS, Commit, Row, Scalar, Stage, Work
+from penstock.core.statement import Commit, Row, Scalar, Stage, Work
 from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.core.strategy import Build, HistoryRun, PartitionSettings, Writing
@@ -59,10 +59,9 @@ def staged(session: StepSession, work: Work, where: Location | None) -> Row:
     """Run the stages of a step and hold their rules; give their looks as one row."""
     seen: dict[str, Scalar] = {}
     for stage in work.stages:
-        about = int(seen.get(stage.when) or 0)
-        if stage.when and not about:
+        if stage.when and not seen.get(stage.when):
             continue
-        chosen = stage.few if stage.few and about <= FEW_ROWS else stage
+        chosen = stage.chosen(seen) if stage.chosen else stage
         look = session.stage(chosen)
         hold(session, chosen, look, where)
         seen |= look
@@ -116,6 +115,7 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
         view_sql=view_sql,
         history=history,
         reruns=context.options.rerun is not None,
+        replays=step_inputs.replays,
         rows_before=step_inputs.facts.rows if whole and step_inputs.facts else None,
     )
 

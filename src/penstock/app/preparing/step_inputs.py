@@ -43,9 +43,10 @@ class StepInputs:
     `evolution` is how the query's columns fit the table, `schema_changes` the same in words. `late`
     counts rows that came below a watermark, None where nobody can tell. `passed_by` are inputs that
     changed rows which the windows have passed. `is_idle` is whether all windows are empty: then
-    there is no statement and no commit, only new pins. `notes` warn
-    of watermarks. `work` gives the statements where these depend on rows that were looked at, and
-    `slice_view` has those of a slice. Of slices that are `unchanged` the step's commit tells.
+    there is no statement and no commit, only new pins. `notes` warn of watermarks. The query
+    `replays` if it gives the same rows each time. `work` gives the statements where these depend on
+    rows that were looked at, and `slice_view` has those of a slice. Of slices that are `unchanged`
+    the step's commit tells.
     """
 
     query: Schema
@@ -58,6 +59,7 @@ class StepInputs:
     passed_by: tuple[str, ...] = ()
     is_idle: bool = False
     notes: tuple[str, ...] = ()
+    replays: bool = False
     work: Callable[[Build], Work] | None = None
     slice_view: str = ""
     unchanged: tuple[UnchangedSlice, ...] = ()
@@ -106,6 +108,7 @@ class Looking:
             passed_by=self._passed_by(is_idle=is_idle),
             is_idle=is_idle,
             notes=(*found.notes, *(self._ahead(opened) if opened else ())),
+            replays=self.model.history is not None and session.replays(QUERY_VIEW),
         )
 
     def _defined(self, session: StepSession, found: FoundWindows) -> Schema:

@@ -88,6 +88,12 @@ class StepSession(QuerySession, Protocol):
     def define(self, view: str, sql: str) -> Schema:
         """Name a query, run nothing, give its columns; `QueryError` if Spark refuses it."""
 
+    def replays(self, view: str) -> bool:
+        """Whether a view surely gives the same rows each time that it is evaluated.
+
+        Projections and filters of Delta tables at versions do, with nothing of users' code.
+        """
+
     def look(self, sql: str) -> Row:
         """Run a query of one row."""
 

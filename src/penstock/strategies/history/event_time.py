@@ -62,7 +62,7 @@ def _current(sides: Sides) -> str:
     return (
         f"SELECT {keys}, {quoted(sides.terms.columns.valid_from)} AS {ps.AT}, "
         f"{sides.tomb} AS {ps.TOMB}, {time} AS {ps.STORED_TIME}, "
-        f"true AS {ps.IN_TABLE}, count(*) OVER (PARTITION BY {keys}) > 1 AS {ps.TWICE} "
+        f"true AS {ps.IN_TABLE}, {sides.twice} AS {ps.TWICE} "
         f"FROM {quoted(TARGET_VIEW)} WHERE {sides.current}"
     )
 

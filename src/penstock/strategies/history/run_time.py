@@ -53,7 +53,7 @@ def _narrow(sides: Sides) -> dict[str, str]:
         ps.AT: quoted(sides.terms.columns.valid_from),
         ps.TOMB: sides.tomb,
         ps.IN_TABLE: "true",
-        ps.TWICE: f"count(*) OVER (PARTITION BY {listed(sides.terms.keys)}) > 1",
+        ps.TWICE: sides.twice,
     }
     if sides.terms.scope:
         columns[ps.IN_SCOPE] = f"coalesce({sides.terms.scope}, false)"

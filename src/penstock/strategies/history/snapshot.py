@@ -17,9 +17,9 @@ from penstock.core.history import (
     NewerThan,
 )
 from penstock.core.names import quoted
-from penstock.core.statement import Commit, Passing, Row, Stage, Work
+from penstock.core.statement import FEW_ROWS, Commit, Passing, Row, Stage, Work
 from penstock.strategies.build import HASH_JOIN, keeps_types
-from penstock.strategies.history import commit, event_time, run_time
+from penstock.strategies.history import commit, event_time, run_time, source
 from penstock.strategies.history import terms as ps
 from penstock.strategies.history.commit import Counts
 from penstock.strategies.history.source import rules
@@ -148,6 +148,8 @@ def _checked(sides: Sides, seen: Row) -> Counts:
 
 def _stages(build: port.Build, sides: Sides) -> list[Stage]:
     stages = [_classify(build, sides)]
+    if sides.replays and not (sides.terms.event_time and _needs_history(sides)):
+        stages = [source.alone(sides), _or_alone(build, sides)]
     if sides.terms.event_time and not _needs_history(sides):
         # What needs closed versions: they are read for the keys of those rows alone.
         late, tallies = event_time.placed_late(sides), commit.counted_late(sides)
@@ -168,7 +170,19 @@ def _or_few(stage: Stage, sql: str) -> Stage:
     """Give a stage that other SQL computes where few rows ask for it."""
     assert stage.passing is not None  # noqa: S101  both stages count what passes by
     few = dataclasses.replace(stage, passing=dataclasses.replace(stage.passing, sql=sql))
-    return dataclasses.replace(stage, few=few)
+    return dataclasses.replace(
+        stage, chosen=lambda seen: few if int(seen[stage.when] or 0) <= FEW_ROWS else stage
+    )
+
+
+def _or_alone(build: port.Build, sides: Sides) -> Stage:
+    """Give the stage that classifies; it asks each row for others of its key only if there are."""
+
+    def chosen(seen: Row) -> Stage:
+        twins, copies = bool(seen.get("twins")), bool(seen.get("copies"))
+        return _classify(build, dataclasses.replace(sides, twins=twins, copies=copies))
+
+    return dataclasses.replace(_classify(build, sides), chosen=chosen)
 
 
 def _needs_history(sides: Sides) -> bool:

@@ -14,6 +14,7 @@ from penstock.core.strategy import Build, OnSchemaChange
 from penstock.strategies.build import listed, same_key, texts_of
 from penstock.strategies.values import converted, merged_type, same
 
+ALONE = "penstock_alone"
 SEEN = "penstock_seen"
 STAGED = "penstock_staged"
 LATE_SEEN = "penstock_late_seen"
@@ -112,7 +113,8 @@ class Sides:
     """Query and table of one run. `table` is empty where there is none yet.
 
     `grows` is whether fields that only the query has come into the table. `texts` are the query's
-    columns of text that partition the table.
+    columns of text that partition the table. The query `replays` where it gives the same rows each
+    time. Without `twins` no key has two current versions, without `copies` none two rows.
     """
 
     terms: Terms
@@ -121,6 +123,9 @@ class Sides:
     partitioned: bool
     grows: bool = True
     texts: tuple[str, ...] = ()
+    replays: bool = False
+    twins: bool = True
+    copies: bool = True
 
     @classmethod
     def of(cls, build: Build, terms: Terms) -> Sides:
@@ -129,7 +134,7 @@ class Sides:
         grows = build.model.on_schema_change is not OnSchemaChange.IGNORE
         by_current = terms.columns.is_current.lower() in partition_by
         table = build.table or Schema()
-        return cls(terms, build.query, table, by_current, grows, texts_of(build))
+        return cls(terms, build.query, table, by_current, grows, texts_of(build), build.replays)
 
     @property
     def has_deleted(self) -> bool:
@@ -172,6 +177,13 @@ class Sides:
         if self.partitioned:
             return f"{quoted(columns.is_current)} = true"
         return f"{quoted(columns.valid_to)} IS NULL"
+
+    @property
+    def twice(self) -> str:
+        """Whether a current version is one of several of its key, as SQL over such versions."""
+        return (
+            f"count(*) OVER (PARTITION BY {listed(self.terms.keys)}) > 1" if self.twins else "false"
+        )
 
     @property
     def tomb(self) -> str:

@@ -55,7 +55,7 @@ def test_a_step_whose_upstream_made_no_change_turns_out_unneeded():
     workshop = Workshop(EVENTS, merged, a_model("above", "merged"))
     workshop.run()
     workshop.lake.land(EVENTS.path)
-    workshop.lake.answers("AS `changed`", {"new": 0, "changed": 0})
+    workshop.lake.answers("penstock_changes", {"new": 0, "changed": 0})
 
     report = workshop.run()
 
@@ -71,7 +71,7 @@ def test_a_step_that_turns_out_unneeded_still_sets_the_comment_that_changed():
     workshop = Workshop(EVENTS, merged, above)
     workshop.run()
     workshop.lake.land(EVENTS.path)
-    workshop.lake.answers("AS `changed`", {"new": 0, "changed": 0})
+    workshop.lake.answers("penstock_changes", {"new": 0, "changed": 0})
     layout = replace(above.fingerprint, layout="told")
     workshop.has(replace(above, description="All of them", fingerprint=layout))
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from penstock.core.history import ColumnsDiffer, HardDeletes, HashDiffers, NewerThan, Retention
+from penstock.core.statement import FEW_ROWS
 from penstock.strategies.history.commit import Counts, IdentityError
 from penstock.strategies.history.snapshot import history
 from penstock.strategies.history.terms import Terms
@@ -21,40 +22,73 @@ EVENT = replace(TIME, event_time=True)
 MARKED = replace(CHECK, hard_deletes=HardDeletes.NEW_RECORD)
 
 
-def work(terms, table=f"{QUERY}, at timestamp, {SYSTEM}", query=f"{QUERY}, at timestamp"):
-    return history(a_build(query=query, table=table), terms, {"penstock.history": "{}"})
+def work(terms, table=f"{QUERY}, at timestamp, {SYSTEM}", query=f"{QUERY}, at timestamp", **more):
+    return history(a_build(query=query, table=table, **more), terms, {"penstock.history": "{}"})
+
+
+ALONE, STAGED = ("penstock_alone", ""), ("penstock_staged", "")
+LATE, GONE = ("penstock_late_staged", "pending"), ("penstock_tombstones", "deleted")
+NO_TWINS = {"twins": 0, "copies": 0}
 
 
 @pytest.mark.parametrize(
     ("terms", "expected"),
     [
-        (CHECK, [("penstock_staged", "")]),
-        (replace(CHECK, hard_deletes=HardDeletes.INVALIDATE), [("penstock_staged", "")]),
-        (MARKED, [("penstock_staged", ""), ("penstock_tombstones", "deleted")]),
-        (replace(CHECK, retention=Retention(2)), [("penstock_staged", "")]),
-        (EVENT, [("penstock_staged", ""), ("penstock_late_staged", "pending")]),
-        (replace(EVENT, retention=Retention(2)), [("penstock_staged", "")]),
-        (
-            replace(EVENT, hard_deletes=HardDeletes.NEW_RECORD),
-            [
-                ("penstock_staged", ""),
-                ("penstock_late_staged", "pending"),
-                ("penstock_tombstones", "deleted"),
-            ],
-        ),
+        (CHECK, [STAGED]),
+        (replace(CHECK, hard_deletes=HardDeletes.INVALIDATE), [STAGED]),
+        (MARKED, [STAGED, GONE]),
+        (replace(CHECK, retention=Retention(2)), [STAGED]),
+        (EVENT, [STAGED, LATE]),
+        (replace(EVENT, retention=Retention(2)), [STAGED]),
+        (replace(EVENT, hard_deletes=HardDeletes.NEW_RECORD), [STAGED, LATE, GONE]),
     ],
 )
 def test_a_run_has_the_stages_that_its_settings_need(terms, expected):
+    ranks_all = terms.event_time and terms.retention
+    again = [expected[0]] if ranks_all else [ALONE, *expected]
+
     assert [(stage.view, stage.when) for stage in work(terms).stages] == expected
+    assert [(each.view, each.when) for each in work(terms, replays=True).stages] == again
 
 
-def test_the_source_is_read_by_the_first_stage_and_nowhere_else():
+def test_the_source_is_read_once_unless_it_surely_gives_the_same_rows_again():
     stages = work(replace(EVENT, hard_deletes=HardDeletes.NEW_RECORD)).stages
+    alone, *_ = work(EVENT, replays=True).stages
 
-    read = [stage.passing.sql.count("FROM `penstock_query`") for stage in stages if stage.passing]
-    assert read[0] == 1
-    assert sum(read) == 1
+    read = [stage.passing.sql.count("FROM `penstock_query`") for stage in stages]
+    assert read == [1, 0, 0]
     assert all("penstock_query" not in stage.sql for stage in stages)
+    assert alone.sql.count("FROM `penstock_query`") == 1
+
+
+@pytest.mark.parametrize("terms", [CHECK, TIME, EVENT])
+def test_rows_are_asked_for_others_of_their_key_only_where_there_are_any(terms):
+    _, staged, *_ = work(terms, replays=True).stages
+
+    plain, twins, copies = (
+        staged.chosen(seen).passing.sql.count("count(*) OVER (PARTITION BY")
+        for seen in (NO_TWINS, {"twins": 1, "copies": 0}, {"twins": 0, "copies": 2})
+    )
+
+    assert (plain, twins, copies) == (0, 1, 1)
+
+
+def test_a_source_of_which_rows_are_left_out_is_asked_row_by_row():
+    look = work(replace(TIME, ignore_null_time=True), replays=True).stages[0].look
+
+    assert ", 1 AS `copies`" in look
+
+
+def test_few_rows_are_sent_to_where_the_versions_lie():
+    *_, late, gone = work(replace(EVENT, hard_deletes=HardDeletes.NEW_RECORD)).stages
+
+    hints = [
+        each.chosen({each.when: rows}).passing.sql.count("/*+ BROADCAST")
+        for each in (late, gone)
+        for rows in (FEW_ROWS, FEW_ROWS + 1)
+    ]
+
+    assert hints == [1, 0, 1, 0]
 
 
 def test_the_counts_of_late_rows_have_names_of_their_own():
@@ -69,8 +103,9 @@ def test_the_counts_of_late_rows_have_names_of_their_own():
 @pytest.mark.parametrize("terms", [CHECK, TIME, EVENT, replace(EVENT, retention=Retention(1))])
 def test_every_rule_has_its_count(terms):
     for stage in work(terms).stages:
-        counted = {*stage.passing.counts, "tied"}  # rows that are alone tie with nothing
-        assert {rule.count for rule in stage.rules} <= counted
+        if stage.passing:
+            counted = {*stage.passing.counts, "tied"}  # rows that are alone tie with nothing
+            assert {rule.count for rule in stage.rules} <= counted
 
 
 def test_nothing_to_write_is_no_commit():
