@@ -47,7 +47,7 @@ def runs(store, model="orders"):
     """Give bounds, status, step, commit and settled version of each run."""
     return [
         (run.low, run.high, run.status, run.step_seq, run.commit_version, run.settled_version)
-        for run in store.records.runs(model)
+        for run in store.records.runs(model)[model]
     ]
 
 
@@ -62,7 +62,10 @@ def test_every_partition_of_a_success_is_on_record(store, world):
     store.journal.finish("step-1", wrote(5))
 
     known = (Status.SUCCESS, 1, 1, 1, 5, 5, False, ended)
-    assert store.records.runs("orders") == (PartitionRun(1, 3, *known), PartitionRun(7, 7, *known))
+    assert store.records.runs("orders")["orders"] == (
+        PartitionRun(1, 3, *known),
+        PartitionRun(7, 7, *known),
+    )
     assert store.records.partitions() == {
         "orders": PartitionsRecord(
             model="orders",
@@ -76,15 +79,17 @@ def test_every_partition_of_a_success_is_on_record(store, world):
         )
     }
     assert store.records.fingerprints() == {1: MARK}
-    assert store.records.step_pins("orders") == {1: {"raw.orders": DeltaPin("table-raw", 4)}}
+    assert store.records.step_pins("orders")["orders"] == {
+        1: {"raw.orders": DeltaPin("table-raw", 4)}
+    }
 
 
 def test_a_model_of_one_partition_has_no_partitions(store):
     succeed(store, intent())
 
     assert store.records.partitions() == {}
-    assert store.records.runs("orders") == ()
-    assert store.records.step_pins("orders") == {}
+    assert store.records.runs("orders")["orders"] == ()
+    assert store.records.step_pins("orders")["orders"] == {}
 
 
 def test_each_partition_has_a_row_in_the_history(store):
@@ -127,7 +132,9 @@ def test_rows_of_a_partition_are_known_as_far_as_the_commit_tells(
 
     assert [(row.rows_written, row.bytes_written) for row in history(store)] == expected
     assert [
-        run.holds_rows for run in store.records.runs("orders") for _ in range(run.low, run.high + 1)
+        run.holds_rows
+        for run in store.records.runs("orders")["orders"]
+        for _ in range(run.low, run.high + 1)
     ] == [bool(rows) for rows, _ in expected]
 
 
@@ -145,10 +152,10 @@ def test_a_step_that_changed_nothing_keeps_the_commits_of_its_partitions(store):
 
 def test_a_failure_changes_the_status_alone_and_leaves_new_partitions_without_success(store):
     succeed(store, days("step-1", "orders", (1, 3)), version=4)
-    before = store.records.runs("orders")[0]
+    before = store.records.runs("orders")["orders"][0]
     fail(store, days("step-2", "orders", (3, 4)))
 
-    assert store.records.runs("orders") == (
+    assert store.records.runs("orders")["orders"] == (
         replace(before, high=2),
         replace(before, low=3, status=Status.FAILED, last_step_seq=2),
         PartitionRun(4, 4, Status.FAILED, 0, 0, 2, None, None, holds_rows=False),
@@ -236,7 +243,7 @@ def test_the_least_pin_is_that_of_the_steps_whose_rows_are_there(store):
             "raw.orders": LeastPin("delta", 5, frozenset({"new"}), 2),
         },
     )
-    assert store.records.step_pins("orders") == {
+    assert store.records.step_pins("orders")["orders"] == {
         2: {"raw.orders": DeltaPin("new", 5)},
         3: {"raw.orders": DeltaPin("new", 6)},
         4: {"mart.v": ViewPin(3)},
@@ -310,10 +317,10 @@ def test_a_rewrite_settles_every_partition_that_holds_rows(store):
 
 def test_a_change_of_properties_leaves_partitions_as_they_were(store):
     succeed(store, days("step-1", "orders", (1, 2)), version=2)
-    before = store.records.runs("orders")
+    before = store.records.runs("orders")["orders"]
     succeed(store, days("step-2", "orders", kind=StepKind.ALTER), version=3)
 
-    assert store.records.runs("orders") == before
+    assert store.records.runs("orders")["orders"] == before
     assert store.records.models()["orders"].last_step_seq == 2
     assert {row.step for row in history(store)} == {"step-1"}
 
@@ -398,7 +405,7 @@ def test_what_was_exported_loads_with_its_partitions(opened, store):
 
     assert fresh.archive.export() == store.archive.export()
     assert fresh.records.partitions() == store.records.partitions()
-    assert fresh.records.runs("orders") == store.records.runs("orders")
+    assert fresh.records.runs("orders")["orders"] == store.records.runs("orders")["orders"]
     assert fresh.records.fingerprints() == store.records.fingerprints()
     assert fresh.records.history("orders", None) == store.records.history("orders", None)
 
@@ -422,7 +429,7 @@ def test_T7_partitions_are_rebuilt_from_the_steps_of_the_logs(opened, store, wor
     fresh.archive.rebuild(rebuilt)
 
     assert fresh.records.partitions() == store.records.partitions()
-    assert fresh.records.runs("orders") == store.records.runs("orders")
+    assert fresh.records.runs("orders")["orders"] == store.records.runs("orders")["orders"]
     assert fresh.records.models() == store.records.models()
 
 

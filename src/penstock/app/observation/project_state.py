@@ -233,7 +233,7 @@ class ProjectState:
         runs = self._runs_of(model.name) if parts is not None and same else ()
         return Evidence(
             runs=runs,
-            pins=records.step_pins(model.name) if runs else {},
+            pins=records.step_pins(model.name)[model.name] if runs else {},
             fingerprints=self.fingerprints,
             recorded=parts.table_id if parts is not None else "",
             target=self._target(model, parts),
@@ -293,7 +293,7 @@ class ProjectState:
     def _runs_of(self, name: str) -> tuple[PartitionRun, ...]:
         """Read the records of a model once, for its own verdict and for those below it."""
         if name not in self._runs:
-            self._runs[name] = self.services.reading.records.runs(name)
+            self._runs |= self.services.reading.records.runs(name)
         return self._runs[name]
 
     def _table_now(self, name: str) -> TableNow:
@@ -326,7 +326,7 @@ class ProjectState:
         }
         if not files:  # most models: their steps need not be looked at
             return ()
-        pins = self.services.reading.records.step_pins(name)
+        pins = self.services.reading.records.step_pins(name)[name]
         return tuple(
             f"{source}: files changed, partitions unknown; "
             f"penstock sync --full-refresh or backfill {name}"
