@@ -302,7 +302,8 @@ def _by_step() -> Select[Any]:
     low, high, size = func.min(STATE.ord), func.max(STATE.ord), func.count()
     left = [each for each in _SAME if each.name not in keys]
     mixed = [func.min(each).is_distinct_from(func.max(each)) for each in left]
-    mixed += [func.count(each).not_in((0, size)) for each in left]  # of some it is not known
+    unsure = [each for each in STATE if each.name in STATE_COLUMNS and each.nullable]
+    mixed += [func.count(each).not_in((0, size)) for each in unsure if each.name not in keys]
     return (
         select(
             STATE.model_id,
