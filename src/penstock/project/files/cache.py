@@ -160,7 +160,8 @@ def codec_of(kind: Any) -> Codec:  # noqa: ANN401  a type expression
         form = _CODECS[kind]
     elif origin is tuple and inside[-1] is ...:
         write, read = codec_of(inside[0])
-        form = Codec(lambda value: [*map(write, value)], lambda kept: tuple(map(read, kept)))
+        many = tuple if read is _same else lambda kept: tuple(map(read, kept))
+        form = Codec(lambda value: [*map(write, value)], many)
     elif origin is tuple:
         form = _row(inside, tuple, lambda *parts: parts)
     elif origin is Mapping:
@@ -175,19 +176,30 @@ def codec_of(kind: Any) -> Codec:  # noqa: ANN401  a type expression
     elif origin in (Union, UnionType):
         form = _one_of([each for each in inside if each is not NoneType])
     elif isinstance(kind, type) and issubclass(kind, Enum):
-        form = Codec(str, kind)
+        words = {str(each): each for each in kind}
+        form = Codec(str, words.__getitem__)
     else:
-        form = Codec(_same, _checked(kind) if kind in (str, int, bool) else _same)
+        form = Codec(_same, _same)
     return form
 
 
 def _row(
     kinds: Iterable[object], parts_of: Callable[[Any], Iterable[Any]], make: Callable[..., Any]
 ) -> Codec:
-    writes, reads = zip(*map(codec_of, kinds), strict=True) if kinds else ((), ())
+    forms = [*map(codec_of, kinds)]
+    read = [(at, form.read) for at, form in enumerate(forms) if form.read is not _same]
+
+    def from_parts(kept: Sequence[Any]) -> object:
+        if len(kept) != len(forms):
+            raise ValueError(f"{len(kept)} parts of {len(forms)}")
+        parts = [*kept]  # most are what they were: a load reads a hundred thousand
+        for at, each in read:
+            parts[at] = each(parts[at])
+        return make(*parts)
+
     return Codec(
-        lambda value: [each(part) for each, part in zip(writes, parts_of(value), strict=True)],
-        lambda kept: make(*[each(part) for each, part in zip(reads, kept, strict=True)]),
+        lambda value: [each.write(p) for each, p in zip(forms, parts_of(value), strict=True)],
+        from_parts,
     )
 
 
@@ -218,23 +230,12 @@ def _same(value: T) -> T:
     return value
 
 
-def _checked(kind: type[T]) -> Callable[[Any], T]:
-    def read(kept: object) -> T:
-        if not isinstance(kept, kind):
-            raise ValueError(f"{kept!r} is no {kind}")  # noqa: TRY004  damage is a ValueError
-        return kept
-
-    return read
-
-
 def _write_spots(spots: Spots) -> list[list[Any]]:
     return [[*spots], *map(list, zip(*spots.values(), strict=True))]
 
 
 def _read_spots(kept: Sequence[Sequence[Any]]) -> Spots:
     names, lines, columns = kept if len(kept) > 1 else (*kept, (), ())
-    if not isinstance(sum(lines) + sum(columns), int):  # one look at all: there are many
-        raise ValueError("a place is no number")  # noqa: TRY004  damage is a ValueError
     return dict(zip(names, zip(lines, columns, strict=True), strict=True))
 
 

@@ -296,7 +296,7 @@ def _aliases(refs: Sequence[TableRef], named: Sequence[Named]) -> dict[str, str]
     pairs = list(zip(refs, named, strict=True))
     read = {found.table.folded: found.table for ref, found in pairs if not ref.qualifies}
     qualified = {f.table.folded for ref, f in pairs if ref.kind is RefKind.QUALIFIER}
-    counts = Counter(table.table.lower() for table in read.values())
+    counts = Counter(table.table.lower() for table in read.values() if qualified)  # few have any
     return {
         folded: f"{table.schema}__{table.table}"
         if folded in qualified and counts[table.table.lower()] > 1
