@@ -182,6 +182,12 @@ class _Linker:
     inputs: dict[InputName, int] = field(default_factory=dict)
     flags: dict[InputName, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    this: Named | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Note what `this` means."""
+        owner = self.reader.model
+        self.this = owner and Named(InputName(InputKind.THIS, owner.input.name), owner.table)
 
     def filled(self, branch: Branch) -> _Texts:
         named = [self.named(ref) for ref in branch.refs]
@@ -195,8 +201,7 @@ class _Linker:
         )
 
     def named(self, ref: TableRef) -> Named:
-        name, owner = ref.names[0] if ref.names else "", self.reader.model
-        this = owner and Named(InputName(InputKind.THIS, owner.input.name), owner.table)
+        name, owner, this = ref.names[0] if ref.names else "", self.reader.model, self.this
         match ref.kind:
             case RefKind.THIS:
                 return this or _unknown(TableName("", "this"))
