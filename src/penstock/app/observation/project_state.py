@@ -11,15 +11,18 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 
-from penstock.app.observation.log_reader import LogReader, changed_below, is_newer, open_log_reader
+from penstock.app.observation.log_reader import (
+    LogReader,
+    changed_below,
+    is_newer,
+    observe_changed,
+    open_log_reader,
+)
 from penstock.app.observation.observe import (
     ObservedTables,
     is_as_left,
-    last_writer,
     not_read,
     observe,
-    others,
-    unsettled,
     without_record,
 )
 from penstock.app.services.services import Services, in_one_state
@@ -273,33 +276,7 @@ class ProjectState:
             return without_record(self.services, uri)
         if self._untouched(model, parts):
             return Observed(there=True, table_id=parts.table_id, ever_ours=True)
-        partition = model.partition
-        settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
-        after = min(settled, default=-1)
-        field_name = partition.field if partition else ""
-        tail = self.log_reader.tail(str(model.table), uri, after, (field_name,))
-        foreign = tuple(commit for commit in tail.commits if self.log_reader.foreign(commit))
-        facts = self.services.log.facts(uri)
-        table_id = facts.table_id if facts else ""
-        lying = None
-        if foreign and partition is not None and table_id == parts.table_id:
-            lying = self.services.places.lying(uri, partition.field, partition.type)
-        same, owner = table_id == parts.table_id, None
-        ever_ours = same
-        if not same or any(commit.step for commit in foreign):
-            commits = self.services.log.commits(uri, -1, partial=True)
-            owner = others(self.services, last_writer(commits))
-            ever_ours = same or any(c.step and c.store == self.log_reader.store for c in commits)
-        return Observed(
-            there=True,
-            table_id=table_id,
-            ever_ours=ever_ours,
-            foreign=foreign,
-            lying=lying,
-            gap=tail.gap,
-            unrecorded=unsettled(self.services, tail.commits),
-            owner=owner,
-        )
+        return observe_changed(self.log_reader, model, parts)
 
     def _partitions_now(self, name: str) -> PartitionsNow | None:
         if name not in self.parts:
