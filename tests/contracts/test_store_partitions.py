@@ -92,6 +92,45 @@ def test_a_model_of_one_partition_has_no_partitions(store):
     assert store.records.step_pins("orders")["orders"] == {}
 
 
+def test_runs_and_pins_of_several_models_are_those_of_each(store):
+    rows = (PartitionRows(2, 7, 70), PartitionRows(3, 0, 0))
+    store.journal.begin(days("step-1", "orders", (1, 3)), {}, HERE, None)
+    store.journal.finish("step-1", replace(wrote(5), partitions=rows))
+    succeed(store, days("step-2", "lines", (4, 5), (7, 8)), version=2)
+    fail(store, days("step-3", "lines", (5, 5), (9, 9)))
+    succeed(store, days("step-4", "days", (1, 2)))
+    succeed(store, days("step-5", "days", (3, 3)))
+    succeed(store, intent(step="step-6", model="whole"))
+
+    found = store.records.runs("days", "whole", "orders", "nobody", "lines")
+
+    assert {
+        model: [(r.low, r.high, r.status, r.step_seq, r.last_step_seq, r.holds_rows) for r in runs]
+        for model, runs in found.items()
+    } == {
+        "days": [(1, 2, Status.SUCCESS, 4, 4, False), (3, 3, Status.SUCCESS, 5, 5, True)],
+        "whole": [],
+        "orders": [
+            (1, 1, Status.SUCCESS, 1, 1, False),
+            (2, 2, Status.SUCCESS, 1, 1, True),
+            (3, 3, Status.SUCCESS, 1, 1, False),
+        ],
+        "nobody": [],
+        "lines": [
+            (4, 4, Status.SUCCESS, 2, 2, False),
+            (5, 5, Status.FAILED, 2, 3, False),
+            (7, 8, Status.SUCCESS, 2, 2, False),
+            (9, 9, Status.FAILED, 0, 3, False),
+        ],
+    }
+    pins = {"raw.orders": DeltaPin("table-raw", 4)}
+    assert store.records.step_pins("lines", "whole", "days") == {
+        "lines": {2: pins},
+        "whole": {},
+        "days": {4: pins, 5: pins},
+    }
+
+
 def test_each_partition_has_a_row_in_the_history(store):
     succeed(store, days("step-1", "orders", (1, 2)))
     succeed(store, days("step-2", "orders", (2, 2)))
