@@ -59,7 +59,6 @@ from penstock.state.sql.rows import (
     fingerprint_of,
     insert_watermark,
     read_spans,
-    state_of,
     step_of,
     watermark_of,
 )
@@ -306,11 +305,10 @@ def _by_step() -> Select[Any]:
     mixed += [func.count(each).not_in((0, size)) for each in unsure if each.name not in keys]
     return (
         select(
-            STATE.model_id,
             low.label("low"),
             high.label("high"),
-            *(STATE[name] for name in keys),
-            *(func.max(each).label(each.name) for each in left),
+            STATE.model_id,
+            *(func.max(e).label(e.name) if e.name not in keys else e for e in _SAME),
             or_(high - low >= size, *mixed).label("is_mixed"),
         )
         .where(_ASKED)
@@ -337,10 +335,19 @@ _STEP_PINS = (
 
 
 def _run(row: Found) -> PartitionRun:
+    """Read by place what both queries begin with: there may be a row for every partition."""
+    low, high, _, status, fingerprint, step_seq, last, commit, settled, at, holds_rows, *_ = tuple(
+        row
+    )
     return PartitionRun(
-        **state_of(row),
-        low=row.low,
-        high=row.high,
-        fingerprint=row.fingerprint_id or 0,
-        holds_rows=bool(row.holds_rows),
+        low,
+        high,
+        Status(status),
+        fingerprint or 0,
+        step_seq or 0,
+        last,
+        commit,
+        settled,
+        holds_rows=bool(holds_rows),
+        executed_at=at,
     )
