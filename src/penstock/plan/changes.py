@@ -273,15 +273,17 @@ def input_differences(
         (all_pins.get(step_seq, {}), merged((run.low, run.high) for run in runs))
         for step_seq, runs in groupby(by_step, key=lambda run: run.step_seq)
     ]
-    for segment in segments:
+    for segment in segments if steps else ():
         inputs = [(each, changes.grid(each.input.name)) for each in segment.body.inputs]
         alike = list(dict.fromkeys((each.mapping, grid) for each, grid in inputs))
         hulls = [hull_of(mapping, model.grid, grid) for mapping, grid in alike]
         places = [alike.index((each.mapping, grid)) for each, grid in inputs]
         for pins, here in steps:
             candidates = intersection(here, (segment.range,))
-            read = [hull(candidates) for hull in hulls] if candidates else ()
-            for (mapping, grid), place in zip(inputs, places, strict=True) if candidates else ():
+            if not candidates:
+                continue
+            read = [hull(candidates) for hull in hulls]
+            for (mapping, grid), place in zip(inputs, places, strict=True):
                 name, kind = mapping.input.name, mapping.input.kind
                 pin, span = pins.get(name), read[place]
                 if span is not None and changes.is_old(name, pin, span):
