@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 
@@ -56,12 +56,27 @@ def tell(what: str, pair: Pair, aim: str) -> None:
     print(f"{what:<52} {ours:8.2f} s {base:8.2f} s  {ratio}  (aim {aim})", flush=True)
 
 
+def spread(values: Iterable[float]) -> str:
+    """Give the median of some seconds, with the lowest and the highest.
+
+    >>> spread([3, 1, 2])
+    '  2.00 s (1.00 to 3.00)'
+    """
+    found = sorted(values)
+    return f"{statistics.median(found):6.2f} s ({found[0]:.2f} to {found[-1]:.2f})"
+
+
 def median_of(work: Callable[[], object], rounds: int) -> float:
     """Run once to warm up and give the median seconds of the rounds."""
+    return statistics.median(seconds_of(work, rounds))
+
+
+def seconds_of(work: Callable[[], object], rounds: int) -> list[float]:
+    """Run once to warm up and give the seconds of each round."""
     work()
     times = []
     for _ in range(rounds):
         started = time.perf_counter()
         work()
         times.append(time.perf_counter() - started)
-    return statistics.median(times)
+    return times

@@ -60,7 +60,7 @@ def runs(store):
     """Give bounds, status, step, commit and last step of each run."""
     return [
         (run.low, run.high, run.status, run.step_seq, run.commit_version, run.last_step_seq)
-        for run in store.records.runs("orders")
+        for run in store.records.runs("orders")["orders"]
     ]
 
 
@@ -248,10 +248,10 @@ def test_checks_are_recorded_only_for_a_step_that_runs_and_owns_its_target(store
 
 def test_a_step_whose_checks_passed_ends_as_ever(store):
     succeed(store, days("step-1", "orders", (1, 2)), version=4)
-    plain = store.records.runs("orders")
+    plain = store.records.runs("orders")["orders"]
     check(store, days("step-2", "lines", (1, 2)), passed_gate("1970-01-02", "1970-01-03"))
 
-    assert store.records.runs("lines") == (
+    assert store.records.runs("lines")["lines"] == (
         replace(plain[0], fingerprint=2, step_seq=2, last_step_seq=2),
     )
     assert store.checks.flags() == ()
@@ -321,7 +321,7 @@ def test_only_the_partitions_that_failed_are_flagged(store, world):
 
     at = NOON + dt.timedelta(seconds=9)
     known = {"step_seq": 2, "last_step_seq": 2, "commit_version": 4, "settled_version": 4}
-    assert store.records.runs("orders")[1:] == (
+    assert store.records.runs("orders")["orders"][1:] == (
         PartitionRun(2, 2, Status.FAILED, 2, **known, holds_rows=True, executed_at=at),
         PartitionRun(3, 3, Status.SUCCESS, 2, **known, holds_rows=True, executed_at=at),
         PartitionRun(4, 4, Status.FAILED, 2, **known, holds_rows=False, executed_at=at),
@@ -372,14 +372,14 @@ def test_checks_that_were_recorded_before_a_crash_count_when_the_step_is_recover
 
 def test_partitions_that_were_blocked_keep_the_data_on_record(store, world):
     succeed(store, days("step-1", "orders", (1, 2)), version=1)
-    before = store.records.runs("orders")[0]
+    before = store.records.runs("orders")["orders"][0]
     world.pass_(9)
     store.journal.begin(days("step-2", "orders", (1, 4), fingerprint=NEW), {}, HERE, None)
     store.journal.record_checks("step-2", failed_gate("1970-01-03..1970-01-04", mode=BLOCK))
     rows = (PartitionRows(1, 7, 70), PartitionRows(4, 8, 80))
     store.journal.finish("step-2", replace(wrote(2), partitions=rows))
 
-    assert store.records.runs("orders")[1:3] == (
+    assert store.records.runs("orders")["orders"][1:3] == (
         replace(before, low=2, high=2, status=Status.FAILED, last_step_seq=2),
         PartitionRun(3, 3, Status.FAILED, 0, 0, 2, None, None, holds_rows=False),
     )
@@ -509,13 +509,13 @@ def test_a_step_that_ends_late_closes_no_newer_flag(store):
 
 def test_a_person_closes_a_flag_and_the_partition_is_good_again(store, world):
     flagged(store, "step-1", (1, 2))
-    failed = store.records.runs("orders")[0]
+    failed = store.records.runs("orders")["orders"][0]
     first, _ = store.checks.flags()
     world.pass_(60)
     store.journal.close_flags((first,), "known gap", "ann@host-a")
 
     assert open_flags(store) == [(1, 2)]
-    assert store.records.runs("orders") == (
+    assert store.records.runs("orders")["orders"] == (
         replace(failed, high=1, status=Status.SUCCESS),
         replace(failed, low=2),
     )
@@ -795,12 +795,12 @@ STOPPED = replace(GATE, code="before-check-failed")
 
 def test_partitions_that_a_gate_took_out_keep_their_data_and_are_failed(store):
     succeed(store, days("step-1", "orders", (1, 2)), version=1)
-    before = store.records.runs("orders")[0]
+    before = store.records.runs("orders")["orders"][0]
     gate = a_result("source_has_rows", FAILED, "1970-01-03", "1970-01-04", phase=Phase.BEFORE)
     checked = Checked(FLAG, InvariantReport(before=(gate,)), None, STOPPED, ((2, 3),))
     store.journal.reject(days("step-2", "orders", (2, 3)), STOPPED, HERE, checked)
 
-    assert store.records.runs("orders") == (
+    assert store.records.runs("orders")["orders"] == (
         replace(before, high=1),
         replace(before, low=2, status=Status.FAILED, last_step_seq=2),
         PartitionRun(3, 3, Status.FAILED, 0, 0, 2, None, None, holds_rows=False),
@@ -853,7 +853,7 @@ def test_checks_are_in_the_exported_document(opened, store, world):
     assert fresh.checks.flags() == store.checks.flags() != ()
     assert fresh.checks.quarantines() == store.checks.quarantines() != ()
     assert fresh.checks.unsettled() == store.checks.unsettled() != ()
-    assert fresh.records.runs("orders") == store.records.runs("orders")
+    assert fresh.records.runs("orders")["orders"] == store.records.runs("orders")["orders"]
 
 
 def test_without_a_sample_no_cell_is_stored(store):

@@ -31,7 +31,7 @@ def runs(store):
     """Give bounds, status, step, commit and last step of each run."""
     return [
         (run.low, run.high, run.status, run.step_seq, run.commit_version, run.last_step_seq)
-        for run in store.records.runs("orders")
+        for run in store.records.runs("orders")["orders"]
     ]
 
 

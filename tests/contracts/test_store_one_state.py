@@ -47,7 +47,7 @@ def everything(store):
     return (
         records.models(),
         records.partitions(),
-        records.runs("lines"),
+        records.runs("lines")["lines"],
         store.checks.flags(),
         records.history("orders", None),
         records.watermark_history("orders"),

@@ -47,7 +47,7 @@ def runs(store, model="orders"):
     """Give bounds, status, step, commit and settled version of each run."""
     return [
         (run.low, run.high, run.status, run.step_seq, run.commit_version, run.settled_version)
-        for run in store.records.runs(model)
+        for run in store.records.runs(model)[model]
     ]
 
 
@@ -62,7 +62,10 @@ def test_every_partition_of_a_success_is_on_record(store, world):
     store.journal.finish("step-1", wrote(5))
 
     known = (Status.SUCCESS, 1, 1, 1, 5, 5, False, ended)
-    assert store.records.runs("orders") == (PartitionRun(1, 3, *known), PartitionRun(7, 7, *known))
+    assert store.records.runs("orders")["orders"] == (
+        PartitionRun(1, 3, *known),
+        PartitionRun(7, 7, *known),
+    )
     assert store.records.partitions() == {
         "orders": PartitionsRecord(
             model="orders",
@@ -76,15 +79,56 @@ def test_every_partition_of_a_success_is_on_record(store, world):
         )
     }
     assert store.records.fingerprints() == {1: MARK}
-    assert store.records.step_pins("orders") == {1: {"raw.orders": DeltaPin("table-raw", 4)}}
+    assert store.records.step_pins("orders")["orders"] == {
+        1: {"raw.orders": DeltaPin("table-raw", 4)}
+    }
 
 
 def test_a_model_of_one_partition_has_no_partitions(store):
     succeed(store, intent())
 
     assert store.records.partitions() == {}
-    assert store.records.runs("orders") == ()
-    assert store.records.step_pins("orders") == {}
+    assert store.records.runs("orders")["orders"] == ()
+    assert store.records.step_pins("orders")["orders"] == {}
+
+
+def test_runs_and_pins_of_several_models_are_those_of_each(store):
+    rows = (PartitionRows(2, 7, 70), PartitionRows(3, 0, 0))
+    store.journal.begin(days("step-1", "orders", (1, 3)), {}, HERE, None)
+    store.journal.finish("step-1", replace(wrote(5), partitions=rows))
+    succeed(store, days("step-2", "lines", (4, 5), (7, 8)), version=2)
+    fail(store, days("step-3", "lines", (5, 5), (9, 9)))
+    succeed(store, days("step-4", "days", (1, 2)))
+    succeed(store, days("step-5", "days", (3, 3)))
+    succeed(store, intent(step="step-6", model="whole"))
+
+    found = store.records.runs("days", "whole", "orders", "nobody", "lines")
+
+    assert {
+        model: [(r.low, r.high, r.status, r.step_seq, r.last_step_seq, r.holds_rows) for r in runs]
+        for model, runs in found.items()
+    } == {
+        "days": [(1, 2, Status.SUCCESS, 4, 4, False), (3, 3, Status.SUCCESS, 5, 5, True)],
+        "whole": [],
+        "orders": [
+            (1, 1, Status.SUCCESS, 1, 1, False),
+            (2, 2, Status.SUCCESS, 1, 1, True),
+            (3, 3, Status.SUCCESS, 1, 1, False),
+        ],
+        "nobody": [],
+        "lines": [
+            (4, 4, Status.SUCCESS, 2, 2, False),
+            (5, 5, Status.FAILED, 2, 3, False),
+            (7, 8, Status.SUCCESS, 2, 2, False),
+            (9, 9, Status.FAILED, 0, 3, False),
+        ],
+    }
+    pins = {"raw.orders": DeltaPin("table-raw", 4)}
+    assert store.records.step_pins("lines", "whole", "days") == {
+        "lines": {2: pins},
+        "whole": {},
+        "days": {4: pins, 5: pins},
+    }
 
 
 def test_each_partition_has_a_row_in_the_history(store):
@@ -127,7 +171,9 @@ def test_rows_of_a_partition_are_known_as_far_as_the_commit_tells(
 
     assert [(row.rows_written, row.bytes_written) for row in history(store)] == expected
     assert [
-        run.holds_rows for run in store.records.runs("orders") for _ in range(run.low, run.high + 1)
+        run.holds_rows
+        for run in store.records.runs("orders")["orders"]
+        for _ in range(run.low, run.high + 1)
     ] == [bool(rows) for rows, _ in expected]
 
 
@@ -145,10 +191,10 @@ def test_a_step_that_changed_nothing_keeps_the_commits_of_its_partitions(store):
 
 def test_a_failure_changes_the_status_alone_and_leaves_new_partitions_without_success(store):
     succeed(store, days("step-1", "orders", (1, 3)), version=4)
-    before = store.records.runs("orders")[0]
+    before = store.records.runs("orders")["orders"][0]
     fail(store, days("step-2", "orders", (3, 4)))
 
-    assert store.records.runs("orders") == (
+    assert store.records.runs("orders")["orders"] == (
         replace(before, high=2),
         replace(before, low=3, status=Status.FAILED, last_step_seq=2),
         PartitionRun(4, 4, Status.FAILED, 0, 0, 2, None, None, holds_rows=False),
@@ -236,7 +282,7 @@ def test_the_least_pin_is_that_of_the_steps_whose_rows_are_there(store):
             "raw.orders": LeastPin("delta", 5, frozenset({"new"}), 2),
         },
     )
-    assert store.records.step_pins("orders") == {
+    assert store.records.step_pins("orders")["orders"] == {
         2: {"raw.orders": DeltaPin("new", 5)},
         3: {"raw.orders": DeltaPin("new", 6)},
         4: {"mart.v": ViewPin(3)},
@@ -310,10 +356,10 @@ def test_a_rewrite_settles_every_partition_that_holds_rows(store):
 
 def test_a_change_of_properties_leaves_partitions_as_they_were(store):
     succeed(store, days("step-1", "orders", (1, 2)), version=2)
-    before = store.records.runs("orders")
+    before = store.records.runs("orders")["orders"]
     succeed(store, days("step-2", "orders", kind=StepKind.ALTER), version=3)
 
-    assert store.records.runs("orders") == before
+    assert store.records.runs("orders")["orders"] == before
     assert store.records.models()["orders"].last_step_seq == 2
     assert {row.step for row in history(store)} == {"step-1"}
 
@@ -398,7 +444,7 @@ def test_what_was_exported_loads_with_its_partitions(opened, store):
 
     assert fresh.archive.export() == store.archive.export()
     assert fresh.records.partitions() == store.records.partitions()
-    assert fresh.records.runs("orders") == store.records.runs("orders")
+    assert fresh.records.runs("orders")["orders"] == store.records.runs("orders")["orders"]
     assert fresh.records.fingerprints() == store.records.fingerprints()
     assert fresh.records.history("orders", None) == store.records.history("orders", None)
 
@@ -422,7 +468,7 @@ def test_T7_partitions_are_rebuilt_from_the_steps_of_the_logs(opened, store, wor
     fresh.archive.rebuild(rebuilt)
 
     assert fresh.records.partitions() == store.records.partitions()
-    assert fresh.records.runs("orders") == store.records.runs("orders")
+    assert fresh.records.runs("orders")["orders"] == store.records.runs("orders")["orders"]
     assert fresh.records.models() == store.records.models()
 
 

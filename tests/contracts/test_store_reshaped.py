@@ -17,7 +17,7 @@ def test_partitions_are_as_the_build_made_them_around_a_change_of_the_table(stor
     done(store, replace(days("step-3", "orders", (1, 1)), kind=kind), 1)
     store.journal.finish("step-2", wrote(2))
 
-    first, *_ = store.records.runs("orders")
+    first, *_ = store.records.runs("orders")["orders"]
     assert (first.low, first.status, first.step_seq, first.commit_version) == (
         1,
         Status.SUCCESS,

@@ -32,7 +32,7 @@ def back(step, restores, *ranges, version):
 def runs(store):
     return [
         (run.low, run.high, run.step_seq, run.commit_version, run.settled_version)
-        for run in store.records.runs("orders")
+        for run in store.records.runs("orders")["orders"]
     ]
 
 
@@ -43,7 +43,7 @@ def test_partitions_get_the_record_of_their_last_success_before_the_step(store, 
     succeed(store, *back("step-3", 2, (3, 6), version=3))
 
     same = (Status.SUCCESS, 1, 1)
-    assert store.records.runs("orders") == (
+    assert store.records.runs("orders")["orders"] == (
         PartitionRun(1, 2, *same, 1, 1, 1, holds_rows=False, executed_at=NOON),
         PartitionRun(3, 4, *same, 3, 3, 3, holds_rows=False, executed_at=NOON),
     )
@@ -118,7 +118,7 @@ def test_a_failed_rollback_fails_its_partitions_and_undoes_nothing(store):
     store.journal.fail("step-3", BROKEN)
 
     assert runs(store) == [(1, 1, 2, 2, 2)]
-    assert store.records.runs("orders")[0].status is Status.FAILED
+    assert store.records.runs("orders")["orders"][0].status is Status.FAILED
 
 
 def test_a_model_of_one_partition_goes_back_too(store, world):

@@ -188,7 +188,7 @@ class CheckPlace(DriftPlace):
 
     def partitions(self, model: str = "user_stats") -> dict[str, PartitionRun]:
         """Give what is on record of each partition."""
-        runs = self.stored(lambda store: store.records.runs(model))
+        runs = self.stored(lambda store: store.records.runs(model)[model])
         grid = Grid(Grain.DAY)
         return {grid.key(n): run for run in runs for n in range(run.low, run.high + 1)}
 

@@ -250,7 +250,7 @@ def test_partitions_read_back_as_they_were_written(empty, intent, outcome):
         settled = outcome.settled_version if outcome.version is None else outcome.version
 
         assert mark == intent.fingerprint
-        assert store.records.step_pins(intent.model) == {
+        assert store.records.step_pins(intent.model)[intent.model] == {
             1: {pin.input: pin.pin for pin in intent.inputs}
         }
         assert [
@@ -259,7 +259,7 @@ def test_partitions_read_back_as_they_were_written(empty, intent, outcome):
         ] == [(1, Status.SUCCESS, intent.ords[0][0], intent.ords[-1][1], settled)]
         assert {
             (number, run.commit_version, run.executed_at)
-            for run in store.records.runs(intent.model)
+            for run in store.records.runs(intent.model)[intent.model]
             for number in range(run.low, run.high + 1)
         } == {(number, outcome.version, clock.now()) for number in numbers(intent.ords)}
 
@@ -425,8 +425,8 @@ def remembered(store):
             [store.records.history(model, None) for model in known],
             [store.records.history(model, 3, "1970-01-02") for model in known],
             [store.records.steps_of(model) for model in known],
-            [store.records.runs(model) for model in known],
-            [store.records.step_pins(model) for model in known],
+            [store.records.runs(model)[model] for model in known],
+            [store.records.step_pins(model)[model] for model in known],
             {name: replace(r, pins={}) for name, r in store.records.partitions().items()},
             [
                 sorted(

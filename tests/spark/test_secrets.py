@@ -137,7 +137,7 @@ def written(root):
         content = path.read_bytes()
         yield path, content.decode("utf-8", "replace")
         if path.name == "parse.json":
-            for packed in re.findall(r'"[0-9a-f]{8}(eJ[\w+/=]+)"', content.decode()):
+            for packed in re.findall(r'"(eJ[\w+/=]+)"', content.decode()):
                 yield path, zlib.decompress(base64.b64decode(packed)).decode()
         if content.startswith(b"SQLite format 3"):
             with sqlite3.connect(path) as database:

@@ -21,6 +21,7 @@ from penstock.plan.values import Meaning, Now, State
 from penstock.plan.verdict import Difference
 
 EVERYTHING: tuple[Span, ...] = ((FIRST, LAST),)
+Hull = Callable[[Ranges], Span | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,19 +269,24 @@ def input_differences(
 ) -> Iterator[Difference]:
     """Give the partitions that read what changed after their steps pinned it."""
     by_step = sorted(done, key=lambda run: run.step_seq)
-    for step_seq, runs in groupby(by_step, key=lambda run: run.step_seq):
-        here = merged((run.low, run.high) for run in runs)
-        pins = all_pins.get(step_seq, {})
-        for segment in segments:
+    steps = [
+        (all_pins.get(step_seq, {}), merged((run.low, run.high) for run in runs))
+        for step_seq, runs in groupby(by_step, key=lambda run: run.step_seq)
+    ]
+    for segment in segments if steps else ():
+        inputs = [(each, changes.grid(each.input.name)) for each in segment.body.inputs]
+        alike = list(dict.fromkeys((each.mapping, grid) for each, grid in inputs))
+        hulls = [hull_of(mapping, model.grid, grid) for mapping, grid in alike]
+        places = [alike.index((each.mapping, grid)) for each, grid in inputs]
+        for pins, here in steps:
             candidates = intersection(here, (segment.range,))
             if not candidates:
                 continue
-            for mapping in segment.body.inputs:
+            read = [hull(candidates) for hull in hulls]
+            for (mapping, grid), place in zip(inputs, places, strict=True):
                 name, kind = mapping.input.name, mapping.input.kind
-                pin = pins.get(name)
-                grid = changes.grid(name)
-                read = hull(mapping.mapping, model.grid, candidates, grid)
-                if read is not None and changes.is_old(name, pin, read):
+                pin, span = pins.get(name), read[place]
+                if span is not None and changes.is_old(name, pin, span):
                     continue
                 changed = changes.since(mapping, pin)
                 hit = downstream(mapping.mapping, model.grid, candidates, changed, grid)
@@ -290,16 +296,19 @@ def input_differences(
                     yield Difference(state, name, hit)
 
 
-def hull(mapping: RangeMapping, grid: Grid, candidates: Ranges, grid_input: Grid) -> Span | None:
-    """Give what all candidates read together, from the first and the last alone; None if unsure.
+def hull_of(mapping: RangeMapping, grid: Grid, grid_input: Grid) -> Hull:
+    """Tell what all candidates read together, from the first and the last alone; None if unsure.
 
     Bounds rise with the partitions. Only months that are added to a time of day may put two hours
     in another order; and of several ranges one may be empty where another begins.
     """
     simple = not isinstance(mapping, Computed) or len(mapping.ranges) == 1
     if grid.grain is Grain.HOUR or not simple:
-        return None
+        return lambda _: None
     read = reading(mapping, grid_input)
-    first, last = candidates[0][0], candidates[-1][1]
-    begin, end = read(grid.span(first)), read(grid.span(last))
-    return (begin[0][0], end[-1][1]) if begin and end else None
+
+    def hull(candidates: Ranges) -> Span | None:
+        begin, end = read(grid.span(candidates[0][0])), read(grid.span(candidates[-1][1]))
+        return (begin[0][0], end[-1][1]) if begin and end else None
+
+    return hull

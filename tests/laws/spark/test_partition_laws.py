@@ -50,7 +50,7 @@ def marks(place):
     marks = records.fingerprints()
     found = [
         (number, marks[run.fingerprint].label, run.holds_rows)
-        for run in records.runs("daily_user_stats")
+        for run in records.runs("daily_user_stats")["daily_user_stats"]
         for number in range(run.low, run.high + 1)
     ]
     services.close()

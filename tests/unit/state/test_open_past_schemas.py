@@ -167,7 +167,7 @@ def test_a_migrated_model_may_be_cut_into_partitions(file, migrated):
     store = migrated("0005")
     succeed(store, days("next", "cities", (1, 3)), version=4)
 
-    assert [(run.low, run.high) for run in store.records.runs("cities")] == [(1, 3)]
+    assert [(run.low, run.high) for run in store.records.runs("cities")["cities"]] == [(1, 3)]
     assert [row[1] for row in contents(file)["partition_state_full"] if row[0] == "cities"] == [
         "1970-01-02",
         "1970-01-03",
@@ -179,7 +179,9 @@ def test_T8_partitions_of_a_past_schema_read_as_they_were_written(migrated):
     store = migrated("0005")
     records, checks = store.records, store.checks
 
-    assert [(run.low, run.high, run.status, run.step_seq) for run in records.runs("visits")] == RUNS
+    assert [
+        (run.low, run.high, run.status, run.step_seq) for run in records.runs("visits")["visits"]
+    ] == RUNS
     assert [commit.step for commit in store.notes.touched("mart.visits", 0)] == ["step-19", ""]
     assert [flag.partition for flag in checks.flags()] == ["1970-01-04"]
     assert checks.rows_before("visits", ((3, 3),), 9, 24) == RowsBefore({1: 7, 2: 5, 3: 2})

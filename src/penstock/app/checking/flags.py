@@ -277,7 +277,9 @@ def _missing(
     if model.partition is None:
         left = _definitions(model.checks_of(model.fingerprint.version).all) - seen
         return {0: left} if left else {}
-    built = merged((run.low, run.high) for run in records.runs(model.name) if run.step_seq)
+    built = merged(
+        (run.low, run.high) for run in records.runs(model.name)[model.name] if run.step_seq
+    )
     found: dict[int, frozenset[str]] = {}
     for segment in reversed(resolve(model, run_timestamp.date(), built)):
         left = _definitions(segment.version.checks.all).difference(seen, *found.values())

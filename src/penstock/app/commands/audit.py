@@ -79,7 +79,7 @@ def _built(
     elif model.name in project_state.parts:
         made = [
             (project_state.fingerprints[run.fingerprint], run.high - run.low + 1, run.executed_at)
-            for run in services.reading.records.runs(model.name)
+            for run in services.reading.records.runs(model.name)[model.name]
             if run.step_seq
         ]
     found: dict[_Key, list[_Built]] = {}

@@ -203,7 +203,8 @@ class _Checking:
             checks = self._wanted(model.checks_of(model.fingerprint.version))
             yield _Part(model, results.ONE_GROUP, checks, there, known.step_seq if known else 0)
             return
-        runs = [run for run in self.services.reading.records.runs(model.name) if run.step_seq]
+        found = self.services.reading.records.runs(model.name)[model.name]
+        runs = [run for run in found if run.step_seq]
         built = merged((run.low, run.high) for run in runs)
         wanted = self._partitions(model, built)
         for segment in resolve(model, self.context.run_timestamp.date(), wanted):

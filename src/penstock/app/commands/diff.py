@@ -50,7 +50,7 @@ def model_diff(
     if model.partition is None:
         return _table_diff(services, project_state, model)
     pairs: dict[tuple[Fingerprint, int], tuple[Fingerprint, Segment, list[Range]]] = {}
-    for run in services.reading.records.runs(name) if name in project_state.parts else ():
+    for run in services.reading.records.runs(name)[name] if name in project_state.parts else ():
         if not run.step_seq:
             continue
         here: Ranges = ((run.low, run.high),)

@@ -97,7 +97,7 @@ def _of_partitions(
     shown = lost or wanted
     tampered = merged(each.range for each in verdict.pieces if State.TAMPERED in each.states)
     foreign = intersection(tampered, shown)
-    runs = services.reading.records.runs(name) if lost else ()
+    runs = services.reading.records.runs(name)[name] if lost else ()
     times = [run.executed_at for run in runs if intersection(lost, ((run.low, run.high),))]
     return Overwrite(
         model=name,

@@ -9,16 +9,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from penstock.app.observation.observe import gap_of, unrecorded
+from penstock.app.observation.observe import gap_of, last_writer, others, unrecorded, unsettled
 from penstock.app.services.services import Services
 from penstock.core.errors import StateError, TableError
 from penstock.core.facts import Head, Seen, Touched
+from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import Grain, has_positions, position
 from penstock.core.project import Project
-from penstock.core.records import LeastPin, ModelRecord
+from penstock.core.records import LeastPin, ModelRecord, PartitionsRecord
 from penstock.core.steps.inputs import DeltaPin, Pin, ViewPin
 from penstock.core.steps.window import Bound
+from penstock.plan.values import Observed
 from penstock.plan.windows import low_bound
 from penstock.strategies.relations import leaves_of
 
@@ -230,6 +232,36 @@ def note_written(services: Services, names: Iterable[str]) -> None:
                 uri = services.project.uri_of(model.table)
                 log_reader.tail(str(model.table), uri, -1, (model.partition.field,))
         log_reader.keep()
+
+
+def observe_changed(log_reader: LogReader, model: Model, parts: PartitionsRecord) -> Observed:
+    """Look at a table with partitions that somebody changed, or that another one replaced."""
+    services, partition = log_reader.services, model.partition
+    uri = services.project.uri_of(model.table)
+    settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
+    columns = (partition.field if partition else "",)
+    tail = log_reader.tail(str(model.table), uri, min(settled, default=-1), columns)
+    foreign = tuple(commit for commit in tail.commits if log_reader.foreign(commit))
+    facts = services.log.facts(uri)
+    table_id = facts.table_id if facts else ""
+    lying, owner, same = None, None, table_id == parts.table_id
+    if foreign and partition is not None and same:
+        lying = services.places.lying(uri, partition.field, partition.type)
+    ever_ours = same
+    if not same or any(commit.step for commit in foreign):
+        commits = services.log.commits(uri, -1, partial=True)
+        owner = others(services, last_writer(commits))
+        ever_ours = same or any(c.step and c.store == log_reader.store for c in commits)
+    return Observed(
+        there=True,
+        table_id=table_id,
+        ever_ours=ever_ours,
+        foreign=foreign,
+        lying=lying,
+        gap=tail.gap,
+        unrecorded=unsettled(services, tail.commits),
+        owner=owner,
+    )
 
 
 def changed_below(

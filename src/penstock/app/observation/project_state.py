@@ -9,16 +9,20 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import islice
 
-from penstock.app.observation.log_reader import LogReader, changed_below, is_newer, open_log_reader
+from penstock.app.observation.log_reader import (
+    LogReader,
+    changed_below,
+    is_newer,
+    observe_changed,
+    open_log_reader,
+)
 from penstock.app.observation.observe import (
     ObservedTables,
     is_as_left,
-    last_writer,
     not_read,
     observe,
-    others,
-    unsettled,
     without_record,
 )
 from penstock.app.services.services import Services, in_one_state
@@ -30,7 +34,6 @@ from penstock.core.model import Fingerprint, InputMapping, Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import write_grid
 from penstock.core.partitions.ranges import (
-    Ranges,
     count,
     intersection,
     merged,
@@ -38,7 +41,7 @@ from penstock.core.partitions.ranges import (
 )
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionRun, PartitionsRecord, Status
-from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, ViewPin
+from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
 from penstock.plan.cascade import parents_of
 from penstock.plan.changes import (
     Changes,
@@ -52,6 +55,9 @@ from penstock.plan.detect_drift import Evidence, detect_drift, detect_table_drif
 from penstock.plan.resolve import dated, due, resolve
 from penstock.plan.values import Observed, State, error_line
 from penstock.plan.verdict import Verdict
+
+_AT_ONCE = 100
+"""Models whose records are read with one statement."""
 
 
 @dataclass(slots=True)
@@ -74,6 +80,8 @@ class ProjectState:
     _meanings: dict[str, str] = field(default_factory=dict)
     _changes: Changes | None = None
     _runs: dict[str, tuple[PartitionRun, ...]] = field(default_factory=dict)
+    _pins: Mapping[str, Mapping[int, Mapping[str, Pin]]] = field(default_factory=dict)
+    _quiet: dict[str, bool] = field(default_factory=dict)
 
     def verdict(self, name: str) -> Verdict:
         """Say which partitions of a model drifted; those of a table without any are `*`.
@@ -135,11 +143,10 @@ class ProjectState:
         wanted = due(model, self.run_timestamp)
         run_date = self.run_timestamp.date()
         parts = self.parts.get(model.name)
-        relaid = self._relaid(model, parts) if parts is not None else ""
-        quiet = parts is not None and not relaid and not self._unread(model)
-        if parts is not None and quiet and self._is_quiet(model, parts, wanted):
+        if self._is_quiet(model.name):
             segments = resolve(model, run_date, wanted)
             return Verdict(model.name, wanted, segments, recorded=wanted)
+        relaid = self._relaid(model, parts) if parts is not None else ""
         evidence = self._evidence(model, parts, same=not relaid)
         known = union(wanted, merged((run.low, run.high) for run in evidence.runs))
         segments = resolve(model, run_date, known)
@@ -168,9 +175,20 @@ class ProjectState:
             return ""
         return f"by {before} and are by {now} now"
 
-    def _is_quiet(self, model: Model, parts: PartitionsRecord, wanted: Ranges) -> bool:
+    def _is_quiet(self, name: str) -> bool:
         """Whether nothing differs, found without looking at single partitions."""
-        groups = parts.groups
+        if name not in self._quiet:
+            model, parts = self.project.models[name], self.parts.get(name)
+            self._quiet[name] = (
+                parts is not None
+                and not self._relaid(model, parts)
+                and not self._unread(model)
+                and self._has_no_difference(model, parts)
+            )
+        return self._quiet[name]
+
+    def _has_no_difference(self, model: Model, parts: PartitionsRecord) -> bool:
+        groups, wanted = parts.groups, due(model, self.run_timestamp)
         if sum(group.count for group in groups) != count(wanted) or not groups:
             return False
         segments = resolve(model, self.run_timestamp.date(), wanted)
@@ -229,11 +247,13 @@ class ProjectState:
                 return False
 
     def _evidence(self, model: Model, parts: PartitionsRecord | None, *, same: bool) -> Evidence:
-        records = self.services.reading.records
-        runs = self._runs_of(model.name) if parts is not None and same else ()
+        name = model.name
+        if parts is not None and same and name not in self._pins:
+            self._read_ahead(name)
+        runs = self._runs_of(name) if parts is not None and same else ()
         return Evidence(
             runs=runs,
-            pins=records.step_pins(model.name) if runs else {},
+            pins=self._pins[name] if runs else {},
             fingerprints=self.fingerprints,
             recorded=parts.table_id if parts is not None else "",
             target=self._target(model, parts),
@@ -256,33 +276,7 @@ class ProjectState:
             return without_record(self.services, uri)
         if self._untouched(model, parts):
             return Observed(there=True, table_id=parts.table_id, ever_ours=True)
-        partition = model.partition
-        settled = [g.settled_low for g in parts.groups if g.settled_low is not None]
-        after = min(settled, default=-1)
-        field_name = partition.field if partition else ""
-        tail = self.log_reader.tail(str(model.table), uri, after, (field_name,))
-        foreign = tuple(commit for commit in tail.commits if self.log_reader.foreign(commit))
-        facts = self.services.log.facts(uri)
-        table_id = facts.table_id if facts else ""
-        lying = None
-        if foreign and partition is not None and table_id == parts.table_id:
-            lying = self.services.places.lying(uri, partition.field, partition.type)
-        same, owner = table_id == parts.table_id, None
-        ever_ours = same
-        if not same or any(commit.step for commit in foreign):
-            commits = self.services.log.commits(uri, -1, partial=True)
-            owner = others(self.services, last_writer(commits))
-            ever_ours = same or any(c.step and c.store == self.log_reader.store for c in commits)
-        return Observed(
-            there=True,
-            table_id=table_id,
-            ever_ours=ever_ours,
-            foreign=foreign,
-            lying=lying,
-            gap=tail.gap,
-            unrecorded=unsettled(self.services, tail.commits),
-            owner=owner,
-        )
+        return observe_changed(self.log_reader, model, parts)
 
     def _partitions_now(self, name: str) -> PartitionsNow | None:
         if name not in self.parts:
@@ -293,8 +287,30 @@ class ProjectState:
     def _runs_of(self, name: str) -> tuple[PartitionRun, ...]:
         """Read the records of a model once, for its own verdict and for those below it."""
         if name not in self._runs:
-            self._runs[name] = self.services.reading.records.runs(name)
+            self._runs |= self.services.reading.records.runs(name)
         return self._runs[name]
+
+    def _read_ahead(self, name: str) -> None:
+        """Read what one verdict needs, and those that most likely come next, at once.
+
+        Pins are needed by no other, and are kept no longer: there may be one for every partition.
+        """
+        after = self.names[self.names.index(name) + 1 :] if name in self.names else ()
+        wanted = [name, *islice(filter(self._is_loud, after), _AT_ONCE - 1)]
+        read = (each.name for one in wanted for each in self.project.models[one].inputs)
+        known = dict.fromkeys((*wanted, *read))
+        records = self.services.reading.records
+        self._pins = records.step_pins(*wanted)
+        self._runs |= records.runs(*(n for n in known if n in self.parts and n not in self._runs))
+
+    def _is_loud(self, name: str) -> bool:
+        """Whether it has partitions of which each must be looked at."""
+        if name not in self.parts or self.project.models[name].partition is None:
+            return False
+        try:
+            return name not in self._verdicts and not self._is_quiet(name)
+        except (TableError, OSError):
+            return False  # its own verdict tells
 
     def _table_now(self, name: str) -> TableNow:
         least = min(
@@ -326,7 +342,7 @@ class ProjectState:
         }
         if not files:  # most models: their steps need not be looked at
             return ()
-        pins = self.services.reading.records.step_pins(name)
+        pins = self.services.reading.records.step_pins(name)[name]
         return tuple(
             f"{source}: files changed, partitions unknown; "
             f"penstock sync --full-refresh or backfill {name}"

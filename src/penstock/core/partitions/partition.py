@@ -69,10 +69,12 @@ class Grid:
     end: int = 0
     interval: int = 0
     is_whole: bool = field(init=False, repr=False, compare=False)
+    _even: tuple[int, int] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Say whether its one partition is the whole table: `*`."""
+        """Say whether its one partition is the whole table: `*`; and whether all are as long."""
         object.__setattr__(self, "is_whole", self.grain is Grain.WHOLE)
+        object.__setattr__(self, "_even", _EVEN.get(self.grain))
 
     @property
     def domain(self) -> Range:
@@ -157,6 +159,8 @@ class Grid:
 
     def lower(self, number: int) -> int:
         """Give the first position of a partition."""
+        if self._even is not None:  # asked for again and again
+            return self._even[1] + number * self._even[0]
         match self.grain:
             case Grain.WHOLE:
                 return FIRST
@@ -164,21 +168,15 @@ class Grid:
                 return self.start + number * self.interval
             case Grain.MONTH:
                 return calendar.day_number(number // 12, number % 12 + 1) * calendar.DAY
-            case Grain.YEAR:
+            case _:
                 return calendar.day_number(number) * calendar.DAY
-            case Grain.HOUR | Grain.DAY | Grain.WEEK:
-                length, first = _EVEN[self.grain]
-                return first + number * length
 
     def upper(self, number: int) -> int:
         """Give the position after its last one."""
-        match self.grain:
-            case Grain.WHOLE:
-                return LAST
-            case Grain.RANGE:
-                return min(self.lower(number + 1), self.end)
-            case _:
-                return self.lower(number + 1)
+        if self.is_whole:
+            return LAST
+        upper = self.lower(number + 1)
+        return min(upper, self.end) if self.grain is Grain.RANGE else upper
 
     def span(self, number: int) -> Span:
         """Give its positions."""
@@ -186,17 +184,16 @@ class Grid:
 
     def at(self, position: int) -> int:
         """Give the partition that holds a position."""
+        if self._even is not None:
+            return (position - self._even[1]) // self._even[0]
         match self.grain:
             case Grain.WHOLE:
                 return 0
             case Grain.RANGE:
                 return (position - self.start) // self.interval
-            case Grain.MONTH | Grain.YEAR:
+            case _:
                 year, month, _ = calendar.civil(position // calendar.DAY)
                 return year if self.grain is Grain.YEAR else 12 * year + month - 1
-            case Grain.HOUR | Grain.DAY | Grain.WEEK:
-                length, first = _EVEN[self.grain]
-                return (position - first) // length
 
     def holding(self, first: dt.date, last: dt.date) -> Range:
         """Give the partitions that overlap the days from `first` to `last`, both included.

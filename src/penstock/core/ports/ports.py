@@ -236,11 +236,11 @@ class PartitionRecords(Protocol):
     def fingerprints(self) -> Mapping[int, Fingerprint]:
         """Give the fingerprints that groups and runs name by number."""
 
-    def runs(self, model: str) -> tuple[PartitionRun, ...]:
-        """Give the partitions of one model, neighbours of which the same is known together."""
+    def runs(self, *models: str) -> Mapping[str, tuple[PartitionRun, ...]]:
+        """Give the partitions of each model, neighbours of which the same is known together."""
 
-    def step_pins(self, model: str) -> Mapping[int, Mapping[str, Pin]]:
-        """Give the pins of the steps that built a model's partitions as they are now."""
+    def step_pins(self, *models: str) -> Mapping[str, Mapping[int, Mapping[str, Pin]]]:
+        """Give the pins of the steps that built each model's partitions as they are now."""
 
 
 class Notes(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import posixpath
 import re
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -170,10 +171,11 @@ def _is_folder(path: FilePath) -> bool:
 
 def read_content(root: FilePath, path: str, findings: list[Finding]) -> Content | None:
     """Read the bytes of a text file; None beside a finding for one that penstock does not read."""
-    where, file = Location(path), root / path
+    where = Location(path)
     try:
-        size = file.stat().st_size
-        data = file.read_bytes() if size <= LIMIT_BYTES else b""
+        with open(posixpath.join(root, path), "rb") as file:  # noqa: PTH123  there are thousands
+            size = os.fstat(file.fileno()).st_size
+            data = file.read() if size <= LIMIT_BYTES else b""
     except OSError as error:
         why = f"cannot be read: {error.strerror}"
         findings.append(Finding(where, "unreadable-file", why, _READABLE))
@@ -235,7 +237,7 @@ def _odd_file(root: FilePath, path: str) -> Finding | None:
         sentence = "the name of the file holds characters that cannot be printed"
         return Finding(Location(shown), "bad-name", sentence, "rename it")
     try:
-        mode = (root / path).stat().st_mode
+        mode = os.stat(posixpath.join(root, path)).st_mode  # noqa: PTH116  there are thousands
     except OSError as error:
         why = f"cannot be read: {error.strerror}"
         return Finding(Location(path), "unreadable-file", why, _READABLE)

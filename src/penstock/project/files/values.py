@@ -50,7 +50,9 @@ def text_of(value: Plain) -> str:
 
 def texts_of(value: Plain) -> tuple[str, ...]:
     """Give one text, or a list of texts, as a tuple; null is an empty one."""
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, str):  # most are
+        return (value,)
+    if isinstance(value, Sequence):
         return tuple(text_of(item) for item in value)
     return () if value is None else (text_of(value),)
 

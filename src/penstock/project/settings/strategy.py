@@ -127,9 +127,8 @@ def strategy_of(config: StrategyConfig) -> Strategy:
     elif layout and layout not in _OF_SNAPSHOTS:
         sentence = f"layout {layout!r} is that of partitions, and this is a snapshot"
         config.report("layout", "bad-value", sentence, f"allowed: {', '.join(_OF_SNAPSHOTS)}")
-    taken = frozenset[str]().union(*(each.settings for each in known.values()))
     for key in config.own:
-        if key in taken - strategy.settings:
+        if key not in strategy.settings and any(key in each.settings for each in known.values()):
             sentence = f"{key} has no effect on strategy {strategy.name}"
             config.warn(key, "option-without-effect", sentence)
     return strategy

@@ -17,6 +17,7 @@ from penstock.project.files.parsed import Branch, RefKind, fill
 from penstock.project.files.values import digest
 from penstock.project.sql.names import Linked, NameResolver, QueryOwner, link
 
+_COMPACT = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _OF_PARTITIONS = tuple(f"@{name}" for name in PARAMETERS if name != "run_date")
 
 
@@ -42,7 +43,7 @@ def parser_version() -> str:
 
 
 def _compact(parts: Mapping[str, object]) -> str:
-    return json.dumps(parts, sort_keys=True, separators=(",", ":"))
+    return _COMPACT.encode(parts)
 
 
 def settings_text(strategy: Strategy, layout: Layout) -> str:

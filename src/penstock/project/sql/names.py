@@ -182,6 +182,12 @@ class _Linker:
     inputs: dict[InputName, int] = field(default_factory=dict)
     flags: dict[InputName, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    this: Named | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Note what `this` means."""
+        owner = self.reader.model
+        self.this = owner and Named(InputName(InputKind.THIS, owner.input.name), owner.table)
 
     def filled(self, branch: Branch) -> _Texts:
         named = [self.named(ref) for ref in branch.refs]
@@ -195,8 +201,7 @@ class _Linker:
         )
 
     def named(self, ref: TableRef) -> Named:
-        name, owner = ref.names[0] if ref.names else "", self.reader.model
-        this = owner and Named(InputName(InputKind.THIS, owner.input.name), owner.table)
+        name, owner, this = ref.names[0] if ref.names else "", self.reader.model, self.this
         match ref.kind:
             case RefKind.THIS:
                 return this or _unknown(TableName("", "this"))
@@ -296,7 +301,7 @@ def _aliases(refs: Sequence[TableRef], named: Sequence[Named]) -> dict[str, str]
     pairs = list(zip(refs, named, strict=True))
     read = {found.table.folded: found.table for ref, found in pairs if not ref.qualifies}
     qualified = {f.table.folded for ref, f in pairs if ref.kind is RefKind.QUALIFIER}
-    counts = Counter(table.table.lower() for table in read.values())
+    counts = Counter(table.table.lower() for table in read.values() if qualified)  # few have any
     return {
         folded: f"{table.schema}__{table.table}"
         if folded in qualified and counts[table.table.lower()] > 1

@@ -23,6 +23,8 @@ MOST_CHARACTERS = 1_000_000
 _MOST_BITS = 10_000
 _LARGE = len(str(MOST_CHARACTERS))
 _WIDTH = re.compile(rf"\d{{{_LARGE},}}")
+_BODIES = (nodes.For, nodes.Macro, nodes.CallBlock)
+_Body = nodes.Template | nodes.For | nodes.Macro | nodes.CallBlock
 _SIZED_FILTERS = ("batch", "center", "format", "indent", "join", "replace", "slice", "wordwrap")
 
 
@@ -95,17 +97,21 @@ class BudgetedEnvironment(SandboxedEnvironment):
 
 def _counted(tree: nodes.Template) -> nodes.Template:
     """Let every body that may run again take a step first, and measure what `~` joins."""
-    bodies: list[nodes.Template | nodes.For | nodes.Macro | nodes.CallBlock] = [tree]
-    bodies += [*tree.find_all(nodes.For), *tree.find_all(nodes.Macro)]
-    bodies += tree.find_all(nodes.CallBlock)
-    for node in bodies:
-        texts = sum(len(each.data) for each in node.find_all(nodes.TemplateData))
-        step = nodes.Filter(nodes.Const(texts), "penstock_step", [], [], None, None)
-        node.body.insert(0, nodes.ExprStmt(step, lineno=node.lineno or 1))
-    for concat in [*tree.find_all(nodes.Concat)]:
-        parts = nodes.List([*concat.nodes], lineno=concat.lineno)
-        concat.nodes = [nodes.Filter(parts, "penstock_concat", [], [], None, None)]
+    found = [*tree.find_all((*_BODIES, nodes.Concat, nodes.TemplateData))]  # one walk: it is long
+    written = sum(len(each.data) for each in found if isinstance(each, nodes.TemplateData))
+    _step_first(tree, written)
+    for node in found:
+        if isinstance(node, nodes.Concat):
+            parts = nodes.List([*node.nodes], lineno=node.lineno)
+            node.nodes = [nodes.Filter(parts, "penstock_concat", [], [], None, None)]
+        elif isinstance(node, _BODIES):
+            _step_first(node, sum(len(each.data) for each in node.find_all(nodes.TemplateData)))
     return tree
+
+
+def _step_first(node: _Body, characters: int) -> None:
+    step = nodes.Filter(nodes.Const(characters), "penstock_step", [], [], None, None)
+    node.body.insert(0, nodes.ExprStmt(step, lineno=node.lineno or 1))
 
 
 @pass_context

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import posixpath
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -246,16 +247,15 @@ class Gathered:
 def gather(yaml: Sequence[YamlFile], sql: Sequence[str], files: Files) -> Gathered:
     """Read every versioned model with what it includes and names.
 
-    `sql` are the paths that could be model files. A YAML file that cannot be read takes those with
-    it that are called after it: nobody knows whether it names them.
+    `sql` are the paths that could be model files, sorted. A YAML file that cannot be read takes
+    those with it that are called after it: nobody knows whether it names them.
     """
     found = Gathered()
     for file in yaml:
         if file.is_versioned or _is_fragment(file):
             found.parts.add(file.path)
         if file.tree is None and file.findings:
-            stem = posixpath.splitext(file.path)[0]
-            found.parts |= {path for path in sql if path.startswith(f"{stem}.")}
+            found.parts |= set(_called_after(file, sql))
     public = (file for file in yaml if not posixpath.basename(file.path).startswith("_"))
     resolved = [resolve(file.path, files) for file in public if file.is_versioned]
     included = {path for each in resolved for path in each.included}
@@ -281,13 +281,20 @@ def _leave_out_leftovers(found: Gathered, yaml: Sequence[YamlFile], sql: Sequenc
     It is what stays of a version that was taken out of the file.
     """
     for file in yaml:
-        stem = posixpath.splitext(file.path)[0]
-        for path in sql if file.is_versioned else ():
-            if path.startswith(f"{stem}.") and path not in found.parts:
+        for path in _called_after(file, sql) if file.is_versioned else ():
+            if path not in found.parts:
                 found.parts.add(path)
                 sentence = f"no version in {posixpath.basename(file.path)} names this file"
                 hint, warning = "name it in a version, or delete it", Severity.WARNING
                 found.findings += [Finding(Location(path), "unused-sql", sentence, hint, warning)]
+
+
+def _called_after(file: YamlFile, sql: Sequence[str]) -> Iterator[str]:
+    stem = f"{posixpath.splitext(file.path)[0]}."
+    for at in range(bisect_left(sql, stem), len(sql)):
+        if not sql[at].startswith(stem):
+            return
+        yield sql[at]
 
 
 def _is_fragment(file: YamlFile) -> bool:

@@ -168,7 +168,7 @@ class _Builder:
         return found
 
     def note(self, name: InputName, line: int) -> None:
-        is_self = name.kind is InputKind.THIS and self.item.strategy.is_view
+        is_self = name.kind is InputKind.THIS and self.built.strategy.is_view
         if name.kind is InputKind.MODEL or is_self:
             self.built.parents.setdefault(name.name, line)
 
@@ -183,7 +183,7 @@ class _Builder:
         branches = self.gathered.sql[given.sql].branches
         if not branches:
             return None
-        draft, strategy = self.item.draft, self.item.strategy
+        draft, strategy = self.item.draft, self.built.strategy
         fingerprint = replace(
             fingerprint_of_settings(strategy, draft.lies, draft.description, _docs(draft)),
             version=version.number,
@@ -222,7 +222,7 @@ class _Builder:
             name=draft.name,
             table=self.item.table,
             where=draft.where,
-            strategy=self.item.strategy,
+            strategy=self.built.strategy,
             query=newest.body.query,
             fingerprint=newest.body.fingerprint,
             depends_on=tuple(sorted(name for name in parents if name in self.resolver.built)),

@@ -133,7 +133,7 @@ def sync(widened, rows):
 
 
 def on_record(widened):
-    (row,) = widened.store.records.runs("days")
+    (row,) = widened.store.records.runs("days")["days"]
     return row.status, row.commit_version
 
 

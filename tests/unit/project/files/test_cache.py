@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -87,28 +88,21 @@ def test_another_version_of_a_parser_parses_all_again(again, parsed, monkeypatch
         lambda text: text[: len(text) // 2],
         lambda text: "[]",
         lambda text: text.replace('"files"', '"flies"'),
-        lambda text: json.dumps({**json.loads(text), "files": {"models/a.sql": 4}}),
-        lambda text: text.replace('"materialized"', "4"),
-        lambda text: _with_results(text, []),
-        lambda text: _with_results(text, [1, 2, 3, 4]),
-        lambda text: _with_results(
-            text,
-            ["a", {}, 1, {}, [["x", None, [["odd", [], 1, True, True]], [[], True]]], [], []],
-        ),
+        lambda text: json.dumps(json.loads(text)),
+        lambda text: text.replace('"d"', '"e"'),
+        lambda text: text.replace('["ref", ["a"]', '["ref", []'),
+        lambda text: re.sub('"sum": [0-9]+', '"sum": 0', text),
+        lambda text: re.sub('"sum": [0-9]+,', "", text),
     ],
 )
 def test_a_damaged_cache_is_thrown_away(again, tmp_path, damage):
-    whole = again()
-    stored(tmp_path).write_text(damage(stored(tmp_path).read_text()))
+    whole, kept = again(), stored(tmp_path).read_text()
+    damaged = damage(kept)
+    stored(tmp_path).write_text(damaged)
 
+    assert damaged != kept
     assert again() == whole
-
-
-def _with_results(text, result):
-    document = json.loads(text)
-    for entry in document["files"].values():
-        entry[1] = result
-    return json.dumps(document)
+    assert stored(tmp_path).read_text() == kept
 
 
 def test_files_that_are_gone_leave_the_cache(again, tmp_path):
@@ -219,7 +213,7 @@ def test_mappings_read_back_equal(mapping):
 
 
 @pytest.mark.parametrize(
-    "document", [[], ["other"], ["trailing", "7"], ["computed", "d", [[["x"], None]]]]
+    "document", [[], ["other"], ["trailing"], ["computed", "d", [[["x"], None]]]]
 )
 def test_what_is_no_mapping_is_refused(document):
     with pytest.raises((ValueError, LookupError)):
