@@ -38,7 +38,7 @@ class HistoryTable:
     """One history table; every run is a step of its own. `types` are those of columns.
 
     Rows lie by `partition_by` too, within current and closed ones. One that `foretells` compares
-    what each MERGE leaves with what was said before it. Queries that it `replays` are looked at ahead.
+    what each MERGE leaves with what was said before it; one that `replays` looks at keys ahead.
     """
 
     spark: SparkSession
