@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from penstock.core.errors import PenstockError, SparkDiedError
 from penstock.core.findings import Location
 from penstock.engine import jvm, spark_errors
-from penstock.engine.jvm import Sign, StartedJvm, copy_masked, signs_in, warnings_of
+from penstock.engine.jvm import LogCopy, Sign, StartedJvm, signs_in, warnings_of
 
 CUT_OFF = [
     ConnectionRefusedError(111, "Connection refused"),
@@ -245,7 +245,8 @@ def test_what_the_jvm_says_is_in_the_log_without_secrets(tmp_path, secret):
     log = tmp_path / "run.log"
     reading, writing = os.pipe()
 
-    copying = copy_masked(reading, log)
+    copying = LogCopy(reading, log)
+    copying.start()
     os.write(writing, f"WARN at {secret}\nx://u:p4ss@h, pass".encode())
     os.write(writing, b"word=hunter2 \xff")
     os.close(writing)
