@@ -219,10 +219,8 @@ class Keeper:
                 ends = [self._stdin, self._output]
                 socket.send_fds(caller, [json.dumps(said).encode() + _LINE], ends)
             return True
-        if word == "take":
-            caller.close()  # who starts another JVM does not wait for the end of this one
         if is_over := word in ("take", "stop"):
-            self._end()
+            self._end()  # before the answer: another JVM may want its ports
         with contextlib.suppress(OSError):
             caller.sendall(json.dumps(asdict(card)).encode() + _LINE)
         return is_over

@@ -44,6 +44,7 @@ _OF_SYSTEM = ("/proc/self/limits", "/proc/self/ns/mnt", "/proc/self/ns/net", "/p
 _LEFT: list[subprocess.Popen[bytes]] = []
 """Children that outlive their work here, to be waited for one day."""
 _OF_PY4J = ("t", "j", "GATEWAY_SERVER")
+_CATALOGS, _OURS = "spark.sql.catalogImplementation", "in-memory"
 _GREETING_SECONDS = 2
 _MUCH_MEMORY = 512 << 20
 
@@ -91,8 +92,10 @@ class WarmPlace:
 
 def warm_place(spark: SparkSettings, root: str, target: str) -> WarmPlace | None:
     """Give the place of a JVM that starts with these settings here and now; None if none stays."""
-    is_wanted = spark.keep_warm and root and re.fullmatch(r"local(\[.*\])?", spark.master)
-    if not is_wanted or "PYSPARK_GATEWAY_PORT" in os.environ or not hasattr(os, "getuid"):
+    is_local = re.fullmatch(r"local(\[.*\])?", spark.master)
+    is_hive = spark.conf.get(_CATALOGS, _OURS) != _OURS  # a JVM keeps the lock of a metastore
+    is_able = hasattr(os, "getuid") and "PYSPARK_GATEWAY_PORT" not in os.environ
+    if not (spark.keep_warm and root and is_local and is_able) or is_hive:
         return None
     home = keeper.folder(os.environ, make=True)
     if home is None:

@@ -332,6 +332,7 @@ def test_a_jvm_waits_where_it_is_asked_to(home, project, monkeypatch):
         replace(WARM, keep_warm=timedelta()),
         replace(WARM, master="spark://master:7077"),
         replace(WARM, master="local-cluster[2,1,1024]"),
+        replace(WARM, conf={"spark.sql.catalogImplementation": "hive"}),
     ):
         assert warm_place(none, root, "dev") is None
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
