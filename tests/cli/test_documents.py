@@ -27,6 +27,7 @@ WITHOUT_JVM = [
     ["schema", "--write"],
     ["completion", "bash"],
     ["doctor"],
+    ["engine", "status"],
 ]
 
 

@@ -17,11 +17,12 @@ from penstock.core.sessions.package import SessionPackage
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """How the Spark session of a target is started."""
+    """How the Spark session of a target is started, and how long its JVM waits for another."""
 
     master: str = "local[*]"
     driver_memory: str = "2g"
     conf: Mapping[str, str] = field(default_factory=dict)
+    keep_warm: dt.timedelta = dt.timedelta()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 from penstock.core.errors import EnvironmentMissingError
 from penstock.core.masking import REDACTED, mask, mask_value
 from penstock.core.project import SparkSettings
-from penstock.engine.jvm import JVM, archive_path, copy_masked, ensure_jars, require_java
+from penstock.engine.java import archive_path, ensure_jars, require_java
+from penstock.engine.jvm import JVM, LogCopy, end_behind, numpy_alone
+from penstock.engine.warm import WarmPlace, attach, give_up
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -71,25 +73,44 @@ _SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 
 @dataclass(frozen=True, slots=True)
 class LaunchSettings:
-    """Where the JVM of one run writes, and what it is given."""
+    """Where the JVM of one run writes, and what it is given; whose it is, if it may stay."""
 
     spark: SparkSettings
     warehouse: str
     log: Path
+    root: str = ""
+    target: str = ""
 
 
-def launch(settings: LaunchSettings, environ: Mapping[str, str]) -> SparkSession:
-    """Start the JVM with its output in the run's log; raise what is missing before it starts."""
-    java = require_java(environ)
-    jars = ensure_jars()
-    from pyspark import SparkConf, SparkContext  # takes a second: only now
+def launch(
+    settings: LaunchSettings, environ: Mapping[str, str], place: WarmPlace | None = None
+) -> SparkSession:
+    """Give a Spark of its own, with the JVM's output in the run's log.
+
+    Takes the JVM that waits at the place, else starts one, and raises what is missing before.
+    """
+    from pyspark import SparkContext  # takes a second: only now
     from pyspark.logger import PySparkLogger
-    from pyspark.sql import SparkSession
 
     # They print refused queries to the terminal, stack trace and all; the error is ours to tell.
     for name in QUERY_LOGGERS:
         PySparkLogger.getLogger(name).disabled = True
     settings.log.parent.mkdir(parents=True, exist_ok=True)
+    is_first = SparkContext._gateway is None  # noqa: SLF001  has no public name
+    if place is not None and is_first and (found := attach(place, settings.log)):
+        parts = JvmParts(ensure_jars(), Path(), Path())
+        try:
+            return _session(spark_confs(settings, parts), found, settings.log)
+        except Exception:  # noqa: BLE001  whatever is wrong with it, another one is started
+            give_up()
+    return _cold(settings, environ)
+
+
+def _cold(settings: LaunchSettings, environ: Mapping[str, str]) -> SparkSession:
+    java = require_java(environ)
+    jars = ensure_jars()
+    from pyspark import SparkContext
+
     outside = " ".join(environ.get(name, "") for name in _OPTIONS_FROM_OUTSIDE)
     gateway = None
     with TemporaryDirectory(prefix="penstock-") as folder:  # ours alone, and gone when all is read
@@ -97,15 +118,25 @@ def launch(settings: LaunchSettings, environ: Mapping[str, str]) -> SparkSession
         confs = spark_confs(settings, parts)
         if SparkContext._gateway is None:  # noqa: SLF001  # a JVM of this process is used again
             gateway = _gateway(parts, secret_options(settings), confs, settings.log)
+    return _session(confs, gateway, settings.log)
+
+
+def _session(confs: Mapping[str, str], gateway: JavaGateway | None, log: Path) -> SparkSession:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    numpy_alone()
     conf = SparkConf(loadDefaults=False).setAll(list(confs.items()))
     before = signal.getsignal(signal.SIGINT)
     try:
-        spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
+        context = SparkContext(conf=conf, gateway=gateway)
+        end_behind(context._accumulatorServer)  # noqa: SLF001  has no public name
+        spark = SparkSession(context)
     except Exception as error:
         if not JVM.is_lost(error):
             raise
         JVM.forget()
-        raise _did_not_start(settings.log) from error
+        raise _did_not_start(log) from error
     if signal.getsignal(signal.SIGINT) is not before:
         _interrupt_anyway()
     return spark
@@ -116,6 +147,7 @@ def _interrupt_anyway() -> None:
     theirs = signal.getsignal(signal.SIGINT)
 
     def interrupt(number: int, frame: FrameType | None) -> None:
+        JVM.is_trusted = False  # what is broken off may go on in it
         try:
             if callable(theirs) and not JVM.has_ended():
                 theirs(number, frame)
@@ -146,7 +178,8 @@ def _gateway(
         file = f"--load-spark-defaults --properties-file {shlex.quote(str(parts.properties))}"
         os.environ[_SUBMIT_ARGUMENTS] = f"{file} {before or 'pyspark-shell'}"
     reading, writing = os.pipe()
-    copying = copy_masked(reading, log)
+    copying = LogCopy(reading, log)
+    copying.start()
     try:
         made = launch_gateway(conf=conf, popen_kwargs={"stdout": writing, "stderr": writing})
     except PySparkRuntimeError as error:

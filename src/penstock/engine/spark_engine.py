@@ -16,18 +16,20 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
-from penstock.core.errors import PythonModelError, UsageError
+from penstock.core.errors import PenstockError, PythonModelError, UsageError
 from penstock.core.findings import Location
 from penstock.core.ports.engine import ExportForm, FrameReaders, QueryResult
 from penstock.core.ports.ports import Fault
 from penstock.core.steps.inputs import Relation
 from penstock.engine.function_windows import RUNS
 from penstock.engine.functions import SharedFrames
-from penstock.engine.jvm import JVM, require_java, silence_py4j, spark_versions
+from penstock.engine.java import require_java, spark_versions
+from penstock.engine.jvm import JVM, silence_py4j
 from penstock.engine.launch import ALWAYS, QUERY_LOGGERS, LaunchSettings, launch
 from penstock.engine.reading import bad_value, read
 from penstock.engine.session import Signature, SparkStepSession
 from penstock.engine.spark_errors import explained, explaining
+from penstock.engine.warm import PER_CONTEXT, WarmPlace, keep, warm_place
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame as DataFrame  # noqa: PLC0414  # app names it
@@ -43,6 +45,7 @@ class ProcessSpark:
         """Nothing is started yet."""
         self._lock = threading.Lock()
         self._launched: SparkSession | None = None
+        self._place: WarmPlace | None = None
         self._users = 0
 
     def take(self, settings: LaunchSettings, environ: Mapping[str, str]) -> SparkSession:
@@ -53,7 +56,8 @@ class ProcessSpark:
                 self._launched = None
             spark = running()
             if spark is None:
-                spark = self._launched = launch(settings, environ)
+                self._place = warm_place(settings.spark, settings.root, settings.target)
+                spark = self._launched = launch(settings, environ, self._place)
             self._users += 1
             return spark
 
@@ -63,6 +67,8 @@ class ProcessSpark:
             self._users -= 1
             if self._users == 0 and self._launched is not None:
                 JVM.let_go(partial(_stop, self._launched))
+                if self._place is not None and JVM.is_trusted and not JVM.has_ended():
+                    keep(self._place)
                 if JVM.has_ended():
                     JVM.forget()
                 self._launched = None
@@ -184,7 +190,6 @@ _CELLS = {
     **dict.fromkeys(("array", "map", "struct", "variant"), f"to_json({{}}, {_OF_JSON})"),
     "binary": "base64({})",
 }
-_SMALL = {"spark.sql.shuffle.partitions": "1", "spark.databricks.delta.snapshotPartitions": "1"}
 
 
 class SparkEngine:
@@ -213,7 +218,7 @@ class SparkEngine:
 
     def elsewhere(self, warehouse: str) -> SparkEngine:
         """Give an engine for tables of a few rows, in another warehouse if it is to start Spark."""
-        spark = replace(self._settings.spark, conf={**_SMALL, **self._settings.spark.conf})
+        spark = replace(self._settings.spark, conf={**PER_CONTEXT, **self._settings.spark.conf})
         settings = replace(self._settings, warehouse=warehouse, spark=spark)
         return SparkEngine(settings, self._environ, self._signature, self._fault, self._root)
 
@@ -302,6 +307,7 @@ class SparkEngine:
 
     def cancel(self) -> None:
         """See `Engine.cancel`."""
+        JVM.is_trusted = False  # what is cancelled may go on in it
         for session in tuple(self._open):
             session.interrupted = True
         if self._root is not None:
@@ -309,6 +315,8 @@ class SparkEngine:
 
     def stop(self) -> None:
         """See `Engine.stop`."""
+        is_well = isinstance(sys.exception(), PenstockError | None) and not self._open
+        JVM.is_trusted = JVM.is_trusted and is_well
         if self._taken:
             SPARK.give_back()
             self._root, self._taken = None, False

@@ -6,6 +6,8 @@ What a JVM says of itself before it dies, found in a run's log.
 import os
 import subprocess
 import sys
+import threading
+from types import SimpleNamespace
 
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
@@ -13,7 +15,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from penstock.core.errors import PenstockError, SparkDiedError
 from penstock.core.findings import Location
 from penstock.engine import jvm, spark_errors
-from penstock.engine.jvm import Sign, StartedJvm, copy_masked, signs_in, warnings_of
+from penstock.engine.jvm import LogCopy, Sign, StartedJvm, end_behind, signs_in, warnings_of
 
 CUT_OFF = [
     ConnectionRefusedError(111, "Connection refused"),
@@ -245,10 +247,45 @@ def test_what_the_jvm_says_is_in_the_log_without_secrets(tmp_path, secret):
     log = tmp_path / "run.log"
     reading, writing = os.pipe()
 
-    copying = copy_masked(reading, log)
+    copying = LogCopy(reading, log)
+    copying.start()
     os.write(writing, f"WARN at {secret}\nx://u:p4ss@h, pass".encode())
     os.write(writing, b"word=hunter2 \xff")
     os.close(writing)
     copying.join(10)
 
     assert log.read_text() == "WARN at ***\nx://***@h, password=*** \ufffd"
+
+
+def test_pyspark_is_asked_about_values_of_numpy_alone_and_imports_no_pandas_for_others():
+    program = (
+        "import sys\n"
+        "from py4j.protocol import INPUT_CONVERTER\n"
+        "from penstock.engine.jvm import numpy_alone\n"
+        "numpy_alone(); numpy_alone()\n"
+        "asked = [each.can_convert(True) for each in INPUT_CONVERTER]\n"
+        "print(any(asked), 'pandas' in sys.modules)\n"
+        "import numpy\n"
+        "for value in (numpy.float64(1.5), numpy.array([1])):\n"
+        "    print([type(e).__name__ for e in INPUT_CONVERTER if e.can_convert(value)][0])\n"
+        "print(next(e for e in INPUT_CONVERTER if e.can_convert(numpy.int8(7))).convert("
+        "numpy.int8(7), None))\n"
+    )
+
+    told = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert told.stdout == "False False\n_NumpyAlone\n_NumpyAlone\n7\n"
+
+
+def test_nobody_waits_for_a_server_that_ends_late():
+    ending, ended = threading.Event(), threading.Event()
+    server = SimpleNamespace(shutdown=lambda: ending.wait(10) and ended.set())
+    end_behind(server)
+
+    server.shutdown()
+
+    assert not ended.is_set()
+    ending.set()
+    assert ended.wait(10)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from penstock.core.project import SparkSettings
-from penstock.engine import jvm
-from penstock.engine.jvm import Java, archive_path
+from penstock.engine import java
+from penstock.engine.java import Java, archive_path
 from penstock.engine.launch import (
     JvmParts,
     LaunchSettings,
@@ -138,7 +138,7 @@ def test_secret_settings_are_read_of_a_file(parts, secret):
 
 @pytest.fixture
 def ivy(tmp_path, monkeypatch):
-    monkeypatch.setattr(jvm, "spark_versions", lambda: ("4.2.0", "4.4.0"))
+    monkeypatch.setattr(java, "spark_versions", lambda: ("4.2.0", "4.4.0"))
     folder = tmp_path / "jars"
     folder.mkdir()
     for name in (
@@ -152,7 +152,7 @@ def ivy(tmp_path, monkeypatch):
 
 
 def test_jars_of_other_versions_in_the_cache_are_left_there(ivy):
-    assert [Path(jar).name for jar in jvm.cached_jars(ivy)] == [
+    assert [Path(jar).name for jar in java.cached_jars(ivy)] == [
         "io.delta_delta-spark_4.2_2.13-4.4.0.jar",
         "io.delta_delta-storage-4.4.0.jar",
         "io.unitycatalog_unitycatalog-client-0.10.0.jar",
@@ -162,7 +162,7 @@ def test_jars_of_other_versions_in_the_cache_are_left_there(ivy):
 def test_half_of_the_jars_is_none(ivy):
     (ivy / "jars" / "io.delta_delta-storage-4.4.0.jar").unlink()
 
-    assert jvm.cached_jars(ivy) == ()
+    assert java.cached_jars(ivy) == ()
 
 
 def test_an_archive_belongs_to_one_java_and_one_set_of_jars():

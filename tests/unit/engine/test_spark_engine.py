@@ -2,11 +2,16 @@
 
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
 from penstock.core.errors import PythonModelError
+from penstock.core.project import SparkSettings
 from penstock.engine import spark_engine
+from penstock.engine.launch import LaunchSettings
+
+SETTINGS = LaunchSettings(SparkSettings(), "/w", Path("/logs/run.log"))
 
 
 class Session:
@@ -27,7 +32,7 @@ class World:
     def running(self):
         return None if self.now is None or self.now.stopped else self.now
 
-    def launch(self, _settings, _environ):
+    def launch(self, _settings, _environ, _place):
         self.launches += 1
         self.now = Session()
         return self.now
@@ -44,7 +49,7 @@ def world(monkeypatch):
 def test_a_spark_is_started_once_and_ended_by_its_last_user(world):
     spark = spark_engine.ProcessSpark()
 
-    first, second = spark.take(None, {}), spark.take(None, {})
+    first, second = spark.take(SETTINGS, {}), spark.take(SETTINGS, {})
     spark.give_back()
     still = world.running()
     spark.give_back()
@@ -56,7 +61,7 @@ def test_a_spark_is_started_once_and_ended_by_its_last_user(world):
 
 def test_a_jvm_that_is_just_ending_gets_no_warning_of_pyspark(world, recwarn):
     spark = spark_engine.ProcessSpark()
-    session = spark.take(None, {})
+    session = spark.take(SETTINGS, {})
     told = "Unable to cleanly shutdown Spark JVM process. It is possible that it has crashed."
     session.stop = lambda: warnings.warn(told, RuntimeWarning, stacklevel=1)
 
@@ -67,10 +72,10 @@ def test_a_jvm_that_is_just_ending_gets_no_warning_of_pyspark(world, recwarn):
 
 def test_the_next_user_starts_another(world):
     spark = spark_engine.ProcessSpark()
-    spark.take(None, {})
+    spark.take(SETTINGS, {})
     spark.give_back()
 
-    spark.take(None, {})
+    spark.take(SETTINGS, {})
 
     assert world.launches == 2
     assert not world.now.stopped
@@ -80,7 +85,7 @@ def test_a_spark_that_runs_already_is_used_and_never_ended(world):
     theirs = world.now = Session()
     spark = spark_engine.ProcessSpark()
 
-    assert spark.take(None, {}) is theirs
+    assert spark.take(SETTINGS, {}) is theirs
     spark.give_back()
 
     assert world.launches == 0
@@ -90,10 +95,10 @@ def test_a_spark_that_runs_already_is_used_and_never_ended(world):
 def test_a_spark_that_its_owner_ended_is_replaced_by_ours(world):
     theirs = world.now = Session()
     spark = spark_engine.ProcessSpark()
-    spark.take(None, {})
+    spark.take(SETTINGS, {})
     theirs.stop()
 
-    ours = spark.take(None, {})
+    ours = spark.take(SETTINGS, {})
     spark.give_back()
     before = ours.stopped
     spark.give_back()

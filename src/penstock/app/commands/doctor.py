@@ -13,7 +13,7 @@ from pathlib import Path
 from penstock.app.services.services import Services
 from penstock.app.services.wire import Where, open_services
 from penstock.core.errors import PenstockError, ProjectError
-from penstock.engine.jvm import (
+from penstock.engine.java import (
     archive_path,
     cached_jars,
     coordinate,
@@ -22,10 +22,10 @@ from penstock.engine.jvm import (
     how_to_install,
     is_whole,
     make_archive,
-    newest_with_signs,
     require_java,
     spark_versions,
 )
+from penstock.engine.jvm import newest_with_signs
 
 PYTHON_FLOOR = (3, 11)
 _RELEASED = dt.datetime(2025, 1, 1, tzinfo=dt.UTC)

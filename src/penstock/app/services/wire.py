@@ -144,7 +144,10 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
     run_id = clock.new_id()
     log_path = Path(project.root, ".penstock", "logs", f"{run_id}.log")
     stores = Stores(project, clock, environ)
-    settings = LaunchSettings(project.target.spark, project.target.warehouse, log_path)
+    target = project.target
+    settings = LaunchSettings(
+        target.spark, target.warehouse, log_path, str(project.root), target.name
+    )
     engine = SparkEngine(settings, environ, stores.signature, fault or inert, spark)
     return Services(
         project=project,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import os
 import re
@@ -116,6 +117,7 @@ def _target(name: str, tree: Mapping[str, Plain], root: Path, *, is_first: bool)
             master=text_of(spark.get("master")) or "local[*]",
             driver_memory=text_of(spark.get("driver_memory")) or "2g",
             conf=pairs_of(spark.get("conf")),
+            keep_warm=duration_of(spark.get("keep_warm")) or dt.timedelta(),
         ),
         catalog=text_of(tree.get("catalog")),
         schema_prefix=text_of(tree.get("schema_prefix")),

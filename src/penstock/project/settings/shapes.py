@@ -258,6 +258,7 @@ class SparkShape(StrictShape):
     master: str = "local[*]"
     driver_memory: str = "2g"
     conf: dict[str, Scalar] = {}
+    keep_warm: Duration | None = None
 
 
 class EntitiesShape(StrictShape):

@@ -1,4 +1,4 @@
-"""What is around penstock: `doctor`, `schema`, `completion`."""
+"""What is around penstock: `doctor`, `engine`, `schema`, `completion`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from click.shell_completion import ShellComplete, get_completion_class
 
 from penstock.app.flags import FlagSpec
 from penstock.app.request import CommandRequest
-from penstock.ui.cli.options import command
+from penstock.ui.cli.options import command, group
 from penstock.ui.cli.output import CommandOutput
 
 Fix = Annotated[bool, FlagSpec("Put right what can be put right.")]
@@ -31,6 +31,39 @@ def doctor_command(output: CommandOutput, request: CommandRequest, *, fix: Fix =
     report = examine(Path(request.project), request.target, fix=fix)
     output.print(report, doctor_text, doctor_document)
     return 0 if report.healthy else 1
+
+
+engine_command = group(
+    "penstock engine status",
+    """Look at JVMs that wait for a next command.
+
+    One waits after a command where the target's `spark` says how long: `keep_warm: 10m`.
+    """,
+)
+
+
+@command("penstock engine status", of=engine_command)
+def engine_status(output: CommandOutput) -> None:
+    """Show the JVMs that wait.
+
+    All of this user on this machine; one that a command uses is the command's. Needs no project.
+    """
+    from penstock.app.commands.engine import engine_status
+    from penstock.ui.render.state import engine_document, engine_text
+
+    output.print(engine_status(), engine_text, engine_document)
+
+
+@command("penstock engine stop", of=engine_command)
+def engine_stop(output: CommandOutput) -> None:
+    """End the JVMs that wait.
+
+    All of this user on this machine; the next command starts one. Needs no project.
+    """
+    from penstock.app.commands.engine import engine_stop
+    from penstock.ui.render.state import engine_document, stopped_text
+
+    output.print(engine_stop(), stopped_text, engine_document, unless_quiet=True)
 
 
 @command("penstock schema --write")

@@ -61,6 +61,7 @@ _BY_FILE = {
     },
     "machine": {
         "doctor": "Check this machine, and say what to do.",
+        "engine": "Look at JVMs that wait for a next command.",
         "schema": "Print JSON Schemas of the YAML files, for editors.",
         "completion": "Print a shell's completion script.",
     },

@@ -16,6 +16,7 @@ from penstock.ui.render.values import aligned, count, moment, table
 
 if TYPE_CHECKING:
     from penstock.app.commands.doctor import DoctorReport
+    from penstock.app.commands.engine import EngineReport
     from penstock.app.commands.query import ExportedFile
 
 _NEXT = {  # how to go on where a template starts with no input, and has a script that makes it
@@ -120,9 +121,23 @@ def doctor_text(report: DoctorReport) -> str:
     return "\n".join(lines)
 
 
+def engine_text(report: EngineReport) -> str:
+    """Give one row per JVM that waits."""
+    if not report.kept:
+        return "no JVM waits"
+    rows = [[each.root, each.target, str(each.pid), moment(each.ends)] for each in report.kept]
+    return table(["project", "target", "pid", "ends"], rows)
+
+
+def stopped_text(report: EngineReport) -> str:
+    """Say which JVMs were ended."""
+    return "\n".join(f"ended {each.pid}, of {each.root}" for each in report.kept) or "no JVM waits"
+
+
 query_document = partial(document_of, names="columns rows truncated")
 exported_document = partial(document_of, names="file form rows")
 rebuild_document = partial(document_of, names="steps models untold unskipped")
+engine_document = partial(document_of, names="kept[root target pid ends]")
 doctor_document = partial(document_of, names="healthy checks[name health message=says hint?]")
 
 

@@ -10,7 +10,7 @@ from fakes.services import a_shop, built
 from penstock.app.commands import doctor
 from penstock.app.commands.doctor import DoctorReport, Health, HealthCheck, examine
 from penstock.app.commands.init import init
-from penstock.engine.jvm import Java
+from penstock.engine.java import Java
 
 JAVA = Java("/java/bin/java", 17)
 

@@ -2,6 +2,7 @@
 
 from fakes.builders import NOON
 from penstock.app.commands.doctor import DoctorReport, Health, HealthCheck
+from penstock.app.commands.engine import EngineReport, KeptJvm
 from penstock.app.commands.state import WatermarkReport
 from penstock.app.execution.recover import RebuildReport, Recovered, Recovery
 from penstock.core.errors import TableError
@@ -10,11 +11,14 @@ from penstock.core.records import Lease, WatermarkChange
 from penstock.ui.render.state import (
     changed_text,
     doctor_text,
+    engine_document,
+    engine_text,
     lease_text,
     made_text,
     query_text,
     rebuild_text,
     recovered_text,
+    stopped_text,
     watermarks_text,
 )
 
@@ -70,6 +74,19 @@ def test_what_put_the_state_in_order_is_said():
     assert made_text(("shop", ("penstock.yml",))) == (
         "made shop/penstock.yml\n\nNext: penstock run shop"
     )
+
+
+def test_each_jvm_that_waits_is_a_row():
+    report = EngineReport((KeptJvm("/shop", "dev", 4711, NOON),))
+
+    assert engine_text(report) == (
+        "PROJECT  TARGET  PID   ENDS\n/shop    dev     4711  2024-03-01 12:00:00"
+    )
+    assert stopped_text(report) == "ended 4711, of /shop"
+    assert engine_text(EngineReport(())) == stopped_text(EngineReport(())) == "no JVM waits"
+    assert engine_document(report) == {
+        "kept": [{"root": "/shop", "target": "dev", "pid": 4711, "ends": "2024-03-01T12:00:00Z"}]
+    }
 
 
 def test_each_check_is_a_line_and_what_is_wrong_has_a_hint():
