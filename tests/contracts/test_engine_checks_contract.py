@@ -122,7 +122,7 @@ def test_a_table_of_a_query_has_no_step(world, session):
 
 def test_what_is_tried_on_a_clone_leaves_the_table_alone(world, session):
     name = session.beside.clone(world.uri, 0, f"{world.staging}/clone")
-    session.trial(Commit(f"INSERT INTO {name} BY NAME SELECT * FROM `fed`", feed=SEVEN))
+    session.beside.trial(Commit(f"INSERT INTO {name} BY NAME SELECT * FROM `fed`", feed=SEVEN))
 
     assert name == f"delta.`{world.staging}/clone`"
     assert session.observed(1) is None

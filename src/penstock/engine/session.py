@@ -78,8 +78,15 @@ Explaining = Callable[[], AbstractContextManager[None]]
 class SparkSideTables:
     """The `SideTables` of real Spark; `in_files` are the views that read files by now."""
 
-    def __init__(self, spark: SparkSession, explaining: Explaining, fault: Fault) -> None:
-        """Share the session of a step, and how it explains errors."""
+    def __init__(
+        self,
+        spark: SparkSession,
+        explaining: Explaining,
+        fault: Fault,
+        run: Callable[[Commit, Mapping[str, str]], None],
+    ) -> None:
+        """Share the session of a step, how it explains errors, and how it runs a statement."""
+        self._run = run
         self._spark = spark
         self._explaining = explaining
         self._fault = fault
@@ -114,6 +121,10 @@ class SparkSideTables:
         with self._explaining():
             self._spark.sql(f"CREATE TABLE {made} SHALLOW CLONE {whole} VERSION AS OF {version}")
         return made
+
+    def trial(self, statement: Commit) -> None:
+        """See `SideTables.trial`."""
+        self._run(unwatched(statement), {})
 
     def added(self, uri: str, version: int, folder: str, view: str) -> Schema:
         """See `SideTables.added`."""
@@ -178,7 +189,7 @@ class SparkStepSession:
         self._fault = fault
         self._signature = signature
         self._explaining: Explaining = partial(explaining, where, self._cause)
-        self.beside = SparkSideTables(spark, self._explaining, fault)
+        self.beside = SparkSideTables(spark, self._explaining, fault, self._run)
         self._watch: ObservedWrite | None = None
         self._kept: list[DataFrame] = []
         self._cut: list[DataFrame] = []
@@ -290,10 +301,6 @@ class SparkStepSession:
         """See `StepSession.observed`."""
         with self._explaining():
             return agreed(self._watch, rows)
-
-    def trial(self, statement: Commit) -> None:
-        """See `StepSession.trial`."""
-        self._run(unwatched(statement), {})
 
     def _run(self, statement: Commit, signed: Mapping[str, str]) -> None:
         if self.interrupted:

@@ -112,6 +112,8 @@ def require_delta(spark: SparkSession, environ: Mapping[str, str]) -> None:
 def _new_session(root: SparkSession) -> SparkSession:
     spark = root.newSession()
     spark.conf.set("spark.sql.session.timeZone", "UTC")
+    # With it a plain Python UDF over a Delta table waits for ever (Spark 4.2.0).
+    spark.conf.set("spark.sql.execution.arrow.pythonUDF.columnarInput.enabled", "false")
     return spark
 
 

@@ -49,7 +49,7 @@ def test_a_merge_on_a_clone_leaves_the_table_as_it_was(three, properties):
     bench = three(properties)
     name = bench.session.beside.clone(bench.at("t"), 2, bench.at("merged"))
 
-    bench.session.trial(Commit(MERGE.format(name)))
+    bench.session.beside.trial(Commit(MERGE.format(name)))
 
     assert bench.rows(f"SELECT * FROM {name}") == [(1, "o"), (2, "n"), (3, "o"), (9, "n")]
     assert bench.rows("SELECT * FROM {t}") == [(1, "o"), (2, "o"), (3, "o"), (5, "later")]
@@ -58,7 +58,7 @@ def test_a_merge_on_a_clone_leaves_the_table_as_it_was(three, properties):
 def test_neither_a_clone_nor_what_is_tried_on_it_carries_a_token(three):
     bench = three()
     name = bench.session.beside.clone(bench.at("t"), 3, bench.at("tried"))
-    bench.session.trial(Commit(MERGE.format(name)))
+    bench.session.beside.trial(Commit(MERGE.format(name)))
 
     said = [action for version in (0, 1) for action in bench.log("tried", version)]
 

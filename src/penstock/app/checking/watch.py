@@ -268,7 +268,7 @@ class Watch:
             table = session.beside.clone(self._uri, self.version or 0, clone)
             statement = self.work_on(table).decide(decided.seen) if self.work_on else None
             if statement is not None:
-                session.trial(statement)
+                session.beside.trial(statement)
             columns = self._bind(AFTER_VIEW, DeltaRead(clone))
             return CheckedRows.of_view(AFTER_VIEW, columns)
         if self.cut is not None:  # a table's own step has bound the view that a partition's has not

@@ -67,6 +67,9 @@ class SideTables(Protocol):
     def clone(self, uri: str, version: int, to: str) -> str:
         """Make a shallow clone of a table's version in a folder; give SQL that names it."""
 
+    def trial(self, statement: Commit) -> None:
+        """Run a statement on a clone: it carries no token and is no step."""
+
     def added(self, uri: str, version: int, folder: str, view: str) -> Schema:
         """Make the rows of the files that one commit added readable under a view.
 
@@ -115,9 +118,6 @@ class StepSession(QuerySession, Protocol):
         `rows` is how many rows the commit wrote by its own metrics: a count that differs means
         that rows passed more than once. Ask only after the commit was found in the log.
         """
-
-    def trial(self, statement: Commit) -> None:
-        """Run a statement on a clone: it carries no token and is no step."""
 
 
 class Engine(Protocol):
