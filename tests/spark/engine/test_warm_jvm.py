@@ -28,9 +28,9 @@ import numbers_of_ours
 
 
 @table(schema="m")
-def added(spark):
+def added(one):
     add = F.udf(lambda n: n + numbers_of_ours.MORE, LongType())
-    return spark.range(1, 2).select(add("id").alias("n"))
+    return one.select(add("n").alias("n"))
 """
 
 
@@ -108,10 +108,10 @@ def test_a_jvm_waits_for_the_next_command_and_dies_with_one_that_is_killed(shop)
 
 
 @pytest.mark.matrix
-def test_functions_and_their_workers_are_those_of_the_command(shop) -> None:
+def test_functions_over_tables_and_their_workers_are_those_of_the_command(shop) -> None:
     shop.write("models/m/added.py", FUNCTION)
     shop.write("numbers_of_ours.py", "MORE = 10\n")
-    shop.command("run", "--select", "added")
+    shop.command("run", "--select", "one added")
     java = shop.waiting()
     assert shop.rows("m.added") == [11]
 
