@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import time
+from tempfile import TemporaryDirectory
 
 import pytest
 from deltalake import write_deltalake
@@ -71,14 +72,14 @@ class Shop:
 
 @pytest.fixture
 def shop(tmp_path, monkeypatch):
-    (tmp_path / "run").mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     made = Shop(tmp_path / "shop")
     made.write("penstock.yml", KEPT)
     for number, name in enumerate(("one", "two"), start=1):
         made.write(f"models/m/{name}.sql", SQL % number)
-    yield made
-    engine_stop()
+    with TemporaryDirectory() as short:  # the name of a socket has 107 signs at most
+        monkeypatch.setenv("XDG_RUNTIME_DIR", short)
+        yield made
+        engine_stop()
 
 
 def test_a_jvm_waits_for_the_next_command_and_dies_with_one_that_is_killed(shop) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from penstock.core.project import SparkSettings
 from penstock.engine import keeper, warm
-from penstock.engine.jvm import JVM, LogCopy, StartedJvm
+from penstock.engine.jvm import LogCopy, StartedJvm
 from penstock.engine.keeper import JvmAddress, JvmCard, Keeper
 from penstock.engine.warm import TakenJvm, WarmPlace, warm_place
 
@@ -308,6 +308,8 @@ def test_one_that_does_not_answer_is_ended_and_another_is_started(
     started, place, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(warm, "_GREETING_SECONDS", 0.2)
+    monkeypatch.setattr(warm, "JVM", StartedJvm())  # not that of other tests in this process,
+    monkeypatch.delitem(sys.modules, "pyspark", raising=False)  # nor what PySpark holds of it
     process, copying = started()
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = replace(ADDRESS, port=silent.getsockname()[1])
@@ -316,7 +318,7 @@ def test_one_that_does_not_answer_is_ended_and_another_is_started(
         assert warm.attach(place, tmp_path / "next.log") is None
 
     assert ended(process)
-    assert not JVM.has_ended()
+    assert not warm.JVM.has_ended()
 
 
 def test_a_jvm_waits_where_it_is_asked_to(home, project, monkeypatch):
