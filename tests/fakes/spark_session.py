@@ -16,6 +16,8 @@ SMALL = {
     "spark.databricks.delta.delta.log.cacheSize": "32",
     # A description of each plan for a UI that is not there took a sixth of the time.
     "spark.sql.ui.explainMode": "simple",
+    # What a scan says of its files names their folder, which may be a long one.
+    "spark.sql.maxMetadataStringLength": "1000",
     # Compiled code fills the small cache of one compiler: sweeping took a fifth of the time.
     # What lives for one query dies young; classes would start a full collection ten times.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m "
