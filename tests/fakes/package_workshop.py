@@ -51,8 +51,9 @@ class PackageWorkshop(Workshop):
         self.lake.answers("_all", held)  # what a stage counts as its rows pass
 
     def _events(self) -> dict[str, Any]:
-        micros = (at(self.greatest) - _EPOCH) // dt.timedelta(microseconds=1)
-        return {"greatest": micros if self.greatest else None}
+        if not self.greatest:
+            return {"greatest": None}
+        return {"greatest": (at(self.greatest) - _EPOCH) // dt.timedelta(microseconds=1)}
 
     def has_files(self, files: Mapping[str, str]) -> None:
         """Write files and load the project anew."""

@@ -182,7 +182,10 @@ def test_what_is_taken_back_is_processed_again(place):
 
     found = web.at("01-04", "web m5")
 
-    assert problems(found) == ["web_users failed 2021-01-01 19:00:00 to 2021-01-04 00:00:00"]
+    assert problems(found) == [
+        "web_users failed sessions/web.yml:9: after-check-failed: web_users: few: 1 row (expected "
+        "0)\n  hint: penstock check --query web_users --after"
+    ]
     assert web.stored("users", "sessions") == [2]
     ahead = dict.fromkeys(ALL, ("01-03 05:00", "01-04", None))
     assert web.manifest() == {**ahead, "users": before}

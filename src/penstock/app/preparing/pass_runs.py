@@ -44,6 +44,9 @@ from penstock.strategies.relations import leaves_of
 from penstock.strategies.sessions.events import ReleasedSession, SessionRun
 
 
+_PROCESSES = (PassStepKind.MODULE, PassStepKind.MODEL)
+
+
 @dataclass(slots=True)
 class PassRun:
     """One pass under way. What a step of it finds out is there for those after it.
@@ -53,13 +56,14 @@ class PassRun:
     `dates` are those of the sessions that it touches, `first` is when the first of them starts.
     `shared` are the tables whose rows its steps need not read again, as SQL. `asked` are all that
     are to be released, `released` those of them that were in quarantine. `left` are the keys of its
-    steps that have not ended.
+    steps that have not ended, `processed` the models that have made what they make of its events.
     """
 
     package: SessionPackage
     begun: SessionPass
     inputs: Inputs
     left: set[str]
+    processed: set[str] = field(default_factory=set)
     quarantined_at: int | None = None
     schema: Schema = Schema()
     asked: tuple[str, ...] = ()
@@ -228,7 +232,7 @@ class PassRuns:
 
         What it is made of has to come first, or it would pass by what that is still to make.
         """
-        if step.part.kind not in (PassStepKind.MODULE, PassStepKind.MODEL):
+        if step.part.kind not in _PROCESSES:
             return ""
         project = self._services.project
         package, upper = project.packages[step.package], step.planned.limits.upper_limit
@@ -237,8 +241,10 @@ class PassRuns:
         at = row.position(strict=strict) if row else None
         if step.part.conditional and at != step.planned.status.max_position:
             return "its model is not at the head yet"
+        run = self._runs.get(step.pass_key)
+        here = run.processed if run else ()
         for name in upstream_models(project.models[step.part.model]):
-            if name in tracked_models(project, package):
+            if name in tracked_models(project, package) and name not in here:
                 above = rows.get(name, ManifestRow(name))
                 reached = greatest(above.covered_to, above.position(strict=strict))
                 if reached is None or reached < upper:
@@ -282,6 +288,8 @@ class PassRuns:
     def done(self, step: SessionStep) -> None:
         """Write down what is known of the events of a pass, once they are built."""
         run = self._runs[step.pass_key]
+        if step.part.kind in _PROCESSES:
+            run.processed.add(step.part.model)
         events = run.package.model(SessionTable.EVENTS_THIS_RUN)
         if run.events is not None and events and events.name == step.part.model:
             self._services.writing.sessions.note_events(run.begun, run.events)

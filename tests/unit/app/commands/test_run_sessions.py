@@ -66,6 +66,17 @@ def test_what_is_made_of_a_module_brings_it(web):
     assert web.manifest() == {**behind, **dict.fromkeys(("sessions", "users"), SECOND)}
 
 
+def test_S27_without_events_every_table_is_made_and_no_row_of_the_manifest(tmp_path):
+    web = PackageWorkshop(tmp_path, "strict_seed_limits: true\n")
+    web.greatest = ""
+
+    found = web.at("01-02")
+
+    assert problems(found) == []
+    assert [each.name for each in found.results if each.status == "unchanged"] == []
+    assert web.manifest() == {}
+
+
 def test_per_model_what_is_made_of_a_module_that_is_behind_waits_for_it(web):
     web.has_files({WEB: HEAD + "backfill: per_model\nbackfill_limit_days: 1\n"})
     assert problems(web.at("01-03")) == []
