@@ -90,6 +90,8 @@ class FakeSession:
 
     def stage(self, stage: Stage) -> Row:
         if stage.passing:
+            for view, sql in stage.passing.sides.items():
+                self.views[view] = self._columns(sql), None
             self.views[stage.passing.view] = self._columns(stage.passing.sql), None
         self._do("stage", stage.sql)
         self.views[stage.view] = self._columns(stage.sql), None
@@ -110,7 +112,8 @@ class FakeSession:
         told = next((row for part, row in self.lake.rows if part in stage.sql), None)
         found = {"source_rows": 1, "opened_new": 1, "new": 1} if told is None else told
         found = found() if callable(found) else found
-        return {name: found.get(name, 0) for name in counts}
+        sides = stage.passing.sides if stage.passing else {}
+        return {name: found.get(name, 0) for name in (*counts, *sides)}
 
     def commit(self, statement: Commit, intent: Intent) -> None:
         self._do("commit", statement.sql)

@@ -152,10 +152,15 @@ class RowSession:
 
     def stage(self, stage: Stage) -> Row:
         if stage.passing:
+            for view, sql in stage.passing.sides.items():
+                self._keep(view, *self._run(sql))
             self._keep(stage.passing.view, *self._run(stage.passing.sql))
             self._keep(stage.view, *self._run(stage.sql))
             counts = (f"{sql} AS `{name}`" for name, sql in stage.passing.counts.items())
-            return self.look(f"SELECT {', '.join(counts)} FROM `{stage.passing.view}`")
+            sides = {
+                v: self.look(f"SELECT count(*) AS n FROM `{v}`")["n"] for v in stage.passing.sides
+            }
+            return {**self.look(f"SELECT {', '.join(counts)} FROM `{stage.passing.view}`"), **sides}
         self._keep(stage.view, *self._run(stage.sql))
         return self.look(stage.look)
 

@@ -39,12 +39,14 @@ class Rule:
 class Passing:
     """Rows that pass by once: all of them are counted, few of them are kept.
 
-    `counts` are aggregates over them by name; DISTINCT is not possible.
+    `counts` are aggregates over them by name; DISTINCT is not possible. `sides` are views that the
+    SQL reads, each once: their rows are counted as they are read, under the name of the view.
     """
 
     view: str
     sql: str
     counts: Mapping[str, str]
+    sides: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ class Stage:
     query is then evaluated by one action and never again: rows that get lost fail the step.
     `when` names a count of an earlier stage: without it there is nothing to do here. `chosen` gives
     what is run in its place, by what earlier stages have seen. `confs` are session settings under
-    which the rows are computed. Rows that are not `kept` are only looked at.
+    which the rows are computed. Rows that are not `kept` are only looked at. `retry` gives what is
+    run once more in its place where its own look says that it took for granted what is not so.
     """
 
     view: str
@@ -68,6 +71,7 @@ class Stage:
     confs: Mapping[str, str] = field(default_factory=dict)
     kept: bool = True
     chosen: Callable[[Row], Stage] | None = None
+    retry: Callable[[Row], Stage | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -274,6 +274,9 @@ class SparkStepSession:
         """
         from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 
+        for view, sql in passing.sides.items():
+            side = self._spark.sql(sql).observe(view, F.count("*").alias(view))
+            side.createOrReplaceTempView(view)
         counts = [F.expr(sql).alias(name) for name, sql in passing.counts.items()]
         frame = self._spark.sql(passing.sql).observe(passing.view, *counts)
         frame.createOrReplaceTempView(passing.view)
@@ -281,9 +284,11 @@ class SparkStepSession:
         checked = kept.localCheckpoint(eager=True)
         checked.createOrReplaceTempView(stage.view)
         # An Observation hears nothing of a checkpoint and would wait for ever.
-        metrics = _java(kept).queryExecution().observedMetrics().apply(passing.view)
+        metrics = _java(kept).queryExecution().observedMetrics()
         self._cut.append(checked)
-        return {name: metrics.get(place) for place, name in enumerate(passing.counts)}
+        found = metrics.apply(passing.view)
+        sides = {view: metrics.apply(view).get(0) for view in passing.sides}
+        return {name: found.get(place) for place, name in enumerate(passing.counts)} | sides
 
     def commit(self, statement: Commit, intent: Intent) -> None:
         """See `StepSession.commit`."""

@@ -43,7 +43,6 @@ from penstock.state.sql.packages import lease_of_package
 from penstock.strategies.relations import leaves_of
 from penstock.strategies.sessions.events import ReleasedSession, SessionRun
 
-
 _PROCESSES = (PassStepKind.MODULE, PassStepKind.MODEL)
 
 

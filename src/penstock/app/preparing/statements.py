@@ -63,6 +63,8 @@ def staged(session: StepSession, work: Work, where: Location | None) -> Row:
             continue
         chosen = stage.chosen(seen) if stage.chosen else stage
         look = session.stage(chosen)
+        if chosen.retry and (other := chosen.retry(look)):
+            chosen, look = other, session.stage(other)
         hold(session, chosen, look, where)
         seen |= look
     return seen

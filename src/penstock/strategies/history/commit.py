@@ -24,6 +24,14 @@ _OF_SOURCE = (
 )
 
 
+_OF_SIDES = {
+    "met": f"count_if({ps.IN_SOURCE} AND {ps.IN_TABLE})",
+    "source_only": f"count_if({ps.IN_SOURCE} AND NOT {ps.IN_TABLE})",
+    "table_only": f"count_if(NOT {ps.IN_SOURCE})",
+    "unmet": f"count_if({ps.CLASS} IN ('opened_new', 'deleted'))",
+}
+
+
 class IdentityError(Exception):
     """Counts that must agree do not: a bug of penstock, found before or after a commit."""
 
@@ -99,7 +107,9 @@ def counted(sides: Sides) -> Mapping[str, str]:
     closed = f"{ps.CLASS} IN ('opened_changed', 'deleted')"
     pruned = f"coalesce(sum(size({ps.PRUNED})), 0)" if sides.terms.retention else "count_if(false)"
     stays = f"{ps.IN_TABLE} AND coalesce({ps.CLASS} = 'unchanged', true)"
+    of_sides = _OF_SIDES if sides.counted else {}
     return _of_source(sides) | {
+        **of_sides,
         "closed": f"count_if({closed})",
         "closes": f"count_if({closed} AND NOT coalesce({gone}, false))",
         "pruned": pruned,

@@ -16,17 +16,29 @@ from penstock.strategies.history.terms import Sides, candidates, goes, operation
 
 def classified(sides: Sides) -> str:
     """Give every row of the source, and every missing key, with its class and its operations."""
-    terms = sides.terms
-    joined = f"SELECT {', '.join(_joined(sides))} FROM ({marked(sides)}) s"
+    terms, (rows, stored) = sides.terms, _read(sides)
+    joined = f"SELECT {', '.join(_joined(sides))} FROM {rows} s"
     if sides.table.columns:
         whole = terms.closes_missing or terms.retention is not None or source.rehashes(sides)
-        kind = "FULL OUTER" if whole else "LEFT"
-        joined += f" {kind} JOIN ({_stored(sides)}) c ON {terms.on('s', 'c', stored=False)}"
+        kind = "FULL OUTER" if whole or sides.counted else "LEFT"
+        joined += f" {kind} JOIN {stored} c ON {terms.on('s', 'c', stored=False)}"
     named = f"SELECT *, {_class(sides)} AS {ps.CLASS} FROM ({joined})"
     early = f"({ps.CLASS} IN ('opened_changed', 'deleted') AND {ps.AT} >= {terms.at})"
     pruned = f"SELECT *, {early} AS {ps.EARLY}, {_pruned(sides)} AS {ps.PRUNED} FROM ({named})"
     ends = f"{terms.at} AS {ps.FROM}, {ps.NO_INSTANT} AS {ps.OPEN_TO}, {terms.at} AS {ps.CLOSE_TO}"
     return f"SELECT *, {ends}, {_operations(sides)} AS {ps.OPS} FROM ({pruned})"
+
+
+def _read(sides: Sides) -> tuple[str, str]:
+    """Give what is read of the query and of the table: views where their rows are counted."""
+    if sides.counted:
+        return quoted(ps.SOURCE_SIDE), quoted(ps.TABLE_SIDE)
+    return f"({marked(sides)})", f"({_stored(sides)})" if sides.table.columns else ""
+
+
+def sides_of(sides: Sides) -> dict[str, str]:
+    """Give the SQL of the views that are counted."""
+    return {ps.SOURCE_SIDE: marked(sides), ps.TABLE_SIDE: _stored(sides)} if sides.counted else {}
 
 
 def _stored(sides: Sides) -> str:

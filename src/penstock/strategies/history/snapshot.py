@@ -147,8 +147,10 @@ def _checked(sides: Sides, seen: Row) -> Counts:
 
 
 def _stages(build: port.Build, sides: Sides) -> list[Stage]:
-    stages = [_classify(build, sides)]
-    if sides.replays and not (sides.terms.event_time and _needs_history(sides)):
+    terms, stages = sides.terms, [_classify(build, sides)]
+    if not (terms.event_time or terms.retention or terms.ignore_null_time):
+        stages = _counted(build, sides)
+    elif sides.replays and not (terms.event_time and _needs_history(sides)):
         stages = [source.alone(sides), _or_alone(build, sides)]
     if sides.terms.event_time and not _needs_history(sides):
         # What needs closed versions: they are read for the keys of those rows alone.
@@ -164,6 +166,26 @@ def _stages(build: port.Build, sides: Sides) -> list[Stage]:
         gone = Stage(ps.TOMBSTONES, kept, passing=passing, when="deleted", confs=HASH_JOIN)
         stages.append(_or_few(gone, commit.tombstones(sides, "/*+ BROADCAST(g) */ ")))
     return stages
+
+
+def _counted(build: port.Build, sides: Sides) -> list[Stage]:
+    """Give stages that take each key to be there once on either side, and see that it is.
+
+    Where it is not, or any row may not be there, rows are asked for others of their key: all that
+    is wrong is found then.
+    """
+    counted = dataclasses.replace(sides, twins=False, copies=False, counted=True)
+    stage, again = _classify(build, counted), _classify(build, sides)
+
+    def retry(seen: Row) -> Stage | None:
+        is_well = source.each_once(seen) and not any(seen[rule.count] for rule in stage.rules)
+        return None if is_well else again
+
+    twice = source.doubles(sides)
+    return [
+        dataclasses.replace(stage, retry=retry),
+        dataclasses.replace(twice, retry=lambda seen: again if seen["doubles"] else None),
+    ]
 
 
 def _or_few(stage: Stage, sql: str) -> Stage:
@@ -191,13 +213,15 @@ def _needs_history(sides: Sides) -> bool:
 
 
 def _classify(build: port.Build, sides: Sides) -> Stage:
+    read: Mapping[str, str] = {}
     if not sides.terms.event_time:
         rows, tallies = run_time.classified(sides), commit.counted(sides)
+        read = run_time.sides_of(sides)
     elif _needs_history(sides):
         rows, tallies = event_time.placed(sides), commit.counted_placed(sides)
     else:
         rows, tallies = event_time.by_current(sides), commit.counted_by_current(sides)
-    return _placing(build, sides, ps.STAGED, Passing(ps.SEEN, rows, tallies))
+    return _placing(build, sides, ps.STAGED, Passing(ps.SEEN, rows, tallies, read))
 
 
 def _placing(build: port.Build, sides: Sides, view: str, passing: Passing, late: str = "") -> Stage:

@@ -9,7 +9,7 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import parse_type
 from penstock.core.history import HashDiffers, SystemColumns
 from penstock.core.names import quoted
-from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Rule, Stage
+from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Row, Rule, Stage
 from penstock.strategies.build import any_lost, listed, lost_rules, shown_key
 from penstock.strategies.history import terms as ps
 from penstock.strategies.history.terms import Sides
@@ -93,6 +93,27 @@ def alone(sides: Sides) -> Stage:
     copies = "count_if(side = 's')" if asked else "1"
     look = f"SELECT count_if(side = 't') AS `twins`, {copies} AS `copies` FROM {quoted(ps.ALONE)}"
     return Stage(ps.ALONE, doubles, look, kept=False)
+
+
+def each_once(seen: Row) -> bool:
+    """Whether every key that is on both sides has one row on each, by how many rows met.
+
+    Rows of a key meet all of the other side's: as many met as are on either side only if each met
+    one.
+    """
+    source, table = int(seen[ps.SOURCE_SIDE] or 0), int(seen[ps.TABLE_SIDE] or 0)
+    met, source_only, table_only = (
+        int(seen[name] or 0) for name in ("met", "source_only", "table_only")
+    )
+    return met == source - source_only == table - table_only
+
+
+def doubles(sides: Sides) -> Stage:
+    """Count keys that are on one side alone and were staged twice."""
+    keys = listed(sides.terms.keys)
+    rows = f"SELECT {keys} FROM {ps.STAGED} GROUP BY {ps.OP}, {keys} HAVING count(*) > 1"
+    look = f"SELECT count(*) AS `doubles` FROM {quoted(ps.ALONE)}"
+    return Stage(ps.ALONE, rows, look, when="unmet", kept=False)
 
 
 def marked(sides: Sides) -> str:

@@ -15,6 +15,8 @@ from penstock.strategies.build import listed, same_key, texts_of
 from penstock.strategies.values import converted, merged_type, same
 
 ALONE = "penstock_alone"
+SOURCE_SIDE = "penstock_source_side"
+TABLE_SIDE = "penstock_table_side"
 SEEN = "penstock_seen"
 STAGED = "penstock_staged"
 LATE_SEEN = "penstock_late_seen"
@@ -114,7 +116,8 @@ class Sides:
 
     `grows` is whether fields that only the query has come into the table. `texts` are the query's
     columns of text that partition the table. The query `replays` where it gives the same rows each
-    time. Without `twins` no key has two current versions, without `copies` none two rows.
+    time. Without `twins` no key has two current versions, without `copies` none two rows; that is
+    taken for granted, and told by how many rows either side has, where they are `counted`.
     """
 
     terms: Terms
@@ -126,6 +129,7 @@ class Sides:
     replays: bool = False
     twins: bool = True
     copies: bool = True
+    counted: bool = False
 
     @classmethod
     def of(cls, build: Build, terms: Terms) -> Sides:

@@ -48,7 +48,7 @@ def test_EP12_a_step_reads_rows_as_few_times_as_it_can(entity, windows, stages, 
     """The statistics come before; a stage and the commit read rows once each."""
     work = work_of(fitted(a_step(entity, GIVEN, TWO, windows)))
 
-    assert len(work.stages) == stages
+    assert len([each for each in work.stages if not each.when]) == stages
     if not stages:
         assert (work.decide({}).feed is not None) is feeds
 

@@ -27,6 +27,7 @@ def work(terms, table=f"{QUERY}, at timestamp, {SYSTEM}", query=f"{QUERY}, at ti
 
 
 ALONE, STAGED = ("penstock_alone", ""), ("penstock_staged", "")
+DOUBLES = ("penstock_alone", "unmet")
 LATE, GONE = ("penstock_late_staged", "pending"), ("penstock_tombstones", "deleted")
 NO_TWINS = {"twins": 0, "copies": 0}
 
@@ -34,9 +35,9 @@ NO_TWINS = {"twins": 0, "copies": 0}
 @pytest.mark.parametrize(
     ("terms", "expected"),
     [
-        (CHECK, [STAGED]),
-        (replace(CHECK, hard_deletes=HardDeletes.INVALIDATE), [STAGED]),
-        (MARKED, [STAGED, GONE]),
+        (CHECK, [STAGED, DOUBLES]),
+        (replace(CHECK, hard_deletes=HardDeletes.INVALIDATE), [STAGED, DOUBLES]),
+        (MARKED, [STAGED, DOUBLES, GONE]),
         (replace(CHECK, retention=Retention(2)), [STAGED]),
         (EVENT, [STAGED, LATE]),
         (replace(EVENT, retention=Retention(2)), [STAGED]),
@@ -44,8 +45,8 @@ NO_TWINS = {"twins": 0, "copies": 0}
     ],
 )
 def test_a_run_has_the_stages_that_its_settings_need(terms, expected):
-    ranks_all = terms.event_time and terms.retention
-    again = [expected[0]] if ranks_all else [ALONE, *expected]
+    looks_ahead = bool(terms.event_time) != bool(terms.retention)
+    again = [ALONE, *expected] if looks_ahead else expected
 
     assert [(stage.view, stage.when) for stage in work(terms).stages] == expected
     assert [(each.view, each.when) for each in work(terms, replays=True).stages] == again
@@ -61,16 +62,58 @@ def test_the_source_is_read_once_unless_it_surely_gives_the_same_rows_again():
     assert alone.sql.count("FROM `penstock_query`") == 1
 
 
-@pytest.mark.parametrize("terms", [CHECK, TIME, EVENT])
+BY_KEY = "count(*) OVER (PARTITION BY"
+
+
+@pytest.mark.parametrize("terms", [replace(TIME, retention=Retention(2)), EVENT])
 def test_rows_are_asked_for_others_of_their_key_only_where_there_are_any(terms):
     _, staged, *_ = work(terms, replays=True).stages
 
     plain, twins, copies = (
-        staged.chosen(seen).passing.sql.count("count(*) OVER (PARTITION BY")
+        staged.chosen(seen).passing.sql.count(BY_KEY)
         for seen in (NO_TWINS, {"twins": 1, "copies": 0}, {"twins": 0, "copies": 2})
     )
 
     assert (plain, twins, copies) == (0, 1, 1)
+
+
+WELL = {
+    "penstock_source_side": 10,
+    "penstock_table_side": 9,
+    "met": 8,
+    "source_only": 2,
+    "table_only": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("seen", "asks"),
+    [
+        ({}, False),
+        ({"penstock_source_side": 11}, True),  # a copy in the source meets the version of its key
+        ({"penstock_table_side": 10}, True),  # two versions meet one row
+        ({"met": 10, "penstock_source_side": 11, "penstock_table_side": 10}, True),
+        ({"null_keys": 1}, True),  # all that is wrong is told at once
+        ({"early": 1}, True),
+    ],
+)
+def test_rows_that_met_tell_whether_keys_are_there_once(seen, asks):
+    staged, _ = work(CHECK).stages
+
+    again = staged.retry({**{rule.count: 0 for rule in staged.rules}, **WELL, **seen})
+
+    assert staged.passing.sql.count(BY_KEY) == 0
+    assert (again is not None) is asks
+    if again is not None:
+        assert (again.view, again.passing.sql.count(BY_KEY)) == (staged.view, 2)
+        assert not again.passing.sides
+
+
+def test_a_key_of_one_side_that_was_staged_twice_is_asked_for():
+    _, doubles = work(CHECK).stages
+
+    assert doubles.retry({"doubles": 0}) is None
+    assert doubles.retry({"doubles": 1}).passing.sql.count(BY_KEY) == 2
 
 
 def test_a_source_of_which_rows_are_left_out_is_asked_row_by_row():
