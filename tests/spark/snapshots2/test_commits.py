@@ -74,13 +74,14 @@ _COLUMNS = {
 def test_H141_one_action_classifies_with_few_columns_of_current_versions_and_one_merges(
     story,
 ) -> None:
-    classify, merge = story.changing
+    classify, doubles, merge = story.changing
     (look,) = story.looking
 
     for plan in (classify, look):
         scans = [(top, _HIDDEN.sub("", schema)) for top, schema in _SCAN.findall(plan)]
         assert sorted(scans) == sorted(_COLUMNS.items())
         assert re.search(r"PartitionFilters: \[isnotnull\(_ps_is_current#\d+\), _ps_is_cur", plan)
+    assert _SCAN.findall(doubles) == []
     assert "Execute MergeIntoCommand" in merge
     assert (story.same["ts"].status, story.same["ts"].version) == ("unchanged", 1)
 
