@@ -6,6 +6,7 @@ The session of Spark is in tests/fakes/spark_session.py.
 import random
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
@@ -32,6 +33,13 @@ settings.load_profile("penstock")
 @pytest.fixture
 def clock():
     return FixedClock()
+
+
+@pytest.fixture
+def short_folder():
+    """Give a folder for sockets, whose names may not be long; that of a test often is."""
+    with TemporaryDirectory(prefix="ps-", dir="/tmp") as made:
+        yield Path(made)
 
 
 @pytest.fixture

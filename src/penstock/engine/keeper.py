@@ -28,6 +28,7 @@ _END_SECONDS = 10.0
 _LOOK_SECONDS = 30.0
 _CHUNK = 1 << 16
 _ENDING = ".sock"
+_LONGEST_FOLDER = 80  # a socket's whole path has 103 bytes where it may have the fewest
 _LINE = b"\n"
 
 
@@ -67,7 +68,10 @@ class WarmJvm:
 def folder(environ: Mapping[str, str], *, make: bool = False) -> Path | None:
     """Give the user's folder of sockets; None if there is none that is the user's alone."""
     home = environ.get("XDG_RUNTIME_DIR")
-    found = Path(home, "penstock") if home else Path(tempfile.gettempdir(), f"penstock-{_user()}")
+    ours = f"penstock-{_user()}"
+    found = Path(home, "penstock") if home else Path(tempfile.gettempdir(), ours)
+    if len(os.fsencode(found)) > _LONGEST_FOLDER:
+        found = Path("/tmp", ours)  # noqa: S108  as good as any: it is looked at whose it is
     try:
         if make:
             found.mkdir(mode=0o700, exist_ok=True)

@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import time
-from tempfile import TemporaryDirectory
 
 import pytest
 from deltalake import write_deltalake
@@ -71,15 +70,14 @@ class Shop:
 
 
 @pytest.fixture
-def shop(tmp_path, monkeypatch):
+def shop(tmp_path, short_folder, monkeypatch):
     made = Shop(tmp_path / "shop")
     made.write("penstock.yml", KEPT)
     for number, name in enumerate(("one", "two"), start=1):
         made.write(f"models/m/{name}.sql", SQL % number)
-    with TemporaryDirectory() as short:  # the name of a socket has 107 signs at most
-        monkeypatch.setenv("XDG_RUNTIME_DIR", short)
-        yield made
-        engine_stop()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(short_folder))
+    yield made
+    engine_stop()
 
 
 def test_a_jvm_waits_for_the_next_command_and_dies_with_one_that_is_killed(shop) -> None:

@@ -65,16 +65,16 @@ _SCAN = re.compile(
 )
 _HIDDEN = re.compile(r",__delta_internal_is_row_deleted:tinyint,_tmp_metadata_row_index:bigint")
 _COLUMNS = {
-    "landing": "struct<id:int,value:string,updated_at:timestamp>",
+    "landing": "struct<id:int,updated_at:timestamp>",
     "warehouse": "struct<id:int,updated_at:timestamp,_ps_valid_from:timestamp>",
 }
 
 
 @pytest.mark.matrix
-def test_H141_one_action_classifies_with_few_columns_of_current_versions_and_one_merges(
+def test_H141_one_action_classifies_with_few_columns_of_both_sides_and_one_merges(
     story,
 ) -> None:
-    classify, doubles, merge = story.changing
+    classify, doubles, fetch, merge = story.changing
     (look,) = story.looking
 
     for plan in (classify, look):
@@ -82,6 +82,8 @@ def test_H141_one_action_classifies_with_few_columns_of_current_versions_and_one
         assert sorted(scans) == sorted(_COLUMNS.items())
         assert re.search(r"PartitionFilters: \[isnotnull\(_ps_is_current#\d+\), _ps_is_cur", plan)
     assert _SCAN.findall(doubles) == []
+    missing = "struct<id:int,value:string>"
+    assert _SCAN.findall(fetch) == [("landing", missing)]
     assert "Execute MergeIntoCommand" in merge
     assert (story.same["ts"].status, story.same["ts"].version) == ("unchanged", 1)
 

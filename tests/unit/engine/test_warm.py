@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -35,10 +36,8 @@ def _patient(monkeypatch):
 
 
 @pytest.fixture
-def home(tmp_path):
-    made = tmp_path / "sockets"
-    made.mkdir(mode=0o700)
-    return made
+def home(short_folder):
+    return short_folder
 
 
 @pytest.fixture
@@ -235,6 +234,16 @@ def test_a_folder_that_others_may_enter_is_none(home, mode):
     (home / "penstock").chmod(mode)
 
     assert keeper.folder({"XDG_RUNTIME_DIR": str(home)}, make=True) is None
+
+
+def test_where_a_socket_would_have_too_long_a_path_it_lies_elsewhere(home):
+    far = home / ("long" * 20)
+    far.mkdir()
+
+    found = keeper.folder({"XDG_RUNTIME_DIR": str(far)}, make=True)
+
+    assert found == Path("/tmp", f"penstock-{os.getuid()}")  # noqa: S108  it is the user's alone
+    assert len(str(keeper.socket_path(found, "0" * 16))) < 104
 
 
 def test_a_folder_is_made_for_its_user_alone_and_no_link_is_followed(home, tmp_path):

@@ -8,7 +8,14 @@ from dataclasses import dataclass, fields
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.history import HardDeletes
 from penstock.core.names import literal, quoted
-from penstock.core.statement import ROW_CHANGE, TARGET_VIEW, Commit, Row
+from penstock.core.statement import (
+    FEW_ROWS,
+    QUERY_VIEW,
+    ROW_CHANGE,
+    TARGET_VIEW,
+    Commit,
+    Row,
+)
 from penstock.core.strategy import Build
 from penstock.strategies.build import OF_STAGED, create, lost_counts, merged, sent
 from penstock.strategies.history import terms as ps
@@ -114,6 +121,7 @@ def counted(sides: Sides) -> Mapping[str, str]:
         "closes": f"count_if({closed} AND NOT coalesce({gone}, false))",
         "pruned": pruned,
         "rehashed": f"count_if({stays if rehashes(sides) else 'false'})",
+        "found": f"coalesce(sum(size({ps.OPS})), 0)" if sides.narrow else "count_if(false)",
     }
 
 
@@ -209,7 +217,7 @@ def staged(sides: Sides, seen: str = ps.SEEN) -> str:
     """Give one row per operation; business values only where they are needed."""
     terms = sides.terms
     columns = [f"op.op AS {ps.OP}, op.at AS {ps.AT}"]
-    for column in sides.query.columns:
+    for column in sides.carried:
         name = quoted(column.name)
         needed = f"CASE WHEN op.op IN ('open', 'pending', 'problem') THEN {name} END AS {name}"
         columns.append(name if terms.is_key(column) else needed)
@@ -227,6 +235,26 @@ def staged(sides: Sides, seen: str = ps.SEEN) -> str:
     ]
     return (
         f"SELECT {', '.join(columns)} FROM (SELECT *, explode({ps.OPS}) AS op FROM {quoted(seen)})"
+    )
+
+
+def fetched(sides: Sides, number: int) -> str:
+    """Give what `staged` gives, the rest of each row that opens read from the query once more."""
+    carried, made = {column.name for column in sides.carried}, sides.terms.made_hash
+
+    def rows(other: str) -> str:
+        names = ((c.name, quoted(c.name)) for c in sides.query.columns)
+        columns = (f"f.{sql}" if name in carried else f"{other}{sql}" for name, sql in names)
+        hashes = (quoted(made.column),) if made else ()
+        ours = (*hashes, ps.FROM, ps.TO, ps.GONE, ps.TIME, *_FOUND_WRONG)
+        return ", ".join((f"f.{ps.OP}, f.{ps.AT}", *columns, *(f"f.{name}" for name in ours)))
+
+    opening = f"(SELECT * FROM {ps.FOUND} WHERE {ps.OP} = 'open')"
+    hint = "/*+ BROADCAST(f) */ " if number <= FEW_ROWS else ""
+    return (
+        f"SELECT {hint}{rows('q.')} FROM {quoted(QUERY_VIEW)} q JOIN {opening} f "
+        f"ON {sides.terms.on('q', 'f', stored=False)} "
+        f"UNION ALL SELECT {rows('NULL AS ')} FROM {ps.FOUND} f WHERE f.{ps.OP} <> 'open'"
     )
 
 

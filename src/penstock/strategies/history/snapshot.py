@@ -175,17 +175,37 @@ def _counted(build: port.Build, sides: Sides) -> list[Stage]:
     is wrong is found then.
     """
     counted = dataclasses.replace(sides, twins=False, copies=False, counted=True)
+    if sides.replays and not sides.compared and not source.rehashes(sides):
+        counted = dataclasses.replace(counted, narrow=True)
     stage, again = _classify(build, counted), _classify(build, sides)
 
     def retry(seen: Row) -> Stage | None:
         is_well = source.each_once(seen) and not any(seen[rule.count] for rule in stage.rules)
         return None if is_well else again
 
-    twice = source.doubles(sides)
+    twice = source.doubles(counted)
     return [
         dataclasses.replace(stage, retry=retry),
         dataclasses.replace(twice, retry=lambda seen: again if seen["doubles"] else None),
+        *((_fetch(counted, again),) if counted.narrow else ()),
     ]
+
+
+def _fetch(sides: Sides, again: Stage) -> Stage:
+    """Give the stage that completes the rows that were found; each is there, or all are `again`."""
+
+    def chosen(seen: Row) -> Stage:
+        number = int(seen["found"] or 0)
+        passing = Passing(ps.FETCHED, commit.fetched(sides, number), {"fetched": "count(*)"})
+        return Stage(
+            ps.STAGED,
+            f"SELECT * FROM {quoted(ps.FETCHED)}",
+            passing=passing,
+            confs=HASH_JOIN,
+            retry=lambda look: None if look["fetched"] == number else again,
+        )
+
+    return dataclasses.replace(chosen({"found": 0}), when="found", chosen=chosen)
 
 
 def _or_few(stage: Stage, sql: str) -> Stage:
@@ -221,7 +241,7 @@ def _classify(build: port.Build, sides: Sides) -> Stage:
         rows, tallies = event_time.placed(sides), commit.counted_placed(sides)
     else:
         rows, tallies = event_time.by_current(sides), commit.counted_by_current(sides)
-    return _placing(build, sides, ps.STAGED, Passing(ps.SEEN, rows, tallies, read))
+    return _placing(build, sides, sides.found, Passing(ps.SEEN, rows, tallies, read))
 
 
 def _placing(build: port.Build, sides: Sides, view: str, passing: Passing, late: str = "") -> Stage:

@@ -111,7 +111,7 @@ def each_once(seen: Row) -> bool:
 def doubles(sides: Sides) -> Stage:
     """Count keys that are on one side alone and were staged twice."""
     keys = listed(sides.terms.keys)
-    rows = f"SELECT {keys} FROM {ps.STAGED} GROUP BY {ps.OP}, {keys} HAVING count(*) > 1"
+    rows = f"SELECT {keys} FROM {sides.found} GROUP BY {ps.OP}, {keys} HAVING count(*) > 1"
     look = f"SELECT count(*) AS `doubles` FROM {quoted(ps.ALONE)}"
     return Stage(ps.ALONE, rows, look, when="unmet", kept=False)
 
@@ -138,7 +138,7 @@ def marked(sides: Sides) -> str:
 
 def _columns(sides: Sides) -> Iterator[str]:
     terms, time = sides.terms, sides.time_of(sides.query) or "NULL"
-    yield listed(sides.query.names)
+    yield listed(tuple(column.name for column in sides.carried))
     if terms.made_hash:  # of the values as the table will hold them
         made = hash_of_values([_held(sides, column, column) for column in _hashed(sides)])
         yield f"{made} AS {quoted(terms.made_hash.column)}"
@@ -165,7 +165,7 @@ def _without_time(sides: Sides) -> str:
 
 def beside_versions(sides: Sides) -> Iterator[str]:
     """Give the columns of rows that were joined with stored versions: keys from either side."""
-    for column in sides.query.columns:
+    for column in sides.carried:
         name = quoted(column.name)
         either = sides.table.columns and sides.terms.is_key(column)
         yield f"coalesce(s.{name}, c.{name}) AS {name}" if either else f"s.{name}"

@@ -18,6 +18,8 @@ ALONE = "penstock_alone"
 SOURCE_SIDE = "penstock_source_side"
 TABLE_SIDE = "penstock_table_side"
 SEEN = "penstock_seen"
+FOUND = "penstock_found"
+FETCHED = "penstock_fetched"
 STAGED = "penstock_staged"
 LATE_SEEN = "penstock_late_seen"
 LATE_STAGED = "penstock_late_staged"
@@ -117,7 +119,8 @@ class Sides:
     `grows` is whether fields that only the query has come into the table. `texts` are the query's
     columns of text that partition the table. The query `replays` where it gives the same rows each
     time. Without `twins` no key has two current versions, without `copies` none two rows; that is
-    taken for granted, and told by how many rows either side has, where they are `counted`.
+    taken for granted, and told by how many rows either side has, where they are `counted`. Where
+    they are `narrow`, only columns that tell what changed meet the table; the rest is fetched.
     """
 
     terms: Terms
@@ -130,6 +133,7 @@ class Sides:
     twins: bool = True
     copies: bool = True
     counted: bool = False
+    narrow: bool = False
 
     @classmethod
     def of(cls, build: Build, terms: Terms) -> Sides:
@@ -169,6 +173,20 @@ class Sides:
                 return self._but((*self.terms.keys, column))
             case _:
                 return ()
+
+    @property
+    def carried(self) -> tuple[Column, ...]:
+        """The query's columns that meet the table."""
+        if not self.narrow:
+            return self.query.columns
+        deciding = (*self.terms.keys, *self.texts, self.terms.time_column, self.hash_name)
+        names = {name.lower() for name in deciding if name}
+        return tuple(c for c in self.query.columns if c.name.lower() in names)
+
+    @property
+    def found(self) -> str:
+        """The view of the operations that were found."""
+        return FOUND if self.narrow else STAGED
 
     def _but(self, names: Iterable[str]) -> tuple[Column, ...]:
         left_out = {name.lower() for name in names}

@@ -17,10 +17,9 @@ ADDRESS = JvmAddress("key", 1, "secret")
 
 
 @pytest.fixture
-def waiting(tmp_path, monkeypatch):
+def waiting(tmp_path, short_folder, monkeypatch):
     """Two JVMs that wait, and the socket of one whose keeper was killed."""
-    (tmp_path / "sockets").mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "sockets"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(short_folder))
     monkeypatch.setattr(keeper, "_ANSWER_SECONDS", 60.0)
     home = keeper.folder(os.environ, make=True)
     left = []

@@ -109,6 +109,49 @@ def test_rows_that_met_tell_whether_keys_are_there_once(seen, asks):
         assert not again.passing.sides
 
 
+@pytest.mark.parametrize(
+    ("terms", "carried"),
+    [
+        (TIME, "`id`, `at`"),
+        (replace(TIME, change=HashDiffers("value", None)), "`id`, `value`"),
+        (replace(TIME, change=HashDiffers("_ps_row_hash", ("value",))), "`id`"),
+    ],
+)
+def test_of_a_query_that_replays_what_tells_a_change_meets_the_table(terms, carried):
+    hashed = ", _ps_row_hash string" if "_ps_row_hash" in str(terms.change) else ""
+    found, doubles, fetch = work(
+        terms, f"{QUERY}, at timestamp, {SYSTEM}{hashed}", replays=True
+    ).stages
+
+    assert [each.view for each in (found, doubles, fetch)] == [
+        "penstock_found",
+        "penstock_alone",
+        "penstock_staged",
+    ]
+    assert f"FROM (SELECT {carried}, " in found.passing.sides["penstock_source_side"]
+    assert "FROM penstock_found GROUP BY" in doubles.sql
+    assert fetch.when == "found"
+
+
+def test_rows_that_were_found_are_fetched_or_all_is_asked_again():
+    *_, fetch = work(TIME, replays=True).stages
+    few, many = (fetch.chosen({"found": number}) for number in (FEW_ROWS, FEW_ROWS + 1))
+
+    assert [each.passing.sql.count("/*+ BROADCAST(f) */") for each in (few, many)] == [1, 0]
+    assert few.passing.sql.count("FROM `penstock_query` q JOIN") == 1
+    assert few.retry({"fetched": FEW_ROWS}) is None
+    again = few.retry({"fetched": FEW_ROWS - 1})
+    assert (again.view, again.passing.sql.count(BY_KEY)) == ("penstock_staged", 2)
+
+
+def test_where_all_columns_are_compared_none_is_fetched():
+    for terms in (CHECK, replace(TIME, change=NewerThan("at", compare_rows=True))):
+        assert [each.view for each in work(terms, replays=True).stages] == [
+            "penstock_staged",
+            "penstock_alone",
+        ]
+
+
 def test_a_key_of_one_side_that_was_staged_twice_is_asked_for():
     _, doubles = work(CHECK).stages
 
