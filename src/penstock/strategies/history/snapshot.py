@@ -221,8 +221,10 @@ def _or_alone(build: port.Build, sides: Sides) -> Stage:
     """Give the stage that classifies; it asks each row for others of its key only if there are."""
 
     def chosen(seen: Row) -> Stage:
-        twins, copies = bool(seen.get("twins")), bool(seen.get("copies"))
-        return _classify(build, dataclasses.replace(sides, twins=twins, copies=copies))
+        twins, copies = bool(seen["twins"]), int(seen["copies"] or 0)
+        apart = sides.terms.event_time and copies <= FEW_ROWS
+        found = dataclasses.replace(sides, twins=twins, copies=bool(copies), apart=apart)
+        return _classify(build, found)
 
     return dataclasses.replace(_classify(build, sides), chosen=chosen)
 

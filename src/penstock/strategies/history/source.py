@@ -92,7 +92,7 @@ def alone(sides: Sides) -> Stage:
     doubles = f"SELECT side FROM ({rows}) GROUP BY side, {keys} HAVING count(*) > 1"
     copies = "count_if(side = 's')" if asked else "1"
     look = f"SELECT count_if(side = 't') AS `twins`, {copies} AS `copies` FROM {quoted(ps.ALONE)}"
-    return Stage(ps.ALONE, doubles, look, kept=False)
+    return Stage(ps.ALONE, doubles, look, kept=sides.terms.event_time)
 
 
 def each_once(seen: Row) -> bool:
@@ -118,11 +118,27 @@ def doubles(sides: Sides) -> Stage:
 
 def marked(sides: Sides) -> str:
     """Give the query's rows with their hash, their time, and marks of what is wrong with them."""
-    terms, keys = sides.terms, listed(sides.terms.keys)
     rows = f"SELECT {', '.join(_columns(sides))} FROM {quoted(QUERY_VIEW)}"
     if not sides.copies:
-        row_of_key = f"CAST(NOT {ps.IGNORED} AS INT) AS {ps.ROWS}"
-        return f"SELECT *, 1 AS {ps.COPIES}, 1 AS {ps.PLACE}, {row_of_key} FROM ({rows})"
+        return _marked_alone(rows)
+    if not sides.apart:
+        return _marked_by_key(sides, rows)
+    copied = f"(SELECT {listed(sides.terms.keys)} FROM {quoted(ps.ALONE)} WHERE side = 's') a"
+    others, theirs = (
+        f"SELECT /*+ BROADCAST(a) */ r.* FROM ({rows}) r LEFT {kind} JOIN {copied} "
+        f"ON {sides.terms.on('r', 'a')}"
+        for kind in ("ANTI", "SEMI")
+    )
+    return f"{_marked_alone(others)} UNION ALL {_marked_by_key(sides, theirs)}"
+
+
+def _marked_alone(rows: str) -> str:
+    row_of_key = f"CAST(NOT {ps.IGNORED} AS INT) AS {ps.ROWS}"
+    return f"SELECT *, 1 AS {ps.COPIES}, 1 AS {ps.PLACE}, {row_of_key} FROM ({rows})"
+
+
+def _marked_by_key(sides: Sides, rows: str) -> str:
+    terms, keys = sides.terms, listed(sides.terms.keys)
     over = f"PARTITION BY {keys}" + (f", {ps.TIME}" if terms.event_time else "")
     # Rows without a time that are to be ignored are no copies of others.
     counted = f"count_if(NOT {ps.IGNORED})" if terms.ignore_null_time else "count(*)"

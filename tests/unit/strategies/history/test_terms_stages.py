@@ -77,6 +77,19 @@ def test_rows_are_asked_for_others_of_their_key_only_where_there_are_any(terms):
     assert (plain, twins, copies) == (0, 1, 1)
 
 
+def test_of_a_source_with_histories_few_keys_of_several_rows_are_looked_at_apart():
+    alone, staged, *_ = work(EVENT, replays=True).stages
+    few, many = (
+        staged.chosen({"twins": 0, "copies": keys}).passing.sql for keys in (FEW_ROWS, FEW_ROWS + 1)
+    )
+
+    assert alone.kept
+    for kind in ("ANTI", "SEMI"):
+        assert few.count(f"r LEFT {kind} JOIN (SELECT `id` FROM `penstock_alone` WHERE") == 1
+    assert (few.count("BROADCAST(a)"), few.count("FROM `penstock_query`")) == (2, 2)
+    assert "penstock_alone" not in many
+
+
 WELL = {
     "penstock_source_side": 10,
     "penstock_table_side": 9,
