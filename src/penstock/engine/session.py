@@ -287,7 +287,9 @@ class SparkStepSession:
         metrics = _java(kept).queryExecution().observedMetrics()
         self._cut.append(checked)
         found = metrics.apply(passing.view)
-        sides = {view: metrics.apply(view).get(0) for view in passing.sides}
+        # Of a side that turns out empty Spark leaves the plan out, and what would count it.
+        counted = {view: metrics.get(view) for view in passing.sides}
+        sides = {view: n.get().get(0) if n.isDefined() else 0 for view, n in counted.items()}
         return {name: found.get(place) for place, name in enumerate(passing.counts)} | sides
 
     def commit(self, statement: Commit, intent: Intent) -> None:

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from penstock.core.errors import DataError, QueryError
-from penstock.core.statement import Feed, TableOverwrite
+from penstock.core.statement import Feed, Passing, Stage, TableOverwrite
 from penstock.engine import session
 from spark.engine.conftest import Bench
 
@@ -109,3 +109,23 @@ def test_nobody_waits_for_ever_for_a_write_that_never_reads_its_feed(table, monk
     table.commit("INSERT INTO {t} VALUES (1, NULL)", FIVE)
 
     assert table.session.observed(5) is None
+
+
+@pytest.mark.parametrize("adaptive", ["false", "true"])
+@pytest.mark.parametrize(
+    ("one", "two", "met"), [(3, 4, 4), (0, 4, 4), (3, 0, 3), (0, 0, 0)], ids=str
+)
+def test_rows_of_both_sides_are_counted_as_they_are_read(bench, adaptive, one, two, met):
+    """Of a side that it finds empty, Spark leaves the plan out while it runs."""
+    sides = {
+        name: f"SELECT id FROM range(0, 9, 1, 2) WHERE id < {n}"
+        for name, n in (("a", one), ("b", two))
+    }
+    rows = "SELECT a.id, b.id AS other FROM a FULL OUTER JOIN b ON a.id = b.id"
+    passing = Passing("met", rows, {"n": "count(*)"}, sides)
+    confs = {"spark.sql.adaptive.enabled": adaptive}
+
+    seen = bench.session.stage(Stage("kept", "SELECT * FROM met", passing=passing, confs=confs))
+
+    assert seen == {"n": met, "a": one, "b": two}
+    assert bench.session.look("SELECT count(*) AS n FROM kept") == {"n": met}
