@@ -8,18 +8,11 @@ from dataclasses import dataclass, fields
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.history import HardDeletes
 from penstock.core.names import literal, quoted
-from penstock.core.statement import (
-    FEW_ROWS,
-    QUERY_VIEW,
-    ROW_CHANGE,
-    TARGET_VIEW,
-    Commit,
-    Row,
-)
+from penstock.core.statement import ROW_CHANGE, Commit, Row
 from penstock.core.strategy import Build
 from penstock.strategies.build import OF_STAGED, create, lost_counts, merged, sent
 from penstock.strategies.history import terms as ps
-from penstock.strategies.history.source import marked, problem, rehashes, stored_hash
+from penstock.strategies.history.source import marked, problem, rehashes
 from penstock.strategies.history.terms import Sides
 from penstock.strategies.values import converted
 
@@ -173,7 +166,6 @@ def _of_source(sides: Sides) -> dict[str, str]:
 _UNDERNEATH = (
     "penstock:history-changed-underneath: a version that was classified is no longer there"
 )
-_FOUND_WRONG = (ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME, ps.COPIES, ps.EARLY, ps.TWICE)
 
 
 def from_query(build: Build, sides: Sides, properties: Mapping[str, str]) -> Commit:
@@ -211,66 +203,6 @@ def _versions(sides: Sides, valid_from: str, valid_to: str, is_current: str) -> 
     if terms.made_hash:
         rows[terms.made_hash.column] = quoted(terms.made_hash.column)
     return ", ".join(rows[name] for name in terms.order or rows)
-
-
-def staged(sides: Sides, seen: str = ps.SEEN) -> str:
-    """Give one row per operation; business values only where they are needed."""
-    terms = sides.terms
-    columns = [f"op.op AS {ps.OP}, op.at AS {ps.AT}"]
-    for column in sides.carried:
-        name = quoted(column.name)
-        needed = f"CASE WHEN op.op IN ('open', 'pending', 'problem') THEN {name} END AS {name}"
-        columns.append(name if terms.is_key(column) else needed)
-    if terms.made_hash:
-        columns.append(quoted(terms.made_hash.column))
-    # Retention may remove the version of a missing key at once.
-    gone = f"{ps.CLASS} = 'deleted' AND op.op IN ('close', 'delete') AND op.at = {ps.AT}"
-    columns += [
-        ps.FROM,
-        f"CASE WHEN op.op = 'open' THEN {ps.OPEN_TO} ELSE {ps.CLOSE_TO} END AS {ps.TO}",
-        f"coalesce({gone}, false) AS {ps.GONE}",
-        ps.TIME,
-        *_FOUND_WRONG,
-        *((ps.TIED, ps.IN_SOURCE, ps.IGNORED) if terms.event_time else ()),
-    ]
-    return (
-        f"SELECT {', '.join(columns)} FROM (SELECT *, explode({ps.OPS}) AS op FROM {quoted(seen)})"
-    )
-
-
-def fetched(sides: Sides, number: int) -> str:
-    """Give what `staged` gives, the rest of each row that opens read from the query once more."""
-    carried, made = {column.name for column in sides.carried}, sides.terms.made_hash
-
-    def rows(other: str) -> str:
-        names = ((c.name, quoted(c.name)) for c in sides.query.columns)
-        columns = (f"f.{sql}" if name in carried else f"{other}{sql}" for name, sql in names)
-        hashes = (quoted(made.column),) if made else ()
-        ours = (*hashes, ps.FROM, ps.TO, ps.GONE, ps.TIME, *_FOUND_WRONG)
-        return ", ".join((f"f.{ps.OP}, f.{ps.AT}", *columns, *(f"f.{name}" for name in ours)))
-
-    opening = f"(SELECT * FROM {ps.FOUND} WHERE {ps.OP} = 'open')"
-    hint = "/*+ BROADCAST(f) */ " if number <= FEW_ROWS else ""
-    return (
-        f"SELECT {hint}{rows('q.')} FROM {quoted(QUERY_VIEW)} q JOIN {opening} f "
-        f"ON {sides.terms.on('q', 'f', stored=False)} "
-        f"UNION ALL SELECT {rows('NULL AS ')} FROM {ps.FOUND} f WHERE f.{ps.OP} <> 'open'"
-    )
-
-
-def tombstones(sides: Sides, hint: str = "") -> str:
-    """Give a tombstone for every key that is gone, with the values that its version had."""
-    terms = sides.terms
-    keys = f"SELECT * FROM {ps.STAGED} WHERE {ps.GONE}"
-    columns = [f"t.{quoted(column.name)}" for column in sides.stored]
-    if terms.made_hash:
-        name = quoted(terms.made_hash.column)
-        columns.append(f"{stored_hash(sides)} AS {name}" if rehashes(sides) else f"t.{name}")
-    valid_from = f"t.{quoted(terms.columns.valid_from)}"
-    return (
-        f"SELECT {hint}{', '.join(columns)} FROM {quoted(TARGET_VIEW)} t LEFT SEMI JOIN ({keys}) g "
-        f"ON {terms.on('t', 'g')} AND {valid_from} = g.{ps.AT} WHERE t.{sides.current}"
-    )
 
 
 def merge(build: Build, sides: Sides, counts: Counts) -> Commit:

@@ -19,7 +19,7 @@ from penstock.core.history import (
 from penstock.core.names import quoted
 from penstock.core.statement import FEW_ROWS, Commit, Passing, Row, Stage, Work
 from penstock.strategies.build import HASH_JOIN, keeps_types
-from penstock.strategies.history import commit, event_time, run_time, source
+from penstock.strategies.history import commit, event_time, operations, run_time, source
 from penstock.strategies.history import terms as ps
 from penstock.strategies.history.commit import Counts
 from penstock.strategies.history.source import rules
@@ -161,10 +161,10 @@ def _stages(build: port.Build, sides: Sides) -> list[Stage]:
         stages.append(_or_few(placing, few))
     if sides.terms.hard_deletes is HardDeletes.NEW_RECORD:
         # Cut off like all that the MERGE is fed: Delta keeps it not.
-        passing = Passing(ps.GONE_SEEN, commit.tombstones(sides), {"tombstones": "count(*)"})
+        passing = Passing(ps.GONE_SEEN, operations.tombstones(sides), {"tombstones": "count(*)"})
         kept = f"SELECT * FROM {quoted(ps.GONE_SEEN)}"
         gone = Stage(ps.TOMBSTONES, kept, passing=passing, when="deleted", confs=HASH_JOIN)
-        stages.append(_or_few(gone, commit.tombstones(sides, "/*+ BROADCAST(g) */ ")))
+        stages.append(_or_few(gone, operations.tombstones(sides, "/*+ BROADCAST(g) */ ")))
     return stages
 
 
@@ -183,7 +183,7 @@ def _counted(build: port.Build, sides: Sides) -> list[Stage]:
         is_well = source.each_once(seen) and not any(seen[rule.count] for rule in stage.rules)
         return None if is_well else again
 
-    twice = source.doubles(counted)
+    twice = operations.doubles(counted, stage.view)
     return [
         dataclasses.replace(stage, retry=retry),
         dataclasses.replace(twice, retry=lambda seen: again if seen["doubles"] else None),
@@ -196,7 +196,7 @@ def _fetch(sides: Sides, again: Stage) -> Stage:
 
     def chosen(seen: Row) -> Stage:
         number = int(seen["found"] or 0)
-        passing = Passing(ps.FETCHED, commit.fetched(sides, number), {"fetched": "count(*)"})
+        passing = Passing(ps.FETCHED, operations.fetched(sides, number), {"fetched": "count(*)"})
         return Stage(
             ps.STAGED,
             f"SELECT * FROM {quoted(ps.FETCHED)}",
@@ -236,6 +236,7 @@ def _needs_history(sides: Sides) -> bool:
 
 def _classify(build: port.Build, sides: Sides) -> Stage:
     read: Mapping[str, str] = {}
+    view = ps.FOUND if sides.narrow else ps.STAGED
     if not sides.terms.event_time:
         rows, tallies = run_time.classified(sides), commit.counted(sides)
         read = run_time.sides_of(sides)
@@ -243,13 +244,13 @@ def _classify(build: port.Build, sides: Sides) -> Stage:
         rows, tallies = event_time.placed(sides), commit.counted_placed(sides)
     else:
         rows, tallies = event_time.by_current(sides), commit.counted_by_current(sides)
-    return _placing(build, sides, sides.found, Passing(ps.SEEN, rows, tallies, read))
+    return _placing(build, sides, view, Passing(ps.SEEN, rows, tallies, read))
 
 
 def _placing(build: port.Build, sides: Sides, view: str, passing: Passing, late: str = "") -> Stage:
     return Stage(
         view,
-        commit.staged(sides, passing.view),
+        operations.staged(sides, passing.view),
         rules=rules(sides, build.model.name, view, late),
         passing=passing,
         when="pending" if late else "",

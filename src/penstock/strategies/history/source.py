@@ -12,7 +12,7 @@ from penstock.core.names import quoted
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Row, Rule, Stage
 from penstock.strategies.build import any_lost, listed, lost_rules, shown_key
 from penstock.strategies.history import terms as ps
-from penstock.strategies.history.terms import Sides
+from penstock.strategies.history.terms import Sides, carried
 from penstock.strategies.values import converted, hash_of_values, hashes_alike, row_hash
 
 _FOUND_WRONG = (ps.IN_SOURCE, ps.IGNORED, ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME)
@@ -89,7 +89,7 @@ def alone(sides: Sides) -> Stage:
     rows = f"SELECT {keys}, 't' AS side FROM {quoted(TARGET_VIEW)} WHERE {sides.current}"
     if asked:
         rows += f" UNION ALL SELECT {keys}, 's' AS side FROM {quoted(QUERY_VIEW)}"
-    doubles = f"SELECT side FROM ({rows}) GROUP BY side, {keys} HAVING count(*) > 1"
+    doubles = f"SELECT side, {keys} FROM ({rows}) GROUP BY side, {keys} HAVING count(*) > 1"
     copies = "count_if(side = 's')" if asked else "1"
     look = f"SELECT count_if(side = 't') AS `twins`, {copies} AS `copies` FROM {quoted(ps.ALONE)}"
     return Stage(ps.ALONE, doubles, look, kept=sides.terms.event_time)
@@ -106,14 +106,6 @@ def each_once(seen: Row) -> bool:
         int(seen[name] or 0) for name in ("met", "source_only", "table_only")
     )
     return met == source - source_only == table - table_only
-
-
-def doubles(sides: Sides) -> Stage:
-    """Count keys that are on one side alone and were staged twice."""
-    keys = listed(sides.terms.keys)
-    rows = f"SELECT {keys} FROM {sides.found} GROUP BY {ps.OP}, {keys} HAVING count(*) > 1"
-    look = f"SELECT count(*) AS `doubles` FROM {quoted(ps.ALONE)}"
-    return Stage(ps.ALONE, rows, look, when="unmet", kept=False)
 
 
 def marked(sides: Sides) -> str:
@@ -154,7 +146,7 @@ def _marked_by_key(sides: Sides, rows: str) -> str:
 
 def _columns(sides: Sides) -> Iterator[str]:
     terms, time = sides.terms, sides.time_of(sides.query) or "NULL"
-    yield listed(tuple(column.name for column in sides.carried))
+    yield listed(tuple(column.name for column in carried(sides)))
     if terms.made_hash:  # of the values as the table will hold them
         made = hash_of_values([_held(sides, column, column) for column in _hashed(sides)])
         yield f"{made} AS {quoted(terms.made_hash.column)}"
@@ -181,7 +173,7 @@ def _without_time(sides: Sides) -> str:
 
 def beside_versions(sides: Sides) -> Iterator[str]:
     """Give the columns of rows that were joined with stored versions: keys from either side."""
-    for column in sides.carried:
+    for column in carried(sides):
         name = quoted(column.name)
         either = sides.table.columns and sides.terms.is_key(column)
         yield f"coalesce(s.{name}, c.{name}) AS {name}" if either else f"s.{name}"

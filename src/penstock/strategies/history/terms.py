@@ -176,20 +176,6 @@ class Sides:
             case _:
                 return ()
 
-    @property
-    def carried(self) -> tuple[Column, ...]:
-        """The query's columns that meet the table."""
-        if not self.narrow:
-            return self.query.columns
-        deciding = (*self.terms.keys, *self.texts, self.terms.time_column, self.hash_name)
-        names = {name.lower() for name in deciding if name}
-        return tuple(c for c in self.query.columns if c.name.lower() in names)
-
-    @property
-    def found(self) -> str:
-        """The view of the operations that were found."""
-        return FOUND if self.narrow else STAGED
-
     def _but(self, names: Iterable[str]) -> tuple[Column, ...]:
         left_out = {name.lower() for name in names}
         return tuple(c for c in self.query.columns if c.name.lower() not in left_out)
@@ -250,6 +236,15 @@ class Sides:
         """The column that holds the hash that decides, None where there is none."""
         change = self.terms.change
         return change.column if isinstance(change, history.HashDiffers) else None
+
+
+def carried(sides: Sides) -> tuple[Column, ...]:
+    """Give the query's columns that meet the table."""
+    if not sides.narrow:
+        return sides.query.columns
+    deciding = (*sides.terms.keys, *sides.texts, sides.terms.time_column, sides.hash_name)
+    names = {name.lower() for name in deciding if name}
+    return tuple(c for c in sides.query.columns if c.name.lower() in names)
 
 
 def as_instant(column: Column) -> str:

@@ -12,7 +12,8 @@ from penstock.core.history import (
     Retention,
     SystemColumns,
 )
-from penstock.strategies.history.commit import Counts, merge, staged, tombstones
+from penstock.strategies.history.commit import Counts, merge
+from penstock.strategies.history.operations import staged, tombstones
 from penstock.strategies.history.terms import Sides, Terms
 from unit.strategies.builds import a_build
 
