@@ -222,7 +222,8 @@ def _or_alone(build: port.Build, sides: Sides) -> Stage:
 
     def chosen(seen: Row) -> Stage:
         twins, copies = bool(seen["twins"]), int(seen["copies"] or 0)
-        apart = sides.terms.event_time and copies <= FEW_ROWS
+        named = sides.terms.event_time and not sides.terms.ignore_null_time
+        apart = named and copies <= FEW_ROWS
         found = dataclasses.replace(sides, twins=twins, copies=bool(copies), apart=apart)
         return _classify(build, found)
 

@@ -83,6 +83,8 @@ def test_of_a_source_with_histories_few_keys_of_several_rows_are_looked_at_apart
         staged.chosen({"twins": 0, "copies": keys}).passing.sql for keys in (FEW_ROWS, FEW_ROWS + 1)
     )
 
+    ignoring = work(replace(EVENT, ignore_null_time=True), replays=True).stages[1]
+    assert "penstock_alone" not in ignoring.chosen({"twins": 0, "copies": 1}).passing.sql
     assert alone.kept
     for kind in ("ANTI", "SEMI"):
         assert few.count(f"r LEFT {kind} JOIN (SELECT `id` FROM `penstock_alone` WHERE") == 1
