@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from tempfile import TemporaryDirectory
@@ -326,6 +326,8 @@ class SparkStepSession:
 
     def close(self) -> None:
         """Drop what was kept; the session's views go with it."""
+        from py4j.protocol import Py4JJavaError
+
         for name in self._shared:
             self._spark.catalog.dropGlobalTempView(name)
         self._shared.clear()
@@ -334,7 +336,8 @@ class SparkStepSession:
         self._kept.clear()
         blocking = False
         for frame in self._cut:
-            _java(frame).logicalPlan().rdd().unpersist(blocking)
+            with suppress(Py4JJavaError):  # a Spark that is being stopped holds them no longer
+                _java(frame).logicalPlan().rdd().unpersist(blocking)
         self._cut.clear()
         for folder in self._logs:
             folder.cleanup()
