@@ -123,13 +123,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     if arguments is None:
         gc.set_threshold(_ALIVE)
-    with _terminating() as signals, _masking(to_the_end=arguments is None):
-        code = _run(given)
-        if code == INTERRUPTED and signals:
-            code = TERMINATED
-        if arguments is None and code in (INTERRUPTED, TERMINATED):
-            _leave(code)
+    try:
+        with _terminating() as signals, _masking(to_the_end=arguments is None):
+            code = _run(given)
+            if code == INTERRUPTED and signals:
+                code = TERMINATED
+            if arguments is None and code in (INTERRUPTED, TERMINATED):
+                _leave(code)
+    finally:
+        _drain()
     return code
+
+
+def _drain() -> None:
+    """Leave nothing that nobody reads any more to the interpreter's last flush.
+
+    Click ends a command whose reader is gone by itself, with what it could not write still there.
+    """
+    if sys.__stdout__ is not None:
+        try:
+            sys.__stdout__.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
 
 
 def _leave(code: int) -> NoReturn:
@@ -213,8 +228,6 @@ def _run(given: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except BrokenPipeError:
-        # stdout points nowhere, so that the interpreter's last flush finds no broken pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
         from penstock.ui.cli.output import print_error
