@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from functools import cached_property, update_wrapper
+from functools import update_wrapper
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -32,10 +32,12 @@ from typing import (
 from typing_extensions import TypedDict
 
 from penstock.core.errors import PythonModelError
-from penstock.project.python.captured import captured, text_of
+from penstock.project.python.texts import text_of
 
 if TYPE_CHECKING:
     from typing import Unpack
+
+    from penstock.project.python.meaning import Meaning
 
 
 class FunctionKind(StrEnum):
@@ -207,6 +209,7 @@ class PythonModel(Generic[P, R]):
         self.runner: RunnerOf | None = None
         # read now: what a file says later is not what this process runs
         self.text = text_of(self.place[0])
+        self.meaning: Meaning | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the plain function."""
@@ -274,11 +277,6 @@ class PythonModel(Generic[P, R]):
         if code is None:
             return "", 1
         return code.co_filename, code.co_firstlineno
-
-    @cached_property
-    def captured(self) -> tuple[list[str], list[tuple[str, str]]]:
-        """What the function captured when its project was first loaded; a run may change it."""
-        return captured(self.function)
 
     @property
     def identity(self) -> tuple[str, str, str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -39,6 +40,7 @@ class Imported:
     root: Path
     models: list[PythonModel[..., object]] = field(default_factory=list)
     modules: dict[str, str] = field(default_factory=dict)
+    namespaces: dict[str, Mapping[str, object]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
 
@@ -54,14 +56,16 @@ def import_files(root: Path, paths: Sequence[str]) -> Imported:
         with project_modules(root) as modules:
             for path in paths:
                 try:
-                    importlib.import_module(_module_name(path))
+                    with _same_process():
+                        importlib.import_module(_module_name(path))
                 except (Exception, SystemExit) as error:  # noqa: BLE001  it is the user's code
                     found.findings.append(_failed(root, path, error))
     finally:
         DISCOVERY.reset(discovery)
         LOADING.reset(loading)
-    for name, place in modules.items():
+    for name, (place, namespace) in modules.items():
         found.modules[name] = place.read_text(encoding="utf-8", errors="replace")
+        found.namespaces[name] = namespace
     found.models = registry.models
     return found
 
@@ -79,12 +83,24 @@ def refuse_foreign(app_root: Path) -> None:
 
 
 @contextmanager
-def project_modules(root: Path) -> Iterator[dict[str, Path]]:
+def _same_process() -> Iterator[None]:
+    """Undo what an import does to the working directory and to the places of modules."""
+    folder, places = Path.cwd(), [*sys.path]
+    try:
+        yield
+    finally:
+        sys.path[:] = places
+        if Path.cwd() != folder:
+            os.chdir(folder)
+
+
+@contextmanager
+def project_modules(root: Path) -> Iterator[dict[str, tuple[Path, Mapping[str, object]]]]:
     """Let modules of the project be imported from its root, and forget them in the end.
 
-    What it gives is filled, in the end, with the file of each.
+    What it gives is filled, in the end, with the file and the names of each.
     """
-    found: dict[str, Path] = {}
+    found: dict[str, tuple[Path, Mapping[str, object]]] = {}
     folders = {each.name for each in root.iterdir() if each.is_dir()}
     hidden = {n: m for n, m in sys.modules.items() if n.partition(".")[0] in folders}
     hidden = {n: m for n, m in hidden.items() if _file_of(m) and not _is_below(root, m)}
@@ -102,7 +118,7 @@ def project_modules(root: Path) -> Iterator[dict[str, Path]]:
             sys.path.remove(str(root))
         own = {n: m for n, m in sys.modules.items() if n not in before and _is_below(root, m)}
         places = {name: _file_of(module) for name, module in own.items()}
-        found |= {name: place for name, place in places.items() if place and place.is_file()}
+        found |= {n: (place, vars(own[n])) for n, place in places.items() if place and place.is_file()}
         for name in own:
             del sys.modules[name]
         sys.modules.update(hidden)

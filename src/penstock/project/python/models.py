@@ -8,7 +8,7 @@ import itertools
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,7 +21,6 @@ from penstock.core.strategy import OnSchemaChange, strategies
 from penstock.project.files.parsed import SqlFile
 from penstock.project.files.values import Plain, did_you_mean, digest
 from penstock.project.models import Built, Draft, entry_settings
-from penstock.project.python.captured import ModuleTexts, captured, source_of
 from penstock.project.python.config import (
     PythonConfig,
     columns_of,
@@ -33,7 +32,7 @@ from penstock.project.python.config import (
 )
 from penstock.project.python.declare import FunctionKind, PythonModel
 from penstock.project.python.imports import Imported
-from penstock.project.python.source import normalised
+from penstock.project.python.meaning import meaning_of
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.config import merged, shown_config
 from penstock.project.settings.project import Settings, YamlEntry, absolute, column_docs
@@ -133,9 +132,11 @@ def _draft(
     module = declared.text
     line, text = _definition(module, line) or (line, "")
     where, name = Location(shown, line), declared.name
+    meaning = meaning_of(declared, imported)
     entry = entries(name)
     options = dict(declared.options)
     findings = [*misfits_of(declared, where), *name_findings(name, where)]
+    findings += [] if "version" in options else meaning.findings(name)
     described_by = entry_settings(entry.tree) if entry else {}
     layers = [paragraph_of(declared), described_by, settings_of(declared, options)]
     config = PythonConfig(merged(layers), {}, where, name, findings)
@@ -155,7 +156,7 @@ def _draft(
         path=_own_path(declared, root),
         declared=declared,
         text=text,
-        code=_code(module, declared, imported),
+        code=meaning.code,
     )
 
 
@@ -209,37 +210,6 @@ def _definitions(module: str) -> Mapping[int, tuple[int, int]]:
             first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
             found.setdefault(first, (node.lineno, node.end_lineno or node.lineno))
     return found
-
-
-def _code(module: str, declared: PythonModel[..., Any], imported: Imported) -> str:
-    """Give what the function means: its code and the code of the project that it reaches."""
-    plain = inspect.unwrap(declared.function)
-    name = str(getattr(plain, "__qualname__", "")).partition(".")[0]
-    values, places = declared.captured if declared.identity[0] else captured(plain)
-    home, folders = _home(plain, imported.root)
-    texts = ModuleTexts(imported.modules, folders)
-    reach = partial(normalised, module, modules=texts, home=home, also=places)
-    try:
-        code = reach(name)
-    except SyntaxError:
-        code = module
-    except KeyError:
-        code = "\n".join((module or source_of(plain), reach("")))
-    return "\n".join((code, *values))
-
-
-def _home(function: Any, root: Path) -> tuple[str, list[Path]]:  # noqa: ANN401  a function
-    """Give the module of a function, and the folders below which modules of its project lie."""
-    spec = getattr(function, "__globals__", {}).get("__spec__")
-    name = str(getattr(function, "__module__", "") or "")
-    name = name if name != "__main__" else str(getattr(spec, "name", ""))
-    file = Path(getattr(getattr(function, "__code__", None), "co_filename", ""))
-    above = [*file.resolve().parents]
-    depth = name.count(".") + (1 if file.name == "__init__.py" else 0)
-    base = above[depth] if file.is_file() and depth < len(above) else root
-    if any(each.endswith("-packages") for each in base.parts):
-        return name, [root]  # a library beside all others
-    return name, [*dict.fromkeys([base, root])]
 
 
 def _persist(kind: FunctionKind, option: object) -> bool | None:

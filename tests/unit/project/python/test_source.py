@@ -85,7 +85,7 @@ def test_helpers_are_found_through_modules_packages_and_stars():
     modules = {
         "lib": "from .inner import *\nfrom .deep import third as renamed",
         "lib.inner": "def first(): return 1",
-        "lib.deep": "class third:\n    x: int = 2\n    y: str",
+        "lib.deep": "class third:\n    x: int = 2\n    y: 'str'",
     }
     source = (
         "import lib\nfrom lib import inner\n\ndef f(): return lib.renamed, inner.first, lib.first"
@@ -93,7 +93,7 @@ def test_helpers_are_found_through_modules_packages_and_stars():
 
     assert normalised(source, "f", modules) == (
         "def f():\n    return (lib.renamed, inner.first, lib.first)\n"
-        "class third:\n    x: ... = 2\n    y: ...\n"
+        "class third:\n    x: int = 2\n    y: str\n"
         "def first():\n    return 1"
     )
 

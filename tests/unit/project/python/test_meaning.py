@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import penstock
-from penstock.project.python.captured import captured, text_of
+from penstock.project.python.texts import text_of
 
 HELPERS = "K = 3\n\n\ndef clean(frame):\n    return frame.limit(K)\n"
 FACTORY = """\
@@ -159,22 +159,6 @@ def test_functions_of_a_notebook_mean_their_cells_and_what_these_name(tmp_path):
 
     assert len(found) == 4
     assert of_notebook(tmp_path, helper, table) in found
-
-
-def test_captured_values_read_the_same_in_every_process():
-    class Rule:
-        def __init__(self) -> None:
-            self.limit = 3
-
-    def make(*held):
-        return lambda frame: frame.limit(held)
-
-    lines, _ = captured(make({"b", "a"}, {"k": [1, None]}, Rule(), sys))
-
-    (line,) = lines
-    assert line.startswith("held = [{'a', 'b'}, {'k': [1, None]}, ")
-    assert line.endswith("Rule {'limit': 3}, sys]")
-    assert "0x" not in line
 
 
 def test_the_text_of_a_file_is_read_as_python_reads_it(tmp_path):

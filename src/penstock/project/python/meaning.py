@@ -1,0 +1,159 @@
+"""What a function means: the code that it reaches, and the values of what that code names."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.core.findings import Finding, Location, Severity
+from penstock.core.masking import is_secret_key
+from penstock.project.python.declare import PythonModel
+from penstock.project.python.imports import Imported
+from penstock.project.python.source import Reach, named_by_text
+from penstock.project.python.statements import Place
+from penstock.project.python.texts import ModuleTexts, source_of
+from penstock.project.python.values import Values
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The code and the values of a function as text, and the places that cannot be followed."""
+
+    code: str
+    unfollowed: tuple[tuple[Location, str], ...] = ()
+
+    def findings(self, name: str) -> list[Finding]:
+        """Warn of code whose changes nobody would see."""
+        hint = "add version='1' to the decorator, and raise it whenever that code changes"
+        return [
+            Finding(
+                where,
+                "code-not-followed",
+                f"{name!r} reaches {text}: changes of the code that this finds are not seen",
+                hint,
+                Severity.WARNING,
+                (name,),
+            )
+            for where, text in self.unfollowed
+        ]
+
+
+def meaning_of(declared: PythonModel[..., Any], imported: Imported) -> Meaning:
+    """Return what a function means; of one of a file what it meant when that was imported.
+
+    A run may change the values that a function reaches.
+    """
+    if declared.meaning is None or not declared.identity[0]:
+        declared.meaning = _Following(declared, imported).meaning()
+    return declared.meaning
+
+
+class _Following:
+    """One function whose code and values are followed in turns: each may lead to the other."""
+
+    def __init__(self, declared: PythonModel[..., Any], imported: Imported) -> None:
+        plain = inspect.unwrap(declared.function)
+        self.declared, self.root = declared, imported.root
+        self.home, folders = _home(plain, imported.root)
+        known = {**imported.modules, self.home: declared.text}
+        namespaces = {**imported.namespaces, self.home: getattr(plain, "__globals__", {})}
+        self.texts = ModuleTexts(known, folders, namespaces)
+        self.reach = Reach(self.texts)
+        self.values = Values(self.texts, self.home, str(imported.root))
+        self.plain = plain
+        self.lines: list[str] = []
+        self.waiting: list[Place] = []
+
+    def meaning(self) -> Meaning:
+        """Follow all that the function reaches."""
+        name = str(getattr(self.plain, "__qualname__", "")).partition(".")[0]
+        self._value((self.home, name), "itself", self.declared.function)
+        more = ""
+        try:
+            if self.reach.holds((self.home, name)):
+                self.reach.add([(self.home, name)])
+            elif name != "<lambda>" or not self.declared.identity[0]:
+                more = self.declared.text or source_of(self.plain)
+                self.reach.add_all_of(self.home)
+            self._follow()
+            code = self.reach.text()
+        except SyntaxError:
+            return Meaning("\n".join((self.declared.text, *self.lines)))
+        lines = sorted(self.lines)
+        return Meaning("\n".join((code, more, *lines)), tuple(self._unfollowed()))
+
+    def _value(self, place: Place, label: str, value: object) -> None:
+        """Note a value; a function is not handed on because it stands in its own place."""
+        self.lines.append(f"value of {label}: {self.values.digest(value)}")
+        self.values.places[:] = [each for each in self.values.places if each != place]
+        self.waiting += self.values.places
+        self.values.places.clear()
+
+    def _follow(self) -> None:
+        while True:
+            self.reach.add_values(self.waiting)
+            self.waiting.clear()
+            found = self.reach.follow()
+            if not found:
+                return
+            for place in found:
+                module, name = place
+                namespace = self.texts.namespace(module) or {}
+                moves = name in self.reach.module(module).moving or place in self.reach.first[:1]
+                if name in namespace and not moves and not is_secret_key(name):
+                    label = name if module == self.home else f"{module}.{name}"
+                    self._value(place, label, namespace[name])
+            self.waiting += self._subclasses()
+
+    def _subclasses(self) -> list[Place]:
+        """Return the subclasses of classes that the code asks for theirs."""
+        found = []
+        for module, name in sorted(self.reach.subclassed):
+            kind = (self.texts.namespace(module) or {}).get(name)
+            for each in kind.__subclasses__() if isinstance(kind, type) else ():
+                namespace = self.texts.namespace(each.__module__) or {}
+                if namespace.get(each.__name__) is each:
+                    found.append((each.__module__, each.__name__))
+        return found
+
+    def _unfollowed(self) -> Iterator[tuple[Location, str]]:
+        found: dict[tuple[Location, str], None] = {}
+        for module, statement in self.reach.statements():
+            followed = set()
+            for node in ast.walk(statement):
+                kind, name = named_by_text(node)
+                if kind == "global" and name:
+                    followed |= {id(each) for each in ast.walk(node)}
+                is_globals = ast.unparse(node) == "globals()" if isinstance(node, ast.Call) else False
+                if (kind and not name) or (is_globals and id(node) not in followed):
+                    line = getattr(node, "lineno", 1)
+                    found.setdefault((self._where(module, line), ast.unparse(node)[:60]))
+        first: dict[Location, str] = {}
+        for where, text in found:
+            first.setdefault(where, text)
+        yield from first.items()
+
+    def _where(self, module: str, line: int) -> Location:
+        own = Path(self.declared.place[0])
+        file = own if module == self.home else (self.texts.file_of(module) or own)
+        file = file.resolve()
+        is_below = file.is_relative_to(self.root)
+        return Location(file.relative_to(self.root).as_posix() if is_below else str(file), line)
+
+
+def _home(function: Any, root: Path) -> tuple[str, list[Path]]:  # noqa: ANN401  a function
+    """Give the module of a function, and the folders below which modules of its project lie."""
+    spec = getattr(function, "__globals__", {}).get("__spec__")
+    name = str(getattr(function, "__module__", "") or "")
+    name = name if name != "__main__" else str(getattr(spec, "name", ""))
+    file = Path(getattr(getattr(function, "__code__", None), "co_filename", ""))
+    above = [*file.resolve().parents]
+    depth = name.count(".") + (1 if file.name == "__init__.py" else 0)
+    base = above[depth] if file.is_file() and depth < len(above) else root
+    if any(each.endswith("-packages") for each in base.parts):
+        return name, [root]  # a library beside all others
+    return name, [*dict.fromkeys([base, root])]

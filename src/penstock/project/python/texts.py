@@ -1,0 +1,126 @@
+"""The texts and the namespaces of a project's modules, as this process imported them."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from types import CodeType, FunctionType
+
+_STANDARD = Path(inspect.__file__).resolve().parent
+
+
+def text_of(file: str) -> str:
+    """Give the text of a file or of a cell of a notebook, as Python reads it; "" of none."""
+    linecache.checkcache(file)
+    return "".join(linecache.getlines(file))
+
+
+_RUNNING: dict[str, tuple[object, str]] = {}
+"""The texts of modules that this process imported, with what tells one import from the next."""
+
+
+def _text_of_module(name: str, file: Path) -> str:
+    """Give the text of a module; of one that this process runs what it was, not what it is."""
+    module = sys.modules.get(name)
+    spec = getattr(module, "__spec__", None)
+    runs = str(getattr(module, "__file__", "")) == str(file)
+    if runs and name in _RUNNING and _RUNNING[name][0] is spec:
+        return _RUNNING[name][1]
+    text = file.read_text(encoding="utf-8", errors="replace")
+    if runs:
+        _RUNNING[name] = (spec, text)
+    return text
+
+
+class ModuleTexts(dict[str, str]):
+    """The texts of a project's modules by dotted names; one not imported is read when asked for.
+
+    What a function imports while it runs nobody has imported when it is loaded.
+    """
+
+    def __init__(
+        self,
+        known: Mapping[str, str],
+        folders: Sequence[Path] = (),
+        namespaces: Mapping[str, Mapping[str, object]] | None = None,
+    ) -> None:
+        """Take the texts and the namespaces that are known, and the folders of all others."""
+        super().__init__(known)
+        self._folders = folders
+        self._namespaces = namespaces or {}
+        self._absent: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a module is one of the project."""
+        if super().__contains__(name) or name in self._absent:
+            return name not in self._absent
+        top, *inner = str(name).split(".")
+        for folder in self._folders if not inner or top in self else ():
+            file = _file_in(folder, str(name))
+            if file is not None or folder.joinpath(top, *inner).is_dir():
+                self[str(name)] = _text_of_module(str(name), file) if file else ""
+                return True
+        self._absent.add(str(name))
+        return False
+
+    def file_of(self, name: str) -> Path | None:
+        """Return the file of a module."""
+        found = (_file_in(folder, name) for folder in self._folders)
+        return next((each for each in found if each is not None), None)
+
+    def namespace(self, name: str) -> Mapping[str, object] | None:
+        """Return what the names of a module stand for; None if it was not imported."""
+        if name in self._namespaces:
+            return self._namespaces[name]
+        found = vars(sys.modules[name]) if name in sys.modules else {}
+        return found if self.is_own(str(found.get("__file__") or "")) else None
+
+    def is_own(self, file: str) -> bool:
+        """Whether a file is one of the project, and none of a library."""
+        path = _resolved(file)
+        if path.is_relative_to(_STANDARD) or any(p.endswith("-packages") for p in path.parts):
+            return False
+        return any(path.is_relative_to(folder) for folder in self._folders)
+
+    def is_package(self, name: str) -> bool:
+        """Whether modules lie below a module."""
+        return any(folder.joinpath(*name.split(".")).is_dir() for folder in self._folders)
+
+
+@lru_cache(maxsize=1024)
+def _resolved(file: str) -> Path:
+    return Path(file).resolve()
+
+
+def _file_in(folder: Path, name: str) -> Path | None:
+    inner = folder.joinpath(*name.split("."))
+    files = (inner.with_name(f"{inner.name}.py"), inner / "__init__.py")
+    return next((each for each in files if each.is_file()), None)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """Give a piece of code and all that stand in it."""
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _codes(each)
+
+
+def source_of(function: FunctionType | type) -> str:
+    """Give the text of a function; of one without any what Python runs."""
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        if isinstance(function, type):
+            inner = vars(function).values()
+            return "\n".join(source_of(each) for each in inner if isinstance(each, FunctionType))
+        codes, doc = _codes(function.__code__), function.__doc__
+        return "\n".join(
+            f"{each.co_code.hex()} {each.co_names} "
+            f"{[c for c in each.co_consts if not isinstance(c, CodeType) and c != doc]}"
+            for each in codes
+        )

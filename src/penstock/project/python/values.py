@@ -1,0 +1,377 @@
+"""Values that code reaches, as bytes that are equal in every process where the values are equal.
+
+Plain data counts by content: sets without order, frames and arrays without their layout in memory.
+Code among it is named, and its place collected, so that its text counts. What cannot be pickled
+counts by its `repr` without addresses. Clocks, random generators and secrets count for nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import datetime as dt
+import functools
+import hashlib
+import io
+import logging
+import marshal
+import os
+import pickle
+import random
+import re
+import sys
+import textwrap
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path, PurePath
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from penstock.core.masking import REDACTED, SECRETS, is_secret_key
+from penstock.project.python.bare import bare
+from penstock.project.python.texts import ModuleTexts, source_of, text_of
+
+Place = tuple[str, str]
+"""A module and a name that it binds."""
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_GROUP = re.compile(r"\{([^{}:]*)\}")
+_SECRET = re.compile(REDACTED.encode())
+_DUNDER = re.compile(r"__\w+__|_abc_impl")
+_LEAVES = (type(None), bool, int, float, complex, str, bytes, bytearray, range, slice, type(...))
+_RANDOM = re.compile(r"random|numpy\.random(\..*)?")
+
+
+@dataclass(slots=True)
+class Values:
+    """Digests values of one function; `places` are those of the project's code among them."""
+
+    texts: ModuleTexts
+    home: str
+    root: str
+    since: float = field(default_factory=time.time)
+    places: list[Place] = field(default_factory=list)
+    _known: dict[int, tuple[object, bytes]] = field(default_factory=dict)
+
+    def digest(self, value: object) -> str:
+        """Return a short text that is equal exactly where the values are."""
+        return hashlib.sha256(self.encoded(value)).hexdigest()[:16]
+
+    def encoded(self, value: object) -> bytes:
+        """Return a value as bytes."""
+        if isinstance(value, _LEAVES) and type(value) in _LEAVES:
+            return self._leaf(value)
+        if id(value) not in self._known:
+            self._known[id(value)] = (value, b"again")  # it may hold itself
+            self._known[id(value)] = (value, self._data(value))
+        elif isinstance(value, FunctionType):
+            self._own_places(value)
+        return self._known[id(value)][1]
+
+    def _leaf(self, value: object) -> bytes:
+        if isinstance(value, str):
+            if value in SECRETS.known:
+                return b"secret"
+            value = value.replace(self.root, "<root>") if self.root in value else value
+        elif isinstance(value, float) and self.since <= value <= time.time():
+            return b"now"
+        elif isinstance(value, range | slice | type(...)):
+            return repr(value).encode()
+        return marshal.dumps(value, 2)
+
+    def _data(self, value: Any) -> bytes:  # noqa: ANN401  anything at all
+        if type(value) in (list, tuple, dict, set, frozenset):
+            quick = self._quick(value)
+            return self._many(value) if quick is None else quick
+        try:
+            return self._code(value) or self._content(value) or self._object(value)
+        except Exception:  # noqa: BLE001  code of a user, or of any library
+            return shown(value)
+
+    def _quick(self, value: object) -> bytes | None:
+        """Return plain data at once: version 2 of marshal has no references and sorts sets."""
+        try:
+            found = marshal.dumps(value, 2)
+        except ValueError:
+            return None
+        told = self.root.encode() in found or _SECRET.search(found)
+        known = told or any(each.encode("utf-8", "replace") in found for each in SECRETS.known)
+        return None if known or value == dict(os.environ) else found
+
+    def _many(self, value: Any) -> bytes:  # noqa: ANN401  a collection
+        name = type(value).__name__.encode()
+        if isinstance(value, Mapping):
+            if dict(value) == dict(os.environ):
+                return b"environment"
+            parts = [
+                self.encoded(key)
+                + (b"secret" if is_secret_key(str(key)) else self.encoded(each))
+                for key, each in value.items()
+            ]
+        else:
+            parts = [self.encoded(each) for each in value]
+        if isinstance(value, set | frozenset):
+            parts.sort()
+        return _framed(name, *parts)
+
+    def _code(self, value: Any) -> bytes:  # noqa: ANN401  anything at all
+        """Return code by its name, with what it holds; nothing for data."""
+        match value:
+            case ModuleType():
+                return _framed(b"module", value.__name__.encode())
+            case FunctionType():
+                return self._function(value)
+            case type():
+                return self._class(value)
+            case functools.partial():
+                parts = value.func, value.args, value.keywords
+                return _framed(b"partial", *(self.encoded(each) for each in parts))
+            case MethodType():
+                return _framed(b"bound", *map(self.encoded, (value.__func__, value.__self__)))
+            case BuiltinFunctionType():
+                owner = value.__self__
+                held = b"" if isinstance(owner, ModuleType) else self.encoded(owner)
+                return _framed(b"builtin", value.__qualname__.encode(), held)
+            case property():
+                return _framed(b"property", *map(self.encoded, (value.fget, value.fset)))
+            case staticmethod() | classmethod():
+                return self.encoded(value.__func__)
+        if type(value).__name__ == "PythonModel":
+            return self.encoded(value.function)
+        if type(value).__module__ == "penstock.app.application":
+            return b"app"
+        inner = getattr(value, "__dict__", {}).get("__wrapped__")  # of `lru_cache`, and its kind
+        return _framed(type(value).__name__.encode(), self.encoded(inner)) if inner else b""
+
+    def _function(self, function: FunctionType) -> bytes:
+        name = function.__qualname__
+        named: dict[str, object] = {}
+        if self._own_places(function):
+            text = lambda_text(function) if name.endswith("<lambda>") else name
+        elif Path(function.__code__.co_filename).is_file():
+            text = f"{function.__module__} {function.__code__.co_qualname}"
+        else:
+            text = _bare_text(function)
+            known = function.__globals__
+            named = {each: known[each] for each in _names(function.__code__) if each in known}
+        held = {
+            **{f"global {key}": each for key, each in named.items()},
+            **dict(enumerate(function.__defaults__ or ())),
+            **(function.__kwdefaults__ or {}),
+            **{key: each for key, each in vars(function).items() if not _DUNDER.fullmatch(key)},
+            **dict(_cells(function)),
+        }
+        wrapped = getattr(function, "__wrapped__", None)
+        held |= {"wrapped": wrapped} if wrapped is not None else {}
+        return self._named(b"function", text, {str(key): each for key, each in held.items()})
+
+    def _own_places(self, function: FunctionType) -> bool:
+        """Note where a function of the project stands; of a lambda what it names."""
+        if not self.texts.is_own(function.__code__.co_filename):
+            return False
+        module = self._module(str(function.__globals__.get("__name__", "")))
+        first = function.__qualname__.partition(".")[0]
+        names = _names(function.__code__) if first.startswith("<") else [first]
+        self.places += [(module, each) for each in names]
+        return True
+
+    def _class(self, kind: type) -> bytes:
+        if not self._is_of_project(kind):
+            return _framed(b"class", f"{kind.__module__}.{kind.__qualname__}".encode())
+        self.places.append((self._module(kind.__module__), kind.__qualname__.partition(".")[0]))
+        has_file = (self._namespace(kind) or {"__file__": ""}).get("__file__") is not None
+        text = kind.__qualname__ if has_file else _bare_text(kind)
+        if issubclass(kind, Enum):
+            held: dict[str, object] = {each: m.value for each, m in kind.__members__.items()}
+        else:
+            own = vars(kind).items()
+            held = {key: each for key, each in own if not _DUNDER.fullmatch(key)}
+            held |= {"defaults": kind._field_defaults} if hasattr(kind, "_field_defaults") else {}
+        return self._named(b"class", text, held)
+
+    def _named(self, what: bytes, text: str, held: Mapping[str, object]) -> bytes:
+        parts = [each for key in sorted(held) for each in self._part(key, held[key])]
+        return _framed(what, text.encode(), *parts)
+
+    def _part(self, key: str, value: object) -> Iterator[bytes]:
+        secret = is_secret_key(key) and not callable(value)
+        yield _framed(key.encode(), b"secret" if secret else self.encoded(value))
+
+    def _content(self, value: Any) -> bytes:  # noqa: ANN401  anything at all
+        """Return values by content whose pickle holds more, or is no content; else nothing."""
+        kind = type(value)
+        top, *_ = kind.__module__.split(".")
+        if isinstance(value, Enum):
+            return _framed(b"enum", self.encoded(kind), value.name.encode())
+        if isinstance(value, dt.datetime) and self._is_now(value):
+            return b"now"
+        if isinstance(value, PurePath):
+            return _framed(b"path", self._leaf(value.as_posix()))
+        if isinstance(value, random.Random) or _RANDOM.fullmatch(kind.__module__):
+            return f"random {kind.__qualname__}".encode()  # its code says with which seed
+        if isinstance(value, logging.Logger):
+            return b"logger"
+        if isinstance(value, os._Environ):
+            return b"environment"
+        match top, kind.__name__:
+            case "numpy", "ndarray":
+                return self._array(value)
+            case "pandas", "DataFrame":
+                columns = [value.iloc[:, n] for n in range(value.shape[1])]
+                parts = [value.columns.tolist(), value.index, *columns]
+                return _framed(b"frame", *map(self.encoded, parts))
+            case "pandas", "Series" | "Index" | "RangeIndex" | "DatetimeIndex":
+                index = self.encoded(value.index) if kind.__name__ == "Series" else b""
+                return _framed(
+                    str(value.dtype).encode(), repr(value.name).encode(), index,
+                    self._array(value.to_numpy()),
+                )  # fmt: skip
+            case "pyarrow", _ if hasattr(value, "to_pylist"):
+                return _framed(kind.__name__.encode(), self._arrow(value))  # not its buffers
+            case "pyspark", "UserDefinedFunction":  # after a call it holds objects of the JVM
+                parts = [value.func, str(value.returnType), value.evalType, value.deterministic]
+                return _framed(b"udf", *map(self.encoded, parts))
+        return b""
+
+    def _is_now(self, value: dt.datetime) -> bool:
+        """Whether a time was taken from the clock while the project was loaded."""
+        here = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
+        first, last = (dt.datetime.fromtimestamp(t, dt.UTC) for t in (self.since, time.time()))
+        local = value if value.tzinfo else value.astimezone()
+        return first <= here <= last or first <= local <= last
+
+    def _array(self, value: Any) -> bytes:  # noqa: ANN401  an array of NumPy
+        if value.dtype.hasobject:
+            return _framed(b"array", repr(value.shape).encode(), self.encoded(value.tolist()))
+        parts = (value.dtype.str, repr(value.shape))
+        return _framed(b"array", *(each.encode() for each in parts), value.tobytes("C"))
+
+    def _arrow(self, value: Any) -> bytes:  # noqa: ANN401  a table, a batch or an array of Arrow
+        types = getattr(value, "schema", None) or value.type
+        rows = value.to_pydict() if hasattr(value, "to_pydict") else value.to_pylist()
+        return _framed(str(types).encode(), self.encoded(rows))
+
+    def _object(self, value: Any) -> bytes:  # noqa: ANN401  anything at all
+        """Return an object of the project field by field, another one as its pickle."""
+        kind = type(value)
+        if not self._is_of_project(kind):
+            if isinstance(value, list | tuple | set | frozenset | Mapping):
+                factory = getattr(value, "default_factory", None)
+                own = _framed(kind.__qualname__.encode(), self.encoded(factory))
+                return own + self._many(value)
+            return _framed(b"pickle", _Pickler.of(self, value))
+        fields = dict(getattr(value, "__dict__", {}))
+        for each in kind.__mro__:
+            slots = each.__dict__.get("__slots__", ())
+            for name in (slots,) if isinstance(slots, str) else slots:
+                if hasattr(value, name):
+                    fields[name] = getattr(value, name)
+        inner = b""
+        for plain in (dict, list, tuple, set, frozenset, str, bytes, int, float):
+            if isinstance(value, plain):
+                inner = self.encoded(plain(value))
+                break
+        held = {key: each for key, each in fields.items() if key not in ("__weakref__", "__dict__")}
+        return self._named(b"object", "", held) + self.encoded(kind) + inner
+
+    def _module(self, name: str) -> str:
+        return self.home if name == "__main__" else name
+
+    def _namespace(self, kind: type) -> Mapping[str, object] | None:
+        return self.texts.namespace(self._module(kind.__module__))
+
+    def _is_of_project(self, kind: type) -> bool:
+        if self._namespace(kind) is not None or kind.__module__ == "__main__":
+            return True
+        return kind.__module__ != "builtins" and kind.__module__ not in sys.modules
+
+
+class _Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]  # the one that can be changed
+    """Writes pickles that no hash seed, no identity of a text and no place of code changes."""
+
+    values: Values
+    top: object
+
+    @classmethod
+    def of(cls, values: Values, value: object) -> bytes:
+        """Return the pickle of a value; raises whatever it raises."""
+        written = io.BytesIO()
+        pickler = cls(written, protocol=5)
+        pickler.values, pickler.top = values, value
+        pickler.dump(value)
+        return written.getvalue()
+
+    def memoize(self, obj: object) -> None:
+        if not isinstance(obj, str | bytes | tuple | frozenset):  # two equal ones may be one
+            super().memoize(obj)
+
+    def reducer_override(self, obj: Any) -> Any:  # noqa: ANN401  what pickle takes
+        values = self.values
+        if isinstance(obj, set | frozenset | ModuleType | FunctionType | PurePath | random.Random):
+            return bytes, (values.encoded(obj),)
+        if isinstance(obj, type) and values._is_of_project(obj):
+            return bytes, (values.encoded(obj),)
+        is_string = type(obj) is str and (values.root in obj or obj in SECRETS.known)
+        if obj is not self.top and (is_string or values._is_of_project(type(obj))):
+            return bytes, (values.encoded(obj),)
+        if obj is not self.top and type(obj).__name__ in ("ndarray", "DataFrame", "Series"):
+            return bytes, (values.encoded(obj),)
+        return NotImplemented
+
+
+def shown(value: object) -> bytes:
+    """Return the `repr` of a value without addresses, its sets in order."""
+    try:
+        text = _ADDRESS.sub("", repr(value))
+    except Exception:  # noqa: BLE001  code of a user, or of any library
+        text = ""
+    kind = type(value)
+    text = _GROUP.sub(lambda it: f"{{{', '.join(sorted(it[1].split(', ')))}}}", text)
+    return _framed(b"repr", f"{kind.__module__}.{kind.__qualname__}".encode(), text.encode())
+
+
+def _bare_text(code: FunctionType | type) -> str:
+    """Return the text of code that lies in no file, without what means nothing."""
+    text = textwrap.dedent(source_of(code))
+    try:
+        return ast.unparse(bare(ast.parse(text), (), documented=False))
+    except SyntaxError:
+        return text
+
+
+def lambda_text(function: FunctionType) -> str:
+    """Return the lambdas of a line as text; their layout and comments count for nothing."""
+    line = function.__code__.co_firstlineno
+    nodes = ast.walk(_tree(text_of(function.__code__.co_filename)))
+    found = [each for each in nodes if isinstance(each, ast.Lambda) and each.lineno == line]
+    return "\n".join(map(ast.unparse, found))
+
+
+@functools.lru_cache(maxsize=64)
+def _tree(text: str) -> ast.AST:
+    return ast.parse(text)
+
+
+def _framed(*parts: bytes) -> bytes:
+    """Join parts so that no two lists of parts are one text."""
+    return b"".join(b"%d:%s" % (len(each), each) for each in (*parts, b"."))
+
+
+def _cells(function: FunctionType) -> Iterator[tuple[str, object]]:
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    for name, cell in cells:
+        try:
+            yield f"cell {name}", cell.cell_contents
+        except ValueError:  # it is not bound yet
+            continue
+
+
+def _names(code: CodeType) -> list[str]:
+    """Return the names of globals and attributes in a piece of code, sorted."""
+    found, waiting = set[str](), [code]
+    while waiting:
+        each = waiting.pop()
+        found.update(each.co_names)
+        waiting += [inner for inner in each.co_consts if isinstance(inner, CodeType)]
+    return sorted(found)
+
