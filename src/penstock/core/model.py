@@ -151,7 +151,8 @@ class Model:
     model with partitions, and empty for models that have no versions. `immutable`
     forbids to change SQL that built something. `checks` are those of its newest version.
     `order_after` names models that only checks read: they are built first in the same run. With a
-    `function` or an `entity` that makes the rows, the query says only what it reads.
+    `function` or an `entity` that makes the rows, the query says only what it reads. `outside` is
+    the text behind the checksum of its settings, where it depends on files or variables.
 
     The rest is what its strategy answers: how it is cut into partitions, None for a model that is
     one, and their grid; how it keeps versions of its rows, which no run could make again; whether
@@ -177,6 +178,7 @@ class Model:
     order_after: tuple[str, ...] = ()
     function: PythonFunction | None = None
     entity: Entity | None = None
+    outside: str = ""
     partition: PartitionSettings | None = field(init=False, repr=False, compare=False)
     history: HistorySettings | None = field(init=False, repr=False, compare=False)
     is_view: bool = field(init=False, repr=False, compare=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from penstock.core.facts import Touched
+from penstock.core.findings import some
 from penstock.core.model import Fingerprint, InputMapping, Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.mapping import Computed, RangeMapping, downstream, joined, reading
@@ -17,9 +18,10 @@ from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionRun
 from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
 from penstock.plan.resolve import Segment
-from penstock.plan.values import Meaning, Now, State
+from penstock.plan.values import Explain, Meaning, Now, State, unexplained
 from penstock.plan.verdict import Difference
 
+_MOST_NAMED = 3
 EVERYTHING: tuple[Span, ...] = ((FIRST, LAST),)
 Hull = Callable[[Ranges], Span | None]
 
@@ -150,7 +152,7 @@ def spans_of(grid: Grid, ranges: Ranges) -> tuple[Span, ...]:
 
 
 def differences(
-    made: Fingerprint, now: Fingerprint, meaning: Meaning
+    made: Fingerprint, now: Fingerprint, meaning: Meaning, explain: Explain = unexplained
 ) -> Iterator[tuple[State, str]]:
     """Give what differs between the code that made rows and today's; CURRENT for the text alone.
 
@@ -162,11 +164,31 @@ def differences(
     if not means_same(made, now, meaning):
         yield State.SQL_CHANGED, ""
     elif made.settings != now.settings:
-        yield State.SQL_CHANGED, "its settings changed"
+        yield State.SQL_CHANGED, explain(made, now)
     elif made.sql != now.sql:
         yield State.CURRENT, ""
     if made.schema and now.schema and made.schema != now.schema:
         yield State.SCHEMA_CHANGED, ""
+
+
+def outside_differences(before: str | None, after: str) -> str:
+    r"""Name what differs of files, variables and packages that a model depends on.
+
+    Each line of the texts is a name and a checksum; `before` is None where it depended on none.
+
+    >>> outside_differences("settings 1\nenv:RATE 2\na.yml 3", "settings 1\nenv:RATE 4\na.yml 3")
+    'env:RATE changed'
+    """
+    old = dict(line.rsplit(" ", 1) for line in (before or "").splitlines())
+    new = dict(line.rsplit(" ", 1) for line in after.splitlines())
+    words = [
+        f"{name} {'is new' if name not in old else 'changed' if name in new else 'is gone'}"
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name) and name != "settings"
+    ]
+    if before is not None and after and old["settings"] == new["settings"] and words:
+        return some(words, _MOST_NAMED)
+    return "; ".join(("its settings changed", *([some(words, _MOST_NAMED)] if words else [])))
 
 
 def means_same(made: Fingerprint, now: Fingerprint, meaning: Meaning) -> bool:

@@ -28,6 +28,7 @@ from penstock.plan.changes import (
 from penstock.plan.resolve import Segment
 from penstock.plan.slices import owes_nothing, slice_differences
 from penstock.plan.values import (
+    Explain,
     Meaning,
     Now,
     Observed,
@@ -36,6 +37,7 @@ from penstock.plan.values import (
     State,
     as_recorded,
     error_line,
+    unexplained,
 )
 from penstock.plan.verdict import (
     Difference,
@@ -65,6 +67,7 @@ class Evidence:
     recorded: str = ""
     target: Observed = Observed()
     meaning: Meaning = as_recorded
+    explain: Explain = unexplained
     unread: str = ""
 
 
@@ -133,7 +136,10 @@ def _of_code(
             key = run.fingerprint, id(segment.body)
             if key not in known:
                 made = evidence.fingerprints[run.fingerprint]
-                known[key] = tuple(differences(made, segment.body.fingerprint, evidence.meaning))
+                found = differences(
+                    made, segment.body.fingerprint, evidence.meaning, evidence.explain
+                )
+                known[key] = tuple(found)
             for state, because in known[key]:
                 yield Difference(state, because, here)
 
@@ -265,7 +271,7 @@ def _differences(
         is_scratch = model.strategy.by_passes and model.writing is Writing.WHOLE
         yield from (e for e in of_table if not (is_scratch and e.state is State.TAMPERED))
     if record.fingerprint is not None:
-        found = differences(record.fingerprint, model.fingerprint, now.meaning)
+        found = differences(record.fingerprint, model.fingerprint, now.meaning, now.explain)
         yield from (Difference(*each) for each in found if each[0] is not State.CURRENT)
     by_manifest = project.package_of(model.name) is not None  # that tells what is new to it
     if not by_manifest and (not model.is_view or is_decided_alone(project, model)):

@@ -55,6 +55,16 @@ def as_recorded(fingerprint: Fingerprint) -> str:
     return fingerprint.canonical
 
 
+Explain = Callable[[Fingerprint, Fingerprint], str]
+"""Says what changed between two checksums of settings."""
+
+
+def unexplained(made: Fingerprint, now: Fingerprint) -> str:
+    """Say only that settings changed."""
+    del made, now
+    return "its settings changed"
+
+
 @dataclass(frozen=True, slots=True)
 class Owner:
     """Another state store that wrote a table: its project, "" where no token tells, and its id."""
@@ -149,6 +159,7 @@ class Now:
     sources: Mapping[str, Pin]
     broken: Mapping[str, PenstockError] = field(default_factory=dict)
     meaning: Meaning = as_recorded
+    explain: Explain = unexplained
     below: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unreadable: Mapping[str, PenstockError] = field(default_factory=dict)
     slices: Mapping[str, SlicesNow] = field(default_factory=dict)

@@ -39,6 +39,7 @@ from penstock.project.files.values import Plain, did_you_mean, mapping_of
 from penstock.project.first_pass import NOTHING_GIVEN, FirstPass, GivenParts, Templates
 from penstock.project.input_ranges.mappings import map_inputs
 from penstock.project.models import SNAPSHOTS, Draft, cycle_findings, draft, name_every_maker
+from penstock.project.outside import Outside
 from penstock.project.settings.project import (
     Settings,
     YamlEntry,
@@ -337,12 +338,15 @@ def _linked_models(parts: ProjectParts, resolver: NameResolver) -> dict[str, Mod
     name_every_maker(built, parts.drafts)
     immutable = {item.name: item.draft.immutable for item in parts.versioned}
     models = {}
+    outside = Outside(parts.first.root, parts.first.environ, parts.findings)
+    configs = {d.name: d.config for d in parts.drafts}
     for name in sorted(built):
         parts.findings += built[name].findings
         model, own = built[name].model, immutable.get(name)
         if model is not None:
             is_immutable = parts.settings.immutable if own is None else own
-            models[name] = replace(model, immutable=True) if is_immutable else model
+            model = replace(model, immutable=True) if is_immutable else model
+            models[name] = outside.applied(model, configs.get(name))
     paths = {d.name: d.file.path for d in parts.drafts}
     paths |= {item.name: item.draft.path for item in parts.versioned}
     parts.findings += cycle_findings({n: each.parents for n, each in built.items()}, paths)

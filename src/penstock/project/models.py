@@ -26,6 +26,7 @@ from penstock.project.checks.scene import WrittenChecks, written_in_header, writ
 from penstock.project.files.discovery import check_name, model_name
 from penstock.project.files.parsed import SqlFile
 from penstock.project.files.values import Plain, digest, is_true, mapping_of, texts_of
+from penstock.project.outside import is_outside
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.config import lift, merged, shown_config
 from penstock.project.settings.project import Settings, YamlEntry, column_docs, defaults_for
@@ -261,7 +262,7 @@ def _with_dependencies(
 ) -> dict[InputName, int]:
     """Add what `depends_on` names to what the query reads."""
     where = item.config.own.get("depends_on", item.where)
-    for name in item.config.texts("depends_on"):
+    for name in (n for n in item.config.texts("depends_on") if not is_outside(n)):
         found = resolver.ref(name) or resolver.table(tuple(name.split(".")))
         if found.input.kind is InputKind.EXTERNAL:
             sentence = f"depends_on: {name!r} is no model, seed or source"

@@ -389,11 +389,13 @@ def _contents(project: Project, intent: Intent) -> Mapping[str, str]:
     model, made = project.models.get(intent.model), intent.fingerprint
     if model is None:
         return {}
+    outside = {made.settings: model.outside} if model.outside else {}
     for version in model.versions:
         for body in version.bodies:
             if body.fingerprint == made:
                 texts = {made.sql: body.text, made.canonical: body.query.canonical}
-                return texts | ({made.schema: version.schema_text} if made.schema else {})
+                outside |= {made.schema: version.schema_text} if made.schema else {}
+                return texts | outside
     if made.sql != model.fingerprint.sql:
         return {}
-    return {made.sql: project.shown_sql(model), made.canonical: model.query.canonical}
+    return {made.sql: project.shown_sql(model), made.canonical: model.query.canonical} | outside

@@ -48,6 +48,7 @@ from penstock.plan.changes import (
     PartitionsNow,
     TableNow,
     differences,
+    outside_differences,
     pin_now,
     sources_below,
 )
@@ -132,6 +133,12 @@ class ProjectState:
                 found = digest(canonical_of(text))
             self._meanings[fingerprint.sql] = found
         return self._meanings[fingerprint.sql]
+
+    def explain(self, made: Fingerprint, now: Fingerprint) -> str:
+        """Say what changed between two checksums of settings."""
+        known = {m.fingerprint.settings: m.outside for m in self.project.models.values()}
+        before = self.services.reading.records.text(made.settings)
+        return outside_differences(before, known.get(now.settings, ""))
 
     def _meanings_now(self) -> Mapping[str, str]:
         """Give the canonical checksums of all SQL in the files, by the checksums of its text."""
@@ -258,6 +265,7 @@ class ProjectState:
             recorded=parts.table_id if parts is not None else "",
             target=self._target(model, parts),
             meaning=self.meaning,
+            explain=self.explain,
             unread=self._unread(model),
         )
 
@@ -380,7 +388,9 @@ def look(services: Services, names: Iterable[str], run_timestamp: dt.datetime) -
         except (TableError, OSError) as error:
             unreadable[name] = not_read(project.models[name], error)
     unreadable |= view.now.unreadable
-    now = replace(view.now, meaning=found.meaning, below=below, unreadable=unreadable)
+    now = replace(
+        view.now, meaning=found.meaning, explain=found.explain, below=below, unreadable=unreadable
+    )
     found.view = replace(view, now=now)
     return found
 

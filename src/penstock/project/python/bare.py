@@ -9,8 +9,8 @@ from collections.abc import Collection
 DECLARING = frozenset({"source", "model", "table", "incremental_table"})
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 _BLIND = frozenset(
-    "staticmethod classmethod property cached_property lru_cache cache wraps contextmanager"
-    " asynccontextmanager abstractmethod override overload final setter getter deleter".split()
+    """staticmethod classmethod property cached_property lru_cache cache wraps contextmanager
+    asynccontextmanager abstractmethod override overload final setter getter deleter""".split()  # noqa: SIM905  as a list it fills a page
 )
 """Decorators that read no annotation."""
 
@@ -18,7 +18,8 @@ _BLIND = frozenset(
 def bare(node: ast.AST, values: Collection[str], *, documented: bool) -> ast.AST:
     """Return a copy of a statement; annotations of functions that are `values` are kept."""
     known = {*values, *values_of(node)}
-    return _Bare(known, documented=documented).visit(copy.deepcopy(node))
+    found: ast.AST = _Bare(known, documented=documented).visit(copy.deepcopy(node))
+    return found
 
 
 class _Bare(ast.NodeTransformer):

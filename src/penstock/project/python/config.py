@@ -31,6 +31,8 @@ def settings_of(declared: PythonModel[..., Any], options: Mapping[str, Any]) -> 
     more = ("window_on", "null_watermark", "string_watermark", "null_keys", "on_duplicate")
     found: dict[str, Plain] = {k: options[k] for k in (*same, *more) if k in options}
     found |= {"description": options["description"]} if "description" in options else {}
+    found |= {"depends_on": options["depends_on"]} if "depends_on" in options else {}
+    found |= {"version": str(options["version"])} if "version" in options else {}
     found["materialized"] = _word(declared.kind, options)
     if found["materialized"] == "merge" and options.get("on_duplicate", "latest") == "latest":
         found |= {"on_duplicate": "latest", "order_by": options.get("time_column")}

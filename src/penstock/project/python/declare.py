@@ -37,8 +37,6 @@ from penstock.project.python.texts import text_of
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from penstock.project.python.meaning import Meaning
-
 
 class FunctionKind(StrEnum):
     """What a decorated function makes."""
@@ -58,6 +56,8 @@ class SourceOptions(TypedDict, total=False):
     name: str
     description: str
     tags: list[str]
+    version: str | int
+    depends_on: list[str]
     persist: Literal["auto"] | bool
     table: str
     path: str
@@ -71,6 +71,8 @@ class ModelOptions(TypedDict, total=False):
     name: str
     description: str
     tags: list[str]
+    version: str | int
+    depends_on: list[str]
     columns: Mapping[str, str]
     persist: Literal["auto"] | bool
 
@@ -81,6 +83,8 @@ class TableOptions(TypedDict, total=False):
     name: str
     description: str
     tags: list[str]
+    version: str | int
+    depends_on: list[str]
     columns: Mapping[str, str]
     schema: str
     path: str
@@ -209,7 +213,7 @@ class PythonModel(Generic[P, R]):
         self.runner: RunnerOf | None = None
         # read now: what a file says later is not what this process runs
         self.text = text_of(self.place[0])
-        self.meaning: Meaning | None = None
+        self.meaning: object | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the plain function."""

@@ -118,7 +118,9 @@ def project_modules(root: Path) -> Iterator[dict[str, tuple[Path, Mapping[str, o
             sys.path.remove(str(root))
         own = {n: m for n, m in sys.modules.items() if n not in before and _is_below(root, m)}
         places = {name: _file_of(module) for name, module in own.items()}
-        found |= {n: (place, vars(own[n])) for n, place in places.items() if place and place.is_file()}
+        found |= {
+            n: (place, vars(own[n])) for n, place in places.items() if place and place.is_file()
+        }
         for name in own:
             del sys.modules[name]
         sys.modules.update(hidden)

@@ -13,10 +13,12 @@ from penstock.core.findings import Finding, Location, Severity
 from penstock.core.masking import is_secret_key
 from penstock.project.python.declare import PythonModel
 from penstock.project.python.imports import Imported
-from penstock.project.python.source import Reach, named_by_text
+from penstock.project.python.source import Reach, unfollowed
 from penstock.project.python.statements import Place
 from penstock.project.python.texts import ModuleTexts, source_of
 from penstock.project.python.values import Values
+
+_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +49,11 @@ def meaning_of(declared: PythonModel[..., Any], imported: Imported) -> Meaning:
 
     A run may change the values that a function reaches.
     """
-    if declared.meaning is None or not declared.identity[0]:
-        declared.meaning = _Following(declared, imported).meaning()
-    return declared.meaning
+    known = declared.meaning
+    if isinstance(known, Meaning) and declared.identity[0]:
+        return known
+    declared.meaning = found = _Following(declared, imported).meaning()
+    return found
 
 
 class _Following:
@@ -114,27 +118,19 @@ class _Following:
         found = []
         for module, name in sorted(self.reach.subclassed):
             kind = (self.texts.namespace(module) or {}).get(name)
-            for each in kind.__subclasses__() if isinstance(kind, type) else ():
+            below: list[type] = kind.__subclasses__() if isinstance(kind, type) else []
+            for each in below:
                 namespace = self.texts.namespace(each.__module__) or {}
                 if namespace.get(each.__name__) is each:
                     found.append((each.__module__, each.__name__))
         return found
 
     def _unfollowed(self) -> Iterator[tuple[Location, str]]:
-        found: dict[tuple[Location, str], None] = {}
-        for module, statement in self.reach.statements():
-            followed = set()
-            for node in ast.walk(statement):
-                kind, name = named_by_text(node)
-                if kind == "global" and name:
-                    followed |= {id(each) for each in ast.walk(node)}
-                is_globals = ast.unparse(node) == "globals()" if isinstance(node, ast.Call) else False
-                if (kind and not name) or (is_globals and id(node) not in followed):
-                    line = getattr(node, "lineno", 1)
-                    found.setdefault((self._where(module, line), ast.unparse(node)[:60]))
         first: dict[Location, str] = {}
-        for where, text in found:
-            first.setdefault(where, text)
+        for module, statement in self.reach.statements():
+            for node in unfollowed(statement):
+                where = self._where(module, getattr(node, "lineno", 1))
+                first.setdefault(where, ast.unparse(node)[:_SHOWN])
         yield from first.items()
 
     def _where(self, module: str, line: int) -> Location:

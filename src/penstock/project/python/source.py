@@ -239,13 +239,18 @@ def named_by_text(node: ast.AST) -> tuple[str, str]:
     [('global', 'A'), ('code', '')]
     """
     match node:
-        case ast.Call(func=ast.Name("import_module" | "__import__") | ast.Attribute(attr="import_module"), args=[first, *_]):
+        case ast.Call(
+            func=ast.Name("import_module" | "__import__") | ast.Attribute(attr="import_module"),
+            args=[first, *_],
+        ):
             return "module", _constant(first)
         case ast.Subscript(value=ast.Attribute(ast.Name("sys"), "modules"), slice=key):
             return "module", _constant(key)
         case ast.Subscript(value=ast.Call(func=ast.Name("globals")), slice=key):
             return "global", _constant(key)
-        case ast.Call(func=ast.Attribute(ast.Call(func=ast.Name("globals")), "get"), args=[key, *_]):
+        case ast.Call(
+            func=ast.Attribute(ast.Call(func=ast.Name("globals")), "get"), args=[key, *_]
+        ):
             return "global", _constant(key)
         case ast.Call(func=ast.Name("eval"), args=[first, *_]) if not _constant(first):
             return "code", ""
@@ -253,10 +258,25 @@ def named_by_text(node: ast.AST) -> tuple[str, str]:
             return "code", ""
         case ast.Call(func=ast.Attribute(ast.Name("runpy"), "run_path" | "run_module")):
             return "code", ""
-        case ast.Call(func=ast.Name("spec_from_file_location") | ast.Attribute(attr="spec_from_file_location")):
+        case ast.Call(
+            func=ast.Name("spec_from_file_location") | ast.Attribute(attr="spec_from_file_location")
+        ):
             return "code", ""
     return "", ""
 
 
 def _constant(node: ast.AST) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def unfollowed(statement: ast.AST) -> Iterator[ast.AST]:
+    """Return what looks code up by a text that only a run knows."""
+    followed: set[int] = set()
+    for node in ast.walk(statement):  # what is around comes first
+        kind, name = named_by_text(node)
+        followed |= {id(each) for each in ast.walk(node)} if kind == "global" and name else set()
+        match node:
+            case ast.Call(func=ast.Name("globals")) if id(node) not in followed:
+                yield node
+            case _ if kind and not name:
+                yield node

@@ -14,9 +14,9 @@ from penstock.project.python.bare import FUNCTIONS, bare, declares
 _PARTS = {"body", "orelse", "finalbody", "handlers", "cases"}
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _CLOCKS = frozenset(
-    "now utcnow today time time_ns monotonic perf_counter localtime gmtime uuid1 uuid4 random"
-    " randint randrange uniform choice choices sample shuffle getrandbits getpid getcwd cwd home"
-    " gethostname node mkdtemp mkstemp token_hex token_bytes token_urlsafe urandom".split()
+    """now utcnow today time time_ns monotonic perf_counter localtime gmtime uuid1 uuid4 random
+    randint randrange uniform choice choices sample shuffle getrandbits getpid getcwd cwd home
+    gethostname node mkdtemp mkstemp token_hex token_bytes token_urlsafe urandom""".split()  # noqa: SIM905  as a list it fills a page
 )
 """Calls whose value is another one each time: their code counts, and their value does not."""
 Place = tuple[str, str]
@@ -179,8 +179,8 @@ def _head(block: ast.AST) -> ast.AST | None:
                 alone.orelse = []
             return alone
         case ast.Try(handlers=handlers) if handlers:
-            empty = [ast.ExceptHandler(each.type, each.name, [ast.Pass()]) for each in handlers]
-            return ast.Try([ast.Pass()], empty, [], [])
+            caught = [ast.ExceptHandler(each.type, each.name, [ast.Pass()]) for each in handlers]
+            return ast.Try([ast.Pass()], caught, [], [])
         case _:
             return None
 

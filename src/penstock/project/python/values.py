@@ -11,11 +11,9 @@ import ast
 import datetime as dt
 import functools
 import hashlib
-import io
 import logging
 import marshal
 import os
-import pickle
 import random
 import re
 import sys
@@ -30,15 +28,15 @@ from typing import Any
 
 from penstock.core.masking import REDACTED, SECRETS, is_secret_key
 from penstock.project.python.bare import bare
+from penstock.project.python.contents import content_of, framed, pickled, shown
 from penstock.project.python.texts import ModuleTexts, source_of, text_of
 
 Place = tuple[str, str]
 """A module and a name that it binds."""
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-_GROUP = re.compile(r"\{([^{}:]*)\}")
 _SECRET = re.compile(REDACTED.encode())
 _DUNDER = re.compile(r"__\w+__|_abc_impl")
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, bytearray, range, slice, type(...))
+_PLAIN = (dict, list, tuple, set, frozenset, str, bytes, int, float)
 _RANDOM = re.compile(r"random|numpy\.random(\..*)?")
 
 
@@ -68,7 +66,7 @@ class Values:
             self._own_places(value)
         return self._known[id(value)][1]
 
-    def _leaf(self, value: object) -> bytes:
+    def _leaf(self, value: Any) -> bytes:  # noqa: ANN401  any of _LEAVES
         if isinstance(value, str):
             if value in SECRETS.known:
                 return b"secret"
@@ -88,7 +86,7 @@ class Values:
         except Exception:  # noqa: BLE001  code of a user, or of any library
             return shown(value)
 
-    def _quick(self, value: object) -> bytes | None:
+    def _quick(self, value: Any) -> bytes | None:  # noqa: ANN401  a collection
         """Return plain data at once: version 2 of marshal has no references and sorts sets."""
         try:
             found = marshal.dumps(value, 2)
@@ -104,44 +102,31 @@ class Values:
             if dict(value) == dict(os.environ):
                 return b"environment"
             parts = [
-                self.encoded(key)
-                + (b"secret" if is_secret_key(str(key)) else self.encoded(each))
+                self.encoded(key) + (b"secret" if is_secret_key(str(key)) else self.encoded(each))
                 for key, each in value.items()
             ]
         else:
             parts = [self.encoded(each) for each in value]
         if isinstance(value, set | frozenset):
             parts.sort()
-        return _framed(name, *parts)
+        return framed(name, *parts)
 
     def _code(self, value: Any) -> bytes:  # noqa: ANN401  anything at all
         """Return code by its name, with what it holds; nothing for data."""
-        match value:
-            case ModuleType():
-                return _framed(b"module", value.__name__.encode())
-            case FunctionType():
-                return self._function(value)
-            case type():
-                return self._class(value)
-            case functools.partial():
-                parts = value.func, value.args, value.keywords
-                return _framed(b"partial", *(self.encoded(each) for each in parts))
-            case MethodType():
-                return _framed(b"bound", *map(self.encoded, (value.__func__, value.__self__)))
-            case BuiltinFunctionType():
-                owner = value.__self__
-                held = b"" if isinstance(owner, ModuleType) else self.encoded(owner)
-                return _framed(b"builtin", value.__qualname__.encode(), held)
-            case property():
-                return _framed(b"property", *map(self.encoded, (value.fget, value.fset)))
-            case staticmethod() | classmethod():
-                return self.encoded(value.__func__)
-        if type(value).__name__ == "PythonModel":
-            return self.encoded(value.function)
+        if isinstance(value, ModuleType):
+            return framed(b"module", value.__name__.encode())
+        if isinstance(value, FunctionType):
+            return self._function(value)
+        if isinstance(value, type):
+            return self._class(value)
+        if isinstance(value, BuiltinFunctionType):
+            owner = value.__self__
+            held = b"" if isinstance(owner, ModuleType) else self.encoded(owner)
+            return framed(b"builtin", value.__qualname__.encode(), held)
         if type(value).__module__ == "penstock.app.application":
             return b"app"
-        inner = getattr(value, "__dict__", {}).get("__wrapped__")  # of `lru_cache`, and its kind
-        return _framed(type(value).__name__.encode(), self.encoded(inner)) if inner else b""
+        parts = _wrapped(value)
+        return framed(type(value).__name__.encode(), *map(self.encoded, parts)) if parts else b""
 
     def _function(self, function: FunctionType) -> bytes:
         name = function.__qualname__
@@ -156,14 +141,14 @@ class Values:
             named = {each: known[each] for each in _names(function.__code__) if each in known}
         held = {
             **{f"global {key}": each for key, each in named.items()},
-            **dict(enumerate(function.__defaults__ or ())),
+            **{f"default {n}": each for n, each in enumerate(function.__defaults__ or ())},
             **(function.__kwdefaults__ or {}),
             **{key: each for key, each in vars(function).items() if not _DUNDER.fullmatch(key)},
             **dict(_cells(function)),
         }
         wrapped = getattr(function, "__wrapped__", None)
         held |= {"wrapped": wrapped} if wrapped is not None else {}
-        return self._named(b"function", text, {str(key): each for key, each in held.items()})
+        return self._named(b"function", text, held)
 
     def _own_places(self, function: FunctionType) -> bool:
         """Note where a function of the project stands; of a lambda what it names."""
@@ -177,7 +162,7 @@ class Values:
 
     def _class(self, kind: type) -> bytes:
         if not self._is_of_project(kind):
-            return _framed(b"class", f"{kind.__module__}.{kind.__qualname__}".encode())
+            return framed(b"class", f"{kind.__module__}.{kind.__qualname__}".encode())
         self.places.append((self._module(kind.__module__), kind.__qualname__.partition(".")[0]))
         has_file = (self._namespace(kind) or {"__file__": ""}).get("__file__") is not None
         text = kind.__qualname__ if has_file else _bare_text(kind)
@@ -191,47 +176,26 @@ class Values:
 
     def _named(self, what: bytes, text: str, held: Mapping[str, object]) -> bytes:
         parts = [each for key in sorted(held) for each in self._part(key, held[key])]
-        return _framed(what, text.encode(), *parts)
+        return framed(what, text.encode(), *parts)
 
     def _part(self, key: str, value: object) -> Iterator[bytes]:
         secret = is_secret_key(key) and not callable(value)
-        yield _framed(key.encode(), b"secret" if secret else self.encoded(value))
+        yield framed(key.encode(), b"secret" if secret else self.encoded(value))
 
     def _content(self, value: Any) -> bytes:  # noqa: ANN401  anything at all
         """Return values by content whose pickle holds more, or is no content; else nothing."""
         kind = type(value)
-        top, *_ = kind.__module__.split(".")
         if isinstance(value, Enum):
-            return _framed(b"enum", self.encoded(kind), value.name.encode())
+            return framed(b"enum", self.encoded(kind), value.name.encode())
         if isinstance(value, dt.datetime) and self._is_now(value):
             return b"now"
         if isinstance(value, PurePath):
-            return _framed(b"path", self._leaf(value.as_posix()))
+            return framed(b"path", self._leaf(value.as_posix()))
         if isinstance(value, random.Random) or _RANDOM.fullmatch(kind.__module__):
             return f"random {kind.__qualname__}".encode()  # its code says with which seed
-        if isinstance(value, logging.Logger):
-            return b"logger"
-        if isinstance(value, os._Environ):
-            return b"environment"
-        match top, kind.__name__:
-            case "numpy", "ndarray":
-                return self._array(value)
-            case "pandas", "DataFrame":
-                columns = [value.iloc[:, n] for n in range(value.shape[1])]
-                parts = [value.columns.tolist(), value.index, *columns]
-                return _framed(b"frame", *map(self.encoded, parts))
-            case "pandas", "Series" | "Index" | "RangeIndex" | "DatetimeIndex":
-                index = self.encoded(value.index) if kind.__name__ == "Series" else b""
-                return _framed(
-                    str(value.dtype).encode(), repr(value.name).encode(), index,
-                    self._array(value.to_numpy()),
-                )  # fmt: skip
-            case "pyarrow", _ if hasattr(value, "to_pylist"):
-                return _framed(kind.__name__.encode(), self._arrow(value))  # not its buffers
-            case "pyspark", "UserDefinedFunction":  # after a call it holds objects of the JVM
-                parts = [value.func, str(value.returnType), value.evalType, value.deterministic]
-                return _framed(b"udf", *map(self.encoded, parts))
-        return b""
+        if isinstance(value, logging.Logger | type(os.environ)):
+            return kind.__name__.encode()
+        return content_of(value, self.encoded)
 
     def _is_now(self, value: dt.datetime) -> bool:
         """Whether a time was taken from the clock while the project was loaded."""
@@ -240,39 +204,32 @@ class Values:
         local = value if value.tzinfo else value.astimezone()
         return first <= here <= last or first <= local <= last
 
-    def _array(self, value: Any) -> bytes:  # noqa: ANN401  an array of NumPy
-        if value.dtype.hasobject:
-            return _framed(b"array", repr(value.shape).encode(), self.encoded(value.tolist()))
-        parts = (value.dtype.str, repr(value.shape))
-        return _framed(b"array", *(each.encode() for each in parts), value.tobytes("C"))
-
-    def _arrow(self, value: Any) -> bytes:  # noqa: ANN401  a table, a batch or an array of Arrow
-        types = getattr(value, "schema", None) or value.type
-        rows = value.to_pydict() if hasattr(value, "to_pydict") else value.to_pylist()
-        return _framed(str(types).encode(), self.encoded(rows))
-
     def _object(self, value: Any) -> bytes:  # noqa: ANN401  anything at all
         """Return an object of the project field by field, another one as its pickle."""
         kind = type(value)
         if not self._is_of_project(kind):
             if isinstance(value, list | tuple | set | frozenset | Mapping):
                 factory = getattr(value, "default_factory", None)
-                own = _framed(kind.__qualname__.encode(), self.encoded(factory))
+                own = framed(kind.__qualname__.encode(), self.encoded(factory))
                 return own + self._many(value)
-            return _framed(b"pickle", _Pickler.of(self, value))
+            return framed(b"pickle", pickled(value, self.encoded, self._counts_by_content))
         fields = dict(getattr(value, "__dict__", {}))
         for each in kind.__mro__:
             slots = each.__dict__.get("__slots__", ())
             for name in (slots,) if isinstance(slots, str) else slots:
                 if hasattr(value, name):
                     fields[name] = getattr(value, name)
-        inner = b""
-        for plain in (dict, list, tuple, set, frozenset, str, bytes, int, float):
-            if isinstance(value, plain):
-                inner = self.encoded(plain(value))
-                break
+        plain: Any = next((each for each in _PLAIN if isinstance(value, each)), None)
+        inner = self.encoded(plain(value)) if plain else b""
         held = {key: each for key, each in fields.items() if key not in ("__weakref__", "__dict__")}
         return self._named(b"object", "", held) + self.encoded(kind) + inner
+
+    def _counts_by_content(self, value: Any) -> bool:  # noqa: ANN401  anything at all
+        """Whether a part of a pickle is written as we write it."""
+        if isinstance(value, str):
+            return self.root in value or value in SECRETS.known
+        kind = value if isinstance(value, type) else type(value)
+        return self._is_of_project(kind)
 
     def _module(self, name: str) -> str:
         return self.home if name == "__main__" else name
@@ -284,50 +241,6 @@ class Values:
         if self._namespace(kind) is not None or kind.__module__ == "__main__":
             return True
         return kind.__module__ != "builtins" and kind.__module__ not in sys.modules
-
-
-class _Pickler(pickle._Pickler):  # type: ignore[name-defined, misc]  # the one that can be changed
-    """Writes pickles that no hash seed, no identity of a text and no place of code changes."""
-
-    values: Values
-    top: object
-
-    @classmethod
-    def of(cls, values: Values, value: object) -> bytes:
-        """Return the pickle of a value; raises whatever it raises."""
-        written = io.BytesIO()
-        pickler = cls(written, protocol=5)
-        pickler.values, pickler.top = values, value
-        pickler.dump(value)
-        return written.getvalue()
-
-    def memoize(self, obj: object) -> None:
-        if not isinstance(obj, str | bytes | tuple | frozenset):  # two equal ones may be one
-            super().memoize(obj)
-
-    def reducer_override(self, obj: Any) -> Any:  # noqa: ANN401  what pickle takes
-        values = self.values
-        if isinstance(obj, set | frozenset | ModuleType | FunctionType | PurePath | random.Random):
-            return bytes, (values.encoded(obj),)
-        if isinstance(obj, type) and values._is_of_project(obj):
-            return bytes, (values.encoded(obj),)
-        is_string = type(obj) is str and (values.root in obj or obj in SECRETS.known)
-        if obj is not self.top and (is_string or values._is_of_project(type(obj))):
-            return bytes, (values.encoded(obj),)
-        if obj is not self.top and type(obj).__name__ in ("ndarray", "DataFrame", "Series"):
-            return bytes, (values.encoded(obj),)
-        return NotImplemented
-
-
-def shown(value: object) -> bytes:
-    """Return the `repr` of a value without addresses, its sets in order."""
-    try:
-        text = _ADDRESS.sub("", repr(value))
-    except Exception:  # noqa: BLE001  code of a user, or of any library
-        text = ""
-    kind = type(value)
-    text = _GROUP.sub(lambda it: f"{{{', '.join(sorted(it[1].split(', ')))}}}", text)
-    return _framed(b"repr", f"{kind.__module__}.{kind.__qualname__}".encode(), text.encode())
 
 
 def _bare_text(code: FunctionType | type) -> str:
@@ -352,11 +265,6 @@ def _tree(text: str) -> ast.AST:
     return ast.parse(text)
 
 
-def _framed(*parts: bytes) -> bytes:
-    """Join parts so that no two lists of parts are one text."""
-    return b"".join(b"%d:%s" % (len(each), each) for each in (*parts, b"."))
-
-
 def _cells(function: FunctionType) -> Iterator[tuple[str, object]]:
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     for name, cell in cells:
@@ -375,3 +283,19 @@ def _names(code: CodeType) -> list[str]:
         waiting += [inner for inner in each.co_consts if isinstance(inner, CodeType)]
     return sorted(found)
 
+
+def _wrapped(value: Any) -> tuple[object, ...]:  # noqa: ANN401  anything at all
+    """Return what code that wraps other code is made of; nothing for all else."""
+    match value:
+        case functools.partial():
+            return value.func, value.args, value.keywords
+        case MethodType():
+            return value.__func__, value.__self__
+        case property():
+            return value.fget, value.fset
+        case staticmethod() | classmethod():
+            return (value.__func__,)
+    if type(value).__name__ == "PythonModel":
+        return (value.function,)
+    inner = getattr(value, "__dict__", {}).get("__wrapped__")  # of `lru_cache`, and its kind
+    return (inner,) if inner else ()

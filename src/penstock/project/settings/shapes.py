@@ -133,6 +133,7 @@ class ModelConfigShape(SnapshotShape):
     on_duplicate: Literal["error", "latest"] = "error"
     order_by: Texts = []
     depends_on: Texts = []
+    version: Text | None = None
     meta: dict[str, Any] = {}
     columns: list[ColumnShape] = []
     enabled: bool = True

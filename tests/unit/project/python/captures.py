@@ -17,6 +17,7 @@ import ipaddress
 import operator
 import re
 import string
+import sys
 import threading
 import types
 import typing
@@ -119,6 +120,7 @@ def frame(n: int, order: str = "C") -> pd.DataFrame:
 
 
 NAMES = ["ann", "bob", "cy", "dan", "eve"]
+BACK = NAMES[::-1]
 CAPTURES: dict[str, tuple[object, object, object]] = {
     "None and False": (None, None, False),
     "a bool and a number": (True, True, 1),
@@ -131,16 +133,17 @@ CAPTURES: dict[str, tuple[object, object, object]] = {
     "a list": (["a", "a"], [late("a"), late("a")], ["a", "b"]),
     "a list and a tuple": ([1], [1], (1,)),
     "a nested dict": ({"a": {"b": [1]}}, {"a": {"b": [1]}}, {"a": {"b": [2]}}),
-    "the order of a dict": ({"a": 1, "b": 2}, dict(a=1, b=2), {"b": 2, "a": 1}),
-    "a set": (set(NAMES), set(NAMES[::-1]), set(NAMES[1:])),
-    "a set in a dict": ({"a": set(NAMES)}, {"a": set(NAMES[::-1])}, {"a": set()}),
-    "a frozen set": (frozenset(NAMES), frozenset(NAMES[::-1]), frozenset(NAMES[1:])),
+    "the order of a dict": ({"a": 1, "b": 2}, {"a": 1} | {"b": 2}, {"b": 2, "a": 1}),
+    "a set": (set(NAMES), set(BACK), set(NAMES[1:])),
+    "a set in a dict": ({"a": set(NAMES)}, {"a": set(BACK)}, {"a": set()}),
+    "a frozen set": (frozenset(NAMES), frozenset(BACK), frozenset(NAMES[1:])),
     "a set of tuples": ({(n, dt.date(2025, 1, 1)) for n in NAMES},
                         {(n, dt.date(2025, 1, 1)) for n in NAMES[::-1]}, {(1, 2)}),
     "a decimal": (decimal.Decimal("1.10"), decimal.Decimal(late("1.10")), decimal.Decimal("1.1")),
     "a fraction": (fractions.Fraction(1, 3), fractions.Fraction(2, 6), fractions.Fraction(1, 2)),
     "a date": (dt.date(2025, 1, 1), dt.date(2025, 1, 1), dt.date(2025, 1, 2)),
-    "a time": (dt.datetime(2025, 1, 1, 2), dt.datetime(2025, 1, 1, 2), dt.datetime(2025, 1, 1, 3)),
+    "a time": (dt.datetime(2025, 1, 1, 2, tzinfo=dt.UTC), dt.datetime(2025, 1, 1, 2, tzinfo=dt.UTC),
+               dt.datetime(2025, 1, 1, 3, tzinfo=dt.UTC)),
     "a zone": (zoneinfo.ZoneInfo("Europe/Berlin"), zoneinfo.ZoneInfo("Europe/Berlin"), dt.UTC),
     "a duration": (dt.timedelta(hours=24), dt.timedelta(1), dt.timedelta(2)),
     "a UUID": (uuid.UUID(int=1), uuid.UUID(int=1), uuid.UUID(int=2)),
@@ -157,7 +160,7 @@ CAPTURES: dict[str, tuple[object, object, object]] = {
     "an object with a lock": (Guarded(1), Guarded(1), Guarded(2)),
     "a subclass of list": (Words(["a"]), Words([late("a")]), Words(["b"])),
     "a closure": (closure(1), closure(1), closure(2)),
-    "a closure of a set": (closure(set(NAMES)), closure(set(NAMES[::-1])), closure(set())),
+    "a closure of a set": (closure(set(NAMES)), closure(set(BACK)), closure(set())),
     "a default": (default(1), default(1), default(2)),
     "a default by a keyword": (keyword(1), keyword(1), keyword(2)),
     "a partial": (functools.partial(closure, 1), functools.partial(closure, 1),
@@ -188,7 +191,7 @@ CAPTURES: dict[str, tuple[object, object, object]] = {
     "a template": (string.Template("$a"), string.Template("$a"), string.Template("$b")),
     "an address": (ipaddress.ip_network("10.0.0.0/8"), ipaddress.ip_network("10.0.0.0/8"),
                    ipaddress.ip_network("10.0.0.0/9")),
-    "a range": (range(0, 4, 2), range(0, 4, 2), range(0, 5)),
+    "a range": (range(0, 4, 2), range(0, 4, 2), range(5)),
     "a slice": (slice(1, 2), slice(1, 2), slice(1, 3)),
     "a list that holds itself": (cyclic(1), cyclic(1), cyclic(2)),
     "an array of NumPy": (np.arange(4).reshape(2, 2), np.asfortranarray([[0, 1], [2, 3]]),
@@ -229,4 +232,4 @@ def digests() -> dict[str, list[str]]:
 
 if __name__ == "__main__":
     for name, values in digests().items():
-        print(name, *values)
+        sys.stdout.write(f"{name} {values}\n")

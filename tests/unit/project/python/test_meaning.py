@@ -131,6 +131,79 @@ def test_what_a_process_runs_counts_and_not_what_its_files_say_since(script, fil
     assert script.meaning(anew=True) != before
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import_module(name).clean(logs)",
+        "importlib.import_module(f'lib.{name}').clean(logs)",
+        "__import__(name)",
+        "globals()[name](logs)",
+        "[each for each in globals().values()]",
+        "sys.modules[name].clean(logs)",
+        "exec(name)",
+        "eval(name)",
+    ],
+)
+def test_code_that_cannot_be_followed_is_named_at_its_line(files, body):
+    text = """
+    import importlib, sys
+    from importlib import import_module
+    name = "x"
+
+    @source
+    def logs(spark): ...
+
+    @table()
+    def t(logs):
+        return BODY
+    """.replace("BODY", body)
+    files.models(text)
+
+    (found,) = files.load().findings
+
+    assert (found.code, str(found.where)) == ("code-not-followed", "models/m/pipeline.py:12")
+    assert (found.is_warning, found.about) == (True, ("t",))
+    assert "version='1'" in found.hint
+    files.models(text.replace("@table()", "@table(version='1')"))
+    assert files.load().findings == ()
+
+
+def test_code_that_a_helper_cannot_follow_is_named_there(files):
+    files.write("helpers.py", "def clean(frame, name):\n    return globals()[name](frame)\n")
+    files.models(
+        "from helpers import clean\n@source\ndef logs(spark): ...\n"
+        "@table\ndef t(logs): return clean(logs, 'x')\n@table\ndef u(logs): return logs"
+    )
+
+    (found,) = files.load().findings
+
+    assert str(found.where) == "helpers.py:2"
+    assert found.sentence == (
+        "'t' reaches globals()[name]: changes of the code that this finds are not seen"
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import_module('helpers').clean(logs)",
+        "globals()['clean'](logs)",
+        "globals().get('clean')(logs)",
+        "sys.modules['helpers'].clean(logs)",
+        "eval('1 + 1')",
+        "logs.eval(name)",
+    ],
+)
+def test_code_that_a_text_names_is_followed(files, body):
+    files.write("helpers.py", HELPERS)
+    files.models(
+        "import sys\nfrom importlib import import_module\nfrom helpers import clean\nname = 'x'\n"
+        f"@source\ndef logs(spark): ...\n@table\ndef t(logs): return {body}"
+    )
+
+    assert files.load().findings == ()
+
+
 def cell(number: int, text: str, names: dict[str, object]) -> None:
     """Run a cell of a notebook."""
     file, text = f"<cell {number}>", textwrap.dedent(text)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+
 from unit.project.python import captures
 
 FOUND = captures.digests()
