@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.core.errors import ProjectPlaceError, PythonModelError, UsageError
+from penstock.core.shown.notebooks import html_of
 from penstock.core.steps.inputs import DeltaRead
 from penstock.project.files.discovery import PROJECT_FILE
 from penstock.project.python.declare import (
@@ -24,6 +25,7 @@ from penstock.project.python.declare import (
 from penstock.project.python.imports import LOADING, refuse_foreign
 
 if TYPE_CHECKING:
+    from penstock.app.overview import Overview
     from penstock.app.reports import ModelResult
     from penstock.app.request import RunRequest
     from penstock.app.run_report import RunReport
@@ -166,6 +168,25 @@ class App(Decorators):
             raise_first(report)
         return report[name]
 
+    def overview(self, name: str = "") -> Overview:
+        """Return the graph with the state of each model, or one model; start no Spark."""
+        from penstock.app.overview import overview
+
+        with self.opened() as services:
+            return overview(services, name)
+
+    def __repr__(self) -> str:
+        """Return where the project is; nothing is loaded."""
+        return f"App(root={str(self._root)!r}, functions={len(self._functions.models)})"
+
+    def __str__(self) -> str:
+        """Return a line for each model: what it reads, and its state."""
+        return str(self.overview())
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows of the graph; what is wrong with the project as text."""
+        return html_of(self.overview)
+
     @contextmanager
     def opened(self) -> Iterator[Services]:
         """Load the project and wire it; let go of databases and of a Spark that was started."""
@@ -201,6 +222,10 @@ class _AppTables:
         """See `ModelRunner.build`."""
         self._app.run(models=name)
         return self.frame(name)
+
+    def overview(self, name: str) -> Overview:
+        """See `ModelRunner.overview`."""
+        return self._app.overview(name)
 
     def rerun(
         self, name: str, low: Given, high: Given, *, safe: bool, dry_run: bool

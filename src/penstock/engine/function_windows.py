@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import IncrementalConfigError, PythonModelError
@@ -17,7 +17,7 @@ from penstock.core.steps.inputs import FunctionRead, FunctionWindows
 from penstock.core.steps.window import Bound, Window
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 Value = dt.datetime | dt.date | int | Decimal | str
 
@@ -97,6 +97,8 @@ class FunctionCall:
     asked: bool = False
 
 
+ACTIVE: ContextVar[SparkSession | None] = ContextVar("penstock_active", default=None)
+"""The session of the step whose function is called."""
 CALL: ContextVar[FunctionCall | None] = ContextVar("penstock_call", default=None)
 _TEST: ContextVar[Window | None] = ContextVar("penstock_test_window", default=None)
 _METHOD = "incremental_filter"
@@ -178,9 +180,21 @@ def incremental_filter(column: str, *, name: str = "") -> Callable[[DataFrame], 
     return cut
 
 
-def add_method() -> None:
-    """Let frames be filtered by `frame.incremental_filter("ts")`; raises `method-taken`."""
-    from pyspark.sql import DataFrame
+def add_methods() -> None:
+    """Let frames be filtered by `frame.incremental_filter("ts")`; raises `method-taken`.
+
+    `SparkSession.getActiveSession()` of a function is the session of its step.
+    """
+    from pyspark.sql import DataFrame, SparkSession
+
+    plain: Any = SparkSession.getActiveSession
+    if not hasattr(plain, "of_penstock"):
+
+        def active_session() -> SparkSession | None:
+            return ACTIVE.get() or plain()
+
+        active_session.of_penstock = True  # type: ignore[attr-defined]
+        SparkSession.getActiveSession = staticmethod(active_session)  # type: ignore[method-assign]
 
     known = getattr(DataFrame, _METHOD, None)
     if known is None:

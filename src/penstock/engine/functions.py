@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from penstock.core.errors import ModelFailedError, PenstockError, PythonModelError
@@ -15,12 +16,12 @@ from penstock.core.masking import mask
 from penstock.core.ports.engine import FrameReaders
 from penstock.core.steps.inputs import FunctionRead, Read
 from penstock.core.steps.window import Window
-from penstock.engine.function_windows import CALL, FunctionCall, FunctionWindow, add_method
+from penstock.engine.function_windows import ACTIVE, CALL, FunctionCall, FunctionWindow, add_methods
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_COLUMNS_SHOWN = 20
+_NAMES_ONLY = ("SubqueryAlias", "View")
 
 
 class SharedFrames:
@@ -93,8 +94,8 @@ def call(spark: SparkSession, read: FunctionRead) -> DataFrame:
 
 def _called(spark: SparkSession, read: FunctionRead) -> tuple[DataFrame, bool]:
     """Call a function; give its frame, and whether it asked for the window of its reader."""
-    add_method()
-    given: dict[str, object] = {name: spark.table(view) for name, view in read.views.items()}
+    add_methods()
+    given: dict[str, object] = {name: opened(spark, view) for name, view in read.views.items()}
     if "spark" in read.function.reserved:
         given["spark"] = spark
     now = FunctionCall(read)
@@ -103,7 +104,8 @@ def _called(spark: SparkSession, read: FunctionRead) -> tuple[DataFrame, bool]:
         given["window"] = FunctionWindow.of_step(read.windows)
     token = CALL.set(now)
     try:
-        frame = read.function.call(**given)
+        with active(spark):
+            frame = read.function.call(**given)
     except PenstockError:
         raise
     except Exception as error:
@@ -121,9 +123,44 @@ def handed_over(frame: DataFrame, spark: SparkSession) -> DataFrame:
     view = f"penstock_{uuid4().hex}"
     frame.createOrReplaceGlobalTempView(view)
     try:
-        return spark.table(f"global_temp.{view}")
+        return opened(spark, f"global_temp.{view}")
     finally:
         frame.sparkSession.catalog.dropGlobalTempView(view)
+
+
+def opened(spark: SparkSession, view: str) -> DataFrame:
+    """Give the rows of a view; of files with the columns of their metadata, which a view hides."""
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    frame = spark.table(view)
+    if not isinstance(frame, DataFrame):  # of Spark Connect
+        return frame
+    java: Any = spark._jvm  # noqa: SLF001  PySpark has no word for plans
+    plan: Any = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
+    while plan.getClass().getSimpleName() in _NAMES_ONLY:
+        plan = plan.child()
+    if plan.metadataOutput().isEmpty():
+        return frame
+    inner = java.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan)  # noqa: SLF001
+    return DataFrame(inner, spark)
+
+
+@contextmanager
+def active(spark: SparkSession) -> Iterator[None]:
+    """Let a session be the active one of this thread, for Python and for the JVM."""
+    token = ACTIVE.set(spark)
+    kind: Any = getattr(spark, "_jvm", None) and spark._jvm.SparkSession  # type: ignore[union-attr]  # noqa: SLF001
+    before = kind.getActiveSession() if kind else None
+    if kind:
+        kind.setActiveSession(spark._jsparkSession)  # noqa: SLF001
+    try:
+        yield
+    finally:
+        ACTIVE.reset(token)
+        if before is not None and before.isDefined():
+            kind.setActiveSession(before.get())
+        elif kind:
+            kind.clearActiveSession()
 
 
 def _failed(read: FunctionRead, error: Exception) -> ModelFailedError:

@@ -180,3 +180,27 @@ def test_watermarks_that_do_not_compare_have_no_greatest(files):
     meta = app._functions.models[-1].get_meta()
 
     assert (meta.last_max_value, meta.last_run is None) == (None, False)
+
+
+def test_an_app_and_its_functions_show_the_graph_with_states(files):
+    app = app_of(files.root)
+    table = app._functions.models[1]
+
+    assert str(app) == (
+        "raw_logs  frame                never_run\nevents    append  <- raw_logs  never_run"
+    )
+    assert repr(app).startswith("App(root=")
+    assert repr(table) == "<incremental_table 'events'>"
+    assert "<td>raw_logs</td><td>never_run</td><td>shop.events</td>" in table._repr_html_()
+    assert "never_run" in app._repr_html_()
+    assert not (files.root / ".penstock").exists()
+
+
+def test_a_notebook_shows_what_is_wrong_with_an_app_and_no_traceback(files):
+    app = penstock.conf(root=files.root)
+    table = app.table(lambda nothing: nothing)
+    table.options["name"] = "t"
+
+    shown = "<div><p>unknown-reference: "
+    assert app._repr_html_().startswith(shown)
+    assert table._repr_html_().startswith(shown)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import ClassVar
 
+from penstock.core.errors import PenstockError
 from penstock.core.masking import mask
 
 MOST = 200
@@ -50,6 +51,14 @@ class ShownInNotebooks:
         below = "".join(f"<p>{_text(each)}</p>" for each in sentences if each)
         name = escape(type(self).__name__)
         return f"<div><strong>{name}</strong>{table if rows else '<p>nothing</p>'}{below}</div>"
+
+
+def html_of(ask: Callable[[], ShownInNotebooks]) -> str:
+    """Return what a notebook shows of an answer; a notebook shows no error that this raises."""
+    try:
+        return ask()._repr_html_()
+    except PenstockError as error:
+        return f"<div><p>{_text(f'{error.code}: {error.sentence}')}</p></div>"
 
 
 def _found(record: object, path: str) -> object:

@@ -32,6 +32,7 @@ from typing import (
 from typing_extensions import TypedDict
 
 from penstock.core.errors import PythonModelError
+from penstock.core.shown.notebooks import ShownInNotebooks, html_of
 from penstock.project.python.texts import text_of
 
 if TYPE_CHECKING:
@@ -50,14 +51,19 @@ class FunctionKind(StrEnum):
 Lookback = dt.timedelta | str | int | Decimal
 
 
-class SourceOptions(TypedDict, total=False):
-    """The options of `source`."""
+class CommonOptions(TypedDict, total=False):
+    """The options of all decorators."""
 
     name: str
     description: str
     tags: list[str]
     version: str | int
     depends_on: list[str]
+
+
+class SourceOptions(CommonOptions, total=False):
+    """The options of `source`."""
+
     persist: Literal["auto"] | bool
     table: str
     path: str
@@ -65,26 +71,16 @@ class SourceOptions(TypedDict, total=False):
     options: Mapping[str, str]
 
 
-class ModelOptions(TypedDict, total=False):
+class ModelOptions(CommonOptions, total=False):
     """The options of `model`."""
 
-    name: str
-    description: str
-    tags: list[str]
-    version: str | int
-    depends_on: list[str]
     columns: Mapping[str, str]
     persist: Literal["auto"] | bool
 
 
-class TableOptions(TypedDict, total=False):
+class TableOptions(CommonOptions, total=False):
     """The options of `table`."""
 
-    name: str
-    description: str
-    tags: list[str]
-    version: str | int
-    depends_on: list[str]
     columns: Mapping[str, str]
     schema: str
     path: str
@@ -178,6 +174,10 @@ class ModelRunner(Protocol):
         """Give a table as it stands, or a frame over tables as they stand."""
         ...
 
+    def overview(self, name: str) -> ShownInNotebooks:
+        """Return what a model reads, and its state."""
+        ...
+
     def meta(self, name: str) -> TableMeta:
         """Give what is known of a model."""
         ...
@@ -261,6 +261,14 @@ class PythonModel(Generic[P, R]):
     def partitions(self) -> list[dict[str, str | None]]:
         """Give the partitions of the table, column by value; none of a table without. No JVM."""
         return self._app().partitions(self.name)
+
+    def __repr__(self) -> str:
+        """Return what it is; nothing is loaded."""
+        return f"<{self.kind} {self.name!r}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows of it: what it reads, its state, its table."""
+        return html_of(lambda: self._app().overview(self.name))
 
     def _app(self) -> ModelRunner:
         if self.runner is None:

@@ -19,6 +19,7 @@ from penstock.project.python.declare import DISCOVERY, PythonModel, Registry
 
 LOADING: ContextVar[Path | None] = ContextVar("penstock_loading", default=None)
 """The project whose files are being imported, when nothing may run."""
+_TYPES = "write the type as an object: @udf(IntegerType()), not @udf('int'); no session reads it"
 _NOT_MODELS = ("conftest.py",)
 
 
@@ -154,7 +155,8 @@ def _failed(root: Path, path: str, error: BaseException) -> Finding:
         where = Location(shown, error.lineno or 1)
     if needs_session(error):
         sentence = "it needs a Spark session while it is imported"
-        return Finding(where, "session-needed-at-import", sentence, "build it inside the function")
+        hint = _TYPES if _reads_type(error) else "build it inside the function"
+        return Finding(where, "session-needed-at-import", sentence, hint)
     sentence = f"{type(error).__name__}: {error}".splitlines()[0][:300]
     return Finding(where, "python-import-failed", sentence, "python -m py_compile shows more")
 
@@ -168,6 +170,12 @@ def needs_session(error: BaseException) -> bool:
     last = traceback.extract_tb(error.__traceback__)[-1:]
     inside = any("pyspark" in frame.filename for frame in last)
     return (of_spark or is_assertion or inside) and (asked or is_assertion) and inside
+
+
+def _reads_type(error: BaseException) -> bool:
+    """Whether PySpark asked for a session to read a type that is written as text."""
+    calls = {frame.name for frame in traceback.extract_tb(error.__traceback__)}
+    return bool(calls & {"_parse_datatype_string", "fromDDL"})
 
 
 def innermost(root: Path, error: BaseException) -> Location | None:

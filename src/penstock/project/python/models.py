@@ -286,7 +286,9 @@ class _Linking:
         for name, parameter in parameters.items():
             if parameter.kind in _VARIADIC:
                 sentence = f"takes *{name}, which names no input"
-                self._report("variadic-parameter", sentence, "name each input")
+                made = "<locals>" in str(getattr(function, "__qualname__", ""))
+                hint = "put @functools.wraps(function) above it, in the decorator that made it"
+                self._report("variadic-parameter", sentence, hint if made else "name each input")
             elif name in ("spark", "window"):
                 self.reserved.add(name)
             else:

@@ -1,6 +1,7 @@
 """Which files are imported, and what an import may raise (P5 to P7, P15)."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -159,3 +160,58 @@ def test_the_modules_of_a_project_are_forgotten(files):
     assert not [name for name in sys.modules if name.startswith(("lib.", "models."))]
     assert str(files.root) not in sys.path
     assert not [*files.root.rglob("__pycache__")]
+
+
+def test_what_an_import_does_to_the_process_ends_with_it(files, monkeypatch):
+    monkeypatch.chdir(files.root)
+    files.write("lib/inner.py", "N = 3\n")
+    files.models(
+        "import os, sys\nos.chdir('models')\nsys.path.insert(0, os.path.abspath('../lib'))\n"
+        "import inner\n@table\ndef t(): return inner.N\n"
+    )
+    files.models("@table\ndef u(): ...", "models/n/other.py")
+    places = [*sys.path]
+
+    assert sorted(files.load().models) == ["t", "u"]
+    assert sys.path == places
+    assert Path.cwd() == files.root.resolve()
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("@F.udf('int')\ndef f(x): return x", "@udf(IntegerType())"),
+        ("f = F.pandas_udf(lambda x: x, 'long')", "@udf(IntegerType())"),
+        ("f = StructType.fromDDL('a int')", "@udf(IntegerType())"),
+        ("f = F.col('a')", "build it inside the function"),
+    ],
+)
+def test_a_type_as_text_at_module_level_gets_the_hint_of_the_other_form(files, line, hint):
+    files.models(
+        "from pyspark.sql import functions as F\nfrom pyspark.sql.types import StructType\n" + line
+    )
+
+    ((code, where, found),) = files.findings()
+
+    assert (code, where) == ("session-needed-at-import", "models/m/pipeline.py:4")
+    assert hint in found
+
+
+def test_a_type_as_an_object_at_module_level_needs_no_session(files):
+    files.models(
+        "from pyspark.sql import functions as F\nfrom pyspark.sql.types import IntegerType\n"
+        "@F.udf(IntegerType())\ndef f(x): return x\n@table\ndef t(): return f\n"
+    )
+
+    assert [*files.load().models] == ["t"]
+
+
+def test_a_decorator_that_hides_the_function_gets_the_way_out(files):
+    files.models(
+        "def timed(f):\n    def inner(*args, **kwargs): return f(*args, **kwargs)\n"
+        "    return inner\n@table(name='t')\n@timed\ndef t(): ..."
+    )
+
+    ((_, _, hint),) = {each for each in files.findings() if each[0] == "variadic-parameter"}
+
+    assert hint == "put @functools.wraps(function) above it, in the decorator that made it"
