@@ -44,6 +44,7 @@ from penstock.plan.steps import (
     slice_steps,
     table_step,
     waits_for,
+    way_out,
 )
 from penstock.plan.values import (
     Blocked,
@@ -140,9 +141,10 @@ def decide_table(question: Question, earlier: Earlier, model: Model) -> Decided:
     never.
     """
     scope, is_selected = question.scope, model.name in question.selected
-    if scope.syncs and model.keeps_history:
-        return Decided()
     found = detect_table_drift(question.project, model, question.records, question.now).reason
+    if scope.syncs and model.keeps_history:
+        is_told = is_selected and State.TAMPERED in found.states
+        return Decided(notes=(f"{model.name}: {found.detail}; {way_out(model)}",) * is_told)
     if found.state is State.NOT_EFFECTIVE:
         return postponed(question, model, found)
     waits = waits_for(earlier, model)
@@ -159,10 +161,10 @@ def decide_table(question: Question, earlier: Earlier, model: Model) -> Decided:
     if not found.passed:
         return left
     why = f"{found.detail} changed rows that it had read"
+    why = f"{why}; penstock sync --select {model.name} re-makes it"
     if found.state is State.TAMPERED:
-        why = found.detail
-    note = f"{model.name}: {why}; penstock sync --select {model.name} re-makes it"
-    return replace(left, notes=(*left.notes, note))
+        why = f"{found.detail}; {way_out(model)}"
+    return replace(left, notes=(*left.notes, f"{model.name}: {why}"))
 
 
 def _built(

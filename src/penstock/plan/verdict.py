@@ -11,6 +11,7 @@ from penstock.core.model import Body, Model
 from penstock.core.partitions.partition import overlapping
 from penstock.core.partitions.ranges import WHOLE, Range, Ranges, difference, intersection, merged
 from penstock.core.records import ModelRecord, PartitionRun, Status
+from penstock.core.steps.step import ForeignCommit
 from penstock.plan.resolve import Segment
 from penstock.plan.values import Observed, Owner, Reason, State, Versions
 
@@ -183,9 +184,8 @@ def target_differences(
         tampered = [
             Difference(State.TAMPERED, messages(c), _touched(model, c, here)) for c in since
         ]
-        if model.grid.is_whole and len(since) > 1:
-            more = f"{tampered[0].because} and {len(since) - 1} more"
-            tampered = [Difference(State.TAMPERED, more)]
+        if model.grid.is_whole and since:
+            tampered = [Difference(State.TAMPERED, foreign_detail(since))]
         yield from tampered
         if held is None or not run.holds_rows:
             continue
@@ -209,7 +209,13 @@ def _touched(model: Model, commit: Touched, here: Ranges) -> Ranges:
     return here if spans is None else intersection(here, overlapping(model.grid, spans))
 
 
-def messages(commit: Touched) -> str:
+def foreign_detail(commits: Sequence[Touched | ForeignCommit]) -> str:
+    """Word others' commits by the first of them."""
+    more = f" and {len(commits) - 1} more" if len(commits) > 1 else ""
+    return f"{messages(commits[0])}{more}"
+
+
+def messages(commit: Touched | ForeignCommit) -> str:
     """Word somebody else's commit."""
     by = f" by {commit.user}" if commit.user else ""
     when = f"{commit.time:%Y-%m-%d %H:%M:%S} UTC"

@@ -40,7 +40,6 @@ from penstock.core.project import Project
 from penstock.core.records import ModelRecord
 from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.steps.step import LONGEST, Intent, Outcome, StepFailure, StepKind
-from penstock.core.strategy import Writing
 from penstock.strategies.history.commit import IdentityError
 from penstock.strategies.reshape import restore
 
@@ -93,7 +92,6 @@ class Committer:
         self._context = context
         self._planned_on = planned_on
         self._started = time.monotonic()
-        self._notes: tuple[str, ...] = ()
         self._holder = context.holder
         self._store = services.writing
         self._journal = self._store.journal
@@ -180,20 +178,7 @@ class Committer:
         outcome = replace(outcome, metrics={**outcome.metrics, **work.counts(decided.seen)})
         if statement is not None and commit is not None:
             self._hold_promises(begun, statement, commit)
-            self._notes = self._strangers(begun, outcome)
         return outcome
-
-    def _strangers(self, intent: Intent, outcome: Outcome) -> tuple[str, ...]:
-        """Say who else wrote the table since the step looked; an append conflicts with nobody."""
-        if outcome.version is None or intent.writing is not Writing.ADDED:
-            return ()
-        store = self._services.reading.archive.store_id()
-        return tuple(
-            f"unrecorded-commit: version {each.version} ({each.operation}) of {intent.table} is of "
-            "somebody else and came between; penstock status"
-            for each in self._services.log.commits(intent.uri, base_of(intent), partial=True)
-            if each.version < outcome.version and each.changes_data and each.store != store
-        )
 
     def record(self, intent: Intent, checked: Checked) -> None:
         """Write what checks said; a store that cannot be reached is tried again for a while."""
@@ -202,6 +187,10 @@ class Committer:
     def begin(self, intent: Intent) -> Intent:
         """Write the step down and take the target's lease; give it with its number."""
         contents = _contents(self._context.project, intent)
+        record = self._context.records.get(intent.model)
+        adopts = self._context.options.adopt  # whoever takes a table takes the rows that are there
+        if record is not None and intent.kind is StepKind.BUILD and not adopts:
+            intent = replace(intent, foreign=record.foreign)
 
         def begin() -> Intent:
             # The number of the last step that Delta knows of the target: a copy of the store that
@@ -347,6 +336,9 @@ class Committer:
         """Write down what the step did; raises `commit-not-recorded` if nobody can be told."""
         took = int((time.monotonic() - self._started) * 1000)
         outcome = replace(outcome, duration_ms=took)
+        if self._context.options.adopt:
+            late = (each for each in outcome.foreign if each.version > base_of(intent))
+            outcome = replace(outcome, foreign=tuple(late))
         try:
             patiently(lambda: self._journal.finish(intent.step, outcome))
         except StateError as error:
@@ -361,7 +353,7 @@ class Committer:
                 hint="the data is safe; penstock recover records it once the store is back",
             ) from error
         self.fault("after-finish")
-        return Ended(intent, outcome, checked=checked, notes=self._notes)
+        return Ended(intent, outcome, checked=checked)
 
 
 def alter_each(
