@@ -210,6 +210,7 @@ def detect_table_drift(
         recorded=WHOLE if record is not None and record.succeeded_once else (),
         cosmetic=int(cosmetic),
         lines=tuple(lines),
+        owner=seen.owner,
         gap=seen.gap,
         of_table=True,
     )

@@ -194,9 +194,17 @@ def target_differences(
         yield Difference(State.MISSING, "its rows are gone", difference(suspect, held))
 
 
+IN_PLACE = "another table took its place"
+
+
+def has_other_table(verdict: Verdict) -> bool:
+    """Whether another table stands in the place of the one on record."""
+    return any(each.startswith(IN_PLACE) for piece in verdict.pieces for each in piece.because)
+
+
 def _replaced(target: Observed, here: Ranges) -> Difference:
     """Tell a table that another one replaced by who made that."""
-    what = "another table took its place"
+    what = IN_PLACE
     if target.owner is not None:
         return Difference(State.TAMPERED, f"{what}, of {target.owner}", here)
     if not target.ever_ours:

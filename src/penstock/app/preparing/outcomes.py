@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import takewhile
 
@@ -52,11 +52,11 @@ def outcome_of(
         return Outcome(None)
     found = _own_outcome(services, intent, commit, known)
     if since is None:
-        since = _settled_before(services, intent, found.table_id)
-    return replace(found, foreign=tuple(_left_by(services, intent, commit, since)))
+        since = settled_before(services, intent, found.table_id)
+    return replace(found, foreign=_left_by(services, intent, commit, since))
 
 
-def _settled_before(services: Services, intent: Intent, table_id: str) -> int:
+def settled_before(services: Services, intent: Intent, table_id: str) -> int:
     """Give the version up to which the records know who changed the rows of a target.
 
     Of another table than theirs they know nothing: its first step looked at all of it.
@@ -74,7 +74,7 @@ def _settled_before(services: Services, intent: Intent, table_id: str) -> int:
 
 def _left_by(
     services: Services, intent: Intent, commit: LogCommit | None, since: int
-) -> Iterator[ForeignCommit]:
+) -> tuple[ForeignCommit, ...]:
     """Give the commits of others whose changes a step left as they are; without one of its own all.
 
     A statement that replaces rows has read every version up to its own but those that Delta let in
@@ -84,13 +84,23 @@ def _left_by(
     restored = None if commit is None else commit.restored
     if commit is not None and (commit.overwrites or _replaces_ranges(intent)):
         since = upto if commit.read_version is None else commit.read_version
-    if upto <= since:
-        return
+    if restored is not None:  # what came after it is undone
+        upto = restored
+    return foreign_between(services, intent.uri, since, upto)
+
+
+def foreign_between(
+    services: Services, uri: str, after: int, upto: int
+) -> tuple[ForeignCommit, ...]:
+    """Give the commits of others that changed rows, above a version and up to another."""
+    if upto <= after:
+        return ()
     store = services.reading.archive.store_id()
-    for each in services.log.commits(intent.uri, since, partial=True):
-        is_undone = restored is not None and each.version > restored
-        if each.version <= upto and each.changes_data and each.store != store and not is_undone:
-            yield ForeignCommit(each.version, each.time, each.operation, each.user)
+    return tuple(
+        ForeignCommit(each.version, each.time, each.operation, each.user)
+        for each in services.log.commits(uri, after, partial=True)
+        if each.version <= upto and each.changes_data and each.store != store
+    )
 
 
 def _replaces_ranges(intent: Intent) -> bool:
