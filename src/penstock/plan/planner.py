@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from penstock.core.checks import OnFailure
 from penstock.core.graph import ordered
 from penstock.core.model import Model
 from penstock.core.partitions.ranges import (
@@ -95,7 +96,22 @@ def decide_partitions(question: Question, earlier: Earlier, model: Model) -> Dec
         steps=tuple(replace(step, planned_on=planned_on) for step in steps),
         notes=(*notes, *(f"{model.name}: {line}" for line in (moved.lines if moved else ()))),
         todo=wanted.partitions,
-        at_once=stays and bool(model.layout.partition_by) and not reads_itself(model),
+        at_once=stays and bool(model.layout.partition_by) and not _goes_alone(question, model),
+    )
+
+
+def _goes_alone(question: Question, model: Model) -> bool:
+    """Whether a step of a model needs its table as the step before it left it.
+
+    It does where its gate looks at the whole table before its rows are published.
+    """
+    wanted, settings = question.options.on_failure, question.project.checks
+    sets = [version.checks for version in model.versions] or [model.checks]
+    return reads_itself(model) or any(
+        check.is_gate and check.reads_table
+        for checks in sets
+        for check in checks.after
+        if (wanted or checks.on_failure or settings.on_failure) is OnFailure.BLOCK
     )
 
 

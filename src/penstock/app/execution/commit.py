@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -12,12 +12,19 @@ from penstock.app.preparing.outcomes import (
     base_of,
     can_be_tried_again,
     features_left,
+    foreign_between,
     outcome_of,
     own_commit,
     way_back,
 )
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import DecidedStatement, decide, make_schema, staged
+from penstock.app.preparing.statements import (
+    DecidedStatement,
+    decide,
+    make_schema,
+    staged,
+    texts_of,
+)
 from penstock.app.services.services import Services
 from penstock.app.services.workers import fence, may_write, patiently, waiting
 from penstock.core.check_results import Checked
@@ -36,7 +43,6 @@ from penstock.core.facts import LogCommit
 from penstock.core.findings import Location
 from penstock.core.masking import mask
 from penstock.core.ports.engine import StepSession
-from penstock.core.project import Project
 from penstock.core.records import ModelRecord
 from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.steps.step import LONGEST, Intent, Outcome, StepFailure, StepKind
@@ -186,7 +192,7 @@ class Committer:
 
     def begin(self, intent: Intent) -> Intent:
         """Write the step down and take the target's lease; give it with its number."""
-        contents = _contents(self._context.project, intent)
+        contents = texts_of(self._context.project, intent)
         record = self._context.records.get(intent.model)
         adopts = self._context.options.adopt  # whoever takes a table takes the rows that are there
         if record is not None and intent.kind is StepKind.BUILD and not adopts:
@@ -237,7 +243,7 @@ class Committer:
             self.fault("before-commit")
             # as late as can be: what another run writes from here on, Delta itself refuses
             self._require_lease(intent)
-            if statement.exclusive:
+            if statement.exclusive and intent.uri:
                 self._hold_version(intent)
             self.fault("at-statement")
         try:
@@ -274,10 +280,23 @@ class Committer:
                 hint="nothing of this step was committed; run again",
             )
 
-    def _hold_version(self, intent: Intent) -> None:
-        """Refuse to write where somebody has written since the step looked."""
-        head = self._services.log.head(intent.uri)
-        if (head.version if head else None) != intent.base_version:
+    def prepared(
+        self, intent: Intent, statement: Commit, prepare: Callable[[], int | None]
+    ) -> Intent:
+        """Make what must come right before the rows; nobody else may write between the two."""
+        with self.failing(intent):
+            if statement.exclusive:
+                self._hold_version(intent)
+            ready = replace(intent, base_version=prepare())
+            if statement.exclusive:
+                self._hold_version(intent, own=base_of(ready))
+        return ready
+
+    def _hold_version(self, intent: Intent, own: int = -1) -> None:
+        """Refuse to write where somebody has written since the step looked; `own` is its last."""
+        base, head = base_of(intent), self._services.log.head(intent.uri)
+        others = foreign_between(self._services, intent.uri, base, own)
+        if others or (head.version if head else -1) != max(base, own):
             raise ConcurrentWriterError(
                 "concurrent-writer",
                 f"another writer committed to {intent.table} after the step had read it",
@@ -374,18 +393,3 @@ def make(committer: Committer, intent: Intent, work: Work) -> Ended:
     with committer.failing(begun):
         decided = decide(committer.session, work, committer.where)
     return committer.finish(begun, committer.made(begun, decided))
-
-
-def _contents(project: Project, intent: Intent) -> Mapping[str, str]:
-    """Give the texts that a step stores, by checksum: SQL, canonical SQL, declared schema."""
-    model, made = project.models.get(intent.model), intent.fingerprint
-    if model is None:
-        return {}
-    for version in model.versions:
-        for body in version.bodies:
-            if body.fingerprint == made:
-                texts = {made.sql: body.text, made.canonical: body.query.canonical}
-                return texts | ({made.schema: version.schema_text} if made.schema else {})
-    if made.sql != model.fingerprint.sql:
-        return {}
-    return {made.sql: project.shown_sql(model), made.canonical: model.query.canonical}

@@ -51,9 +51,17 @@ def outcome_of(
     if not intent.uri:
         return Outcome(None)
     found = _own_outcome(services, intent, commit, known)
-    if since is None:
+    upto = base_of(intent) if commit is None else commit.version - 1
+    if upto < 0:
+        return found
+    if commit is not None and (commit.overwrites or _replaces_ranges(intent)):
+        # the statement has read every version but those that Delta let in meanwhile: appends
+        since = upto if commit.read_version is None else commit.read_version
+    elif since is None:
         since = settled_before(services, intent, found.table_id)
-    return replace(found, foreign=_left_by(services, intent, commit, since))
+    if commit is not None and commit.restored is not None:  # what came after it is undone
+        upto = commit.restored
+    return replace(found, foreign=foreign_between(services, intent.uri, since, upto))
 
 
 def settled_before(services: Services, intent: Intent, table_id: str) -> int:
@@ -67,26 +75,10 @@ def settled_before(services: Services, intent: Intent, table_id: str) -> int:
         return base_of(intent)
     if intent.grid.is_whole:
         return record.settled_version
-    groups = records.partitions()[intent.model].groups
+    parts = records.partitions().get(intent.model)
+    groups = parts.groups if parts else ()
     settled = (group.settled_low for group in groups if group.settled_low is not None)
     return min(settled, default=record.settled_version)
-
-
-def _left_by(
-    services: Services, intent: Intent, commit: LogCommit | None, since: int
-) -> tuple[ForeignCommit, ...]:
-    """Give the commits of others whose changes a step left as they are; without one of its own all.
-
-    A statement that replaces rows has read every version up to its own but those that Delta let in
-    meanwhile: appends.
-    """
-    upto = base_of(intent) if commit is None else commit.version - 1
-    restored = None if commit is None else commit.restored
-    if commit is not None and (commit.overwrites or _replaces_ranges(intent)):
-        since = upto if commit.read_version is None else commit.read_version
-    if restored is not None:  # what came after it is undone
-        upto = restored
-    return foreign_between(services, intent.uri, since, upto)
 
 
 def foreign_between(
