@@ -158,6 +158,7 @@ class FakeLake:
                 metrics={"numOutputRows": 1, **read_metrics(token)},
                 token=token,
                 table_id=table.table_id if creates else "",
+                overwrites=operation.endswith("TABLE AS SELECT"),
             )
         )
         return table.commits[-1].version

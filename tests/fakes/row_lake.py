@@ -73,6 +73,7 @@ class RowLake:
                 token=token,
                 table_id=table.table_id if creates or len(table.commits) == 0 else "",
                 row_change=len(added) - len(removed),
+                overwrites=creates,
             )
         )
 

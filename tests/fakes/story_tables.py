@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,7 @@ class RowTables:
         self._root, self._clock = root, clock
         self._store = MemoryStore(clock, LeaseSettings(), is_gone=lambda _: False)
         self.lake = RowLake(self._signature)
+        self.fault: Callable[[str], None] | None = None
         self._project: Project | None = None
 
     def services(self, *, anew: bool) -> Services:
@@ -53,6 +54,7 @@ class RowTables:
             fences=log,
             kept_rows=FakeRows(),
             fence_token=lambda intent: write_fence(intent, *self._signature()),
+            fault=self.fault,
         )
 
     def _signature(self) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from penstock.core.findings import Location, Severity
-from penstock.core.names import InputName
+from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query, parameters
 
 GROUP_PARAMETERS = frozenset({"partition_date", "start_date", "end_date"})
@@ -319,6 +319,16 @@ class Check:
             return False
         own = self.rule.condition if isinstance(self.rule, ColumnCheck) else None
         return all(each is None or each.observable for each in (own, self.condition))
+
+    @property
+    def reads_table(self) -> bool:
+        """Whether it sees the target as a whole, not only the rows of a step."""
+        if self.scope is CheckScope.TABLE or isinstance(self.rule, SqlCheck):
+            return True
+        tables = self.query.inputs if self.query else ()
+        if isinstance(self.rule, Relationships):
+            tables = (*tables, self.rule.to)
+        return any(name.kind is InputKind.THIS for name in tables)
 
     @property
     def differs_by_group(self) -> bool:

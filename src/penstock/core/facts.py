@@ -20,6 +20,8 @@ class LogCommit:
     `metrics` are Delta's own, and those of the token. `table_id` is set by commits that create or
     replace the table. `row_change` is how many rows
     more the table holds after it, by the statistics of its files; None where they do not tell.
+    `read_version` is the version that its writer had read, `overwrites` whether it took the place
+    of all rows there, and `restored` the version that a RESTORE brought back; None if not known.
     """
 
     version: int
@@ -33,6 +35,9 @@ class LogCommit:
     token: str = ""
     table_id: str = ""
     row_change: int | None = None
+    read_version: int | None = None
+    overwrites: bool = False
+    restored: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

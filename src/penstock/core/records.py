@@ -11,7 +11,7 @@ from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Grid
 from penstock.core.steps.inputs import Pin
 from penstock.core.steps.slices import SliceId
-from penstock.core.steps.step import Intent, Outcome, StepFailure
+from penstock.core.steps.step import ForeignCommit, Intent, Outcome, StepFailure
 from penstock.core.steps.window import Watermark
 
 
@@ -99,7 +99,8 @@ class ModelRecord:
     are empty if there never was one. `settled_version` is the target's Delta version after that
     success, `pins` are its inputs by name. `high_time` is the greatest run timestamp of any step
     that wrote the table. `cut_at` and `passed_by` are what that success left unread of its pins:
-    rows above a time, and inputs whose changes its windows have passed.
+    rows above a time, and inputs whose changes its windows have passed. `foreign` are others'
+    changes of rows that no step has re-made and nobody has accepted.
     """
 
     model: str
@@ -121,6 +122,7 @@ class ModelRecord:
     high_time: dt.datetime | None = None
     cut_at: dt.datetime | None = None
     passed_by: tuple[str, ...] = ()
+    foreign: tuple[ForeignCommit, ...] = ()
 
     @property
     def succeeded_once(self) -> bool:

@@ -44,6 +44,7 @@ from penstock.plan.verdict import (
     Piece,
     Verdict,
     first_of,
+    foreign_detail,
     gap_line,
     lines_of,
     target_differences,
@@ -215,6 +216,7 @@ def detect_table_drift(
         recorded=WHOLE if record is not None and record.succeeded_once else (),
         cosmetic=int(cosmetic),
         lines=tuple(lines),
+        owner=seen.owner,
         gap=seen.gap,
         of_table=True,
     )
@@ -230,18 +232,32 @@ def _reason(project: Project, model: Model, records: Mapping[str, ModelRecord], 
     record = records.get(model.name)
     # a failure is seen before the table is, and hides nothing that forbids a step
     found = sorted(_differences(project, model, records, now), key=lambda each: _ORDER[each.state])
-    is_windowed = model.strategy.window is not None
-    if not is_windowed and not model.query.deltas:
+    is_windowed, beside = model.strategy.window is not None, list(_beside(model, record))
+    if not is_windowed and not model.query.deltas and not beside:
         return first_of(found)
-    passed, lasting = record.passed_by if record is not None else (), []
-    if model.name in passed:
-        lasting = [Difference(State.TAMPERED, "rows that others changed stay as they are")]
+    passed, lasting = record.passed_by if record is not None else (), list(beside)
     if stale := {*now.below.get(model.name, ()), *passed} - {model.name}:
         lasting.append(Difference(State.UPSTREAM_CHANGED, ", ".join(sorted(stale))))
     only_new = bool(found) and found[0].state in _INPUTS  # the next window takes what is new
     if lasting and (only_new or not found):
         return replace(first_of([*lasting, *found]), stale=True, passed=not found)
-    return replace(first_of(found), stale=bool(lasting), drift=not (only_new and is_windowed))
+    reason = first_of([*found, *beside])
+    return replace(reason, stale=bool(lasting), drift=not (only_new and is_windowed))
+
+
+def _beside(model: Model, record: ModelRecord | None) -> Iterator[Difference]:
+    """Tell of rows that others changed and that steps have left since, as long as they stay."""
+    if record is None or _is_scratch(model):
+        return
+    if record.foreign:
+        yield Difference(State.TAMPERED, foreign_detail(record.foreign))
+    elif model.name in record.passed_by:
+        yield Difference(State.TAMPERED, "rows that others changed stay as they are")
+
+
+def _is_scratch(model: Model) -> bool:
+    """Whether each pass of a package writes the whole table anew, so that nobody can spoil it."""
+    return model.strategy.by_passes and model.writing is Writing.WHOLE
 
 
 def _differences(
@@ -267,8 +283,7 @@ def _differences(
         left = record.settled_version or 0  # what nobody noted since then is not known either
         run = PartitionRun(0, 0, record.status, 0, record.step_seq, 0, None, left, holds_rows=True)
         of_table = target_differences(model, (run,), seen, record.table_id)
-        # what each pass of a package writes anew nobody can spoil
-        is_scratch = model.strategy.by_passes and model.writing is Writing.WHOLE
+        is_scratch = _is_scratch(model)
         yield from (e for e in of_table if not (is_scratch and e.state is State.TAMPERED))
     if record.fingerprint is not None:
         found = differences(record.fingerprint, model.fingerprint, now.meaning, now.explain)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from penstock.core.checks import OnFailure
 from penstock.core.graph import ordered
 from penstock.core.model import Model
 from penstock.core.partitions.ranges import (
@@ -44,6 +45,7 @@ from penstock.plan.steps import (
     slice_steps,
     table_step,
     waits_for,
+    way_out,
 )
 from penstock.plan.values import (
     Blocked,
@@ -94,7 +96,22 @@ def decide_partitions(question: Question, earlier: Earlier, model: Model) -> Dec
         steps=tuple(replace(step, planned_on=planned_on) for step in steps),
         notes=(*notes, *(f"{model.name}: {line}" for line in (moved.lines if moved else ()))),
         todo=wanted.partitions,
-        at_once=stays and bool(model.layout.partition_by) and not reads_itself(model),
+        at_once=stays and bool(model.layout.partition_by) and not _goes_alone(question, model),
+    )
+
+
+def _goes_alone(question: Question, model: Model) -> bool:
+    """Whether a step of a model needs its table as the step before it left it.
+
+    It does where its gate looks at the whole table before its rows are published.
+    """
+    wanted, settings = question.options.on_failure, question.project.checks
+    sets = [version.checks for version in model.versions] or [model.checks]
+    return reads_itself(model) or any(
+        check.is_gate and check.reads_table
+        for checks in sets
+        for check in checks.after
+        if (wanted or checks.on_failure or settings.on_failure) is OnFailure.BLOCK
     )
 
 
@@ -140,9 +157,10 @@ def decide_table(question: Question, earlier: Earlier, model: Model) -> Decided:
     never.
     """
     scope, is_selected = question.scope, model.name in question.selected
-    if scope.syncs and model.keeps_history:
-        return Decided()
     found = detect_table_drift(question.project, model, question.records, question.now).reason
+    if scope.syncs and model.keeps_history:
+        is_told = is_selected and State.TAMPERED in found.states
+        return Decided(notes=(f"{model.name}: {found.detail}; {way_out(model)}",) * is_told)
     if found.state is State.NOT_EFFECTIVE:
         return postponed(question, model, found)
     waits = waits_for(earlier, model)
@@ -159,10 +177,10 @@ def decide_table(question: Question, earlier: Earlier, model: Model) -> Decided:
     if not found.passed:
         return left
     why = f"{found.detail} changed rows that it had read"
+    why = f"{why}; penstock sync --select {model.name} re-makes it"
     if found.state is State.TAMPERED:
-        why = found.detail
-    note = f"{model.name}: {why}; penstock sync --select {model.name} re-makes it"
-    return replace(left, notes=(*left.notes, note))
+        why = f"{found.detail}; {way_out(model)}"
+    return replace(left, notes=(*left.notes, f"{model.name}: {why}"))
 
 
 def _built(

@@ -189,9 +189,21 @@ def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
     if reads_all and model.strategy.window is None:
         wrong = State.SQL_CHANGED in states or State.TAMPERED in states
         return ("rows that the query no longer gives stay; --full-refresh drops them",) * wrong
-    kept, others = _KEPT[model.keeps_history]
-    notes = (kept,) if State.SQL_CHANGED in states else ()
-    return (*notes, others) if State.TAMPERED in states else notes
+    notes = (_KEPT[model.keeps_history],) if State.SQL_CHANGED in states else ()
+    return (*notes, way_out(model)) if State.TAMPERED in states else notes
+
+
+def way_out(model: Model, package: str = "") -> str:
+    """Say what it takes to be rid of rows that others changed, or to let them stand."""
+    accept = f"penstock accept {model.name} --reason TEXT lets them stand"
+    if package:
+        again = f"penstock run --select {package} --full-refresh makes all tables of {package} anew"
+    elif model.keeps_history:
+        command = f"penstock {model.strategy.command} --select {model.name} --full-refresh"
+        again = f"{command} would drop all versions"
+    else:
+        again = f"penstock sync --select {model.name} re-makes it"
+    return f"rows that others changed stay as they are; {again}, {accept}"
 
 
 def slice_steps(step: Step, slices: Sequence[ListedSlice]) -> Iterator[Step]:
@@ -208,16 +220,11 @@ def slice_steps(step: Step, slices: Sequence[ListedSlice]) -> Iterator[Step]:
 
 
 _KEPT = {
-    False: (
-        "rows loaded before keep what the earlier code made; --full-refresh re-makes them",
-        "rows that others changed stay as they are; --full-refresh re-makes them",
-    ),
-    True: (
-        "versions opened before keep what the earlier SQL made; --full-refresh would drop them all",
-        "versions that others changed stay as they are; --full-refresh would drop them all",
-    ),
+    False: "rows loaded before keep what the earlier code made; --full-refresh re-makes them",
+    True: "versions opened before keep what the earlier SQL made; "
+    "--full-refresh would drop them all",
 }
-"""What is said of rows by earlier code and by others, of tables (False) and of histories (True)."""
+"""What is said of rows by earlier code, of tables (False) and of histories (True)."""
 
 
 def partition_steps(

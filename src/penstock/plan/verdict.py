@@ -11,6 +11,7 @@ from penstock.core.model import Body, Model
 from penstock.core.partitions.partition import overlapping
 from penstock.core.partitions.ranges import WHOLE, Range, Ranges, difference, intersection, merged
 from penstock.core.records import ModelRecord, PartitionRun, Status
+from penstock.core.steps.step import ForeignCommit
 from penstock.plan.resolve import Segment
 from penstock.plan.values import Observed, Owner, Reason, State, Versions
 
@@ -183,9 +184,8 @@ def target_differences(
         tampered = [
             Difference(State.TAMPERED, messages(c), _touched(model, c, here)) for c in since
         ]
-        if model.grid.is_whole and len(since) > 1:
-            more = f"{tampered[0].because} and {len(since) - 1} more"
-            tampered = [Difference(State.TAMPERED, more)]
+        if model.grid.is_whole and since:
+            tampered = [Difference(State.TAMPERED, foreign_detail(since))]
         yield from tampered
         if held is None or not run.holds_rows:
             continue
@@ -194,9 +194,17 @@ def target_differences(
         yield Difference(State.MISSING, "its rows are gone", difference(suspect, held))
 
 
+IN_PLACE = "another table took its place"
+
+
+def has_other_table(verdict: Verdict) -> bool:
+    """Whether another table stands in the place of the one on record."""
+    return any(each.startswith(IN_PLACE) for piece in verdict.pieces for each in piece.because)
+
+
 def _replaced(target: Observed, here: Ranges) -> Difference:
     """Tell a table that another one replaced by who made that."""
-    what = "another table took its place"
+    what = IN_PLACE
     if target.owner is not None:
         return Difference(State.TAMPERED, f"{what}, of {target.owner}", here)
     if not target.ever_ours:
@@ -209,7 +217,13 @@ def _touched(model: Model, commit: Touched, here: Ranges) -> Ranges:
     return here if spans is None else intersection(here, overlapping(model.grid, spans))
 
 
-def messages(commit: Touched) -> str:
+def foreign_detail(commits: Sequence[Touched | ForeignCommit]) -> str:
+    """Word others' commits by the first of them."""
+    more = f" and {len(commits) - 1} more" if len(commits) > 1 else ""
+    return f"{messages(commits[0])}{more}"
+
+
+def messages(commit: Touched | ForeignCommit) -> str:
     """Word somebody else's commit."""
     by = f" by {commit.user}" if commit.user else ""
     when = f"{commit.time:%Y-%m-%d %H:%M:%S} UTC"

@@ -8,9 +8,8 @@ from typing import assert_never
 
 from penstock.app.checking.results import skip
 from penstock.core.check_results import CheckResult
-from penstock.core.checks import Check, CheckScope, OnFailure, Relationships, SqlCheck
+from penstock.core.checks import Check, OnFailure, Relationships, SqlCheck
 from penstock.core.model import Model
-from penstock.core.names import InputKind
 from penstock.core.project import Project
 from penstock.core.strategy import Writing
 from penstock.plan.values import Options, Step
@@ -46,17 +45,12 @@ class StepChecks:
     @property
     def needs_table(self) -> bool:
         """Whether an `after` check sees the whole table, not only the rows of the step."""
-        return any(map(reads_table, self.after))
+        return any(check.reads_table for check in self.after)
 
-
-def reads_table(check: Check) -> bool:
-    """Whether a check sees the target as a whole."""
-    if check.scope is CheckScope.TABLE or isinstance(check.rule, SqlCheck):
-        return True
-    tables = check.query.inputs if check.query else ()
-    if isinstance(check.rule, Relationships):
-        tables = (*tables, check.rule.to)
-    return any(name.kind is InputKind.THIS for name in tables)
+    @property
+    def gates_table(self) -> bool:
+        """Whether the whole table decides if the step's rows may be published."""
+        return any(check.reads_table and check.is_gate for check in self.after)
 
 
 def checks_of_step(project: Project, model: Model, version: int, options: Options) -> StepChecks:

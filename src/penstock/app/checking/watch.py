@@ -143,11 +143,15 @@ class Watch:
                 services.folders.drop(quarantine.uri)
         if not passed:
             return None, checked
+        exclusive = target.checks.gates_table  # what was found holds of that version alone
         if self.cut is not None:
-            return publish(self._within(passed)), checked
+            return replace(publish(self._within(passed)), exclusive=exclusive), checked
         # All of the one group passed, and its rows lie in files. Views over path tables need none.
         statement = decided.statement
-        if statement is None or self.feed is None:  # a MERGE reads what it is fed through its view
+        if statement is None:
+            return None, checked
+        statement = replace(statement, exclusive=exclusive or statement.exclusive)
+        if self.feed is None:  # a MERGE reads what it is fed through its view
             return statement, checked
         return replace(statement, feed=None), checked
 

@@ -60,7 +60,7 @@ from penstock.plan.planner import plan
 from penstock.plan.resolve import due
 from penstock.plan.steps import Scope
 from penstock.plan.values import State, Step
-from penstock.plan.verdict import Verdict
+from penstock.plan.verdict import Verdict, has_other_table
 
 
 @in_one_state
@@ -91,7 +91,7 @@ def _of_partitions(
     moved = migration_of(model, planned.scope)
     breaking = moved.breaking if moved is not None else ()
     # somebody's own table stands where the model's was
-    replaced = any("another table took its place" in each.because for each in verdict.pieces)
+    replaced = has_other_table(verdict)
     if not lost and not breaking and not replaced and not verdict.relaid:
         return None
     shown = lost or wanted

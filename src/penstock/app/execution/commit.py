@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -12,12 +12,19 @@ from penstock.app.preparing.outcomes import (
     base_of,
     can_be_tried_again,
     features_left,
+    foreign_between,
     outcome_of,
     own_commit,
     way_back,
 )
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import DecidedStatement, decide, make_schema, staged
+from penstock.app.preparing.statements import (
+    DecidedStatement,
+    decide,
+    make_schema,
+    staged,
+    texts_of,
+)
 from penstock.app.services.services import Services
 from penstock.app.services.workers import fence, may_write, patiently, waiting
 from penstock.core.check_results import Checked
@@ -36,11 +43,9 @@ from penstock.core.facts import LogCommit
 from penstock.core.findings import Location
 from penstock.core.masking import mask
 from penstock.core.ports.engine import StepSession
-from penstock.core.project import Project
 from penstock.core.records import ModelRecord
 from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.steps.step import LONGEST, Intent, Outcome, StepFailure, StepKind
-from penstock.core.strategy import Writing
 from penstock.strategies.history.commit import IdentityError
 from penstock.strategies.reshape import restore
 
@@ -93,7 +98,6 @@ class Committer:
         self._context = context
         self._planned_on = planned_on
         self._started = time.monotonic()
-        self._notes: tuple[str, ...] = ()
         self._holder = context.holder
         self._store = services.writing
         self._journal = self._store.journal
@@ -180,20 +184,7 @@ class Committer:
         outcome = replace(outcome, metrics={**outcome.metrics, **work.counts(decided.seen)})
         if statement is not None and commit is not None:
             self._hold_promises(begun, statement, commit)
-            self._notes = self._strangers(begun, outcome)
         return outcome
-
-    def _strangers(self, intent: Intent, outcome: Outcome) -> tuple[str, ...]:
-        """Say who else wrote the table since the step looked; an append conflicts with nobody."""
-        if outcome.version is None or intent.writing is not Writing.ADDED:
-            return ()
-        store = self._services.reading.archive.store_id()
-        return tuple(
-            f"unrecorded-commit: version {each.version} ({each.operation}) of {intent.table} is of "
-            "somebody else and came between; penstock status"
-            for each in self._services.log.commits(intent.uri, base_of(intent), partial=True)
-            if each.version < outcome.version and each.changes_data and each.store != store
-        )
 
     def record(self, intent: Intent, checked: Checked) -> None:
         """Write what checks said; a store that cannot be reached is tried again for a while."""
@@ -201,7 +192,11 @@ class Committer:
 
     def begin(self, intent: Intent) -> Intent:
         """Write the step down and take the target's lease; give it with its number."""
-        contents = _contents(self._context.project, intent)
+        contents = texts_of(self._context.project, intent)
+        record = self._context.records.get(intent.model)
+        adopts = self._context.options.adopt  # whoever takes a table takes the rows that are there
+        if record is not None and intent.kind is StepKind.BUILD and not adopts:
+            intent = replace(intent, foreign=record.foreign)
 
         def begin() -> Intent:
             # The number of the last step that Delta knows of the target: a copy of the store that
@@ -248,7 +243,7 @@ class Committer:
             self.fault("before-commit")
             # as late as can be: what another run writes from here on, Delta itself refuses
             self._require_lease(intent)
-            if statement.exclusive:
+            if statement.exclusive and intent.uri:
                 self._hold_version(intent)
             self.fault("at-statement")
         try:
@@ -285,10 +280,23 @@ class Committer:
                 hint="nothing of this step was committed; run again",
             )
 
-    def _hold_version(self, intent: Intent) -> None:
-        """Refuse to write where somebody has written since the step looked."""
-        head = self._services.log.head(intent.uri)
-        if (head.version if head else None) != intent.base_version:
+    def prepared(
+        self, intent: Intent, statement: Commit, prepare: Callable[[], int | None]
+    ) -> Intent:
+        """Make what must come right before the rows; nobody else may write between the two."""
+        with self.failing(intent):
+            if statement.exclusive:
+                self._hold_version(intent)
+            ready = replace(intent, base_version=prepare())
+            if statement.exclusive:
+                self._hold_version(intent, own=base_of(ready))
+        return ready
+
+    def _hold_version(self, intent: Intent, own: int = -1) -> None:
+        """Refuse to write where somebody has written since the step looked; `own` is its last."""
+        base, head = base_of(intent), self._services.log.head(intent.uri)
+        others = foreign_between(self._services, intent.uri, base, own)
+        if others or (head.version if head else -1) != max(base, own):
             raise ConcurrentWriterError(
                 "concurrent-writer",
                 f"another writer committed to {intent.table} after the step had read it",
@@ -347,6 +355,9 @@ class Committer:
         """Write down what the step did; raises `commit-not-recorded` if nobody can be told."""
         took = int((time.monotonic() - self._started) * 1000)
         outcome = replace(outcome, duration_ms=took)
+        if self._context.options.adopt:
+            late = (each for each in outcome.foreign if each.version > base_of(intent))
+            outcome = replace(outcome, foreign=tuple(late))
         try:
             patiently(lambda: self._journal.finish(intent.step, outcome))
         except StateError as error:
@@ -361,7 +372,7 @@ class Committer:
                 hint="the data is safe; penstock recover records it once the store is back",
             ) from error
         self.fault("after-finish")
-        return Ended(intent, outcome, checked=checked, notes=self._notes)
+        return Ended(intent, outcome, checked=checked)
 
 
 def alter_each(
@@ -382,20 +393,3 @@ def make(committer: Committer, intent: Intent, work: Work) -> Ended:
     with committer.failing(begun):
         decided = decide(committer.session, work, committer.where)
     return committer.finish(begun, committer.made(begun, decided))
-
-
-def _contents(project: Project, intent: Intent) -> Mapping[str, str]:
-    """Give the texts that a step stores, by checksum: SQL, canonical SQL, declared schema."""
-    model, made = project.models.get(intent.model), intent.fingerprint
-    if model is None:
-        return {}
-    outside = {made.settings: model.outside} if model.outside else {}
-    for version in model.versions:
-        for body in version.bodies:
-            if body.fingerprint == made:
-                texts = {made.sql: body.text, made.canonical: body.query.canonical}
-                outside |= {made.schema: version.schema_text} if made.schema else {}
-                return texts | outside
-    if made.sql != model.fingerprint.sql:
-        return {}
-    return {made.sql: project.shown_sql(model), made.canonical: model.query.canonical} | outside

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import heapq
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -41,7 +42,7 @@ def rebuild(services: Services) -> RebuildReport:
     Views have no log: their next run writes their records anew.
     """
     recover(services)  # a step that a crash left open is on record, and would stay so
-    found: list[RebuiltStep] = []
+    found: list[list[RebuiltStep]] = []
     untold = []
     for name, table in _tables(services):
         uri, steps = services.project.uri_of(table), list[RebuiltStep]()
@@ -51,15 +52,22 @@ def rebuild(services: Services) -> RebuildReport:
             steps = list(
                 steps_in_log(services, name, uri, services.log.commits(uri, -1, partial=True))
             )
-        found.extend(steps)
+        found.append(steps)
         if not steps:
             untold.append(name)
-    # numbers rise over all tables, so later steps overwrite what earlier ones left on record
-    found.sort(key=lambda step: step.intent.step_seq)
-    services.writing.archive.rebuild(found)
-    models = tuple(dict.fromkeys(step.intent.model for step in found))
+    rebuilt = _in_order(found)
+    services.writing.archive.rebuild(rebuilt)
+    models = tuple(dict.fromkeys(step.intent.model for step in rebuilt))
     unskipped = tuple(name for name in models if _may_lack_skips(services, name))
-    return RebuildReport(len(found), models, tuple(untold), unskipped)
+    return RebuildReport(len(rebuilt), models, tuple(untold), unskipped)
+
+
+def _in_order(found: Iterable[Sequence[RebuiltStep]]) -> list[RebuiltStep]:
+    """Put the steps of several tables together by their numbers.
+
+    Those of one table stay as its log has them: of all orders only that of its versions is sure.
+    """
+    return [*heapq.merge(*found, key=lambda step: step.intent.step_seq)]
 
 
 def _may_lack_skips(services: Services, name: str) -> bool:
@@ -78,9 +86,9 @@ def _tables(services: Services) -> Iterator[tuple[str, TableName]]:
 
 
 def steps_in_log(
-    services: Services, name: str, uri: str, commits: Iterable[LogCommit]
+    services: Services, name: str, uri: str, commits: Iterable[LogCommit], since: int | None = None
 ) -> Iterator[RebuiltStep]:
-    """Give the steps of a model that commits of its table tell of."""
+    """Give the steps of a model that commits of its table, after a version, tell of."""
     facts = services.log.facts(uri)
     table_id = ""
     for commit in commits:
@@ -97,7 +105,10 @@ def steps_in_log(
             continue  # another project's, of a model of the same name
         known = table_id or (facts.table_id if facts else "")
         yield from _unchanged(intent, before or known, commit)
-        yield RebuiltStep(intent, outcome_of(services, intent, commit, known=known), commit.time)
+        since = base_of(intent) if since is None else since
+        outcome = outcome_of(services, intent, commit, known, since)
+        since = commit.version
+        yield RebuiltStep(intent, outcome, commit.time)
 
 
 def _unchanged(intent: Intent, table_id: str, commit: LogCommit) -> Iterator[RebuiltStep]:
@@ -293,12 +304,12 @@ def _adopt(services: Services) -> Iterator[Recovered]:
     An older copy of the store was put back, or a step landed after it had been given up.
     """
     records = services.writing.records.models()
-    found: list[RebuiltStep] = []
-    for name, table in _tables(services):
-        found += _unknown_steps(services, name, table, records.get(name))
+    tables = _tables(services)
+    found = _in_order(
+        [_unknown_steps(services, name, table, records.get(name)) for name, table in tables]
+    )
     if not found:
         return
-    found.sort(key=lambda step: step.ended)
     services.writing.archive.rebuild(found)
     for step in (each for each in found if each.outcome.version is not None):
         yield Recovered(step.intent.step, step.intent.model, step.outcome.version, adopted=True)
@@ -314,7 +325,9 @@ def _unknown_steps(
         if head is None or head.version <= after:
             return []
         facts = services.log.facts(uri)
-        if record is not None and facts is not None and record.table_id != facts.table_id:
+        known = record.table_id if record is not None else None
+        is_new = known is not None and facts is not None and known != facts.table_id
+        if is_new:
             after = -1  # of a table in its place, its making too: rows on record lie in the old one
         since = services.log.commits(uri, after, partial=True)
         # of a table not on record all counts: it may have been made, and hold no row yet
@@ -323,4 +336,5 @@ def _unknown_steps(
         commits = unrecorded(services, counted)
     except (TableError, OSError):  # its model will say so when its turn comes
         return []
-    return list(steps_in_log(services, name, uri, commits)) if commits else []
+    steps = steps_in_log(services, name, uri, commits, after) if commits else ()
+    return [replace(step, new_table=is_new) for step in steps]

@@ -11,6 +11,7 @@ from typing import TypeVar
 from penstock.app.checking.results import refusal
 from penstock.app.execution.commit import Ended
 from penstock.app.flags import command_words
+from penstock.app.preparing.outcomes import base_of
 from penstock.app.preparing.run_context import ViewReport
 from penstock.app.reports import ModelResult
 from penstock.app.request import AnyRun, AnySync, SnapshotRequest, StepsRequest
@@ -176,6 +177,10 @@ def notes_of(ended: Ended) -> tuple[str, ...]:
     if passed := [name for name in intent.passed_by if name != intent.model]:
         command = f"penstock sync --select {intent.model}"
         notes.append(f"{', '.join(passed)} changed rows that it had read; {command} re-makes it")
+    for each in ended.outcome.foreign:
+        if each.version > base_of(intent):
+            what = f"version {each.version} ({each.operation}) of {intent.table}"
+            notes.append(f"tampered: {what} is of somebody else and came between; penstock status")
     created = ended.outcome.version is not None and ended.intent.base_version is None
     if created and metrics.get("source_rows") == 0:
         notes.append("the source has no rows: the table is empty")

@@ -218,10 +218,10 @@ def write(state: StepState) -> StepState:
     committer, begun, watch = state.committer, state.intent, state.watch
     if state.decided is None or state.is_kept_back:
         return replace(state, outcome=_counted(state, committer.unchanged(begun)))
-    if watch is not None and watch.prepare is not None and state.decided.statement is not None:
+    statement = state.decided.statement
+    if watch is not None and watch.prepare is not None and statement is not None:
         # only now, so that rows that a gate kept back leave the table as it was
-        with committer.failing(begun):
-            begun = replace(begun, base_version=watch.prepare())
+        begun = committer.prepared(begun, statement, watch.prepare)
     outcome = committer.made(begun, state.decided)
     return replace(state, intent=begun, outcome=_counted(state, outcome))
 

@@ -18,7 +18,7 @@ from penstock.core.errors import (
 )
 from penstock.core.facts import LogCommit, Touched
 from penstock.core.statement import REPLACED_ROWS
-from penstock.core.steps.step import Intent, Outcome, RowCounts, StepKind
+from penstock.core.steps.step import ForeignCommit, Intent, Outcome, RowCounts, StepKind
 from penstock.core.strategy import Writing, strategy_named
 
 
@@ -36,15 +36,72 @@ def base_of(intent: Intent) -> int:
 
 
 def outcome_of(
-    services: Services, intent: Intent, commit: LogCommit | None, known: str = ""
+    services: Services,
+    intent: Intent,
+    commit: LogCommit | None,
+    known: str = "",
+    since: int | None = None,
 ) -> Outcome:
     """Read what a commit did, if there was one, from its metrics (docs/ARCHITECTURE.md, step 3).
 
     What it wrote to each partition its files tell. `known` is the id of the table, which only the
-    commit that made it names.
+    commit that made it names. Commits of others count from the version `since`: without it from
+    the one that the record says was settled before.
     """
     if not intent.uri:
         return Outcome(None)
+    found = _own_outcome(services, intent, commit, known)
+    upto = base_of(intent) if commit is None else commit.version - 1
+    if upto < 0:
+        return found
+    if commit is not None and (commit.overwrites or _replaces_ranges(intent)):
+        # the statement has read every version but those that Delta let in meanwhile: appends
+        since = upto if commit.read_version is None else commit.read_version
+    elif since is None:
+        since = settled_before(services, intent, found.table_id)
+    if commit is not None and commit.restored is not None:  # what came after it is undone
+        upto = commit.restored
+    return replace(found, foreign=foreign_between(services, intent.uri, since, upto))
+
+
+def settled_before(services: Services, intent: Intent, table_id: str) -> int:
+    """Give the version up to which the records know who changed the rows of a target.
+
+    Of another table than theirs they know nothing: its first step looked at all of it.
+    """
+    records = services.reading.records
+    record = records.models(intent.model).get(intent.model)
+    if record is None or record.settled_version is None or record.table_id != table_id:
+        return base_of(intent)
+    if intent.grid.is_whole:
+        return record.settled_version
+    parts = records.partitions().get(intent.model)
+    groups = parts.groups if parts else ()
+    settled = (group.settled_low for group in groups if group.settled_low is not None)
+    return min(settled, default=record.settled_version)
+
+
+def foreign_between(
+    services: Services, uri: str, after: int, upto: int
+) -> tuple[ForeignCommit, ...]:
+    """Give the commits of others that changed rows, above a version and up to another."""
+    if upto <= after:
+        return ()
+    store = services.reading.archive.store_id()
+    return tuple(
+        ForeignCommit(each.version, each.time, each.operation, each.user)
+        for each in services.log.commits(uri, after, partial=True)
+        if each.version <= upto and each.changes_data and each.store != store
+    )
+
+
+def _replaces_ranges(intent: Intent) -> bool:
+    return intent.kind is StepKind.BUILD and intent.writing is Writing.RANGES
+
+
+def _own_outcome(
+    services: Services, intent: Intent, commit: LogCommit | None, known: str
+) -> Outcome:
     if commit is None:
         return Outcome(None, known, intent.base_version)
     table_id = commit.table_id or known
@@ -61,6 +118,7 @@ def outcome_of(
     metrics |= strategy_named(intent.strategy).counts(metrics)
     size = metrics.get("numOutputBytes", metrics.get("numTargetBytesAdded", 0))
     outcome = Outcome(version, table_id, commit.version, rows, size, metrics)
+    outcome = replace(outcome, replaced=commit.overwrites)
     model = services.project.models.get(intent.model)
     settings = model.partition if model else None
     if settings is None or version is None or not is_build:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.app.observation.log_reader import changed_below, open_log_reader
-from penstock.app.observation.observe import observe_target
 from penstock.app.preparing.opening import FoundWindows, Opening
 from penstock.app.preparing.pins import Inputs, version_read
 from penstock.app.preparing.run_context import Context
@@ -179,20 +178,13 @@ class Looking:
         return (InputWindow("", Window(self.model.strategy.window.time_column, low, high)),)
 
     def _passed_by(self, *, is_idle: bool) -> tuple[str, ...]:
-        """Name what no window will read again; only a step that reads everything settles it.
-
-        The model itself is named if others changed rows of its table, which stay: where steps
-        replace the table, as long as there is nothing to replace it with.
-        """
+        """Name what no window will read again; only a step that reads everything settles it."""
         name, records = self.model.name, self.context.records
         record, stays = records.get(name), is_idle or self.model.strategy.window is not None
         if self.step.initial or record is None or not stays:
             return ()
         now = changed_below(open_log_reader(self.services), name, records)
-        passed = {*record.passed_by, *now}
-        if observe_target(self.services, self.model, record).foreign:
-            passed.add(name)
-        return tuple(sorted(passed))
+        return tuple(sorted({*record.passed_by, *now}))
 
 
 def table_gone(model: Model) -> TableError:

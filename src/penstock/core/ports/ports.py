@@ -313,11 +313,15 @@ class SliceRecords(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RebuiltStep:
-    """A step as a table's log tells it, for `state rebuild`."""
+    """A step as a table's log tells it, for `state rebuild`.
+
+    `new_table` is whether that table is another one than the store knows.
+    """
 
     intent: Intent
     outcome: Outcome
     ended: dt.datetime
+    new_table: bool = False
 
 
 class Archive(Protocol):

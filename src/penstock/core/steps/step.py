@@ -24,7 +24,7 @@ LONGEST = 4000
 
 
 class StepKind(StrEnum):
-    """What a step's one commit does to its target."""
+    """What a step's one commit does to its target; `accept` makes none, it lets rows stand."""
 
     BUILD = "build"
     ALTER = "alter"
@@ -32,6 +32,17 @@ class StepKind(StrEnum):
     CREATE = "create"
     REWRITE = "rewrite"
     ROLLBACK = "rollback"
+    ACCEPT = "accept"
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignCommit:
+    """A commit of somebody else that changed rows of a target, and that a step left as they are."""
+
+    version: int
+    time: dt.datetime
+    operation: str
+    user: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +59,13 @@ class Intent:
     its run that write the table at the same time.
     `cut_at` is the time at which `--as-of` cut the windows, where rows lie above it: they are still
     to be read of the same pins. `passed_by` are inputs that changed rows which the windows have
-    passed, now or since the table was last made anew; the model itself, if others changed its rows.
+    passed, now or since the table was last made anew; in records of penstock 0.1 the model itself,
+    if others changed its rows.
     `session` is what a step of a session package leaves in the records of that.
     `slice` is what a step reads of bronze; its run timestamp is then the processing time.
     `unchanged` are those that were run since the last commit and made none: the log would not know.
+    `foreign` are others' changes of the target that its rows stand beside: what was known of them
+    at `begin`, and with `finish` those that came since.
     """
 
     step: str
@@ -83,6 +97,7 @@ class Intent:
     session: SessionPromise | None = None
     slice: SliceId | None = None
     unchanged: tuple[UnchangedSlice, ...] = ()
+    foreign: tuple[ForeignCommit, ...] = ()
     transaction: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -129,7 +144,9 @@ class Outcome:
     """What a step's commit did; `version` is None when nothing had to change.
 
     `table_id` and `settled_version` say where the table stands after the step. `partitions` are
-    those that hold rows of the commit, for a step of many.
+    those that hold rows of the commit, for a step of many. `foreign` are others' changes of rows
+    that came since the last step and that the commit did not replace; with `replaced` it took the
+    place of all rows.
     """
 
     version: int | None
@@ -140,11 +157,18 @@ class Outcome:
     metrics: Mapping[str, int] = field(default_factory=dict)
     duration_ms: int = 0
     partitions: tuple[PartitionRows, ...] = ()
+    foreign: tuple[ForeignCommit, ...] = ()
+    replaced: bool = False
 
     @property
     def stands_at(self) -> int | None:
         """The version at which the step's rows are seen: its commit, or what it left alone."""
         return self.settled_version if self.version is None else self.version
+
+    @property
+    def known_to(self) -> int | None:
+        """The version up to which nobody else changed the rows: what came later is to be told."""
+        return self.foreign[0].version - 1 if self.foreign else self.stands_at
 
 
 @dataclass(frozen=True, slots=True)

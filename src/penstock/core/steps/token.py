@@ -20,7 +20,7 @@ from penstock.core.partitions.partition import Grid, read_grid, write_grid
 from penstock.core.sessions.manifest import ManifestRow, SessionPromise
 from penstock.core.steps.inputs import DeltaPin, FilesPin, InputPin, NoPin, Pin, ViewPin
 from penstock.core.steps.slices import SliceId, UnchangedSlice
-from penstock.core.steps.step import Intent, StepKind
+from penstock.core.steps.step import ForeignCommit, Intent, StepKind
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Writing
 
@@ -65,6 +65,7 @@ def write_intent(intent: Intent) -> str:
         "session": _write_promise(intent.session) if intent.session else {},
         "slice": [*astuple(intent.slice)] if intent.slice else [],
         "unchanged": [_write_unchanged(each) for each in intent.unchanged],
+        "foreign": [_write_foreign(each) for each in intent.foreign],
     }
     document |= {name: value for name, value in of_few.items() if value}
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
@@ -113,6 +114,7 @@ def _shorter(intent: Intent) -> Iterator[Intent]:
     yield (intent := replace(intent, reason=""))
     yield (intent := replace(intent, windows=()))
     yield (intent := replace(intent, fingerprint=replace(intent.fingerprint, yaml="")))
+    yield (intent := replace(intent, foreign=intent.foreign[:1]))
     while intent.unchanged:
         yield (intent := replace(intent, unchanged=intent.unchanged[1:]))
     yield (intent := replace(intent, inputs=()))
@@ -137,6 +139,15 @@ def _read_unchanged(given: list[Any]) -> UnchangedSlice:
     step, step_seq, moment, metrics, *of_slice = given
     at = dt.datetime.fromisoformat(moment)
     return UnchangedSlice(SliceId(*of_slice), step, step_seq, at, metrics)
+
+
+def _write_foreign(found: ForeignCommit) -> list[JsonValue]:
+    return [found.version, found.time.isoformat(), found.operation, found.user]
+
+
+def _read_foreign(given: list[Any]) -> ForeignCommit:
+    version, time, operation, user = given
+    return ForeignCommit(version, dt.datetime.fromisoformat(time), operation, user)
 
 
 def read_intent(text: str) -> Intent:
@@ -182,6 +193,7 @@ def read_intent(text: str) -> Intent:
         session=_read_promise(said) if (said := document.get("session")) else None,
         slice=SliceId(*read) if (read := document.get("slice")) else None,
         unchanged=tuple(map(_read_unchanged, document.get("unchanged", ()))),
+        foreign=tuple(map(_read_foreign, document.get("foreign", ()))),
     )
 
 

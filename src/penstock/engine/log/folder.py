@@ -179,7 +179,23 @@ class Actions:
             metrics={**metrics, **read_metrics(token)},
             token=token,
             table_id="" if self.metadata is None else str(self.metadata["id"]),
+            read_version=_number(info.get("readVersion")),
+            overwrites=_overwrites(info),
+            restored=_number((info.get("operationParameters") or {}).get("version")),
         )
+
+
+def _number(value: object) -> int | None:
+    text = str(value)
+    return int(text) if text.isdigit() else None
+
+
+def _overwrites(info: Mapping[str, Any]) -> bool:
+    """Whether a commit took the place of all rows; with a predicate it is of some."""
+    operation, how = str(info.get("operation", "")), info.get("operationParameters") or {}
+    if operation.endswith("TABLE AS SELECT"):
+        return True
+    return operation == "WRITE" and how.get("mode") == "Overwrite" and not how.get("predicate")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from penstock.core.sessions.package import SessionPackage, SessionTableKind
 from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.obstacles import table_obstacle
 from penstock.plan.sessions.chain import pass_steps
-from penstock.plan.steps import Decided, Earlier, Question, table_step, waits_for
+from penstock.plan.steps import Decided, Earlier, Question, table_step, waits_for, way_out
 from penstock.plan.values import PassesNow, Reason, State, Step
 
 
@@ -32,21 +32,24 @@ def decide_passes(
     A model that nothing is to be gained for is current, whatever its inputs hold by now.
     """
     now = question.now.passes.get(package.name)
+    found = detect_table_drift(question.project, model, question.records, question.now).reason
+    is_told = model.name in question.selected and State.TAMPERED in found.states
+    notes = (f"{model.name}: {found.detail}; {way_out(model, package.name)}",) * is_told
     if now is None or question.scope.syncs:
-        return Decided()
+        return Decided(notes=notes)
     if now.error is not None:
         return Decided(error=now.error)
     if question.options.full_refresh and model.name not in now.overwrites:
         # its table would lose what the manifest holds to be processed
         question = replace(question, options=replace(question.options, full_refresh=False))
-    found = detect_table_drift(question.project, model, question.records, question.now).reason
     steps = tuple(_steps(question, earlier, model, now))
     if State.MISSING in found.states:
         steps = tuple(_made_anew(steps))
     if not steps:
-        return Decided(is_current=model.name in question.selected and not model.is_view)
+        is_current = model.name in question.selected and not model.is_view
+        return Decided(notes=notes, is_current=is_current)
     error = table_obstacle(question, earlier, model, found) or _gone(model, now, found)
-    return Decided(error=error) if error else Decided(steps, todo=WHOLE)
+    return Decided(error=error) if error else Decided(steps, notes, todo=WHOLE)
 
 
 def _gone(model: Model, now: PassesNow, reason: Reason) -> TableError | None:

@@ -335,7 +335,7 @@ class StoreLeases:
 
 
 def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> None:
-    """Write steps that only the logs remember, oldest first.
+    """Write steps that only the logs remember, those of a table in the order of its versions.
 
     They keep their numbers; one whose number another step has gets a new one above all. What is
     older than a success on record only goes into the history.
@@ -353,7 +353,8 @@ def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> No
             number, free = free, free + 1
         began = step.ended - dt.timedelta(milliseconds=step.outcome.duration_ms)
         tables.happen(model, Began(replace(step.intent, step_seq=number), began))
-        tables.happen(model, Finished(number, step.ended, step.outcome, by_time=True))
+        ended = Finished(number, step.ended, step.outcome, of_log=True, new_table=step.new_table)
+        tables.happen(model, ended)
 
 
 def find_step(tables: Transaction, step: str) -> StoredStep:

@@ -207,11 +207,11 @@ def _ending(
     newer = rows.newer_than(intent)
     if newer is not None:
         found |= rows.steps([newer])
-    by_time = isinstance(event, Finished) and event.by_time
+    of_log = isinstance(event, Finished) and event.of_log
     kinds = (*REMAKES, StepKind.ROLLBACK)
     changes_all = isinstance(event, Finished) and intent.kind in kinds
-    # By time a step is held against the newest record, and another grid may take their place.
-    is_all = by_time or changes_all or intent.grid != rows.blank.grid
+    # A step of the log is held against the newest record; another grid may take their place.
+    is_all = of_log or changes_all or intent.grid != rows.blank.grid
     return found, None if is_all else ords_of(intent)
 
 
@@ -224,9 +224,12 @@ def _finishing(rows: _ModelRows, event: Finished) -> ModelState:
         others = rows.steps_where(of_model)
     else:
         others = rows.steps({seq for seq, _ in flagged}) | rows.steps_where(of_model, is_pending())
+    partitions = rows.partitions(ords)
+    if step.intent.kind is StepKind.ACCEPT and step.intent.grid.is_whole:
+        others |= rows.steps([state.step_seq for _, _, state in partitions])
     return replace(
         rows.blank,
-        partitions=rows.partitions(ords),
+        partitions=partitions,
         steps={**others, **found},
         history=rows.history(HISTORY.step_seq < step.seq) if goes_back else (),
         flags=flagged,

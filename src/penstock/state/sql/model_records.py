@@ -123,7 +123,7 @@ def _whole() -> Select[Any]:
 
 def _unread(done: FromClause) -> ColumnElement[str | None]:
     """Give the intents that left something of their pins unread; few do, and the others stay."""
-    words = (done.c.intent.contains(f'"{name}":') for name in ("cut_at", "passed_by"))
+    words = (done.c.intent.contains(f'"{name}":') for name in ("cut_at", "passed_by", "foreign"))
     return case((or_(*words), done.c.intent))
 
 
@@ -206,6 +206,7 @@ def _one(row: Found, record: ModelRecord, pins: Mapping[str, Pin]) -> ModelRecor
         failure=None if row.error_code is None else failure_of(row),
         cut_at=unread.cut_at if unread else None,
         passed_by=unread.passed_by if unread else (),
+        foreign=unread.foreign if unread else (),
     )
 
 

@@ -25,6 +25,8 @@ from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import write_grid
 from penstock.core.partitions.ranges import Range
 from penstock.core.records import Status
+from penstock.core.steps.step import Intent
+from penstock.core.steps.token import write_intent
 from penstock.state.schema import (
     execution_history,
     flags,
@@ -56,6 +58,11 @@ _AT_ONCE = 10_000  # rows that are made in memory at a time
 _COUNTS = ("execution_time_ms", "rows_written", "bytes_written")
 _TARGET = ("table_id", "seen_version", "high_time")
 _CLOSED = ("closed", "why", "who")
+
+
+def _beside(intent: Intent) -> tuple[object, ...]:
+    """Give what of an intent may change after the step began."""
+    return intent.foreign, intent.passed_by
 
 
 class RowChanges:
@@ -97,6 +104,8 @@ class RowChanges:
             elif known != step:
                 old, new = step_cells(known), step_cells(step)
                 changed = {name: cell for name, cell in new.items() if old.get(name) != cell}
+                if _beside(known.intent) != _beside(step.intent):
+                    changed["intent"] = write_intent(step.intent)
                 of_step = steps.c.step_seq == seq
                 if changed:
                     self._connection.execute(update(steps).where(of_step).values(changed))

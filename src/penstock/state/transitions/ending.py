@@ -15,7 +15,6 @@ from penstock.state.transitions.checks import flag_change, with_flags
 from penstock.state.transitions.model_state import (
     BUILDS,
     REMAKES,
-    RESHAPES,
     Executed,
     Failed,
     Finished,
@@ -23,8 +22,14 @@ from penstock.state.transitions.model_state import (
     ModelState,
     PartitionState,
     StoredStep,
-    TargetState,
     ords_of,
+)
+from penstock.state.transitions.precedence import (
+    is_newer,
+    is_newest,
+    taking_grid,
+    with_target,
+    without_old_table,
 )
 from penstock.state.transitions.runs import (
     Runs,
@@ -36,9 +41,9 @@ from penstock.state.transitions.runs import (
     spread,
 )
 
-Values = dict[tuple[str, str], str | None]  # of watermarks by input and column; None: reset
 Written = tuple[int | None, int | None]  # rows and bytes of a partition; None: nobody knows
 Change = Callable[[PartitionState], PartitionState | None]
+MOST_FOREIGN = 19  # others' changes that a record names beside the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ class StepEnd:
     step: StoredStep
     outcome: Outcome
     settles: bool
-    by_time: bool = False
+    of_log: bool = False
 
     @property
     def intent(self) -> Intent:
@@ -67,9 +72,8 @@ class StepEnd:
 
     def opens(self, before: PartitionState) -> bool:
         """Whether the step is not older than a record."""
-        if self.by_time:
-            made, ended = before.executed_at, self.step.ended
-            return made is None or ended is None or made <= ended
+        if self.of_log:
+            return is_newer(self.outcome, before)
         # What is newer, in spite of `settles`, made the table ready inside of this step.
         return self.settles or before.last_step_seq <= self.step.seq
 
@@ -117,28 +121,42 @@ def finished(records: ModelState, event: Finished) -> ModelState:
 
     A change of metadata alone (`alter`) leaves rows, inputs and status as the last build left them.
     """
-    settles = _settles(records, event)
     step = _finished_step(records.steps[event.step_seq], event)
-    records = _with_target(records.with_step(step), step, event.outcome, settles=settles)
-    records, is_ours = _taking_grid(records, step, succeeded=True, settles=settles)
+    records = without_old_table(records, step, event) if event.new_table else records
+    settles = is_newest(records, event)
+    records = with_target(records.with_step(step), step, event.outcome, settles=settles)
+    records, is_ours = taking_grid(records, step, succeeded=True, settles=settles)
     if step.intent.kind is StepKind.ROLLBACK:
         records = rollback.undone(records, step)
-    change = flag_change(records, step, replaces=is_ours and (settles or not event.by_time))
+    if step.intent.kind is StepKind.ACCEPT:
+        records = _without_foreign(records)
+    change = flag_change(records, step, replaces=is_ours and (settles or not event.of_log))
     records = with_flags(records, step, change)
-    end = StepEnd(step, event.outcome, settles=settles, by_time=event.by_time)
+    end = StepEnd(step, event.outcome, settles=settles, of_log=event.of_log)
     if step.intent.kind is StepKind.ROLLBACK:
         records = _rolled_back(records, end, change.closes, is_ours=is_ours)
     else:
-        after = _partitions_after(records, end) if is_ours else records.partitions
+        leave = _accepted if step.intent.kind is StepKind.ACCEPT else _partitions_after
+        after = leave(records, end) if is_ours else records.partitions
         records = replace(records, partitions=after, history=records.history + _history_of(end))
     if not settles or step.blocks:
         return records
     return replace(records, watermarks=records.watermarks + moves(step.intent, records, event.at))
 
 
+def _without_foreign(records: ModelState) -> ModelState:
+    """Forget others' changes beside the rows that are there; the step that accepts tells of it."""
+    for _, _, state in records.partitions:
+        if (made := records.steps.get(state.step_seq)) is not None:
+            passed_by = tuple(name for name in made.intent.passed_by if name != records.model)
+            intent = replace(made.intent, foreign=(), passed_by=passed_by)
+            records = records.with_step(replace(made, intent=intent))
+    return records
+
+
 def failed(records: ModelState, event: Failed) -> ModelState:
     """Give the records after a failure: of a partition only that its last execution failed."""
-    settles, before = _settles(records, event), records.steps[event.step_seq]
+    settles, before = is_newest(records, event), records.steps[event.step_seq]
     step = replace(
         before,
         status=Status.SKIPPED if event.skipped else Status.FAILED,
@@ -147,7 +165,7 @@ def failed(records: ModelState, event: Failed) -> ModelState:
         recovered=event.recovered,
         failure=event.failure,
     )
-    records, is_ours = _taking_grid(records.with_step(step), step, succeeded=False, settles=settles)
+    records, is_ours = taking_grid(records.with_step(step), step, succeeded=False, settles=settles)
     end, ords = StepEnd(step, Outcome(None), settles=settles), ords_of(step.intent)
     leaves_history = _leaves_history(step.intent, succeeded=False)
     if is_ours and (leaves_history or step.intent.grid.is_whole):
@@ -157,74 +175,23 @@ def failed(records: ModelState, event: Failed) -> ModelState:
     return replace(records, history=records.history + executed)
 
 
-def _settles(records: ModelState, event: Finished | Failed) -> bool:
-    """Whether the records say nothing that is newer than the step."""
-    if isinstance(event, Finished) and event.by_time:
-        return all(not s.executed_at or s.executed_at <= event.at for _, _, s in records.partitions)
-    step = records.steps[event.step_seq]
-    return not any(
-        other.seq > step.seq
-        and other.ended is not None
-        and not (other.intent.run == step.intent.run and other.intent.kind in RESHAPES)
-        for other in records.steps.values()
-    )
-
-
 def _finished_step(step: StoredStep, event: Finished) -> StoredStep:
     failure = step.verdict.failure if step.verdict else None
+    known = () if event.outcome.replaced else step.intent.foreign
+    by_version = {each.version: each for each in (*known, *event.outcome.foreign)}
+    foreign = tuple(by_version[version] for version in sorted(by_version))
     metrics = dict(sorted(event.outcome.metrics.items()))
     return replace(
         step,
+        intent=replace(step.intent, foreign=foreign[:1] + foreign[1:][-MOST_FOREIGN:]),
         status=Status.FAILED if failure else Status.SUCCESS,
         ended=event.at,
         duration_ms=event.outcome.duration_ms,
         recovered=event.recovered,
         # What each partition got is the history's to tell.
-        outcome=replace(event.outcome, metrics=metrics, partitions=()),
+        outcome=replace(event.outcome, metrics=metrics, partitions=(), foreign=(), replaced=False),
         failure=failure,
     )
-
-
-def _with_target(
-    records: ModelState, step: StoredStep, outcome: Outcome, *, settles: bool
-) -> ModelState:
-    """Write what was seen of the table, and the high time that a build which committed leaves.
-
-    A first load or a full refresh sets it to its run timestamp, any other only raises it.
-    """
-    intent, known = step.intent, records.targets.get(step.target)
-    high = known.high_time if known else None
-    if outcome.version is not None and intent.kind in BUILDS:
-        at = intent.run_timestamp
-        high = at if high is None or (settles and intent.lowers_watermarks) else max(high, at)
-    new = TargetState(outcome.table_id, outcome.settled_version)
-    seen = known if known is not None and not settles else new
-    return replace(records, targets={**records.targets, step.target: replace(seen, high_time=high)})
-
-
-def _taking_grid(
-    records: ModelState, step: StoredStep, *, succeeded: bool, settles: bool
-) -> tuple[ModelState, bool]:
-    """Tell whether the records are of the step's grid, or give way to it now.
-
-    A failure or a change of properties takes it only where there are none. A whole table that
-    keeps its record still learns of the step.
-    """
-    if records.grid == step.intent.grid:
-        return records, True
-    rebuilds = succeeded and step.intent.kind is not StepKind.ALTER
-    if settles and (rebuilds or not records.partitions):
-        return replace(records, grid=step.intent.grid, partitions=()), True
-    if not records.grid.is_whole:
-        return records, False
-
-    def learnt(was: PartitionState | None) -> PartitionState | None:
-        if was is None:
-            return None
-        status = Status.FAILED if settles and not succeeded else was.status
-        return replace(was, status=status, last_step_seq=max(was.last_step_seq, step.seq))
-
-    return replace(records, partitions=changed(records.partitions, ((0, 0),), learnt)), False
 
 
 def _leaves_history(intent: Intent, *, succeeded: bool) -> bool:
@@ -255,8 +222,11 @@ def _history_of(end: StepEnd) -> tuple[Executed, ...]:
 def _partitions_after(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
     whole, outcome = end.intent.grid.is_whole, end.outcome
 
+    def beside_others(was: PartitionState, settled: int | None) -> int | None:
+        return was.settled_version if outcome.foreign else settled  # they are still to be told
+
     def altered(was: PartitionState) -> PartitionState:
-        settled = outcome.settled_version
+        settled = beside_others(was, outcome.settled_version)
         return replace(was, fingerprint=end.intent.fingerprint, settled_version=settled)
 
     def emptied(was: PartitionState) -> PartitionState:
@@ -266,7 +236,8 @@ def _partitions_after(records: ModelState, end: StepEnd) -> Runs[PartitionState]
     def rewritten(was: PartitionState) -> PartitionState | None:
         if was.settled_version is None:
             return None
-        return replace(was, commit_version=end.committed(was), settled_version=outcome.stands_at)
+        settled = beside_others(was, outcome.stands_at)
+        return replace(was, commit_version=end.committed(was), settled_version=settled)
 
     match end.intent.kind:
         case StepKind.BUILD | StepKind.SEED:
@@ -277,8 +248,22 @@ def _partitions_after(records: ModelState, end: StepEnd) -> Runs[PartitionState]
             return _each(records, end, emptied)
         case StepKind.REWRITE:
             return _each(records, end, rewritten)
-        case StepKind.ROLLBACK:
-            raise ValueError("a rollback leaves what is in the history")
+        case kind:
+            raise ValueError(f"a {kind} makes no rows")
+
+
+def _accepted(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
+    """Let rows stand as they lie; to those that read them they are a change."""
+    outcome = end.outcome
+
+    def after(was: PartitionState | None) -> PartitionState | None:
+        if was is None or was.settled_version is None:
+            return was
+        at = max([*(each.version for each in outcome.foreign), was.commit_version or 0])
+        stands = replace(was, commit_version=at, settled_version=outcome.settled_version)
+        return end.put(was, stands)
+
+    return changed(records.partitions, ords_of(end.intent), after)
 
 
 def _built(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
@@ -290,7 +275,7 @@ def _built(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
         step_seq=step.seq,
         # A partition's rows are seen at their commit, a whole table stands where the step left it.
         settled_version=(
-            outcome.settled_version if step.intent.grid.is_whole else outcome.stands_at
+            outcome.settled_version if step.intent.grid.is_whole else outcome.known_to
         ),
         executed_at=step.ended,
     )
@@ -351,7 +336,7 @@ def _rolled_back(
         return end.put(was, replace(again, commit_version=end.committed(was)))
 
     partitions = changed(records.partitions, difference(ords, ranges_of(back)), dropped)
-    again = rollback.again(records, end.step, cut(back, ords), end.outcome.stands_at)
+    again = rollback.again(records, end.step, cut(back, ords), end.outcome)
     return replace(records, partitions=overlaid(partitions, again, restored))
 
 
@@ -362,9 +347,12 @@ def moves(intent: Intent, records: ModelState, at: dt.datetime) -> tuple[Waterma
     what they were (spec/state.md §6).
     """
     current = records.current_watermarks
-    new: Values
+    new: rollback.Values
     if intent.kind is StepKind.ROLLBACK:
-        now, before = {k: str(v) for k, v in current.items()}, _before(intent, records)
+        now, before = (
+            {k: str(v) for k, v in current.items()},
+            rollback.watermarks_before(records, intent),
+        )
         new = {k: before.get(k) for k in sorted({*now, *before}) if now.get(k) != before.get(k)}
     else:
         wanted = {(each.input, each.column): each.value for each in intent.watermarks}
@@ -375,20 +363,6 @@ def moves(intent: Intent, records: ModelState, at: dt.datetime) -> tuple[Waterma
         WatermarkChange(intent.model, *key, value, at, step=intent.step)
         for key, value in new.items()
     )
-
-
-def _before(intent: Intent, records: ModelState) -> Values:
-    """Give what watermarks were before `restores` began; what a person set until then counts."""
-    first = records.steps.get(intent.restores)
-    number_of = {step.intent.step: step.seq for step in records.steps.values()}
-    found: Values = {}
-    for change in records.watermarks:
-        number = number_of.get(change.step, intent.restores)
-        counts = number < intent.restores and not records.steps[number].undone_by
-        by_hand = change.step == "" and first is not None and change.set_at <= first.started
-        if counts or by_hand:
-            found[change.input, change.column] = change.value
-    return found
 
 
 def _moves(value: TypedValue, now: TypedValue | None, *, lowers: bool) -> bool:

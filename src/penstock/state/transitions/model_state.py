@@ -242,15 +242,16 @@ class Began:
 class Finished:
     """A step made its commit, or had none to make.
 
-    With `by_time`, for steps that only the logs tell of, what is newer than the step is told by the
-    time and not by the number.
+    `of_log` is set for steps that only the log of their table tells of: its versions, not numbers,
+    tell what is newer. With `new_table` that table took the place of the one on record.
     """
 
     step_seq: int
     at: dt.datetime
     outcome: Outcome
     recovered: bool = False
-    by_time: bool = False
+    of_log: bool = False
+    new_table: bool = False
 
 
 @dataclass(frozen=True, slots=True)

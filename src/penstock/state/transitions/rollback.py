@@ -15,7 +15,7 @@ from penstock.core.partitions.ranges import (
     union,
 )
 from penstock.core.records import Status
-from penstock.core.steps.step import Intent, StepFailure, StepKind
+from penstock.core.steps.step import Intent, Outcome, StepFailure, StepKind
 from penstock.state.transitions.model_state import (
     BUILDS,
     REMAKES,
@@ -32,6 +32,8 @@ from penstock.state.transitions.runs import (
     ranges_of,
     spread,
 )
+
+Values = dict[tuple[str, str], str | None]  # of watermarks by input and column; None: reset
 
 ROLLED_BACK = StepFailure("rolled-back", "undone with partitions of the same step that failed")
 
@@ -124,21 +126,41 @@ def parts(
 
 
 def again(
-    records: ModelState, step: StoredStep, back: Runs[Restored], stands_at: int | None
+    records: ModelState, step: StoredStep, back: Runs[Restored], outcome: Outcome
 ) -> Runs[PartitionState]:
-    """Give what comes back: FAILED where its rows are flagged, or undone with rows that failed."""
+    """Give what comes back: FAILED where its rows are flagged, or undone with rows that failed.
+
+    What others changed after a step, and before the version that came back, comes back with it.
+    """
     undone = ords_of(step.intent) if undoes_failure(step.intent) else ()
     result: list[tuple[int, int, PartitionState]] = []
     for low, high, was in back:
+        made = records.steps[was.step_seq].outcome
+        left = made.stands_at if made and made.stands_at is not None else -1
+        is_changed = any(each.version > left for each in outcome.foreign)
         state = PartitionState(
             status=Status.SUCCESS,
             last_step_seq=step.seq,
             fingerprint=was.fingerprint,
             step_seq=was.step_seq,
-            settled_version=stands_at,
+            settled_version=left if is_changed else outcome.stands_at,
             executed_at=records.steps[was.step_seq].ended,
         )
         bad = intersection(((low, high),), union(records.open_flags_of(was.step_seq), undone))
         result += spread(difference(((low, high),), bad), state)
         result += spread(bad, replace(state, status=Status.FAILED))
     return joined(result)
+
+
+def watermarks_before(records: ModelState, intent: Intent) -> Values:
+    """Give what watermarks were before `restores` began; what a person set until then counts."""
+    first = records.steps.get(intent.restores)
+    number_of = {step.intent.step: step.seq for step in records.steps.values()}
+    found: Values = {}
+    for change in records.watermarks:
+        number = number_of.get(change.step, intent.restores)
+        counts = number < intent.restores and not records.steps[number].undone_by
+        by_hand = change.step == "" and first is not None and change.set_at <= first.started
+        if counts or by_hand:
+            found[change.input, change.column] = change.value
+    return found

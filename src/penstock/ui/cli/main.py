@@ -54,6 +54,7 @@ _BY_FILE = {
         "audit": "Compare every version's SQL with what was run.",
     },
     "state": {
+        "accept": "Let rows that others changed stand.",
         "watermark": "Show, set or reset watermarks.",
         "recover": "Settle what a crash left open.",
         "state": "Export, import, restore or rebuild the state.",

@@ -1,6 +1,6 @@
-"""What penstock remembers, put in order by hand: `watermark`, `recover`, `state`, `unlock`."""
+"""Records put in order by hand: `accept`, `watermark`, `recover`, `state`, `unlock`."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +27,31 @@ Became = Annotated[
 Models = Annotated[bool, FlagSpec("Only the small readable file of models.")]
 File = Annotated[Path, FlagSpec(names=("FILE",))]
 Table = Annotated[str, FlagSpec(names=("TABLE",))]
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptRequest(CommandRequest):
+    """What is asked of `accept`."""
+
+    project: Project
+    model: Name
+    _: KW_ONLY
+    reason: Annotated[str, FlagSpec("Why they are right; stands in the history.", metavar="TEXT")]
+
+
+@command("penstock accept daily_user_stats --reason 'a correction by hand, ticket 4711'")
+def accept_command(output: CommandOutput, request: AcceptRequest) -> None:
+    """Let rows that others changed stand.
+
+    The model is current again, and models that read it see a change. Only records are written: no
+    row changes, and no Spark starts.
+    """
+    from penstock.app.commands.accept import accept
+    from penstock.ui.render.state import accept_document, accept_text
+
+    report = ask(request, accept, request.model, request.reason)
+    output.print(report, accept_text, accept_document, unless_quiet=True)
+
 
 watermark_command = group(
     "penstock watermark show events_clean --history",

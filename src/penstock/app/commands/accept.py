@@ -1,0 +1,121 @@
+"""The use case `accept`: rows that others changed stand from now on, and somebody says why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from penstock.app.execution.commit import Committer
+from penstock.app.execution.recover import recover
+from penstock.app.observation.project_state import ProjectState, look
+from penstock.app.planning.make_plan import run_timestamp_of
+from penstock.app.preparing.outcomes import foreign_between, settled_before
+from penstock.app.preparing.run_context import Context
+from penstock.app.services.services import Services, named_model
+from penstock.app.services.workers import on_record
+from penstock.core.errors import UsageError
+from penstock.core.model import Model
+from penstock.core.partitions.partition import write_ranges
+from penstock.core.partitions.ranges import Ranges, merged
+from penstock.core.records import ModelRecord
+from penstock.core.steps.step import ForeignCommit, Intent, Outcome, StepKind
+from penstock.plan.obstacles import table_of_another_store
+from penstock.plan.values import State
+from penstock.plan.verdict import Verdict, has_other_table, messages
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptReport:
+    """The commits of others that stand from now on, oldest first, and the step that says so."""
+
+    model: str
+    step: str
+    reason: str
+    partitions: tuple[str, ...]
+    commits: tuple[ForeignCommit, ...]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The commits in words."""
+        return tuple(messages(commit) for commit in self.commits)
+
+
+def accept(services: Services, name: str, reason: str, arguments: str = "") -> AcceptReport:
+    """Let the rows of a model that others changed stand; write nothing but records.
+
+    Models that read them see a change. Raises `nothing-to-accept` where nobody else changed rows,
+    and what `run` raises of a table that another store writes.
+    """
+    if not reason.strip():
+        hint = "--reason 'why the rows are right'"
+        raise UsageError("bad-value", "--reason: the reason is empty", hint=hint)
+    model = named_model(services, name)
+    recover(services).require(model.name)
+    with services.reading.one_state():
+        project_state = look(services, (model.name,), run_timestamp_of(services, None))
+        verdict = project_state.verdict(model.name)
+    record, head = project_state.records.get(model.name), None
+    partitions = _tampered(project_state, model, verdict)
+    if partitions and record is not None:
+        head = services.log.head(services.project.uri_of(model.table))
+    if record is None or head is None:
+        sentence = f"nobody else changed rows of {model.table} since they were made"
+        hint = f"penstock status --select {model.name} says what is not current"
+        raise UsageError("nothing-to-accept", sentence, hint=hint)
+    intent = _intent(services, project_state, model, record)
+    keys = write_ranges(model.grid, partitions)
+    intent = replace(intent, partitions=keys, reason=f"accepted: {reason.strip()}")
+    after = settled_before(services, intent, record.table_id)
+    since = foreign_between(services, intent.uri, after, head.version)
+    outcome = Outcome(None, record.table_id, head.version, foreign=(*record.foreign, *since))
+    run = services.run_record(intent.run, "accept", intent.run_timestamp, arguments)
+    with on_record(services, run) as succeeded:
+        committer = _committer(services, project_state, intent, model, record)
+        committer.finish(committer.begin(intent), outcome)
+        succeeded()
+    return AcceptReport(model.name, intent.step, reason.strip(), keys, outcome.foreign)
+
+
+def _tampered(project_state: ProjectState, model: Model, verdict: Verdict) -> Ranges:
+    """Give the partitions that others changed; none where the table itself is another one."""
+    if verdict.owner is not None:
+        raise table_of_another_store(model, verdict.owner, project_state.project.name)
+    if verdict.whole is not None or has_other_table(verdict):
+        return ()
+    return merged(p.range for p in verdict.pieces if State.TAMPERED in p.states)
+
+
+def _intent(
+    services: Services, project_state: ProjectState, model: Model, record: ModelRecord
+) -> Intent:
+    return Intent(
+        step=services.clock.new_id(),
+        run=services.run_id or services.clock.new_id(),
+        model=model.name,
+        table=model.table,
+        uri=services.project.uri_of(model.table),
+        kind=StepKind.ACCEPT,
+        strategy=model.strategy_name,
+        reason="",
+        triggered_by="accept",
+        run_timestamp=project_state.run_timestamp,
+        fingerprint=record.fingerprint or model.fingerprint,
+        grid=model.grid,
+    )
+
+
+def _committer(
+    services: Services,
+    project_state: ProjectState,
+    intent: Intent,
+    model: Model,
+    record: ModelRecord,
+) -> Committer:
+    context = Context(
+        holder=services.holder(intent.run),
+        run_timestamp=intent.run_timestamp,
+        project=project_state.project,
+        view=project_state.view,
+        records=project_state.records,
+        triggered_by=intent.triggered_by,
+    )
+    return Committer(services, context, model.where, record.last_step_seq)

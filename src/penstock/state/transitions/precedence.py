@@ -1,0 +1,96 @@
+"""What a step that ends may still change: nothing newer, nothing of another table or grid."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.core.records import Status
+from penstock.core.steps.step import Outcome, StepKind
+from penstock.state.transitions.model_state import (
+    BUILDS,
+    RESHAPES,
+    Failed,
+    Finished,
+    ModelState,
+    PartitionState,
+    StoredStep,
+    TargetState,
+)
+from penstock.state.transitions.runs import changed
+
+
+def is_newest(records: ModelState, event: Finished | Failed) -> bool:
+    """Whether the records say nothing that is newer than the step."""
+    if isinstance(event, Finished) and event.of_log:
+        return all(is_newer(event.outcome, state) for _, _, state in records.partitions)
+    step = records.steps[event.step_seq]
+    return not any(
+        other.seq > step.seq
+        and other.ended is not None
+        and not (other.intent.run == step.intent.run and other.intent.kind in RESHAPES)
+        for other in records.steps.values()
+    )
+
+
+def is_newer(outcome: Outcome, than: PartitionState) -> bool:
+    """Whether the log has a step after the one that a record is of; one that wrote nothing may be.
+
+    Times are no order: clocks of several machines disagree, and are set back.
+    """
+    version, known = outcome.settled_version, than.settled_version
+    if version is None or known is None:
+        return True
+    return version > known or (outcome.version is None and version == known)
+
+
+def without_old_table(records: ModelState, step: StoredStep, event: Finished) -> ModelState:
+    """Say of all rows on record that they are gone, where the step is of a table in their place."""
+    known = records.targets.get(step.target)
+    if known is None or known.table_id == event.outcome.table_id:
+        return records
+    gone = tuple(
+        (low, high, replace(s, settled_version=None)) for low, high, s in records.partitions
+    )
+    return replace(records, partitions=gone)
+
+
+def with_target(
+    records: ModelState, step: StoredStep, outcome: Outcome, *, settles: bool
+) -> ModelState:
+    """Write what was seen of the table, and the high time that a build which committed leaves.
+
+    A first load or a full refresh sets it to its run timestamp, any other only raises it.
+    """
+    intent, known = step.intent, records.targets.get(step.target)
+    high = known.high_time if known else None
+    if outcome.version is not None and intent.kind in BUILDS:
+        at = intent.run_timestamp
+        high = at if high is None or (settles and intent.lowers_watermarks) else max(high, at)
+    new = TargetState(outcome.table_id, outcome.settled_version)
+    seen = known if known is not None and not settles else new
+    return replace(records, targets={**records.targets, step.target: replace(seen, high_time=high)})
+
+
+def taking_grid(
+    records: ModelState, step: StoredStep, *, succeeded: bool, settles: bool
+) -> tuple[ModelState, bool]:
+    """Tell whether the records are of the step's grid, or give way to it now.
+
+    A failure or a change of properties takes it only where there are none. A whole table that
+    keeps its record still learns of the step.
+    """
+    if records.grid == step.intent.grid:
+        return records, True
+    rebuilds = succeeded and step.intent.kind is not StepKind.ALTER
+    if settles and (rebuilds or not records.partitions):
+        return replace(records, grid=step.intent.grid, partitions=()), True
+    if not records.grid.is_whole:
+        return records, False
+
+    def learnt(was: PartitionState | None) -> PartitionState | None:
+        if was is None:
+            return None
+        status = Status.FAILED if settles and not succeeded else was.status
+        return replace(was, status=status, last_step_seq=max(was.last_step_seq, step.seq))
+
+    return replace(records, partitions=changed(records.partitions, ((0, 0),), learnt)), False
