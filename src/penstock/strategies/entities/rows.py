@@ -126,7 +126,7 @@ class StagedColumn:
     @property
     def is_fallible(self) -> bool:
         """Whether its cast may fail for a value."""
-        if self.want == clean_type(self.have) or not self.name:
+        if not self.name or self.want == clean_type(self.have):
             return False
         have, want = self.have.partition("(")[0], self.want.partition("(")[0]
         moments = {"date", "timestamp", "timestamp_ntz"}

@@ -162,6 +162,7 @@ def flag_deleted(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     if column is None:
         flag = StagedColumn("", "", name, "boolean", "boolean", is_flag=True)
         return replace(rows, columns=(*rows.columns, flag))
+    others = tuple(each for each in rows.columns if each is not column)
     if column.want == "void":
         column = replace(column, want="boolean", type="boolean")
     findings = rows.findings
@@ -173,7 +174,6 @@ def flag_deleted(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
         hint = "give it the datatype boolean, or set a systemfield_prefix"
         findings = (*findings, Finding(entity.where, "deleted-not-boolean", sentence, hint))
     flag = replace(column, final=name, is_flag=True)
-    others = tuple(each for each in rows.columns if each is not column)
     return replace(rows, columns=(*others, flag), findings=findings)
 
 
