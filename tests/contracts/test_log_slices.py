@@ -130,3 +130,18 @@ def test_a_folder_that_is_not_there_names_the_entity(world):
         "entities/sales.json:6: bronze-missing: "
         f"the bronze folder {world.source.path} does not exist"
     )
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        (("a.csv", "b/c.csv", "_x.csv", "b/.y"), ("a.csv", "b/c.csv")),
+        (("a.csv", "b/c.csv", "d.parquet"), ("a.csv",)),
+        (("d.parquet",), ()),
+    ],
+    ids=["without slices at any depth", "beside slices", "none"],
+)
+def test_files_that_belong_to_no_slice_are_listed(world, files, found):
+    deliver(world, *files)
+
+    assert world.log.unmatched(BronzeFolder(world.source.path, "*.parquet", WHERE)) == found

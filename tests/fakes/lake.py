@@ -295,6 +295,21 @@ class FakeLog:
         each = (_slice(of, files, folder) for of, files in sorted(found.items()))
         return tuple(filter(None, each))
 
+    def unmatched(self, folder: BronzeFolder) -> tuple[str, ...]:
+        fits = _glob(folder.pattern).fullmatch
+        has_slices = bool(self.slices(folder))
+        found = []
+        for name in self.lake.files[folder.path]:
+            parts = name.split("/")
+            ends = ("/".join(parts[: n + 1]) for n in range(len(parts)))
+            hidden = any(part[0] in "_." for part in parts)
+            if not hidden and not any(map(fits, ends)) and not (has_slices and parts[1:]):
+                found.append(name)
+        return tuple(sorted(found))
+
+    def file_problem(self, path: str) -> str:
+        return ""
+
 
 _GLOB = {r"\*\*/": "(?:[^/]+/)*", r"\*": "[^/]*", r"\?": "[^/]"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from penstock.core.check_results import InvariantReport
 from penstock.core.errors import PenstockError, UsageError
@@ -333,12 +333,20 @@ class ModelResult(ShownInNotebooks):
     def of(cls, model: Model, status: str, reason: str, step: Step | None = None) -> ModelResult:
         """Say what became of a model, or of a step of it, before anything else is known of it."""
         own = (model.name, model.table, model.strategy_name)
-        found = cls(*own, status, reason, is_view=model.is_view)
         if step is None:
-            return found
-        kept = replace(found, partitions=step.keys, count=step.count, trigger=step.trigger)
-        slice_ = step.slice.id.name if step.slice else ""
-        return replace(kept, kind=step.kind, slice=slice_, moment=step.moment)
+            return cls(*own, status, reason, is_view=model.is_view)
+        return cls(
+            *own,
+            status,
+            reason,
+            partitions=step.keys,
+            count=step.count,
+            trigger=step.trigger,
+            kind=step.kind,
+            slice=step.slice.id.name if step.slice else "",
+            moment=step.moment,
+            is_view=model.is_view,
+        )
 
     @property
     def shown_strategy(self) -> str:

@@ -15,7 +15,9 @@ from functools import lru_cache
 from penstock.core.findings import Location
 from penstock.core.history import Retention
 from penstock.core.names import TableName
+from penstock.core.steps.slices import Ordering
 from penstock.core.strategy import OnSchemaChange
+from penstock.core.transformations import Transformation
 
 NOWHERE = Location("")
 _LEFT_OUT = re.compile(r"[\s+,\-.;{}()=]")
@@ -98,36 +100,6 @@ class EntityColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Projection:
-    """A transformation that says every column that is left: `SELECT a, upper(b) AS b`.
-
-    `volatile` are the columns that differ from run to run, as far as the text tells.
-    """
-
-    items: tuple[str, ...]
-    volatile: tuple[str, ...] = ()
-    where: Location = field(default=NOWHERE, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnTransformation:
-    """A transformation that adds or replaces one column; `is_volatile` as of `EntityColumn`."""
-
-    column: str
-    expression: str
-    is_volatile: bool = False
-    where: Location = field(default=NOWHERE, compare=False)
-
-    @property
-    def volatile(self) -> tuple[str, ...]:
-        """The columns that it makes and that differ from run to run."""
-        return (self.column,) if self.is_volatile else ()
-
-
-Transformation = Projection | ColumnTransformation
-
-
-@dataclass(frozen=True, slots=True)
 class WatermarkEntry:
     """A column whose greatest value is remembered; `column` is a final name.
 
@@ -163,10 +135,12 @@ class Slices:
 
     path: RunText
     pattern: str = "*.parquet"
+    ordering: Ordering = Ordering()
 
     def __str__(self) -> str:
         """Say what is read, and how."""
-        return f"{self.path}, slices {self.pattern}"
+        order = f", order {self.ordering}" if self.ordering.is_chosen else ""
+        return f"{self.path}, slices {self.pattern}{order}"
 
 
 @dataclass(frozen=True, slots=True)

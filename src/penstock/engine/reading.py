@@ -57,6 +57,10 @@ def _read_files(spark: SparkSession, files: FilesRead, name: str) -> DataFrame:
             )
         return spark.createDataFrame([], declared)
     frame = _loaded(spark, files, declared, files.options)
+    if files.keeps_void and (void := _void_columns(spark, frame, files)):
+        # a layer of its own: Spark knows the type of NULL, and Parquet does not
+        made = ("NULL AS " * (name in void) + quoted(name) for name in frame.columns)
+        frame = frame.selectExpr(*made)
     found = {column.lower(): kind for column, kind in frame.dtypes}
     for column, kind in files.columns:
         if found.get(column.lower()) != kind:
@@ -76,6 +80,32 @@ def _loaded(
     if files.files != (files.root,):  # a folder: its subfolders may be partitions
         reader = reader.option("basePath", files.root)
     return reader.load([*files.files])
+
+
+def _void_columns(spark: SparkSession, frame: DataFrame, files: FilesRead) -> set[str]:
+    """Name the columns that no Parquet file gives a type: Spark reads them as INT.
+
+    Files are looked at until each column has a type, so usually one.
+    """
+    void = {name for name, kind in frame.dtypes if kind == "int"}
+    java: Any = spark._jvm  # noqa: SLF001  PySpark reads no footers
+    parquet, conf = java.org.apache.parquet.hadoop, spark._jsc.hadoopConfiguration()  # noqa: SLF001
+    for file in files.files:
+        local = file.removeprefix("file://")
+        void -= {part.partition("=")[0] for part in local.split("/") if "=" in part}
+        if not void:
+            break
+        path = java.org.apache.hadoop.fs.Path(java.java.io.File(local).toURI())
+        reader = parquet.ParquetFileReader.open(parquet.util.HadoopInputFile.fromPath(path, conf))
+        try:
+            fields = reader.getFileMetaData().getSchema().getFields()
+        finally:
+            reader.close()
+        for field in fields:
+            kind = field.getLogicalTypeAnnotation()
+            if kind is None or kind.toString() != "UNKNOWN":
+                void.discard(field.getName())
+    return void
 
 
 _BAD_VALUE = re.compile(

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterator, Sequence
+import operator
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
 from penstock.core.errors import PenstockError, TableError, UsageError, error_of_warnings
 from penstock.core.findings import some
 from penstock.core.model import Model
 from penstock.core.records import ModelRecord, SliceRecord, Status
-from penstock.core.steps.slices import ListedSlice
-from penstock.plan.values import Options, SlicesNow, State, Step
+from penstock.core.steps.slices import ListedSlice, natural_key
+from penstock.plan.values import Now, Options, SlicesNow, State, Step
 
 _NEAR = 3
 _SUFFIX = ".parquet"
+_ENDS = re.compile(r"(\.[A-Za-z]\w*)?\.(gz|bz2|zst|zip)$|\.\w+$", re.IGNORECASE)
+_DATA = re.compile(
+    r"\.(parquet|parq|pq|csv|tsv|txt|json|jsonl|ndjson|avro|orc|xml)(\.(gz|bz2|zst|zip))?$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +50,13 @@ class DividedSlices:
     changed: tuple[ListedSlice, ...] = ()
     gone: tuple[SliceRecord, ...] = ()
     early: tuple[ListedSlice, ...] = ()
+    now: SlicesNow = SlicesNow()
 
     @classmethod
     def of(cls, now: SlicesNow) -> DividedSlices:
         """Divide what lies there; every slice waits, is held, or is done."""
         known = {each.id.name: each for each in now.recorded}
-        newest = max((n for n, each in known.items() if each.status is Status.SUCCESS), default="")
+        ordering = now.folder.ordering
         waiting: list[ListedSlice] = []
         held: list[ListedSlice] = []
         done: list[ListedSlice] = []
@@ -59,6 +69,9 @@ class DividedSlices:
             else:
                 waiting.append(each)
         there = {each.id.name for each in now.there}
+        ran = (ordering.key(each.id) for each in now.recorded if each.status is Status.SUCCESS)
+        newest = max((key for key in ran if key is not None), default=None)
+        new = (each for each in waiting if newest is not None and each.id.name not in known)
         return cls(
             waiting=tuple(waiting),
             held=tuple(held),
@@ -75,13 +88,18 @@ class DividedSlices:
                 if each.status is Status.SUCCESS and each.id.name not in there
             ),
             early=tuple(
-                each for each in waiting if each.id.name not in known and each.id.name < newest
+                each
+                for each in new
+                if newest is not None and (ordering.key(each.id) or newest) < newest
             ),
+            now=now,
         )
 
     @property
     def warnings(self) -> Iterator[str]:
         """Say what may be a mistake; a strict run goes no further."""
+        if self.waiting and (orders := _orders_differ(self.now)):
+            yield f"slice-order-in-doubt: {orders}"
         if self.early:
             named, sort = some([each.id.name for each in self.early], _NEAR), "sort"
             sort += "s" if len(self.early) == 1 else ""
@@ -106,6 +124,66 @@ class DividedSlices:
         if self.gone:
             named = some([each.id.name for each in self.gone], _NEAR)
             yield f"slice-gone: {named} was run and lies there no more"
+
+
+def _orders_differ(now: SlicesNow) -> str:
+    """Say how slices differ by name and by the numbers in their names, if nobody set the order."""
+    if now.folder.ordering.is_chosen:
+        return ""
+    by_name = [each.id.name for each in now.there]
+    keys = [natural_key(name) for name in by_name]
+    if all(map(operator.le, keys, keys[1:])):
+        return ""
+    by_number = sorted(by_name, key=natural_key)
+    first = next(n for n, name in enumerate(by_name) if name != by_number[n])
+    one, other = (some(names[max(first - 1, 0) :], _NEAR) for names in (by_name, by_number))
+    choose = "set order: natural, or order: name to keep it"
+    return f"by name the order is {one}; by the numbers in the names {other}; {choose}"
+
+
+def unmatched_note(now: SlicesNow) -> str:
+    """Say which files of a bronze folder no run reads, because they fit no pattern; "" if none.
+
+    Beside slices only files that look like data are reported.
+    """
+    folder, files = now.folder, now.unmatched
+    if now.there:
+        files = tuple(each for each in files if _DATA.search(each))
+        named = some(files, _NEAR)
+        fits = "does not fit" if len(files) == 1 else "do not fit"
+        return f"bronze-fits-nothing: {named} in {folder.path} {fits} {folder.pattern}" * bool(
+            files
+        )
+    if not files:
+        return ""
+    last = folder.pattern.rpartition("/")[2]
+    deeper = any(fnmatchcase(each.rpartition("/")[2], last) for each in files)
+    ends = Counter(_suffix(each) for each in files)
+    near = f"**/{last}" if deeper else f"*{ends.most_common(1)[0][0]}"
+    if not deeper and all("/" in each for each in files):
+        near = f"**/{near}"
+    number = f"{len(files):,} file{'s' * (len(files) != 1)}"
+    return (
+        f"bronze-fits-nothing: {number} in {folder.path}, none fits {folder.pattern} "
+        f"(did you mean {near}?)"
+    )
+
+
+def unmatched_notes(now: Now, names: Iterable[str]) -> Iterator[str]:
+    """Say of models which files of their bronze folders no run reads."""
+    for name in names:
+        if note := unmatched_note(now.slices.get(name, SlicesNow())):
+            yield f"{name}: {note}"
+
+
+def _suffix(name: str) -> str:
+    """Return the end of a file's name, with that of what was compressed.
+
+    >>> _suffix("x/a.csv.gz"), _suffix("2025.07.csv"), _suffix("README")
+    ('.csv.gz', '.csv', '')
+    """
+    found = _ENDS.search(name.rpartition("/")[2])
+    return found[0] if found else ""
 
 
 def slice_differences(now: SlicesNow) -> Iterator[str]:

@@ -211,12 +211,15 @@ def slice_steps(step: Step, slices: Sequence[ListedSlice]) -> Iterator[Step]:
 
     The first is processed at its moment, the others a microsecond later each: no two share one.
     """
-    for each in slices:
-        cut = replace(step, slice=each)
+    later, before = replace(step, initial=False, kind="", notes=()), ""
+    for number, each in enumerate(slices):
+        if not before:
+            cut = replace(step, slice=each)
+        else:
+            moment = step.moment and step.moment + dt.timedelta(microseconds=number)
+            cut = replace(later, slice=each, upstream=(before,), moment=moment)
+        before = cut.key
         yield cut
-        later = cut.moment and cut.moment + dt.timedelta(microseconds=1)
-        rest = replace(step, upstream=(cut.key,), initial=False, kind="", notes=())
-        step = replace(rest, moment=later)
 
 
 _KEPT = {
@@ -333,17 +336,16 @@ def linked(project: Project, steps: Sequence[Step], parallel: frozenset[str]) ->
     by_model: dict[str, list[Step]] = {}
     for step in steps:
         by_model.setdefault(step.model, []).append(step)
-    return [
-        replace(
-            step,
-            upstream=_before(project, step, by_model, parallel),
-            later_than=step.later_than
-            if step.session is not None  # within its pass alone
-            else tuple(_keys(by_model, project.models[step.model].order_after)),
-            at_once=step.model in parallel and len(by_model[step.model]) > 1,
-        )
-        for step in steps
-    ]
+    found = []
+    for step in steps:
+        upstream, later_than = _before(project, step, by_model, parallel), step.later_than
+        if step.session is None:  # those of a pass say it themselves
+            later_than = tuple(_keys(by_model, project.models[step.model].order_after))
+        at_once = step.model in parallel and len(by_model[step.model]) > 1
+        if (upstream, later_than, at_once) != (step.upstream, step.later_than, step.at_once):
+            step = replace(step, upstream=upstream, later_than=later_than, at_once=at_once)  # noqa: PLW2901
+        found.append(step)
+    return found
 
 
 def _before(

@@ -12,7 +12,7 @@ from penstock.core.columns.typed import TypedValue
 from penstock.core.entity import ProcessType
 from penstock.core.errors import PenstockError
 from penstock.core.facts import TableFacts, Touched
-from penstock.core.findings import Finding
+from penstock.core.findings import Finding, Location
 from penstock.core.history import Retention
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Grid, Span, key_pairs
@@ -21,7 +21,7 @@ from penstock.core.records import SliceRecord
 from penstock.core.sessions.manifest import PlannedPass, SessionStep
 from penstock.core.sessions.package import SessionPackage
 from penstock.core.steps.inputs import Pin
-from penstock.core.steps.slices import ListedSlice
+from penstock.core.steps.slices import BronzeFolder, ListedSlice
 
 
 class State(StrEnum):
@@ -118,10 +118,15 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class SlicesNow:
-    """The slices of one entity: those that lie in bronze, by name, and what is on record of any."""
+    """The slices of one entity: those that lie in bronze, in order, and what is on record of any.
+
+    `unmatched` are files of the bronze folder that belong to no slice.
+    """
 
     there: tuple[ListedSlice, ...] = ()
     recorded: tuple[SliceRecord, ...] = ()
+    folder: BronzeFolder = BronzeFolder("", "", Location(""))
+    unmatched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,10 @@ from typing import TypeAlias, cast
 from penstock.core.checks import OnFailure
 from penstock.core.entity import FieldRole
 from penstock.core.sessions.package import MODULES, SNOWPLOW
+from penstock.core.steps.slices import SliceOrder
+from penstock.core.transformations import Keep
 from penstock.project.entities import settings
-from penstock.project.entities.columns import COLUMN, TRANSFORMATION, WATERMARK
+from penstock.project.entities.columns import COLUMN, WATERMARK
 from penstock.project.entities.definition import (
     BRONZE,
     ENTITY,
@@ -26,6 +28,7 @@ from penstock.project.entities.definition import (
     PROCESSES,
 )
 from penstock.project.entities.environment import CONNECTION, DOCUMENT, ENVIRONMENT
+from penstock.project.entities.transformations import KEPT_ROW, TRANSFORMATION
 from penstock.project.files.documents import read_document
 from penstock.project.files.nodes import Keys
 from penstock.project.files.values import Plain, mapping_of
@@ -207,15 +210,18 @@ def _entity_schemas() -> Mapping[str, Tree]:
     roles: Plain = {"type": "array", "items": {"enum": list(FieldRole)}}
     watermark: Tree = {"operation": {"enum": ["and", "or"]}, "operation_group": _FROM_ZERO}
     columns = _mapping(COLUMN, {"fieldroles": roles}, _TEXT, ("name",))
+    kept: Tree = {"keep": {"enum": list(Keep)}, "order_by": _TEXTS}
+    made: Tree = {"deduplicate": _mapping(KEPT_ROW, kept, _TEXT)}
+    bronze: Tree = {"read": {"enum": ["slices", "whole"]}, "order": {"enum": list(SliceOrder)}}
     inner: Tree = {
         "id": {"type": "integer"},
         "processtype": {"enum": list(PROCESSES)},
         **dict.fromkeys(("enabled", "secure"), _FLAG),
         "columns": _array(columns),
         "watermark": _array(_mapping(WATERMARK, watermark, _TEXT, ("column_name",))),
-        "transformations": _array({"anyOf": [_TEXTS, _mapping(TRANSFORMATION, {}, _TEXT)]}),
+        "transformations": _array({"anyOf": [_TEXTS, _mapping(TRANSFORMATION, made, _TEXT)]}),
         "settings": {"type": "object", "properties": of_settings},
-        "bronze": _mapping(BRONZE, {"read": {"enum": ["slices", "whole"]}}, _TEXT),
+        "bronze": _mapping(BRONZE, bronze, _TEXT),
         "checks": checks_schema(),
         "tags": _TEXTS,
         "meta": _OBJECT,

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes.builders import a_model
+from penstock.core.findings import Location
 from penstock.core.records import ModelRecord, SliceRecord, Status
-from penstock.core.steps.slices import ListedSlice, SliceId
+from penstock.core.steps.slices import BronzeFolder, ListedSlice, Ordering, SliceId, SliceOrder
 from penstock.core.steps.step import StepFailure
 from penstock.plan.slices import (
     DividedSlices,
@@ -15,6 +16,7 @@ from penstock.plan.slices import (
     owes_nothing,
     slice_differences,
     slices_to_run,
+    unmatched_note,
 )
 from penstock.plan.steps import slice_steps
 from penstock.plan.values import Options, Reason, SlicesNow, State, Step
@@ -181,3 +183,73 @@ def test_every_slice_waits_or_is_held_or_is_done(whole, halves, recorded):
 @pytest.mark.parametrize("named", ["a", "a.parquet"])
 def test_a_name_may_lack_its_suffix(named):
     assert names(taken(SlicesNow(there("a")), slice=named).slices) == ["a"]
+
+
+def of_folder(found, *unmatched, order=None, pattern="*.parquet", ran=()):
+    """Give slices of a folder whose order the user may have chosen."""
+    ordering = Ordering(order or SliceOrder.NAME, is_chosen=order is not None)
+    folder = BronzeFolder("/in", pattern, Location(""), ordering=ordering)
+    return SlicesNow(ordering.of(found, folder.where), ran, folder, unmatched)
+
+
+def test_an_order_that_nobody_chose_is_told_where_names_leave_it_in_doubt():
+    found = there("sales_1", "sales_2", "sales_10")
+    told = (
+        "silver.x: slice-order-in-doubt: by name the order is sales_1.parquet, sales_10.parquet, "
+        "sales_2.parquet; by the numbers in the names sales_1.parquet, sales_2.parquet, "
+        "sales_10.parquet; set order: natural, or order: name to keep it"
+    )
+
+    assert taken(of_folder(found)).notes == (told,)
+    assert taken(of_folder(found), strict=True).error.code == "slice-order-in-doubt"
+    assert taken(of_folder(found, order=SliceOrder.NAME)).notes == ()
+    assert taken(of_folder(there("2025-09-30", "2025-10-01"))).notes == ()
+    done = ran("sales_1", "sales_2", "sales_10")
+    assert taken(of_folder(found, ran=done)).notes == ()
+
+
+def test_what_comes_early_is_judged_by_the_order_that_counts():
+    found, done = there("s_9", "s_10"), ran("s_9")
+
+    by_name = taken(of_folder(found, order=SliceOrder.NAME, ran=done))
+    by_number = taken(of_folder(found, order=SliceOrder.NATURAL, ran=done))
+
+    assert names(by_name.slices) == names(by_number.slices) == ["s_10"]
+    assert by_name.notes == (
+        "silver.x: slice-out-of-order: s_10.parquet sorts before slices that were run",
+    )
+    assert by_number.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "files", "told"),
+    [
+        (
+            "*.parquet",
+            ("a.csv", "b.csv", "c.txt"),
+            "3 files in /in, none fits *.parquet (did you mean *.csv?)",
+        ),
+        ("*.parquet", ("a.csv.gz",), "1 file in /in, none fits *.parquet (did you mean *.csv.gz?)"),
+        (
+            "*.parquet",
+            ("2025/a.parquet",),
+            "1 file in /in, none fits *.parquet (did you mean **/*.parquet?)",
+        ),
+        ("*.pq", ("d/a.csv",), "1 file in /in, none fits *.pq (did you mean **/*.csv?)"),
+        ("*.parquet", ("README",), "1 file in /in, none fits *.parquet (did you mean *?)"),
+    ],
+)
+def test_files_that_fit_nothing_are_counted_and_a_pattern_is_named(pattern, files, told):
+    assert unmatched_note(of_folder((), *files, pattern=pattern)) == f"bronze-fits-nothing: {told}"
+
+
+def test_beside_slices_only_data_that_fits_nothing_is_told():
+    found = there("a")
+
+    assert unmatched_note(of_folder(found)) == unmatched_note(of_folder(found, "a.md5")) == ""
+    assert unmatched_note(of_folder(found, "a.md5", "b.csv")) == (
+        "bronze-fits-nothing: b.csv in /in does not fit *.parquet"
+    )
+    assert unmatched_note(of_folder(found, "b.csv", "c.PARQUET")) == (
+        "bronze-fits-nothing: b.csv, c.PARQUET in /in do not fit *.parquet"
+    )

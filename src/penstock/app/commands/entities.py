@@ -7,6 +7,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from penstock.app.observation.observe import slices_now
 from penstock.app.services.services import Services, in_one_state, user_name
 from penstock.app.services.wire import Where, open_project
 from penstock.core.entity import Entity
@@ -15,7 +16,7 @@ from penstock.core.findings import Finding
 from penstock.core.project import Project
 from penstock.core.records import SliceRecord, SliceSkip, Status
 from penstock.core.steps.slices import ListedSlice, SliceId
-from penstock.plan.slices import slice_called
+from penstock.plan.slices import slice_called, unmatched_note
 from penstock.project.entities.places import bronze_folder
 from penstock.project.entities.selection import select_entities
 from penstock.project.files.values import did_you_mean
@@ -82,10 +83,14 @@ class SliceLine:
 
 @dataclass(frozen=True, slots=True)
 class SlicesReport:
-    """Slices of an entity, those that lie in bronze and those on record, by name."""
+    """Slices of an entity, those that lie in bronze and those on record, in their order.
+
+    `notes` are about files that belong to none.
+    """
 
     model: str
     slices: tuple[SliceLine, ...]
+    notes: tuple[str, ...] = ()
 
 
 @in_one_state
@@ -96,10 +101,13 @@ def list_slices(services: Services, name: str) -> SlicesReport:
     if folder is None:
         sentence = f"{entity.model} reads its source as a whole: it has no slices"
         raise UsageError("no-slices", sentence, hint="penstock status tells whether it is current")
-    there = {each.id.name: each for each in services.log.slices(folder)}
+    now = slices_now(services, folder)
+    there = {each.id.name: each for each in now.there}
     known = {each.id.name: each for each in services.reading.slices.recorded(entity.model)}
     lines = (_line(entity, there.get(each), known.get(each)) for each in {*there, *known})
-    return SlicesReport(entity.model, tuple(sorted(lines, key=lambda line: line.id.name)))
+    note, ordering = unmatched_note(now), folder.ordering
+    ordered = sorted(lines, key=lambda line: ordering.key(line.id) or ((), line.id.name))
+    return SlicesReport(entity.model, tuple(ordered), (note,) if note else ())
 
 
 def _line(entity: Entity, there: ListedSlice | None, known: SliceRecord | None) -> SliceLine:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 
 from penstock.app.checking.chosen import PlannedChecks, planned_checks
 from penstock.app.commands.diff import model_diff
@@ -93,7 +93,7 @@ def planned_results(services: Services, made: Plan) -> tuple[ModelResult, ...]:
             status, reason = "skipped", f"upstream {model} failed"
             bad.add(step.key)
         result = ModelResult.of(models[step.model], status, reason, step)
-        found.append(replace(result, notes=step.notes))
+        found.append(replace(result, notes=step.notes) if step.notes else result)
     return tuple(found)
 
 
@@ -194,14 +194,19 @@ def shown(services: Services, planned: Planned, request: AnyRun | AnySync) -> Pr
     changes = (executed_sql(services, step, records.get(step.model)) for step in steps.values())
     project = services.project
 
-    def creates(step: Step) -> bool:
-        """Whether it finds no table to write to."""
-        return services.log.head(project.uri_of(project.models[step.model].table)) is None
+    @cache
+    def creates(model: str) -> bool:
+        """Whether a model has no table to write to."""
+        return services.log.head(project.uri_of(project.models[model].table)) is None
 
-    checks = {
-        step.key: planned_checks(project, step, request.options, partial(creates, step))
-        for step in planned.plan.steps
-    }
+    alike: dict[tuple[object, ...], PlannedChecks] = {}  # of steps: slices are many
+    checks = {}
+    for step in planned.plan.steps:
+        kind = (step.model, step.version, step.initial, step.count, step.only_alters)
+        if kind not in alike:
+            creates_it = partial(creates, step.model)
+            alike[kind] = planned_checks(project, step, request.options, creates_it)
+        checks[step.key] = alike[kind]
     changed = tuple(change for change in changes if change is not None)
     texts = {key: each.sql for key, each in slices.items() if each.sql}
     return Preview(report, changed, checks, texts)

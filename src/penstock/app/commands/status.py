@@ -20,6 +20,7 @@ from penstock.core.partitions.partition import Grid, write_grid
 from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, count, intersection, merged
 from penstock.plan.cascade import parents_of
+from penstock.plan.slices import unmatched_note
 from penstock.plan.values import State
 from penstock.plan.verdict import Piece, Verdict
 from penstock.project.files.values import did_you_mean
@@ -54,6 +55,9 @@ def _lines(services: Services, project_state: ProjectState, names: tuple[str, ..
     )
     for name, lines in seeds.items():
         found[name] = (*found.get(name, ()), *lines)
+    for name, now in project_state.view.now.slices.items():
+        if note := unmatched_note(now):
+            found[name] = (*found.get(name, ()), note)
     return found
 
 

@@ -15,7 +15,7 @@ from penstock.core.facts import Head, Listing, LogCommit, Touched
 from penstock.core.model import Model, Source
 from penstock.core.records import ModelRecord
 from penstock.core.steps.inputs import NoPin, Pin
-from penstock.core.steps.slices import ListedSlice
+from penstock.core.steps.slices import BronzeFolder
 from penstock.core.steps.step import StepKind
 from penstock.core.steps.token import project_of, read_intent
 from penstock.plan.changes import sources_below
@@ -169,7 +169,7 @@ def _slices(
     unreadable: dict[str, PenstockError],
 ) -> dict[str, SlicesNow]:
     """Look at the slices of entities: what lies there, and what is on record of it."""
-    listed: dict[str, tuple[ListedSlice, ...]] = {}
+    listed: dict[str, SlicesNow] = {}
     for model in models:
         if model.entity is None:
             continue
@@ -179,11 +179,17 @@ def _slices(
         if folder is None:
             continue
         try:
-            listed[model.name] = services.log.slices(folder)
+            listed[model.name] = slices_now(services, folder)
         except (TableError, OSError) as error:
             unreadable[model.name] = not_read(model, error)
     known = services.reading.slices.recorded_of((*listed,)) if listed else {}
-    return {name: SlicesNow(there, known.get(name, ())) for name, there in listed.items()}
+    return {name: replace(now, recorded=known.get(name, ())) for name, now in listed.items()}
+
+
+def slices_now(services: Services, folder: BronzeFolder) -> SlicesNow:
+    """Look at a bronze folder: its slices in their order, and files that belong to none."""
+    there = folder.ordering.of(services.log.slices(folder), folder.where)
+    return SlicesNow(there, folder=folder, unmatched=services.log.unmatched(folder))
 
 
 def observe_target(services: Services, model: Model, record: ModelRecord | None) -> Observed:

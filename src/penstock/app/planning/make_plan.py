@@ -45,6 +45,7 @@ from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.history import check_prune
 from penstock.plan.planner import plan
 from penstock.plan.resolve import due
+from penstock.plan.slices import unmatched_notes
 from penstock.plan.steps import Scope
 from penstock.plan.values import Blocked, Options, Plan, State, Step
 from penstock.plan.verdict import Verdict, gap_line
@@ -133,7 +134,9 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
         project_state.project, names, records, project_state.view.now, request.options, scope
     )
     pending = pending_notes(services)
-    messages = (*made.notes, *gap_notes(project_state, names), *((note,) if note else ()), *pending)
+    unmatched = unmatched_notes(project_state.view.now, names)
+    messages = (*made.notes, *unmatched, *gap_notes(project_state, names))
+    messages += (*((note,) if note else ()), *pending)
     warnings = (finding.render() for finding in found)
     kept = not_refreshed(services.project, names, request, anew)
     notes = (*warnings, *messages, *seed_notes(services, project_state, names), *kept)

@@ -19,7 +19,7 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.records import ModelRecord, Status
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Work
 from penstock.core.steps.inputs import EVERY_COLUMN, DeltaRead, FilesRead, Relation
-from penstock.core.steps.slices import UnchangedSlice
+from penstock.core.steps.slices import ListedSlice, UnchangedSlice
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Build
 from penstock.plan.evolution import Evolution
@@ -150,30 +150,37 @@ class SliceLooking(Looking):
         folder = bronze_folder(entity, self.context.run_timestamp)
         if planned is None or folder is None:
             name, source = next(iter(self.inputs.reads.items()))
+            if isinstance(source, FilesRead):
+                source = replace(source, keeps_void=True)
             session.bind([Relation(name, SLICE_VIEW, source)])
             whole = self._process() is ProcessType.FULL
             where = "" if whole else read_filter(entity.watermark, lows)
             shown = str(entity.bronze.path if isinstance(entity.bronze, WholeFolder) else name.name)
             return SliceRead(shown, self.moment, session.describe, options.slice, where)
         files = tuple(f"{folder.path}/{file}" for file in planned.files)
-        source = FilesRead("parquet", folder.path, files, EVERY_COLUMN if files[1:] else {})
+        merges = EVERY_COLUMN if files[1:] else {}
+        source = FilesRead("parquet", folder.path, files, merges, keeps_void=True)
         name = InputName(InputKind.SOURCE, planned.id.name)
-        with self._readable():
+        with self._readable(planned, folder.path):
             session.bind([Relation(name, SLICE_VIEW, source)])
         return SliceRead(planned.id.name, self.moment, session.describe)
 
     @contextmanager
-    def _readable(self) -> Iterator[None]:
-        """Say of what Spark cannot read that it is the slice."""
+    def _readable(self, planned: ListedSlice, root: str) -> Iterator[None]:
+        """Say which file of a slice Spark cannot read, and what it is instead of Parquet."""
         try:
             yield
         except (QueryError, TableError, DataError) as error:
-            if self.step.slice is None:
-                raise
-            name = self.step.slice.id.name
+            name, what = planned.id.name, f"cannot be read: {error.sentence}"
+            shown = f"slice {name} of {self.model.name}"
+            for file in planned.files:
+                if problem := self.services.log.file_problem(f"{root}/{file}"):
+                    shown = shown if file == name else f"file {file} of {shown}"
+                    what = problem
+                    break
             raise TableError(
                 "slice-unreadable",
-                f"slice {name} of {self.model.name} cannot be read: {error.sentence}",
+                f"{shown} {what}",
                 where=self.entity.where,
                 hint="deliver it again, or leave it out: penstock entities slices "
                 f"{self.model.name} --skip {name} --reason TEXT",

@@ -100,8 +100,20 @@ class Log(Protocol):
     def slices(self, folder: BronzeFolder) -> tuple[ListedSlice, ...]:
         """List the slices of a bronze folder, by the code points of their names.
 
-        `bronze-missing` if it is not there, `bronze-unreadable` if it cannot be looked into.
+        `bronze-missing` if it is not there, `bronze-unreadable` if it cannot be looked into,
+        `bronze-is-delta` if it, or a folder in it, is a Delta table.
         """
+        ...
+
+    def unmatched(self, folder: BronzeFolder) -> tuple[str, ...]:
+        """List files that belong to no slice, by the code points of their paths, at most 1,000.
+
+        Folders beside slices are not searched; if there are no slices, all of them are.
+        """
+        ...
+
+    def file_problem(self, path: str) -> str:
+        """Say why a file is not Parquet, from its first and last bytes; "" if it looks like it."""
         ...
 
 

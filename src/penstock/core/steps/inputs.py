@@ -87,7 +87,8 @@ class FilesRead:
     """Files that were listed when the step was planned.
 
     `columns` are the names and types that the source declares; other columns stay as they are
-    read. CSV files without a header have exactly the declared columns.
+    read. CSV files without a header have exactly the declared columns. With `keeps_void` columns
+    to which Parquet files give no type, because they hold no value, have the type `void`.
     """
 
     format: str
@@ -95,6 +96,7 @@ class FilesRead:
     files: tuple[str, ...]
     options: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[tuple[str, str], ...] = ()
+    keeps_void: bool = False
 
 
 EVERY_COLUMN = {"mergeSchema": "true"}

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from itertools import islice
 from stat import S_ISDIR
 
 from penstock.core.errors import TableError
@@ -14,7 +15,8 @@ from penstock.core.steps.slices import BronzeFolder, ListedSlice, SliceId
 
 FileState = tuple[str, int, int]
 """The path of a file below the folder that was asked for, its size and its time in nanoseconds."""
-_WRITING, _DONE = "_temporary", "_SUCCESS"
+_WRITING, _DONE, _DELTA = "_temporary", "_SUCCESS", "_delta_log"
+_MOST = 1000
 
 
 def is_hidden(name: str) -> bool:
@@ -48,12 +50,43 @@ def slices_in(folder: BronzeFolder) -> tuple[ListedSlice, ...]:
     """Give what fits the pattern, by the code points of its path below the folder.
 
     Raises `bronze-missing`, and `bronze-unreadable`: what cannot be seen is not taken for nothing.
+    Raises `bronze-is-delta`: rows that a Delta table deleted are still in its files.
     """
+    root = _root(folder)
+    with _listing(folder, root):
+        found = [_slice(root, name, folder) for name in _fitting(root, folder)]
+    return tuple(sorted((each for each in found if each), key=lambda each: each.id.name))
+
+
+def unmatched_in(folder: BronzeFolder) -> tuple[str, ...]:
+    """List files that belong to no slice; where there are no slices, at any depth."""
+    root, others = _root(folder), list[os.DirEntry[str]]()
+    with _listing(folder, root):
+        has_slices = any([*_fitting(root, folder, others.append)])
+        found = (name for entry in others for name in _files(root, entry, deep=not has_slices))
+        return tuple(sorted(islice(found, _MOST)))
+
+
+def _files(root: str, entry: os.DirEntry[str], *, deep: bool) -> Iterator[str]:
+    name = os.path.relpath(entry.path, root)
+    if not entry.is_dir():
+        yield name
+    elif deep:
+        yield from (file for file, _, _ in walk(root, f"{name}/"))
+
+
+def _root(folder: BronzeFolder) -> str:
     root = folder.path.removeprefix("file://")
     if "://" in root:
         raise _unreadable(folder, "slices are listed in folders of this machine alone")
+    return root
+
+
+@contextmanager
+def _listing(folder: BronzeFolder, root: str) -> Iterator[None]:
+    """Say which folder cannot be listed, and why."""
     try:
-        found = [_slice(root, name, folder) for name in _fitting(root, folder.pattern)]
+        yield
     except UnicodeEncodeError as error:
         raise _unreadable(
             folder, f"the name {error.object.partition(chr(0))[0]!r} is not UTF-8"
@@ -67,7 +100,6 @@ def slices_in(folder: BronzeFolder) -> tuple[ListedSlice, ...]:
             where=folder.where,
             hint="deliver the first slice, or correct the path",
         ) from error
-    return tuple(sorted((each for each in found if each), key=lambda each: each.id.name))
 
 
 def _unreadable(folder: BronzeFolder, why: str) -> TableError:
@@ -79,9 +111,25 @@ def _unreadable(folder: BronzeFolder, why: str) -> TableError:
     )
 
 
-def _fitting(root: str, pattern: str) -> Iterator[str]:
-    """Give the paths that fit a pattern; what lies in a folder that fits is not looked at."""
-    segments = [each for each in pattern.split("/") if each not in ("", ".")]
+def _is_delta(folder: BronzeFolder, name: str) -> TableError:
+    path = f"{folder.path.removesuffix('/')}/{name}".removesuffix("/")
+    whole = "bronze_read: whole (read: whole in a native file)"
+    return TableError(
+        "bronze-is-delta",
+        f"{path} is a Delta table, and some rows in its files may be deleted",
+        where=folder.where,
+        hint=f"{'point bronze_path at it, with' if name else 'set'} {whole}",
+    )
+
+
+def _fitting(
+    root: str, folder: BronzeFolder, other: Callable[[os.DirEntry[str]], None] = lambda _: None
+) -> Iterator[str]:
+    """Return the paths that fit the pattern; what lies in a folder that fits is not looked at.
+
+    `other` is called with each visible file or folder that does not fit and is not searched.
+    """
+    segments = [each for each in folder.pattern.split("/") if each not in ("", ".")]
     if segments[-1:] == ["**"]:
         segments.append("*")
     waiting = [("", frozenset({0}))]
@@ -89,6 +137,8 @@ def _fitting(root: str, pattern: str) -> Iterator[str]:
         below, places = waiting.pop()
         with _scanned(root, below) as entries:
             for entry in entries:
+                if entry.name == _DELTA:
+                    raise _is_delta(folder, below)
                 if entry.name[0] in "_." or is_hidden(entry.name):
                     continue
                 reached = _after(segments, places, entry.name)
@@ -96,6 +146,8 @@ def _fitting(root: str, pattern: str) -> Iterator[str]:
                     yield f"{below}{entry.name}"
                 elif reached and entry.is_dir():
                     waiting.append((f"{below}{entry.name}/", reached))
+                else:
+                    other(entry)
 
 
 @contextmanager
@@ -135,6 +187,8 @@ def _slice(root: str, name: str, folder: BronzeFolder) -> ListedSlice | None:
         return _listed(name, [(name, stat.st_size, stat.st_mtime_ns)], is_incomplete=False)
     met: set[str] = set()
     files = sorted(walk(root, f"{name}/", met.add))
+    if _DELTA in met:
+        raise _is_delta(folder, name)
     files = [each for each in files if each[0].lower().endswith(".parquet")] or files
     is_incomplete = _WRITING in met or not files or (folder.require_success and _DONE not in met)
     return _listed(name, files, is_incomplete=is_incomplete)

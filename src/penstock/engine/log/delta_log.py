@@ -15,7 +15,8 @@ from penstock.core.model import Source
 from penstock.core.steps.inputs import FilesPin
 from penstock.core.steps.slices import BronzeFolder, ListedSlice
 from penstock.engine.log import folder
-from penstock.engine.log.bronze import FileState, is_hidden, slices_in, walk
+from penstock.engine.log.bronze import FileState, is_hidden, slices_in, unmatched_in, walk
+from penstock.engine.log.file_problem import file_problem
 from penstock.engine.log.files import count_hidden
 from penstock.engine.log.folder import is_local, open_table
 
@@ -142,6 +143,14 @@ class DeltaLog:
     def slices(self, folder: BronzeFolder) -> tuple[ListedSlice, ...]:
         """See `Log.slices`."""
         return slices_in(folder)
+
+    def unmatched(self, folder: BronzeFolder) -> tuple[str, ...]:
+        """See `Log.unmatched`."""
+        return unmatched_in(folder)
+
+    def file_problem(self, path: str) -> str:
+        """See `Log.file_problem`."""
+        return file_problem(path)
 
 
 def _bound(column: str, value: object) -> dict[str, str]:

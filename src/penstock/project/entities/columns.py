@@ -5,18 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 
-from penstock.core.entity import (
-    NOWHERE,
-    ColumnTransformation,
-    EntityColumn,
-    FieldRole,
-    Projection,
-    Transformation,
-    WatermarkEntry,
-    normalised,
-)
+from penstock.core.entity import EntityColumn, FieldRole, WatermarkEntry, normalised
+from penstock.core.transformations import Transformation
 from penstock.project.entities.parts import ExpressionFacts, Findings, Part, PartReader, open_part
 from penstock.project.entities.template_functions import UNKNOWN, BadExpressionError
 from penstock.project.entities.templates import parse_watermark
@@ -24,7 +15,6 @@ from penstock.project.files.values import did_you_mean
 
 COLUMN = ("name", "newname", "datatype", "fieldroles", "expression")
 WATERMARK = ("column_name", "operation", "operation_group", "expression")
-TRANSFORMATION = ("column", "expression")
 _PLAIN_VALUE = "${last_value}"
 _WIDEST = 38
 _DECIMAL = re.compile(r"decimal(?:\((-?\d+)(?:,(-?\d+))?\))?")
@@ -62,16 +52,16 @@ class Expressions:
         self.current[text] = known
         return known
 
-    def volatile_of(self, items: Sequence[str]) -> tuple[str, ...]:
-        """Give the columns of a projection that differ from run to run."""
-        text = f"SELECT {', '.join(items)}"
+    def projected(self, item: str) -> ExpressionFacts:
+        """Return what an item of a projection says."""
+        text = f"SELECT {item}"
         known = self.current.get(text) or self.earlier.get(text)
         if known is None:
-            from penstock.project.entities.expressions import volatile_outputs  # the same
+            from penstock.project.entities.expressions import projection_facts  # the same
 
-            known = ExpressionFacts(text, volatile=volatile_outputs(text))
+            known = projection_facts(item)
         self.current[text] = known
-        return known.volatile
+        return known
 
 
 def type_under(reader: PartReader, column: str) -> str:
@@ -288,40 +278,3 @@ def _bare(reader: PartReader, written: str, kind: str) -> str:
 def is_plain_value(entry: WatermarkEntry) -> bool:
     """Whether a window begins right at the remembered value."""
     return entry.expression.replace(" ", "") in (_PLAIN_VALUE, "${watermark}")
-
-
-def transformations_of(entity: PartReader, known: Expressions) -> tuple[Transformation, ...]:
-    """Read the transformations: texts side by side are one projection, mappings single columns."""
-    part = entity.find("transformations")
-    items = (part,) if part and isinstance(part.value, str) else entity.items("transformations")
-    found: list[Transformation] = []
-    for is_text, run in groupby(items, lambda item: isinstance(item.value, str)):
-        if is_text:
-            found.append(_projection([*run], known))
-            continue
-        for item in run:
-            if isinstance(item.value, list | tuple):
-                for each in item.items:
-                    if not isinstance(each.value, str):
-                        entity.findings.bad(each, "write a text")
-                found.append(_projection(item.items, known))
-            elif (reader := open_part(item, entity.findings)) is not None:
-                found += _made_column(reader, known)
-    return tuple(found)
-
-
-def _projection(items: Sequence[Part], known: Expressions) -> Projection:
-    texts = tuple(each.value for each in items if isinstance(each.value, str))
-    is_plain_text = all(re.fullmatch(r"\w+|\*", text) for text in texts)
-    volatile = () if is_plain_text else known.volatile_of(texts)
-    return Projection(texts, volatile, items[0].where if items else NOWHERE)
-
-
-def _made_column(reader: PartReader, known: Expressions) -> Iterator[ColumnTransformation]:
-    reader.check_keys(TRANSFORMATION, TRANSFORMATION)
-    column, written = reader.text("column"), reader.text("expression")
-    if column and written:
-        facts = facts_under(reader.members["expression"], known, reader.findings)
-        if facts is not None:
-            where = reader.whole.where
-            yield ColumnTransformation(column, facts.text, bool(facts.volatile), where)

@@ -18,6 +18,7 @@ from penstock.core.entity import (
     WholeTable,
 )
 from penstock.core.names import TableName
+from penstock.core.steps.slices import Ordering, SliceOrder
 from penstock.project.checks.phases import NONE, Phases, read_phases
 from penstock.project.entities.columns import (
     Expressions,
@@ -25,7 +26,6 @@ from penstock.project.entities.columns import (
     check_volatile_keys,
     columns_of,
     is_plain_value,
-    transformations_of,
     watermark_of,
 )
 from penstock.project.entities.environment import (
@@ -37,12 +37,16 @@ from penstock.project.entities.environment import (
 from penstock.project.entities.parts import Findings, Part, PartReader, open_part
 from penstock.project.entities.places import EVERY_FILE, EntityPlaces, filled
 from penstock.project.entities.settings import (
+    OF_SLICES,
     PLACES,
+    check_order_pattern,
     checked,
     entity_settings,
     idle,
+    ordering_of,
     settings_under,
 )
+from penstock.project.entities.transformations import check_deduplicate, transformations_of
 from penstock.project.files.discovery import check_name
 from penstock.project.files.nodes import node_of
 from penstock.project.files.values import did_you_mean, pairs_of
@@ -63,7 +67,8 @@ _LISTS = ("columns", "watermark", "transformations", "settings")
 ENTITY = ("name", "processtype", "secure", *_BOTH, *_LISTS, *_SAID)
 NATIVE = ("name", "schema", "strategy", "entity", *_SAID)
 NATIVE_ENTITY = ("systemfield_prefix", "timezone", "bronze", *_BOTH, *_LISTS)
-BRONZE = ("path", "pattern", "table", "read")
+_OF_SLICES = ("pattern", *OF_SLICES[1:])
+BRONZE = ("path", "table", "read", *_OF_SLICES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +199,13 @@ class _EntityReader:
         is_whole = reader.word("read", ("slices", "whole"), "slices") == "whole"
         pattern = reader.text("pattern")
         named = reader.find("table")
-        for key in ("read", "pattern") if named is not None else ():
+        ordering = _ordering(reader)
+        idle = ("read", *_OF_SLICES) if named is not None else _OF_SLICES if is_whole else ()
+        for key in idle:
             part = reader.find(key)
             if part is not None:
-                sentence = f"{key} has no effect: a table is read whole"
+                what = "a table" if named is not None else "the folder"
+                sentence = f"{key} has no effect: {what} is read whole"
                 self.findings.warn(part, "option-without-effect", sentence)
         written = reader.text(str(given[0].path[-1]))
         found = filled(given[0], written, self.names, self.findings) if written else None
@@ -207,7 +215,7 @@ class _EntityReader:
             return WholeTable(found.text)
         text, template = found.text.text, found.text.template
         path = RunText(absolute(text, self.scene.root) if text else "", template)
-        return WholeFolder(path) if is_whole else Slices(path, pattern or EVERY_FILE)
+        return WholeFolder(path) if is_whole else Slices(path, pattern or EVERY_FILE, ordering)
 
     def placed(
         self, bronze: Bronze | None, silver: tuple[TableName, str] | None
@@ -216,6 +224,7 @@ class _EntityReader:
         reader, known = self.reader, self.scene.expressions
         transformations = transformations_of(reader, known)
         columns = columns_of(reader, known, transformations)
+        check_deduplicate(reader, transformations, columns)
         watermark = watermark_of(reader, columns)
         check_volatile_keys(columns, [each.column for each in watermark], self.findings)
         checks = _checks(self.said)
@@ -312,6 +321,18 @@ class _EntityReader:
                 sentence = f'the watermark of "{entry.column}" has no lookback: {rest}'
                 hint = "for example '${minus_days(last_value, 7)}'"
                 warn(places[entry.where], "last-value-without-lookback", sentence, hint)
+
+
+def _ordering(bronze: PartReader) -> Ordering:
+    """Read the order of slices from a native file."""
+    before = len(bronze.findings.found)
+    bronze.word("order", tuple(SliceOrder))
+    if bronze.text("order_pattern"):
+        check_order_pattern(bronze.members["order_pattern"], bronze.findings)
+    if any(each.is_error for each in bronze.findings.found[before:]):
+        return Ordering()
+    parts = {key: part for key in OF_SLICES if (part := bronze.find(key)) is not None}
+    return ordering_of(parts, bronze.findings)
 
 
 def _checks(said: PartReader) -> Phases:

@@ -24,6 +24,7 @@ _IDLE = ("log_appender_type", "log_output")
 _TEXTS = (*_NEEDED, *_PATHS, "secure_container_suffix", "systemfield_prefix", *_IDLE)
 ENVIRONMENT = (*_TEXTS, *_OUTPUTS, "log_level")
 CONNECTION = ("name", "enabled", "settings")
+_LOGS = "delete it; read .penstock/logs/, where each run has a log, or run_results.json"
 _PREFIX = re.compile(r"[A-Za-z0-9_]*")
 
 
@@ -94,18 +95,19 @@ def environment_of(
     if documents.entities:
         reader.check_keys(ENVIRONMENT, _NEEDED)
     texts = {key: reader.text(key) for key in _TEXTS}
-    for key in _IDLE:
+    level = reader.word("log_level", LOG_LEVELS)
+    for key in (*_IDLE, *("log_level",) * bool(level)):
         part = reader.find(key)
         if part is not None:
-            sentence = f"{key} has no effect: penstock writes its own logs"
-            findings.warn(part, "option-without-effect", sentence)
+            sentence = f"{key} has no effect: a step logs one line, its summary, at every level"
+            findings.warn(part, "option-without-effect", sentence, _LOGS)
     folder = texts["root_folder"]
     facts = EntityEnvironment(
         name=texts["name"],
         root=absolute(folder, root).removesuffix("/") if folder else "",
         timezone=timezone_under(reader, "timezone") or "UTC",
         prefix=prefix_under(reader, "systemfield_prefix"),
-        log_level=reader.word("log_level", LOG_LEVELS, "WARN"),
+        log_level=level or "WARN",
         log_appender_type=texts["log_appender_type"],
         log_output=texts["log_output"],
     )

@@ -122,18 +122,33 @@ def _literal(tree: exp.Expr) -> str:
     return sign + f"{Decimal(tree.this).normalize():f}"
 
 
-def volatile_outputs(text: str) -> tuple[str, ...]:
-    """Give the columns of a query that differ from run to run, as far as its text tells.
+def projection_facts(item: str) -> ExpressionFacts:
+    """Read one item of a projection: its volatile columns, and why it is no select list.
 
-    >>> volatile_outputs("SELECT *, uuid() AS id, a")
+    >>> projection_facts("*, uuid() AS id, a").volatile
     ('id',)
+    >>> projection_facts("a FROM t WHERE a > 1").problem
+    'a select list has no FROM or WHERE'
     """
+    text = f"SELECT {item}"
     try:
         query = parse_query(tokens_of(text), text)
-    except (SqlglotError, NotAQueryError):  # Spark will say
-        return ()
-    columns = outputs_of(query).columns if query is not None else ()
-    return tuple(each.name for each in columns if each.name and each.volatile)
+    except SqlglotError as error:
+        said = said_by(error)[1] or str(error).partition(" into ")[0]
+        return ExpressionFacts(problem=said[:_SAID])
+    except NotAQueryError as error:
+        return ExpressionFacts(problem=error.sentence.rpartition("; ")[2])
+    if query is None:  # Spark reads it, and the parser does not
+        return ExpressionFacts(item)
+    if not isinstance(query, exp.Select):
+        return ExpressionFacts(problem=f"it holds {query.key.upper()}")
+    known = {"expressions", "hint", "distinct", "kind", "operation_modifiers"}
+    more = [k.strip("_").upper() for k, value in query.args.items() if value and k not in known]
+    if more:
+        return ExpressionFacts(problem=f"a select list has no {' or '.join(sorted(more))}")
+    columns = outputs_of(query).columns
+    volatile = tuple(each.name for each in columns if each.name and each.volatile)
+    return ExpressionFacts(item, volatile=volatile)
 
 
 def columns_over(text: str, view: str, known: Sequence[str]) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from penstock.project.first_pass import FirstPass
 from penstock.project.settings.project import Settings
 
 _CACHE = place_key(("entities", "expressions"))
-_FORM = "2"
+_FORM = "3"
 
 
 @dataclass(slots=True)

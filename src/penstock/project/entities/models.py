@@ -7,16 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from penstock.core.entity import (
-    ColumnTransformation,
-    Entity,
-    EntityColumn,
-    ProcessType,
-    Slices,
-    Transformation,
-    WholeFolder,
-    WholeTable,
-)
+from penstock.core.entity import Entity, EntityColumn, ProcessType, Slices, WholeFolder, WholeTable
 from penstock.core.findings import Finding
 from penstock.core.history import SystemColumns
 from penstock.core.masking import without_credentials, without_secrets
@@ -26,6 +17,13 @@ from penstock.core.project import Target
 from penstock.core.query import Query
 from penstock.core.steps.inputs import EVERY_COLUMN
 from penstock.core.strategy import Strategy, strategies
+from penstock.core.transformations import (
+    ColumnTransformation,
+    Deduplicate,
+    Filter,
+    Projection,
+    Transformation,
+)
 from penstock.project.checks.phases import NONE, Phases
 from penstock.project.checks.scene import WrittenChecks, written_nodes
 from penstock.project.files.parsed import SqlFile
@@ -215,7 +213,7 @@ def _column(column: EntityColumn) -> str:
 def _transformation(each: Transformation) -> str:
     if isinstance(each, ColumnTransformation):
         return f"set {shown_name(each.column)} = {each.expression}"
-    return f"select {', '.join(each.items)}"
+    return str(each)
 
 
 def _effective(entity: Entity) -> dict[str, str]:
@@ -236,6 +234,18 @@ def _effective(entity: Entity) -> dict[str, str]:
     }
 
 
+def _meaning_of_transformation(each: Transformation) -> object:
+    match each:
+        case ColumnTransformation(column, expression):
+            return [column, expression]
+        case Projection(items):
+            return {"select": items}
+        case Filter(condition):
+            return {"where": condition}
+        case Deduplicate(keep, order_by):
+            return {"deduplicate": [str(keep), order_by]}
+
+
 def meaning(entity: Entity, read: str) -> str:
     """Write what decides the rows of an entity as JSON; `read` is what it reads as a whole.
 
@@ -249,12 +259,7 @@ def meaning(entity: Entity, read: str) -> str:
             [c.name.lower(), c.final_name, c.type, sorted(c.roles), c.expression]
             for c in entity.columns
         ],
-        "transformations": [
-            [each.column, each.expression]
-            if isinstance(each, ColumnTransformation)
-            else {"select": each.items}
-            for each in entity.transformations
-        ],
+        "transformations": [_meaning_of_transformation(each) for each in entity.transformations],
         "watermark": [[w.column, w.operation, w.group, w.expression] for w in entity.watermark],
         "settings": _effective(entity),
     }

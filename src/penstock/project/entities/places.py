@@ -22,7 +22,7 @@ from penstock.core.names import TableName
 from penstock.core.steps.slices import BronzeFolder
 from penstock.project.entities.environment import ReadEnvironment
 from penstock.project.entities.parts import Findings, Part
-from penstock.project.entities.settings import MergedSettings
+from penstock.project.entities.settings import OF_SLICES, MergedSettings
 from penstock.project.entities.template_functions import BadExpressionError
 from penstock.project.entities.templates import EntityTemplate, parse_template, path_scope
 
@@ -66,15 +66,16 @@ class EntityPlaces:
         is_table, part = self._layer("bronze")
         is_whole = self.settings.text("bronze_read").lower() == "whole"
         if is_table:
-            self._check_slices("a table is read whole", ("bronze_read", "slice_pattern"))
+            self._check_slices("a table is read whole", ("bronze_read", *OF_SLICES))
             return self._bronze_table(part)
         path = self._path("bronze", part) if part is not None else None
         if is_whole:
-            self._check_slices("the folder is read whole", ("slice_pattern",))
+            self._check_slices("the folder is read whole", OF_SLICES)
         if path is None:
             return None
         pattern = self.settings.text("slice_pattern") or EVERY_FILE
-        return WholeFolder(path) if is_whole else Slices(path, pattern)
+        ordering = self.settings.ordering(self.findings)
+        return WholeFolder(path) if is_whole else Slices(path, pattern, ordering)
 
     def silver(self) -> tuple[TableName, str] | None:
         """Give the silver table, and its folder where it does not lie as tables usually do."""
@@ -230,5 +231,5 @@ def bronze_folder(entity: Entity, run_timestamp: dt.datetime) -> BronzeFolder | 
     if not isinstance(entity.bronze, Slices):
         return None
     path = place_on(entity.bronze.path, entity.names, run_timestamp, entity.timezone)
-    settings = entity.settings
-    return BronzeFolder(path, entity.bronze.pattern, entity.where, settings.require_success)
+    bronze, needs_success = entity.bronze, entity.settings.require_success
+    return BronzeFolder(path, bronze.pattern, entity.where, needs_success, bronze.ordering)

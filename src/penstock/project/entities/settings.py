@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -15,24 +16,37 @@ from penstock.core.entity import (
     WholeTable,
 )
 from penstock.core.history import Retention
+from penstock.core.steps.slices import DATE_PARTS, Ordering, SliceOrder
 from penstock.core.strategy import OnSchemaChange
 from penstock.project.entities.parts import Findings, Part, PartReader, open_part, word_of
-from penstock.project.files.values import Plain, mapping_of, number_of, pairs_of, text_of
+from penstock.project.files.values import (
+    Plain,
+    did_you_mean,
+    mapping_of,
+    number_of,
+    pairs_of,
+    text_of,
+)
 
 OUTPUTS = ("paths", "catalog")
 LAYERS = ("bronze", "silver")
 FLAGS = ("delete_missing", "allow_empty", "allow_empty_delete", "require_success")
-TEXTS = ("bronze_table", "silver_table", "bronze_path", "silver_path", "slice_pattern")
+OF_SLICES = ("slice_pattern", "order", "order_pattern")
+TEXTS = (
+    *("bronze_table", "silver_table", "bronze_path", "silver_path"),
+    *("slice_pattern", "order_pattern"),
+)
 WORDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("output_method", "bronze_output", "silver_output"), OUTPUTS),
     "bronze_read": ("slices", "whole"),
+    "order": tuple(SliceOrder),
     "hash": tuple(HashKind),
     "last_seen": tuple(LastSeen),
     "on_schema_change": tuple(OnSchemaChange),
     "layout": ("current", "plain"),
 }
 RETENTION = ("keep_last", "keep_days")
-PLACES = (*TEXTS, "output_method", "bronze_output", "silver_output", "bronze_read")
+PLACES = (*TEXTS, "output_method", "bronze_output", "silver_output", "bronze_read", "order")
 """The settings that say where layers lie and how bronze is read."""
 KNOWN = (*FLAGS, *TEXTS, *WORDS, "table_properties", "retention")
 _NEAR = 2
@@ -52,6 +66,10 @@ class MergedSettings:
     def text(self, key: str) -> str:
         """Give a setting as text, "" where it is not set."""
         return text_of(self.plain.get(key))
+
+    def ordering(self, findings: Findings) -> Ordering:
+        """Return the order of slices."""
+        return ordering_of(self.parts, findings)
 
     @property
     def names(self) -> dict[str, str]:
@@ -75,6 +93,38 @@ def merged(lower: Mapping[str, Plain], upper: Mapping[str, Plain]) -> dict[str, 
         else:
             result[key] = value
     return result
+
+
+def ordering_of(parts: Mapping[str, Part], findings: Findings) -> Ordering:
+    """Read `order` and `order_pattern`, whose words were checked."""
+    order, pattern = (parts.get(key) for key in ("order", "order_pattern"))
+    by = word_of(SliceOrder, text_of(order.value).lower() if order else "", SliceOrder.NAME)
+    written = text_of(pattern.value) if pattern else ""
+    if by is SliceOrder.FROM_NAME and order is not None and not written:
+        hint = r"the place of the date or number in a name: order_pattern: '(\d{4})-(\d\d)'"
+        findings.report(order, "missing-key", "from_name needs order_pattern", hint)
+    if by is not SliceOrder.FROM_NAME and pattern is not None:
+        hint = "write order: from_name, or delete order_pattern"
+        sentence = f"order_pattern has no effect: the order is {by}"
+        findings.warn(pattern, "option-without-effect", sentence, hint)
+        written = ""
+    return Ordering(by, written, is_chosen=order is not None)
+
+
+def check_order_pattern(part: Part, findings: Findings) -> None:
+    """Report a regular expression that finds no number."""
+    try:
+        groups = re.compile(text_of(part.value))
+    except re.error as error:
+        findings.bad(part, f"write a regular expression: {error}")
+        return
+    unknown = next((each for each in groups.groupindex if each not in DATE_PARTS), None)
+    if unknown is not None:
+        findings.bad(part, did_you_mean(unknown, DATE_PARTS) or f"one of {', '.join(DATE_PARTS)}")
+    elif not groups.groups:
+        findings.bad(part, "put what is compared in parentheses")
+    elif groups.groupindex and len(groups.groupindex) < groups.groups:
+        findings.bad(part, "name all groups or none")
 
 
 def checked(part: Part | None, findings: Findings) -> dict[str, Part]:
@@ -103,7 +153,8 @@ def _check(reader: PartReader, key: str) -> None:
     if key in FLAGS:
         reader.flag(key)
     elif key in TEXTS:
-        reader.text(key)
+        if reader.text(key) and key == "order_pattern":
+            check_order_pattern(reader.members[key], reader.findings)
     elif key in WORDS:
         reader.word(key, WORDS[key])
     elif key == "table_properties":

@@ -19,6 +19,7 @@ _NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal")
 
 def fit(rows: SliceRows, entity: Entity, table: Schema | None) -> SliceRows:
     """Give every column the type that the table has or gets; warn of each difference."""
+    rows = _without_void(rows, entity, table)
     if table is None:
         return rows
     columns: list[StagedColumn] = []
@@ -54,6 +55,32 @@ def fit(rows: SliceRows, entity: Entity, table: Schema | None) -> SliceRows:
     fixed = replace(rows, columns=tuple(columns), new=tuple(new), widened=tuple(widened), gone=gone)
     findings += _refused_change(fixed, entity)
     return replace(fixed, notes=tuple(notes), findings=tuple(findings))
+
+
+def _without_void(rows: SliceRows, entity: Entity, table: Schema | None) -> SliceRows:
+    """Leave out columns that hold no value and have no type; those of the table stay NULL.
+
+    Parquet and Spark would guess one, and the first real value would not fit it.
+    """
+    columns, notes, findings = list[StagedColumn](), [*rows.notes], [*rows.findings]
+    for column in rows.columns:
+        known = table.find(column.final) if table else None
+        roles = column.declared.roles if column.declared else frozenset()
+        if column.want != "void":
+            columns.append(column)
+        elif known is not None:
+            columns.append(replace(column, want=known.type, type=known.type))
+        elif roles & {FieldRole.BUSINESS_KEY, FieldRole.PARTITION}:
+            sentence = (
+                f"column {column.final!r} of {entity.model} is a key or partition, and holds no "
+                "value that tells its type"
+            )
+            hint = "give it a datatype"
+            findings.append(Finding(entity.where, "missing-column", sentence, hint))
+        else:
+            what = "holds no value and has no type; it is left out until it has one"
+            notes.append(f"void-column: {column.final!r} {what}")
+    return replace(rows, columns=tuple(columns), notes=tuple(notes), findings=tuple(findings))
 
 
 def _fitted(column: StagedColumn, known: Column, entity: Entity) -> StagedColumn | Finding:

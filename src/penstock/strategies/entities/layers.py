@@ -6,11 +6,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.core.columns.schema import Column, Schema
-from penstock.core.entity import ColumnTransformation, Entity, EntityColumn, Projection
+from penstock.core.entity import Entity, EntityColumn, FieldRole
 from penstock.core.errors import QueryError, SchemaError
+from penstock.core.history import ENGINE_PREFIX
 from penstock.core.names import literal, quoted
+from penstock.core.transformations import (
+    ColumnTransformation,
+    Deduplicate,
+    Filter,
+    Keep,
+    Projection,
+)
 from penstock.strategies.entities.moments import at_moment, made_by, pieces_of
 from penstock.strategies.entities.rows import SLICE_VIEW, SliceRead, SliceRows
+
+_RANK, _COPY = quoted(f"{ENGINE_PREFIX}rank"), quoted(f"{ENGINE_PREFIX}copy")
 
 
 def selected(entity: Entity, read: SliceRead) -> SliceRows:
@@ -37,7 +47,36 @@ def inject_transformations(rows: SliceRows, entity: Entity, read: SliceRead) -> 
                 rows = _projected(rows, items, read)
             case ColumnTransformation(column, expression):
                 rows = _with_column(rows, column, expression, read)
+            case Filter(condition):
+                made = f"SELECT * FROM ({rows.made})\nWHERE ({at_moment(condition, read.moment)})"
+                rows = replace(rows, made=made)
+            case Deduplicate():
+                rows = _deduplicated(rows, entity, each, read)
     return _described(rows, read) if entity.transformations else rows
+
+
+def _deduplicated(rows: SliceRows, entity: Entity, how: Deduplicate, read: SliceRead) -> SliceRows:
+    """Keep one row of each business key, and all rows whose key is NULL, which are refused later.
+
+    Different rows that tie stay both, so that duplicate-keys tells of them.
+    """
+    keys = []
+    for each in entity.columns:
+        if FieldRole.BUSINESS_KEY in each.roles:
+            value = at_moment(each.expression, read.moment) or quoted(each.made_name)
+            keys.append(f"try_cast({value} AS {each.type})" if each.type else f"({value})")
+    names = [quoted(each.name) for each in _of(rows)]
+    by, chosen = ", ".join(keys), ", ".join(names)
+    direction = "DESC" if how.keep is Keep.LAST else "ASC"
+    order = ", ".join(f"({at_moment(e, read.moment)}) {direction}" for e in how.order_by) or by
+    made = (
+        f"SELECT {chosen} FROM (SELECT *, rank() OVER (PARTITION BY {by} ORDER BY {order}) "
+        f"AS {_RANK}, row_number() OVER (PARTITION BY {by}, to_json(struct({chosen})) "
+        f"ORDER BY {by}) AS {_COPY} FROM ({rows.made}))\n"
+        f"WHERE ({_RANK} = 1 AND {_COPY} = 1) OR {' OR '.join(f'{key} IS NULL' for key in keys)}"
+    )
+    # rows are kept once they are counted: to write them they would be sorted again
+    return replace(rows, made=made, computed=frozenset(each.name.lower() for each in _of(rows)))
 
 
 def calculate(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
@@ -76,7 +115,7 @@ def _projected(rows: SliceRows, items: Sequence[str], read: SliceRead) -> SliceR
     for name, expression in (made_by(p) for item in items for p in pieces_of(item)):
         if name and expression.strip().strip("`").lower() not in {name.lower(), "*"}:
             computed.add(name.lower())
-    chosen = ", ".join(at_moment(item, read.moment) for item in items)
+    chosen = "\n, ".join(at_moment(item, read.moment) for item in items)  # a comment ends there
     made = f"SELECT {chosen}\nFROM ({rows.made})"
     return _described(replace(rows, made=made, computed=rows.computed | computed), read)
 

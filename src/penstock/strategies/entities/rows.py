@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from penstock.core.columns.schema import Column, Schema
-from penstock.core.columns.types import widens
+from penstock.core.columns.types import (
+    ArrayType,
+    ColumnType,
+    Field,
+    MapType,
+    StructType,
+    parse_type,
+    sql_type,
+    widens,
+)
 from penstock.core.entity import EntityColumn
 from penstock.core.errors import SchemaError
 from penstock.core.findings import Finding
@@ -18,6 +29,62 @@ from penstock.strategies.values import converted
 SLICE_VIEW = "penstock_slice"
 MADE_VIEW = "penstock_made"
 """The rows after steps 1 and 2, which statistics and statements read."""
+
+_REFUSED = re.compile(r"[\s,;{}()=]")
+"""What Delta takes in no name, at any depth."""
+
+
+@cache
+def clean_type(kind: str) -> str:
+    """Return a type without the signs that Delta refuses in the names of fields.
+
+    A cast of structs goes by place, so it renames fields.
+
+    >>> clean_type("array<struct<a b:int,c-d:int>>")
+    'array<struct<ab:int,c-d:int>>'
+    """
+    return str(_cleaned(parse_type(kind)))
+
+
+def _cleaned(kind: ColumnType) -> ColumnType:
+    match kind:
+        case ArrayType(element):
+            return ArrayType(_cleaned(element))
+        case MapType(key, value):
+            return MapType(_cleaned(key), _cleaned(value))
+        case StructType(fields):
+            names = [_REFUSED.sub("", each.name) for each in fields]
+            types = [_cleaned(each.type) for each in fields]
+            return StructType(tuple(map(Field, names, types)))
+        case _:
+            return kind
+
+
+def wrong_fields(kind: ColumnType, path: str) -> Iterator[tuple[str, str, str]]:
+    """Find fields of structs that have no name left, or one name for two: a code, then their paths.
+
+    >>> [*wrong_fields(parse_type("struct<a b:int,ab:int,=:int>"), "s")]
+    [('column-name-collision', 's.a b', 's.ab'), ('empty-column-name', 's.=', '')]
+    """
+    match kind:
+        case ArrayType(element):
+            yield from wrong_fields(element, f"{path}.element")
+        case MapType(key, value):
+            yield from wrong_fields(key, f"{path}.key")
+            yield from wrong_fields(value, f"{path}.value")
+        case StructType(fields):
+            seen: dict[str, str] = {}
+            for each in fields:
+                here, name = f"{path}.{each.name}", _REFUSED.sub("", each.name).lower()
+                first = seen.setdefault(name, here) if name else ""
+                if not name:
+                    yield "empty-column-name", here, ""
+                elif first != here:
+                    yield "column-name-collision", first, here
+                yield from wrong_fields(each.type, here)
+        case _:
+            pass
+
 
 Describe = Callable[[str], Schema]
 
@@ -59,7 +126,7 @@ class StagedColumn:
     @property
     def is_fallible(self) -> bool:
         """Whether its cast may fail for a value."""
-        if self.want == self.have or not self.name:
+        if not self.name or self.want == clean_type(self.have):
             return False
         have, want = self.have.partition("(")[0], self.want.partition("(")[0]
         moments = {"date", "timestamp", "timestamp_ntz"}
@@ -69,7 +136,7 @@ class StagedColumn:
     @property
     def as_wanted(self) -> str:
         """SQL for the value that a cast gives, NULL where it fails."""
-        return f"try_cast({quoted(self.name)} AS {self.want})"
+        return f"try_cast({quoted(self.name)} AS {sql_type(parse_type(self.want))})"
 
     def value(self, *, tries: bool = False) -> str:
         """Give SQL for the value as the table holds it; a cast that fails gives NULL or fails."""
@@ -77,7 +144,8 @@ class StagedColumn:
         if not self.name:
             sql = f"CAST(NULL AS {self.want})"
         elif self.want != self.have:
-            sql = self.as_wanted if tries else f"CAST({sql} AS {self.want})"
+            kind = sql_type(parse_type(self.want))
+            sql = self.as_wanted if tries else f"CAST({sql} AS {kind})"
         if self.by_partition and self.want.startswith("string"):
             sql = f"CASE WHEN NOT {is_lost(sql)} THEN {sql} END"  # Delta stores it so
         if self.is_flag:

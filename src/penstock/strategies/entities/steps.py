@@ -26,7 +26,13 @@ from penstock.core.names import literal, quoted
 from penstock.strategies.entities.fit import fit
 from penstock.strategies.entities.layers import calculate, inject_transformations, selected
 from penstock.strategies.entities.moments import instant
-from penstock.strategies.entities.rows import SliceRead, SliceRows, StagedColumn
+from penstock.strategies.entities.rows import (
+    SliceRead,
+    SliceRows,
+    StagedColumn,
+    clean_type,
+    wrong_fields,
+)
 from penstock.strategies.values import hash_of_values, row_text
 
 StepOf = Callable[[SliceRows, Entity, SliceRead], SliceRows]
@@ -39,7 +45,8 @@ def cast_columns(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     findings, notes, columns = [*rows.findings], [*rows.notes], []
     for column in rows.schema.columns:
         each = declared.pop(column.name.lower(), None)
-        want = each.type if each and each.type else column.type
+        findings += _about_fields(entity, column)
+        want = each.type if each and each.type else clean_type(column.type)
         if not castable(parse_type(column.type), parse_type(want)):
             findings.append(_no_cast(entity, column, want))
         columns.append(
@@ -63,6 +70,16 @@ def cast_columns(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
         if each.type:
             columns.append(StagedColumn("", "", each.name, each.type, each.type, each))
     return replace(rows, columns=tuple(columns), findings=tuple(findings), notes=tuple(notes))
+
+
+def _about_fields(entity: Entity, column: Column) -> Iterator[Finding]:
+    """Report fields of structs whose names Delta would not take, with their paths."""
+    for code, path, other in wrong_fields(parse_type(column.type), column.name):
+        sentence = f"of the name of field {path!r} of {entity.model} nothing is left"
+        if other:
+            sentence = f"fields {path!r} and {other!r} of {entity.model} have one name in the table"
+        hint = "rename it where the slice is made, or in transformations: named_struct"
+        yield Finding(entity.where, code, sentence, hint)
 
 
 def _no_cast(entity: Entity, column: Column, want: str) -> Finding:
@@ -145,6 +162,9 @@ def flag_deleted(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
     if column is None:
         flag = StagedColumn("", "", name, "boolean", "boolean", is_flag=True)
         return replace(rows, columns=(*rows.columns, flag))
+    others = tuple(each for each in rows.columns if each is not column)
+    if column.want == "void":
+        column = replace(column, want="boolean", type="boolean")
     findings = rows.findings
     if column.want != "boolean":
         sentence = (
@@ -154,7 +174,6 @@ def flag_deleted(rows: SliceRows, entity: Entity, read: SliceRead) -> SliceRows:
         hint = "give it the datatype boolean, or set a systemfield_prefix"
         findings = (*findings, Finding(entity.where, "deleted-not-boolean", sentence, hint))
     flag = replace(column, final=name, is_flag=True)
-    others = tuple(each for each in rows.columns if each is not column)
     return replace(rows, columns=(*others, flag), findings=findings)
 
 

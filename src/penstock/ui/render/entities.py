@@ -8,13 +8,9 @@ from functools import partial
 
 from penstock.app.commands.entities import EntitiesReport, SlicesReport
 from penstock.app.documents import Json, document_of
-from penstock.core.entity import (
-    ColumnTransformation,
-    Entity,
-    EntityColumn,
-    Transformation,
-)
+from penstock.core.entity import Entity, EntityColumn
 from penstock.core.masking import mask, mask_value
+from penstock.core.transformations import ColumnTransformation, Transformation
 from penstock.ui.render.run import slice_text
 from penstock.ui.render.values import (
     FINDINGS,
@@ -111,7 +107,7 @@ def _roles(column: EntityColumn) -> str:
 def _transformation(each: Transformation) -> str:
     if isinstance(each, ColumnTransformation):
         return mask(f"{each.column} = {each.expression}")
-    return mask(f"select {', '.join(each.items)}")
+    return mask(str(each))
 
 
 def _settings(entity: Entity) -> Iterator[str]:
@@ -160,7 +156,7 @@ def entity_document(entity: Entity) -> Json:
 def slices_text(report: SlicesReport) -> str:
     """Give one row per slice, the last ones if there are many, and how many are of each status."""
     if not report.slices:
-        return f"{report.model} has no slices"
+        return "\n".join([f"{report.model} has no slices", *report.notes])
     rows = [
         [
             each.id.name,
@@ -179,14 +175,15 @@ def slices_text(report: SlicesReport) -> str:
     left = len(report.slices) - len(rows)
     more = [f"{count(left, 'slice')} before these, see --json"] if left else []
     body = table(header, rows, right=["size"])
-    return "\n".join([*more, body, "", f"{count(len(report.slices), 'slice')}: {listed}"])
+    total = f"{count(len(report.slices), 'slice')}: {listed}"
+    return "\n".join([*more, body, "", total, *report.notes])
 
 
 def slices_document(report: SlicesReport) -> Json:
     """Give all slices in their order."""
     named = "name=id.name status size=id.size modified=id.modified digest=id.digest"
     return document_of(
-        report, f"model slices[{named} processing_time=moment step? metrics why? who?]"
+        report, f"model slices[{named} processing_time=moment step? metrics why? who?] notes"
     )
 
 

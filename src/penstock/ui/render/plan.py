@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from textwrap import indent
 
 from penstock.app.commands.plan import Preview, SqlChange
 from penstock.app.documents import Json, changed_lines, document_of
-from penstock.app.reports import ModelResult, Overwrite, Plan, SqlDiff, Step, SyncPreview
+from penstock.app.reports import Keys, ModelResult, Overwrite, Plan, SqlDiff, Step, SyncPreview
 from penstock.app.run_report import RunReport, run_document
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask
@@ -81,10 +81,11 @@ def _changed(change: SqlChange) -> str:
 
 def _steps(preview: Preview, limit: int | None) -> str:
     report = preview.report
-    steps = report.plan.steps
+    steps = report.plan.steps[:limit]
     if not steps:
         return ""
-    results = [result_of(report, step) for step in steps]
+    result_of = results_by_step(report)
+    results = [result_of(step) for step in steps]
     names = max(len(step.model) for step in steps)
     strategies = max(len(result.shown_strategy) for result in results)
     ranges = None if limit is None else RANGES
@@ -97,14 +98,19 @@ def _steps(preview: Preview, limit: int | None) -> str:
         notes = [str(preview.checks.get(step.key, "")), *map(mask, step.notes)]
         below = [f"     {line}" for line in notes if line]
         shown.append("\n".join(["  ".join([*cells, *_why(result, step)]), *below]))
-    lines = ["Execution plan (topological order):", *first_of(shown, limit, "step")]
-    return "\n".join(lines)
+    left = len(report.plan.steps) - len(steps)
+    more = [f"and {count(left, 'more step')}"] * bool(left)
+    return "\n".join(["Execution plan (topological order):", *shown, *more])
 
 
-def result_of(report: RunReport, step: Step) -> ModelResult:
-    """Find the result of a step; of a model with one result it is that."""
-    found = [result for result in report.results if result.name == step.model]
-    return next((result for result in found if result.partitions == step.keys), found[0])
+def results_by_step(report: RunReport) -> Callable[[Step], ModelResult]:
+    """Return a function that finds the result of a step; of a model with one result it is that."""
+    first: dict[str, ModelResult] = {}
+    exact: dict[tuple[str, Keys], ModelResult] = {}
+    for result in report.results:
+        first.setdefault(result.name, result)
+        exact.setdefault((result.name, result.partitions), result)
+    return lambda step: exact.get((step.model, step.keys)) or first[step.model]
 
 
 def _why(result: ModelResult, step: Step) -> Iterator[str]:
@@ -226,12 +232,13 @@ def _models(report: RunReport, *, verbose: bool) -> Iterator[str]:
     for step in report.plan.steps:
         by_model.setdefault(step.model, []).append(step)
     names = max(map(len, by_model), default=0)
+    result_of = results_by_step(report)
     for number, (model, its) in enumerate(by_model.items(), start=1):
         pending = sum(step.count for step in its if step.reason.pending)
         found = [_partitions(its), count(len(its), "step")]
         found += [f"{pending:,} pending"] * bool(pending)
         head = f"{number:>3}. {model:<{names}}  ({', '.join(found)})"
-        results = [result_of(report, step) for step in its]
+        results = [result_of(step) for step in its]
         if all(result.status == "skipped" for result in results):
             head += f"  will be skipped: {results[0].reason}"
         shown = []

@@ -130,6 +130,7 @@ _TAKEN = {
 }
 """What of a request the command takes that comes next."""
 _GAP = "   "
+_LOADED = frozenset((State.NEVER_RUN, State.SOURCE_CHANGED, State.FAILED, State.MISSING))
 _INPUT_STATES = (State.SOURCE_CHANGED, State.UPSTREAM_CHANGED)
 
 
@@ -225,10 +226,19 @@ def _next(report: StatusReport) -> str:
         drifted = [model for model in report.models if model.new_input]
         commands = {strategy_named(model.strategy).command for model in drifted}
         return commands.pop() if len(commands) == 1 else "run"
+    if drifted and all(map(_is_loaded_by_run, drifted)):
+        return "run"
     commands = {strategy_named(model.strategy).command for model in drifted}
     if len(commands) == 1 and commands != {"run"}:
         return commands.pop()  # `sync` repairs what `run` builds
     return "sync --cascade" if report.pending else "sync"
+
+
+def _is_loaded_by_run(model: ModelStatus) -> bool:
+    """Whether a model is an entity that lacks nothing but slices."""
+    strategy = strategy_named(model.strategy)
+    is_entity = strategy.moves_forward and not strategy.by_passes
+    return is_entity and _LOADED.issuperset(s.state for s in model.states if s.drifted)
 
 
 def status_document(report: StatusReport) -> Json:

@@ -92,3 +92,33 @@ def test_ten_thousand_slices_are_listed_at_once(tmp_path):
 
     assert len(found) == 10_000
     assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize(
+    ("table", "pattern", "where", "hint"),
+    [
+        ("", "*.parquet", "", "set bronze_read: whole (read: whole in a native file)"),
+        ("a", "*", "/a", "point bronze_path at it, with bronze_read: whole"),
+        ("a/b", "*", "/a", "point bronze_path at it, with bronze_read: whole"),
+        ("a", "**/*.parquet", "/a", "point bronze_path at it, with bronze_read: whole"),
+    ],
+)
+def test_the_files_of_a_delta_table_are_no_slices(tmp_path, table, pattern, where, hint):
+    (tmp_path / table / "_delta_log").mkdir(parents=True)
+    (tmp_path / table / "part-0.parquet").write_bytes(b"x")
+
+    with pytest.raises(TableError) as caught:
+        listed(tmp_path, pattern)
+
+    assert caught.value.code == "bronze-is-delta"
+    assert caught.value.sentence == (
+        f"{tmp_path}{where} is a Delta table, and some rows in its files may be deleted"
+    )
+    assert caught.value.hint.startswith(hint)
+
+
+def test_a_delta_table_that_fits_no_pattern_is_nobodys_business(tmp_path):
+    (tmp_path / "other" / "_delta_log").mkdir(parents=True)
+    (tmp_path / "a.parquet").write_bytes(b"x")
+
+    assert [each.id.name for each in listed(tmp_path, "*.parquet")] == ["a.parquet"]

@@ -36,6 +36,7 @@ def test_the_environment_is_read(load):
         ({"output_method": "path"}, "bad-value"),
         ({"log_level": "LOUD"}, "bad-value"),
         ({"log_output": "x"}, "option-without-effect"),
+        ({"log_level": "OFF"}, "option-without-effect"),
         ({"rootfolder": "x"}, "unknown-key"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.project.entities.expressions import facts_of, volatile_outputs
+from penstock.project.entities.expressions import facts_of, projection_facts
 
 
 @pytest.mark.parametrize(
@@ -61,5 +61,35 @@ def test_a_comment_at_the_end_swallows_nothing():
     assert facts_of("a /* why */ + 1 -- more\n;").text == "a /* why */ + 1"
 
 
-def test_a_projection_that_cannot_be_read_says_nothing():
-    assert volatile_outputs("SELECT uuid() AS a, (") == ()
+@pytest.mark.parametrize(
+    "item",
+    [
+        "*",
+        "a, upper(b) AS b",
+        "* EXCEPT (a)",
+        "explode(tags) AS tag",
+        "stack(2, 'a', a, 'b', b) AS (name, value)",
+        "transform(a, x -> x + 1) AS a",
+        "s.field",
+        "DISTINCT a",
+        "cast(a AS decimal(9, 2)) a -- why",
+    ],
+)
+def test_a_select_list_is_a_projection(item):
+    assert projection_facts(item).problem == ""
+
+
+@pytest.mark.parametrize(
+    ("item", "problem"),
+    [
+        ("a FROM t", "a select list has no FROM"),
+        ("a WHERE a > 1", "a select list has no WHERE"),
+        ("a ORDER BY a", "a select list has no ORDER"),
+        ("a UNION SELECT b", "it holds UNION"),
+        ("upper(a", "Expecting )"),
+        ("a) AS (b", "Invalid expression / Unexpected token"),
+        ("a; DROP TABLE t", "another statement follows"),
+    ],
+)
+def test_what_is_no_select_list_is_told(item, problem):
+    assert projection_facts(item).problem == problem

@@ -1,5 +1,8 @@
 """The text of `plan`."""
 
+import time
+from dataclasses import replace
+
 import pytest
 
 from fakes.reports import a_plan, a_report, a_result, a_step
@@ -8,6 +11,7 @@ from penstock.core.columns.typed import TypedValue
 from penstock.core.errors import TableError
 from penstock.core.findings import Location
 from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.steps.slices import ListedSlice, SliceId
 from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.plan.values import Blocked, Estimate, State
 from penstock.ui.render.plan import plan_text
@@ -203,3 +207,20 @@ def test_steps_of_a_model_with_partitions_name_them():
         "\n"
         "Total: 3 steps. Nothing was run."
     )
+
+
+def test_twenty_thousand_slices_are_planned_by_what_is_shown():
+    def slice_step(name):
+        step = a_step("x", State.SOURCE_CHANGED)
+        return replace(step, slice=ListedSlice(SliceId(name, 1, 1, "d"), (name,)))
+
+    steps = tuple(slice_step(f"{number:05d}.parquet") for number in range(20_000))
+    results = tuple(a_result("x", "planned", partitions=step.keys) for step in steps)
+    preview = Preview(a_report(a_plan(*steps), *results))
+    start = time.process_time()
+
+    lines = plan_text(preview).splitlines()
+
+    assert time.process_time() - start < 1
+    assert lines[50] == " 50. x  table  00049.parquet  source_changed"
+    assert lines[51:] == ["and 19,950 more steps", "", "Total: 20,000 steps. Nothing was run."]

@@ -245,6 +245,9 @@ def test_asking_for_a_state_shows_what_is_in_it_or_says_that_nothing_is():
     [
         (whole("users", State.UNRECORDED), "state rebuild"),
         (whole("users", State.SOURCE_CHANGED, strategy="snapshot"), "snapshot run"),
+        (whole("users", State.SOURCE_CHANGED, strategy="entity_merge"), "run"),
+        (whole("users", State.NEVER_RUN, strategy="entity_full"), "run"),
+        (whole("users", State.SQL_CHANGED, strategy="entity_historic"), "sync"),
     ],
 )
 def test_the_next_command_is_the_one_that_helps(model, command):
@@ -273,6 +276,15 @@ def test_the_next_command_is_about_what_was_asked_for(asked, command):
     found = status_text(report, request=StatusRequest(**asked))
 
     assert found.endswith(f"drifted. Next: penstock {command}")
+
+
+def test_an_entity_beside_a_table_that_drifted_leaves_the_command_to_sync():
+    models = (
+        whole("orders", State.SOURCE_CHANGED, strategy="entity_merge"),
+        whole("users", State.SQL_CHANGED),
+    )
+
+    assert status_text(StatusReport(NOON, models)).endswith("Next: penstock sync")
 
 
 def test_new_input_that_a_run_would_take_is_told_though_nothing_drifted():

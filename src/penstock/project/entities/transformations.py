@@ -1,0 +1,157 @@
+"""Transformations of an entity, read in order: projections, columns, filters, duplicates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from penstock.core.entity import NOWHERE, FieldRole
+from penstock.core.transformations import (
+    ColumnTransformation,
+    Deduplicate,
+    Filter,
+    Keep,
+    Projection,
+    Transformation,
+)
+from penstock.project.entities.columns import Expressions, ReadColumns, facts_under
+from penstock.project.entities.parts import Findings, Part, PartReader, open_part, word_of
+
+MADE_COLUMN = ("column", "expression")
+WHERE, DEDUPLICATE = "where", "deduplicate"
+TRANSFORMATION = (*MADE_COLUMN, WHERE, DEDUPLICATE)
+KEPT_ROW = ("keep", "order_by")
+_OF_TIME = frozenset({"current_timestamp", "now", "current_date", "curdate", "localtimestamp"})
+"""Functions that give the processing time, so the same rows on every reading."""
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The transformations so far; `unstable` are columns that differ from reading to reading."""
+
+    known: Expressions
+    findings: Findings
+    unstable: set[str] = field(default_factory=set)
+
+    def of_mapping(self, reader: PartReader) -> Iterator[Transformation]:
+        """Read a filter, a deduplication or a made column."""
+        if WHERE in reader.members:
+            reader.check_keys((WHERE,))
+            if reader.text(WHERE):
+                yield from self._filter(reader.members[WHERE])
+        elif DEDUPLICATE in reader.members:
+            reader.check_keys((DEDUPLICATE,))
+            inside = reader.inside(DEDUPLICATE)
+            if inside is not None:
+                yield from self._deduplicate(inside)
+        else:
+            yield from self._made_column(reader)
+
+    def projection(self, items: Sequence[Part]) -> Projection:
+        """Read the items of one projection; each must be a select list by itself."""
+        texts, volatile = [], list[str]()
+        for item in items:
+            if not isinstance(item.value, str):
+                self.findings.bad(item, "write a text")
+                continue
+            texts.append(item.value)
+            if re.fullmatch(r"\w+|\*", item.value):
+                continue
+            facts = self.known.projected(item.value)
+            volatile += facts.volatile
+            if facts.problem:
+                sentence = f'"{item.value}" is no select list: {facts.problem}'
+                hint = "write columns and expressions as after SELECT; filter with where: CONDITION"
+                self.findings.report(item, "bad-expression", sentence, hint)
+        self.unstable.update(name.lower() for name in volatile)
+        return Projection(tuple(texts), tuple(volatile), items[0].where if items else NOWHERE)
+
+    def _filter(self, part: Part) -> Iterator[Filter]:
+        facts = facts_under(part, self.known, self.findings)
+        if facts is not None and self._is_stable(part, facts.volatile, facts.reads):
+            yield Filter(facts.text, part.where)
+
+    def _deduplicate(self, reader: PartReader) -> Iterator[Deduplicate]:
+        reader.check_keys(KEPT_ROW)
+        keep = word_of(Keep, reader.word("keep", tuple(Keep), Keep.LAST), Keep.LAST)
+        written = reader.find("order_by")
+        parts = (written,) if written and isinstance(written.value, str) else ()
+        orders, is_right = [], True
+        for part in parts or reader.items("order_by"):
+            if not isinstance(part.value, str):
+                self.findings.bad(part, "write a text")
+                is_right = False
+                continue
+            facts = facts_under(part, self.known, self.findings)
+            if facts is None or not self._is_stable(part, facts.volatile, facts.reads):
+                is_right = False
+            else:
+                orders.append(facts.text)
+        if reader.find("keep") is not None and written is None:
+            hint = "name the columns that tell which row is the last"
+            self.findings.report(reader.whole, "missing-key", "'order_by' is missing", hint)
+        elif is_right:
+            yield Deduplicate(keep, tuple(orders), reader.whole.where)
+
+    def _is_stable(self, part: Part, volatile: Sequence[str], reads: Sequence[str]) -> bool:
+        """Report what would choose other rows each time a slice is read, which is twice."""
+        calls = [f"{word}()" for word in volatile if word not in _OF_TIME]
+        calls += [name for name in reads if name.lower() in self.unstable]
+        if calls:
+            sentence = f'"{part.value}" uses {" and ".join(calls)}: it differs on every reading'
+            hint = "choose rows by what the slice holds"
+            self.findings.report(part, "bad-expression", sentence, hint)
+        return not calls
+
+    def _made_column(self, reader: PartReader) -> Iterator[ColumnTransformation]:
+        reader.check_keys(TRANSFORMATION, MADE_COLUMN)
+        column, written = reader.text("column"), reader.text("expression")
+        if column and written:
+            facts = facts_under(reader.members["expression"], self.known, self.findings)
+            if facts is not None:
+                if not _OF_TIME.issuperset(facts.volatile):
+                    self.unstable.add(column.lower())
+                where = reader.whole.where
+                yield ColumnTransformation(column, facts.text, bool(facts.volatile), where)
+
+
+def transformations_of(entity: PartReader, known: Expressions) -> tuple[Transformation, ...]:
+    """Read the transformations; texts side by side are one projection."""
+    part, reading = entity.find("transformations"), _Reading(known, entity.findings)
+    items = (part,) if part and isinstance(part.value, str) else entity.items("transformations")
+    found: list[Transformation] = []
+    for is_text, run in groupby(items, lambda item: isinstance(item.value, str)):
+        if is_text:
+            found.append(reading.projection([*run]))
+            continue
+        for item in run:
+            if isinstance(item.value, list | tuple):
+                found.append(reading.projection(item.items))
+            elif (reader := open_part(item, entity.findings)) is not None:
+                found += reading.of_mapping(reader)
+    return tuple(found)
+
+
+def check_deduplicate(
+    entity: PartReader, found: Sequence[Transformation], columns: ReadColumns
+) -> None:
+    """Report duplicates of keys that are not known where transformations run."""
+    if not any(isinstance(each, Deduplicate) for each in found):
+        return
+    part = entity.members["transformations"]
+    keys = [each for each in columns.columns if FieldRole.BUSINESS_KEY in each.roles]
+    if not keys:
+        sentence = "deduplicate keeps one row of each business key, and there is none"
+        entity.findings.report(part, "missing-key", sentence, 'name one: "fieldroles"')
+    made = {each.made_name.lower() for each in columns.columns if each.is_calculated}
+    for each in keys:
+        read = [name for name in each.reads if name.lower() in made]
+        if read:
+            sentence = (
+                f'deduplicate needs business key "{each.final_name}", which is calculated from '
+                f'"{read[0]}", itself calculated later'
+            )
+            hint = f'make "{read[0]}" a transformation before it: column, expression'
+            entity.findings.report(part, "bad-expression", sentence, hint)

@@ -1,0 +1,63 @@
+"""The order of slices."""
+
+import pytest
+
+from penstock.core.errors import TableError
+from penstock.core.findings import Location
+from penstock.core.steps.slices import ListedSlice, Ordering, SliceId, SliceOrder, natural_key
+
+WHERE = Location("entities/sales.json", 6)
+
+
+def ordered(by, *names, pattern=""):
+    """Order slices of which each was written before the one in front of it."""
+    there = [
+        ListedSlice(SliceId(name, 1, len(names) - place, "d"), (name,))
+        for place, name in enumerate(names)
+    ]
+    return [each.id.name for each in Ordering(by, pattern).of(there, WHERE)]
+
+
+@pytest.mark.parametrize(
+    ("by", "found"),
+    [
+        (SliceOrder.NAME, ["s_1", "s_10", "s_2"]),
+        (SliceOrder.NATURAL, ["s_1", "s_2", "s_10"]),
+        (SliceOrder.MODIFIED, ["s_10", "s_2", "s_1"]),
+    ],
+)
+def test_slices_come_by_name_by_the_numbers_in_it_or_by_time(by, found):
+    assert ordered(by, "s_1", "s_2", "s_10") == found
+
+
+def test_names_of_any_shape_have_a_natural_order():
+    names = ["2", "a", "a1", "a1b2", "10", "a1b", "", "a01", "1"]
+
+    assert sorted(names, key=natural_key) == ["", "1", "2", "10", "a", "a01", "a1", "a1b", "a1b2"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        (r"(\d+)\.parquet", ["9-of-1.parquet", "1-of-2.parquet"]),
+        (r"^(\d+)", ["1-of-2.parquet", "9-of-1.parquet"]),
+        (r"(\d)-of-(\d)", ["1-of-2.parquet", "9-of-1.parquet"]),
+        (r"(?P<day>\d)-of-(?P<month>\d)", ["9-of-1.parquet", "1-of-2.parquet"]),
+    ],
+)
+def test_a_pattern_finds_the_number_or_date_that_decides(pattern, found):
+    names = ("1-of-2.parquet", "9-of-1.parquet")
+
+    assert ordered(SliceOrder.FROM_NAME, *names, pattern=pattern) == found
+
+
+@pytest.mark.parametrize("pattern", [r"x(\d)", r"([a-z]+)", r"(\d)?s"])
+def test_a_name_that_does_not_tell_its_place_stops_the_entity(pattern):
+    with pytest.raises(TableError) as caught:
+        ordered(SliceOrder.FROM_NAME, "s_1", pattern=pattern)
+
+    assert caught.value.render() == (
+        "entities/sales.json:6: slice-order-unknown: order_pattern "
+        f"{pattern} finds no date or number in 's_1'\n"
+        "  hint: correct order_pattern, or leave the file out with slice_pattern"
+    )
