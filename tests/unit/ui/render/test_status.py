@@ -1,6 +1,7 @@
 """The text and the document of `status`."""
 
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 
@@ -273,6 +274,17 @@ def test_the_next_command_is_about_what_was_asked_for(asked, command):
     found = status_text(report, request=StatusRequest(**asked))
 
     assert found.endswith(f"drifted. Next: penstock {command}")
+
+
+def test_a_drifted_package_is_mended_by_its_run_after_all_that_a_sync_mends():
+    sessions = replace(whole("web_sessions", State.SQL_CHANGED), package="web")
+    asked = StatusRequest(select=("web_sessions",), as_of="2024-12-16")
+
+    alone = status_text(StatusReport(NOON, (sessions,)), request=asked)
+    both = status_text(StatusReport(NOON, (whole("users", State.SQL_CHANGED), sessions)))
+
+    assert alone.endswith("Next: penstock run --select web --as-of 2024-12-16")
+    assert both.endswith("Next: penstock sync")
 
 
 def test_new_input_that_a_run_would_take_is_told_though_nothing_drifted():
