@@ -12,6 +12,7 @@ from deltalake import write_deltalake
 import penstock
 from contracts.store_cases import HERE, intent, wrote
 from contracts.test_store_sessions import BEGUN, EVENTS
+from fakes.session_lake import SCHEMA
 from fakes.session_world import CORE, at
 from penstock.app.services.wire import Where, open_services
 from penstock.core.ports.sessions import PassEnd
@@ -46,6 +47,18 @@ def web(services):
         return root
 
     return made
+
+
+def lands(root, leaving="", **other):
+    """Write the events table with one event."""
+    times = pa.timestamp("us", "UTC")
+    kinds = {**dict.fromkeys(SCHEMA.names, pa.string()), **other}
+    kinds |= {n: times for n in kinds if n.endswith("tstamp") and n not in other}
+    kinds.pop(leaving, None)
+    event = {**dict.fromkeys(kinds), "collector_tstamp": at("01-01 10:00")}
+    event |= {n: str(event[n]) for n in other}
+    schema = pa.schema([*kinds.items()])
+    write_deltalake(root / "landing/events", pa.Table.from_pylist([event], schema))
 
 
 def digests(root):
@@ -270,7 +283,7 @@ def test_tables_of_packages_are_models_that_list_and_graph_know(web, call):
 
 def test_a_plan_says_the_limits_first(web, call):
     root = web()
-    write_deltalake(root / "landing/events", pa.table({"collector_tstamp": [at("01-01 10:00")]}))
+    lands(root)
 
     out = call("plan", "--select", "web", "--as-of", "2021-01-02").out
 
@@ -278,11 +291,64 @@ def test_a_plan_says_the_limits_first(web, call):
         " + web: First run: no model has processed anything yet",
         " + web: Processing data between 2021-01-01 00:00:00 and 2021-01-02 00:00:00",
     ]
-    assert [line.split()[1:4:2] for line in out.splitlines()[11:14]] == [
-        ["web_sessions", "2021-01-01"],
-        ["web_sessions", "stitch"],
-        ["web_users", "2021-01-01"],
+    span = "2021-01-01 00:00:00 to 2021-01-02 00:00:00"
+    assert [" ".join(line.split()) for line in numbered(out)[-4:]] == [
+        f"6. web_page_views sessions {span}",
+        f"7. web_user_mapping sessions {span}",
+        f"8. web_sessions sessions {span}, then stitch",
+        f"9. web_users sessions {span}",
     ]
+    assert out.endswith("Total: 10 steps. Nothing was run.\n")
+
+
+def test_a_plan_of_two_passes_has_one_line_a_table(web, call):
+    stood = {"web_page_views": at("01-10"), "web_sessions": at("01-05")}
+    modules = "modules: [page_views, sessions]\nsession_stitching: false\n"
+    root = web(stood, f"{PACKAGE}{modules}backfill: per_model\n")
+    lands(root)
+
+    out = call("plan", "--select", "web", "--as-of", "2021-06-01").out
+
+    first, second = "2021-01-04 18:00:00 to 2021-01-07", "2021-01-09 18:00:00 to 2021-01-12"
+    found = {line.split()[1]: " ".join(line.split()[3:]) for line in numbered(out)}
+    assert len(numbered(out)) == len(found) == 5  # the tables of the modules are gone
+    assert {*found.values()} == {f"backfill {first} 00:00:00; head {second} 00:00:00"}
+
+
+def numbered(text):
+    return [line for line in text.splitlines() if line[:4].strip().rstrip(".").isdigit()]
+
+
+DAMAGES = {
+    "source-missing": lambda root: None,
+    "log-unreadable": lambda root: _damaged(root),
+    "wrong-column-type": lambda root: lands(root, derived_tstamp=pa.string()),
+    "unknown-column": lambda root: lands(root, leaving="domain_sessionid"),
+}
+
+
+def _damaged(root):
+    lands(root)
+    (root / "landing/events/_delta_log/00000000000000000000.json").write_text("{")
+
+
+@pytest.mark.parametrize("code", DAMAGES)
+def test_events_that_cannot_be_read_stop_the_whole_package_in_plan_and_run_alike(web, call, code):
+    root = web()
+    DAMAGES[code](root)
+
+    told = {}
+    for command in ("plan", "run"):
+        answer = call(command, "--select", "web", "--as-of", "2021-01-02", "--json")
+        found = json.loads(answer.out)["models"]
+        told[command] = {(each["model"], each["error"]["code"]) for each in found}
+        assert (answer.code, "Traceback" in answer.err) == (1, False)
+
+    assert told["plan"] == told["run"]
+    assert {each for _, each in told["run"]} == {code}
+    assert len(told["run"]) == 9
+    assert not (root / "warehouse").exists()
+    assert call("sessions", "runs", "web").out == "no run yet\n"
 
 
 def test_S11_running_the_limits_alone_tells_them_and_does_nothing(web, call):

@@ -343,13 +343,17 @@ class SessionOracle:
         said, events, rows = self.options, self.looked_at(), []
         pairs, pings = defaultdict(list), defaultdict(list)
         for e in events:
-            pair = e["page"] if said.compat else (e["session_identifier"], e["page"])
+            pair = e["session_identifier"], e["page"]
             if e["kind"] == "view" and not e["bot"]:
                 pairs[pair].append(e)
             if e["kind"] == "ping":
                 pings[pair].append(e)
-        for pair, group in pairs.items():
-            e, pinged = min(group, key=lambda e: e["v"]), pings[pair]
+        kept = {pair: min(group, key=lambda e: e["v"]) for pair, group in pairs.items()}
+        if said.compat:  # the first of all sessions that share an id keeps it
+            best = {e["page"]: e for e in sorted(kept.values(), key=lambda e: e["v"])[::-1]}
+            kept = {pair: e for pair, e in kept.items() if best[e["page"]] is e}
+        for pair, e in kept.items():
+            pinged = pings[pair]
             last = max((ping["d"] for ping in pinged), default=e["d"])
             end = last if said.compat else max(last, e["d"])
             buckets = len({ping["bucket"] for ping in pinged})

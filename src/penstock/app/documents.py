@@ -95,13 +95,18 @@ _STOOD = "matched=status.matched min_position=status.min_position max_position=s
 
 
 def limits_document(
-    package: str, limits: Sequence[PlannedPass], tracked: int, *, idle: bool
+    package: str, limits: Sequence[PlannedPass], tracked: int
 ) -> dict[str, Json]:
-    """Give every pass with its limits, and where the tracked models stand."""
+    """Return the passes that a run executes and records, with where the tracked models stand.
+
+    With `nothing_to_do` they are those that the manifest asks for, and a run executes none.
+    """
+    running = [each for each in limits if not each.idle]
     passes: list[Json] = [
         {**document_of(each, LIMITS), "tracked": tracked, **document_of(each, _STOOD)}
-        for each in limits
+        for each in running or limits
     ]
+    idle = bool(limits) and not running
     return {"package": package, "passes": passes, "nothing_to_do": idle}
 
 

@@ -179,11 +179,16 @@ def audit(request: AuditRequest) -> AuditReport:
 
 @takes(LimitsRequest)
 def sessions_limits(request: LimitsRequest) -> tuple[Limits, ...]:
-    """Say which events the next run of a session package would read, pass by pass; start no JVM."""
+    """Return the limits of the passes that the next run of a package executes; start no JVM.
+
+    If it has nothing to do, they are those that the manifest asks for.
+    """
     from penstock.app.commands.sessions import sessions_limits as look
+    from penstock.core.sessions.manifest import executed
 
     with opened(request) as services:
-        return tuple(each.limits for each in look(services, request).plan.limits)
+        passes = look(services, request).plan.limits
+        return tuple(each.limits for each in executed(passes) or passes)
 
 
 @takes(RollbackRequest)

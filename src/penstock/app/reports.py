@@ -57,7 +57,8 @@ class ModelStatus:
     """The state of one model; `states` leaves out what is current.
 
     `partitions` counts those that have a segment, `cosmetic` those whose SQL text alone differs.
-    `lines` are further things to say: foreign rows, files that changed, a gap in the log.
+    `lines` are further things to say: foreign rows, files that changed, a gap in the log. `package`
+    is the session package whose passes make it, "" for other models.
     """
 
     model: str
@@ -69,6 +70,7 @@ class ModelStatus:
     cosmetic: int = 0
     executed_at: dt.datetime | None = None
     lines: tuple[str, ...] = ()
+    package: str = ""
 
     @property
     def shown_strategy(self) -> str:

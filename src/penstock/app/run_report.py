@@ -125,7 +125,7 @@ def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}
 
 def _of_package(now: PassesNow) -> Json:
     tracked = len({*now.package.modules, *now.readers})
-    return limits_document(now.package.name, now.limits, tracked, idle=bool(now.idle))
+    return limits_document(now.package.name, now.limits, tracked)
 
 
 def result_document(result: ModelResult) -> dict[str, Json]:

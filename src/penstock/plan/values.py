@@ -18,7 +18,7 @@ from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Grid, Span, key_pairs
 from penstock.core.partitions.ranges import WHOLE, Ranges, count
 from penstock.core.records import SliceRecord
-from penstock.core.sessions.manifest import PlannedPass, SessionStep
+from penstock.core.sessions.manifest import PlannedPass, SessionStep, executed
 from penstock.core.sessions.package import SessionPackage
 from penstock.core.steps.inputs import Pin
 from penstock.core.steps.slices import BronzeFolder, ListedSlice
@@ -131,22 +131,25 @@ class SlicesNow:
 
 @dataclass(frozen=True, slots=True)
 class PassesNow:
-    """What a run of a session package would do now; `idle` says why it would do nothing.
+    """What a run of a session package would do now.
 
     `readers` are the models that carry its tag, with what each reads; the next commit on
     `overwrites` takes the place of all rows. Of `processed` the manifest has rows. `limits` are the
-    passes that the manifest asks for, worth it or not.
+    passes that the manifest asks for, with something to do or not.
     """
 
     package: SessionPackage
-    passes: tuple[PlannedPass, ...] = ()
     limits: tuple[PlannedPass, ...] = ()
     readers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     overwrites: frozenset[str] = frozenset()
     processed: frozenset[str] = frozenset()
-    idle: str = ""
     warnings: tuple[Finding, ...] = ()
     error: PenstockError | None = None
+
+    @property
+    def passes(self) -> tuple[PlannedPass, ...]:
+        """The passes that a run executes."""
+        return executed(self.limits)
 
 
 @dataclass(frozen=True, slots=True)

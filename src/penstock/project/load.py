@@ -83,7 +83,7 @@ def load_project(
         if not any(finding.is_error for finding in first.findings):
             raise
         settings = settings_of(None, first.root, None, {})
-    settings = replace(settings, vars={**settings.vars, **(vars or {})})
+    settings = replace(settings, vars={**settings.vars, **(vars or {})}, asked_vars=vars or {})
     document = first.yaml_file(PROJECT_FILE) if is_whole else YamlFile(PROJECT_FILE)
     found = discover(root, *settings.places(document)) if is_whole else Discovery()
     parts = _read(settings, found, first)

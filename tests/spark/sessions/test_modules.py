@@ -124,6 +124,22 @@ def test_S76_S77_a_view_in_two_sessions_and_a_ping_before_its_view(lake, keys, e
     assert min(absolute) == (-5 if keys else 0)
 
 
+def test_a_page_view_with_a_shared_id_counts_the_pings_of_its_own_session_alone(lake):
+    web = lake(
+        view("p1", "sA", "10:00:00"),
+        ping("p1", "sA", "10:00:20"),
+        ping("p1", "sB", "17:00:20"),
+        view("p1", "sC", "18:00:00"),
+        ping("p1", "sC", "18:00:30"),
+        compat="snowplow",
+    )
+    web.run("01-02")
+
+    assert web.read("page_views", ID, "page_views_in_session", *MEASURED) == [
+        ("sA", 1, "01-01 10:00", "01-01 10:00:20", 5, 20)
+    ]
+
+
 @LONG
 @pytest.mark.parametrize(("compat", "count"), [(None, 2), ("snowplow", 1)])
 def test_S78_bots_have_no_session(lake, compat, count):

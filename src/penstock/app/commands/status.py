@@ -80,7 +80,7 @@ def status_of_models(
     """Tell of one model, of the partitions `within`; with `wanted` only of these states."""
     project_state = drift_report.project_state
     model, record = project_state.project.models[name], project_state.records.get(name)
-    verdict = drift_report.verdicts[name]
+    verdict, package = drift_report.verdicts[name], project_state.project.package_of(name)
     if verdict.whole is not None:
         states = [StateCount(verdict.whole, 1, (("*", "*"),))]
     else:
@@ -99,6 +99,7 @@ def status_of_models(
         cosmetic=verdict.cosmetic,
         executed_at=record.executed_at if record else None,
         lines=(*verdict.lines, *project_state.files_lines(name)),
+        package=package.name if package else "",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.app.commands.plan import (
@@ -159,6 +159,14 @@ def asked(services: Services, request: AnySync) -> AnySync:
     """Give the request, of a model that windows keep up to date as a range of its time column."""
     if isinstance(request, RerunRequest) or not isinstance(request, BackfillRequest):
         return request
+    package = services.project.package_of(named_model(services, request.model).name)
+    if package is not None:
+        raise UsageError(
+            "not-backfilled",
+            f"{request.model} is made by the passes of {package.name!r}, not by a backfill",
+            hint="rebuild the package from its events: "
+            f"penstock run --select {package.name} --full-refresh",
+        )
     if not takes_range(named_model(services, request.model)):
         return request
     return rerun_of(services, request, request.from_, request.to)
@@ -188,21 +196,34 @@ def plan_sync(services: Services, request: AnySync) -> Planned:
         return plan_rerun(services, request)
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
-    names = _names(services, request, run_timestamp)
+    selected = _names(services, request, run_timestamp)
+    names = steps_of_their_own(services.project, selected)
     project_state = look(services, services.project.models, run_timestamp)
     scope = _scope(project_state, names, request)
     project, now = project_state.project, project_state.view.now
     made = plan(project, names, project_state.records, now, request.options, scope)
     warnings = (finding.render() for finding in findings_on(project, names))
     messages = (*made.notes, *gap_notes(project_state, names), *pending_notes(services))
-    notes = (*warnings, *messages, *seed_notes(services, project_state, names))
+    left = _packages_left(project_state, selected)
+    notes = (*warnings, *messages, *seed_notes(services, project_state, names), *left)
     return Planned(made, names, project_state, scope, notes)
+
+
+def _packages_left(project_state: ProjectState, names: Sequence[str]) -> Iterator[str]:
+    """Name the session packages that drifted: passes make their tables, and no sync does."""
+    project, drifted = project_state.project, Counter[str]()
+    for name in names:
+        package = project.package_of(name)
+        drifted[package.name if package else ""] += bool(project_state.verdict(name).drifted)
+    for name, number in drifted.items():
+        if name and number:
+            word = "table" if number == 1 else "tables"
+            yield f"{name} is left alone: {number} {word} drifted; penstock run --select {name}"
 
 
 def _names(services: Services, request: AnySync, run_timestamp: dt.datetime) -> tuple[str, ...]:
     if not request.model:
-        names = selected_models(services, request.select, request.exclude, run_timestamp)
-        return steps_of_their_own(services.project, names)
+        return selected_models(services, request.select, request.exclude, run_timestamp)
     model = named_model(services, request.model)
     if model.strategy.window is not None or model.keeps_history:
         sentence = f"backfill re-makes partitions; {model.name} is built as {model.shown_strategy}"

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 
 from penstock.app.request import AnyRun
 from penstock.app.services.services import Services
-from penstock.core.errors import SelectorError, SessionLimitsError, TableError, UsageError
+from penstock.core.errors import (
+    SchemaError,
+    SelectorError,
+    SessionLimitsError,
+    TableError,
+    UsageError,
+)
 from penstock.core.findings import Finding, Severity
 from penstock.core.graph import ordered, reach
 from penstock.core.names import InputKind, InputName
@@ -22,9 +28,7 @@ from penstock.plan.sessions.limits import late_start
 from penstock.plan.sessions.passes import (
     KnownPackage,
     PackageInputs,
-    has_nothing_to_do,
-    manifest_passes,
-    plan_passes,
+    judged_passes,
     tracked_models,
 )
 from penstock.plan.values import PassesNow
@@ -34,17 +38,11 @@ from penstock.project.selectors import exact_names
 
 @dataclass(frozen=True, slots=True)
 class PackagePlan:
-    """What a run of a package would do now.
-
-    `limits` are the passes that the manifest asks for, `passes` those of them that are worth it.
-    `idle` says why there is nothing to do, "" where there is something.
-    """
+    """What a run of a package would do now; `limits` are the passes that the manifest asks for."""
 
     package: SessionPackage
     tracked: tuple[str, ...]
     limits: tuple[PlannedPass, ...]
-    passes: tuple[PlannedPass, ...]
-    idle: str = ""
     warnings: tuple[Finding, ...] = ()
 
 
@@ -79,19 +77,12 @@ def plan_package(
         sessions.passes(package.name),
         anew or bool(sessions.releases(package.name) or sessions.overwrites(package.name)),
     )
-    limits = manifest_passes(package, known.rows, fingerprints, now)
     last = next((each for each in known.passes if each.kind is not PassKind.BACKFILL), None)
     unchanged = "" if pending else _unchanged(services, package, last)
-    inputs = PackageInputs(fingerprints, changed=not unchanged)
-    idle = unchanged if has_nothing_to_do(package.options, known, inputs) else ""
-    return PackagePlan(
-        package,
-        tuple(fingerprints),
-        limits,
-        plan_passes(package, known, inputs, now),
-        idle,
-        tuple(_warnings(package, known, fingerprints, limits[0])),
-    )
+    inputs = PackageInputs(fingerprints, changed=not unchanged, unchanged=unchanged)
+    limits = judged_passes(package, known, inputs, now)
+    warnings = tuple(_warnings(package, known, fingerprints, limits[0]))
+    return PackagePlan(package, tuple(fingerprints), limits, warnings)
 
 
 def refreshed(project: Project, request: AnyRun) -> tuple[SessionPackage, ...]:
@@ -198,13 +189,14 @@ def passes_now(
         reads = reach([package.events.name], _parents(project))
         pending = bool(reads & {*changing}) or bool(above & {*changing})
         try:
+            if not pending:
+                _check_events(services, package)
             planned = plan_package(services, package, now, pending=pending, anew=package in anew)
-        except SessionLimitsError as error:
+        except (SchemaError, SessionLimitsError) as error:
             found[package.name] = PassesNow(package, error=error)
             continue
         found[package.name] = PassesNow(
             package,
-            planned.passes,
             planned.limits,
             {
                 name: upstream_models(project.models[name])
@@ -215,10 +207,29 @@ def passes_now(
             if package in anew
             else services.reading.sessions.overwrites(package.name),
             frozenset(row.model for row in services.reading.sessions.manifest(package.name)),
-            planned.idle,
             planned.warnings,
         )
     return found
+
+
+def _check_events(services: Services, package: SessionPackage) -> None:
+    """Refuse events without a column that the package needs, as far as a Delta log tells columns.
+
+    A run asks the same of what it opens. What cannot be read is reported with the source.
+    """
+    from penstock.project.sessions.columns import events_findings  # few projects have packages
+
+    project, events = services.project, package.events
+    model = project.models.get(events.name) if events.kind is InputKind.MODEL else None
+    if model is not None and model.is_view:
+        return
+    for _, uri in _inputs(project, events):
+        try:
+            facts = services.log.facts(uri) if uri else None
+        except (TableError, OSError):
+            return
+        for each in events_findings(package, facts.schema) if facts else ():
+            raise SchemaError(each.code, each.sentence, where=each.where, hint=each.hint)
 
 
 def _parents(project: Project) -> dict[str, tuple[str, ...]]:
@@ -226,12 +237,10 @@ def _parents(project: Project) -> dict[str, tuple[str, ...]]:
 
 
 def limits_said(now: PassesNow) -> Iterator[str]:
-    """Say of a package what its passes read, and why it has nothing to do."""
+    """Return what the passes of a package read, and which of them have nothing to do."""
     name = "Snowplow" if now.package.options.is_snowplow else now.package.name
     for planned in now.limits:
         yield from limit_lines(name, planned)
-    if now.idle:
-        yield f"{name}: Nothing to do: {now.idle}"
 
 
 def _unchanged(services: Services, package: SessionPackage, last: SessionPass | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass, field
 from enum import IntEnum, StrEnum
 
@@ -98,7 +99,8 @@ class PlannedPass:
     """One pass before anything is done: its limits, and who has something to gain.
 
     `conditional` are models that take part only if the pass before brings them to the head.
-    `max_covered` is the greatest `covered_to` among the models at the head.
+    `max_covered` is the greatest `covered_to` among the models at the head. `idle` says why a run
+    leaves the pass out, "" where it does not.
     """
 
     kind: PassKind
@@ -107,6 +109,7 @@ class PlannedPass:
     models: tuple[str, ...]
     conditional: tuple[str, ...] = ()
     max_covered: dt.datetime | None = field(default=None, compare=False)
+    idle: str = field(default="", compare=False)
 
 
 class PassStepKind(StrEnum):
@@ -216,6 +219,11 @@ class SessionPromise:
     stitched: int = 0
 
 
+def executed(passes: Iterable[PlannedPass]) -> tuple[PlannedPass, ...]:
+    """Return the passes that a run executes, and so records."""
+    return tuple(each for each in passes if not each.idle)
+
+
 _FIRST_LINES = {
     RunState.FIRST_RUN: "First run: no model has processed anything yet",
     RunState.NEW_MODEL: "New model introduced: replaying from the start date",
@@ -235,12 +243,14 @@ def instant_text(at: dt.datetime | None) -> str:
     return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S.%f}".rstrip("0").rstrip(".")
 
 
-def limit_lines(name: str, planned: PlannedPass) -> tuple[str, str]:
-    """Say in two lines which events a pass reads, and why those."""
+def limit_lines(name: str, planned: PlannedPass) -> tuple[str, ...]:
+    """Return two lines: which events a pass reads, and why those; a third if it has nothing to do.
+    """
     limits, kind = planned.limits, planned.kind
     head = name if kind is PassKind.PACKAGE else f"{name} ({kind})"
     low, high = instant_text(limits.lower_limit), instant_text(limits.upper_limit)
     return (
         f"{head}: {_FIRST_LINES[limits.state]}",
         f"{head}: Processing data between {low} and {high}",
+        *([f"{head}: Nothing to do: {planned.idle}"] if planned.idle else []),
     )

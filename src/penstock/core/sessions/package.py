@@ -63,6 +63,17 @@ class CarriedColumn:
 
     name: str
     sql: str
+    where: Location | None = field(default=None, compare=False)
+
+
+def prefixed_name(word: str, name: str) -> str:
+    """Return the name of a column that users carry; one that begins so already keeps its name.
+
+    >>> prefixed_name("first", "mkt_source"), prefixed_name("first", "first_page_url")
+    ('first_mkt_source', 'first_page_url')
+    """
+    start = f"{word}_"
+    return name if name.startswith(start) else start + name
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +122,7 @@ class SessionOptions:
     modules: tuple[SessionTable, ...] = MODULES[:3]
     session_stitching: bool = True
     page_view_stitching: bool = False
-    user_stitching_id: str = "user_id"
+    user_stitching_id: str | None = "user_id"
     event_name: str = "event_name"
     page_view_id: str = "page_view_id"
     page_url: str = "page_url"
@@ -152,7 +163,9 @@ class SessionOptions:
 
     @property
     def stitched(self) -> tuple[SessionTable, ...]:
-        """The modules whose rows take the current mapping of users."""
+        """The modules whose rows take the current mapping of users; none without known users."""
+        if self.user_stitching_id is None:
+            return ()
         said = {
             SessionTable.PAGE_VIEWS: self.page_view_stitching,
             SessionTable.SESSIONS: self.session_stitching,
@@ -163,6 +176,8 @@ class SessionOptions:
     def built_modules(self) -> tuple[SessionTable, ...]:
         """The modules that are built, in the order of their steps."""
         built = {*self.modules, *([SessionTable.USER_MAPPING] if self.stitched else [])}
+        if self.user_stitching_id is None:
+            built.discard(SessionTable.USER_MAPPING)
         return tuple(each for each in SessionTable if each in built)
 
 

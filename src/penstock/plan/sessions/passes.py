@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.core.errors import SessionLimitsError
 from penstock.core.ports.sessions import SessionPass
@@ -17,7 +17,9 @@ from penstock.core.sessions.manifest import (
     PassKind,
     PlannedPass,
     RunState,
+    executed,
     greatest,
+    instant_text,
 )
 from penstock.core.sessions.package import BackfillOrder, SessionOptions, SessionPackage
 from penstock.plan.sessions.limits import late_start, manifest_status, run_limits
@@ -53,10 +55,12 @@ class PackageInputs:
     """What a package meets now: the fingerprints of its tracked models, and whether inputs changed.
 
     `changed` says that some input has a commit of rows since the last run, or that nobody can tell.
+    `unchanged` is the sentence for inputs that did not change.
     """
 
     fingerprints: Mapping[str, str]
     changed: bool = True
+    unchanged: str = "no input has a new commit"
 
     @property
     def tracked(self) -> Collection[str]:
@@ -67,22 +71,32 @@ class PackageInputs:
 def plan_passes(
     package: SessionPackage, records: KnownPackage, inputs: PackageInputs, now: dt.datetime
 ) -> tuple[PlannedPass, ...]:
-    """Give the passes of a run; none where nobody has anything to gain.
+    """Return the passes of a run; none where no model has anything to gain."""
+    return executed(judged_passes(package, records, inputs, now))
 
-    Raises `SessionLimitsError` `start-date-after-progress`. `manifest_passes` says what the limits
-    would be, whether or not a run is worth it.
+
+def judged_passes(
+    package: SessionPackage, records: KnownPackage, inputs: PackageInputs, now: dt.datetime
+) -> tuple[PlannedPass, ...]:
+    """Return the passes that the manifest asks for; those that a run leaves out say why.
+
+    Raises `SessionLimitsError` `start-date-after-progress`.
     """
     passes = manifest_passes(package, records.rows, inputs.tracked, now)
-    options, found = package.options, []
-    for each in passes:
-        at_head = inputs
-        if each.kind is PassKind.HEAD:  # models that are behind do not hold it up
-            own = {name: inputs.fingerprints[name] for name in each.models}
-            at_head = PackageInputs(own, inputs.changed)
-        may_rest = each.kind is not PassKind.BACKFILL
-        if each.models and not (may_rest and has_nothing_to_do(options, records, at_head)):
-            found.append(each)
-    return tuple(found)
+    return tuple(replace(each, idle=_idle(package, records, inputs, each)) for each in passes)
+
+
+def _idle(
+    package: SessionPackage, records: KnownPackage, inputs: PackageInputs, planned: PlannedPass
+) -> str:
+    if not planned.models:
+        return f"all models are at {instant_text(planned.limits.upper_limit)} or later"
+    if planned.kind is PassKind.BACKFILL:
+        return ""
+    if planned.kind is PassKind.HEAD:  # models that are behind do not hold it up
+        own = {name: inputs.fingerprints[name] for name in planned.models}
+        inputs = replace(inputs, fingerprints=own)
+    return inputs.unchanged if has_nothing_to_do(package.options, records, inputs) else ""
 
 
 def manifest_passes(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from penstock.core.errors import TableError
+from penstock.core.errors import PenstockError, TableError
 from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.partitions.ranges import WHOLE
@@ -16,9 +16,9 @@ from penstock.core.sessions.manifest import (
     SessionStep,
     instant_text,
 )
-from penstock.core.sessions.package import SessionPackage, SessionTableKind
+from penstock.core.sessions.package import SessionPackage, SessionTable, SessionTableKind
 from penstock.plan.detect_drift import detect_table_drift
-from penstock.plan.obstacles import table_obstacle
+from penstock.plan.obstacles import obstacle, table_obstacle
 from penstock.plan.sessions.chain import pass_steps
 from penstock.plan.steps import Decided, Earlier, Question, table_step, waits_for, way_out
 from penstock.plan.values import PassesNow, Reason, State, Step
@@ -48,8 +48,21 @@ def decide_passes(
     if not steps:
         is_current = model.name in question.selected and not model.is_view
         return Decided(notes=notes, is_current=is_current)
-    error = table_obstacle(question, earlier, model, found) or _gone(model, now, found)
+    error = (
+        _without_events(question, earlier, package)
+        or table_obstacle(question, earlier, model, found)
+        or _gone(model, now, found)
+    )
     return Decided(error=error) if error else Decided(steps, notes, todo=WHOLE)
+
+
+def _without_events(
+    question: Question, earlier: Earlier, package: SessionPackage
+) -> PenstockError | None:
+    """Find what keeps a package from reading its events: then none of its steps may run."""
+    lifecycle = package.model(SessionTable.LIFECYCLE)
+    reader = question.project.models.get(lifecycle.name) if lifecycle else None
+    return obstacle(question, earlier, reader) if reader else None
 
 
 def _gone(model: Model, now: PassesNow, reason: Reason) -> TableError | None:

@@ -35,6 +35,27 @@ ALIASES: Mapping[str, str] = {
     **{name: key for key, name in _SQL.items()},
 }
 """Keys by the names of variables without their prefix; of two for a key the later one counts."""
+_PASSTHROUGH = "passthrough of the package file"
+_AGG = "an aggregate under passthrough: {sessions: {agg: …}}"
+_INSTEAD: Mapping[str, str] = {
+    "events": "events",
+    "events_table": "events",
+    "atomic_schema": "events",
+    "database": "events",
+    "databricks_catalog": "catalog of the target",
+    "ua_bot_filter": "bot_pattern",
+    "derived_tstamp_partitioned": "partition_column",
+    "page_view_passthroughs": _PASSTHROUGH,
+    "session_passthroughs": _PASSTHROUGH,
+    "user_first_passthroughs": _PASSTHROUGH,
+    "user_last_passthroughs": _PASSTHROUGH,
+    "conversion_events": _AGG,
+    "total_all_conversions": _AGG,
+    "list_event_counts": _AGG,
+    "entities_or_sdes": "a view that adds the columns, named by events",
+    "custom_sql": "a view that adds the columns, named by events",
+}
+"""What does the job of variables that no key answers to, where something does."""
 
 
 def aliased(members: Mapping[str, Member]) -> dict[str, tuple[str, Member]]:
@@ -63,10 +84,12 @@ def _identifiers(node: YamlNode) -> Iterator[YamlNode]:
 
 
 def unknown_variables(members: Mapping[str, Member]) -> Iterator[Finding]:
-    """Warn of variables of those packages that nothing here answers to."""
+    """Warn of variables that have no effect; the hint names what does their job, if anything."""
     known: Sequence[str] = [PREFIX + name for name in ALIASES]
     for name, member in members.items():
-        if name.startswith(PREFIX) and name not in known:
-            sentence = f"{name} has no effect: no key of a session package answers to it"
-            hint, warning = did_you_mean(name, known), Severity.WARNING
-            yield Finding(member.key, "unknown-variable", sentence, hint, warning)
+        if not name.startswith(PREFIX) or name in known:
+            continue
+        instead = _INSTEAD.get(name.removeprefix(PREFIX))
+        hint = f"use {instead}" if instead else did_you_mean(name, known)
+        sentence = f"{name} has no effect here"
+        yield Finding(member.key, "unknown-variable", sentence, hint, Severity.WARNING)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from penstock.core.columns.schema import Schema
 from penstock.core.findings import Finding, Location
 from penstock.core.names import is_plain
-from penstock.core.sessions.package import SessionOptions, SessionPackage, SessionTable
+from penstock.core.sessions.package import (
+    CarriedColumn,
+    SessionOptions,
+    SessionPackage,
+    SessionTable,
+    prefixed_name,
+)
 from penstock.project.checks.scene import KnownColumns
 from penstock.project.entities.parts import ExpressionFacts
 from penstock.project.files.values import did_you_mean
@@ -20,12 +26,24 @@ RESERVED = ("session_identifier", "user_identifier", "session_start_date")
 """The columns that penstock adds to the events of a run."""
 _TIMES = ("timestamp", "timestamp_ntz")
 _OF_VIEWS = frozenset({SessionTable.PAGE_VIEWS, SessionTable.SESSIONS})
-_NAMES = """
+_PAGE_VIEWS = """
+page_view_id event_id session_identifier user_identifier user_id page_url app_id platform
+stitched_user_id page_view_in_session_index page_views_in_session start_tstamp end_tstamp
+engaged_time_in_s absolute_time_in_s horizontal_pixels_scrolled vertical_pixels_scrolled
+horizontal_percentage_scrolled vertical_percentage_scrolled session_start_date run_id
+"""
+_SESSIONS = """
 session_identifier user_identifier user_id first_event_id app_id platform start_tstamp end_tstamp
 page_views total_events engaged_time_in_s absolute_time_in_s is_engaged first_page_url last_page_url
 stitched_user_id session_start_date run_id
 """
-_SESSION_COLUMNS = tuple(_NAMES.split())
+_USERS = """
+user_identifier user_id start_tstamp end_tstamp sessions page_views engaged_time_in_s
+first_session_identifier last_session_identifier first_page_url last_page_url run_id
+"""
+_SESSION_COLUMNS = tuple(_SESSIONS.split())
+_INSIDE = "_ps_"
+"""What begins the names of columns that only statements see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,5 +257,36 @@ def _user_findings(file: SessionFile, options: SessionOptions) -> Iterator[Findi
 
 
 def last_name(name: str) -> str:
-    """Give the name of a column that sessions take of their last event."""
+    """Return the name of a column that sessions take of their last event."""
     return f"last_{name}"
+
+
+def carried_findings(package: SessionPackage) -> Iterator[Finding]:
+    """Report carried columns whose name the module has already, whatever the case of letters."""
+    carried, options = package.options.passthrough, package.options
+    clocks = (options.timestamp, options.derived_tstamp, options.created_tstamp)
+    own = {
+        "page_views": [*_PAGE_VIEWS.split(), *(each for each in clocks if each)],
+        "sessions": _SESSIONS.split(),
+        "users": _USERS.split(),
+    }
+    named: Mapping[str, Sequence[tuple[str, CarriedColumn]]] = {
+        "page_views": [(each.name, each) for each in carried.page_views],
+        "sessions": [
+            *((each.name, each) for each in carried.sessions_first),
+            *((last_name(each.name), each) for each in carried.sessions_last),
+            *((each.name, each) for each in carried.sessions_agg),
+        ],
+        "users": [
+            *((prefixed_name("first", each.name), each) for each in carried.users_first),
+            *((prefixed_name("last", each.name), each) for each in carried.users_last),
+        ],
+    }
+    for module, columns in named.items():
+        known = {*map(str.lower, (*own[module], *RESERVED))}
+        for name, each in columns:
+            if name.lower() in known or name.lower().startswith(_INSIDE):
+                where = each.where or _place(package, "passthrough")
+                sentence = f"{package.name}_{module} has a column {name!r} already"
+                yield Finding(where, "duplicate-column", sentence, "write {other_name: SQL}")
+            known.add(name.lower())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
-from penstock.core.findings import Finding, Location
+from penstock.core.findings import Finding, Location, Severity
 from penstock.core.sessions.package import (
     SessionOptions,
     SessionPackage,
@@ -57,11 +57,15 @@ class SessionFile:
 
 @dataclass(frozen=True, slots=True)
 class SessionScene:
-    """What the packages of a project share: variables, and the schema of those that name none."""
+    """What the packages of a project share: variables, and the schema of those that name none.
+
+    `asked` are the variables of the command.
+    """
 
     schema: str
     schema_prefix: str = ""
     vars: Mapping[str, Member] = field(default_factory=dict)
+    asked: Mapping[str, Member] = field(default_factory=dict)
 
 
 def read_package(
@@ -105,7 +109,7 @@ def read_package(
 
 
 def _take_variables(section: Section, scene: SessionScene) -> None:
-    """Put what variables say under their keys; the file wins over the project.
+    """Put variables under their keys: those of the command win over the file, it over the project.
 
     A key and a variable of the same file that say two things are a finding.
     """
@@ -122,6 +126,14 @@ def _take_variables(section: Section, scene: SessionScene) -> None:
             said, other = (_plain(each.node) for each in (known, member))
             sentence = f"{key} is {said} but vars has {variable} {other}"
             section.report(key, "conflicting-settings", sentence, "keep one")
+    for key, (variable, member) in aliased(scene.asked).items():
+        known = section.members.get(key)
+        section.members[key] = Member(known.key if known else section.place("name"), member.node)
+        if known is None or _value(section, key, known) != _value(section, key, member):
+            said = f"{key} is {_plain(member.node)}: --vars {variable}"
+            said += f" wins over {_plain(known.node)} of the file" if known else " sets it"
+            where = section.members[key].key
+            section.findings.append(Finding(where, "set-by-vars", said, severity=Severity.INFO))
     for key, (_, member) in aliased(scene.vars).items():
         section.members.setdefault(key, member)
 
@@ -173,3 +185,12 @@ def _check(section: Section, options: SessionOptions) -> None:
     if SessionTable.USERS in modules and SessionTable.SESSIONS not in modules:
         sentence = "modules names 'users', which is made of 'sessions'"
         section.report("modules", "module-needs", sentence, "add sessions")
+    if options.user_stitching_id is not None:
+        return
+    if SessionTable.USER_MAPPING in modules:
+        sentence = "modules names 'user_mapping', and user_stitching_id is null"
+        section.report("modules", "module-needs", sentence, "name the column of known users")
+    for key in ("session_stitching", "page_view_stitching"):
+        if key in section.members and getattr(options, key):
+            sentence = f"{key} has no effect: user_stitching_id is null"
+            section.warn(key, "option-without-effect", sentence)

@@ -22,8 +22,14 @@ from penstock.core.sessions.package import (
 )
 from penstock.project.files.nodes import Keys, Member, Section, YamlNode, open_section
 
-COLUMNS = ("timestamp", "app_id", "user_stitching_id", "useragent")
-OPTIONAL_COLUMNS = ("derived_tstamp", "created_tstamp", "sent_tstamp", "partition_column")
+COLUMNS = ("timestamp", "app_id", "useragent")
+OPTIONAL_COLUMNS = (
+    "derived_tstamp",
+    "created_tstamp",
+    "sent_tstamp",
+    "partition_column",
+    "user_stitching_id",
+)
 COLUMN_LISTS = ("tie_break", "event_columns")
 EXPRESSIONS = ("event_id", "event_name", "page_view_id", "page_url")
 EXPRESSION_LISTS = ("session_id", "user_id")
@@ -276,4 +282,4 @@ def _named(
     for name, node in pairs:
         text = str(node.value).strip()
         sql.append(WrittenSql(key, text, node, is_aggregate))
-        yield CarriedColumn(name, text)
+        yield CarriedColumn(name, text, node.where)

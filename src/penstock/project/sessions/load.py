@@ -22,12 +22,13 @@ from penstock.project.entities.columns import Expressions
 from penstock.project.entities.parts import ExpressionFacts
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.discovery import PROJECT_FILE
+from penstock.project.files.documents import read_document
 from penstock.project.files.nodes import Member, node_of
 from penstock.project.files.parsed import place_key
 from penstock.project.files.values import digest
 from penstock.project.first_pass import FirstPass
-from penstock.project.sessions.aliases import unknown_variables
-from penstock.project.sessions.columns import column_findings, sql_findings
+from penstock.project.sessions.aliases import PREFIX, unknown_variables
+from penstock.project.sessions.columns import carried_findings, column_findings, sql_findings
 from penstock.project.sessions.definition import SessionFile, SessionScene, read_package
 from penstock.project.sessions.models import (
     SessionDraft,
@@ -91,7 +92,8 @@ def read_sessions(paths: Sequence[str], settings: Settings, first: FirstPass) ->
     kept = first.cache.recall(_CACHE, digest(_FORM), Expressions)
     found = ReadSessions(expressions=Expressions(kept.earlier if kept else {}))
     variables = _variables(settings, first)
-    scene = SessionScene(settings.name, settings.target.schema_prefix, variables)
+    asked = {name: each for name, each in variables.items() if name in settings.asked_vars}
+    scene = SessionScene(settings.name, settings.target.schema_prefix, variables, asked)
     found.findings += unknown_variables(variables)
     named: dict[str, SessionFile] = {}
     for path in paths:
@@ -115,6 +117,7 @@ def read_sessions(paths: Sequence[str], settings: Settings, first: FirstPass) ->
             found.findings.append(Finding(where, "duplicate-model", sentence, hint))
     for number, read in enumerate(found.files):
         found.findings += sql_findings(read, found.expressions.facts)
+        found.findings += carried_findings(read.package)
         made = _fingerprint(read, found.expressions.facts)
         named_so = replace(read, package=replace(read.package, fingerprint=made))
         found.files[number] = named_so
@@ -149,11 +152,19 @@ def _fingerprint(file: SessionFile, facts: Callable[[str], ExpressionFacts]) -> 
 
 
 def _variables(settings: Settings, first: FirstPass) -> Mapping[str, Member]:
-    """Give the variables of the project with their places; those of a command have that of vars."""
+    """Return the variables of the project and its places; those of the command are read as YAML.
+
+    A place of the latter is that of `vars`.
+    """
     if not first.has(PROJECT_FILE):
         return {}
     file = first.yaml_file(PROJECT_FILE)
-    return node_of(dict(settings.vars), file.spot, (_VARS,)).members
+    typed = {
+        name: read_document("--vars", value).tree if isinstance(value, str) else value
+        for name, value in settings.asked_vars.items()
+        if name.startswith(PREFIX)
+    }
+    return node_of({**settings.vars, **typed}, file.spot, (_VARS,)).members
 
 
 def _events(file: SessionFile, resolver: NameResolver, findings: list[Finding]) -> InputName | None:

@@ -48,6 +48,7 @@ class Settings:
     folders: tuple[str, ...] = ("models",)
     session_paths: tuple[str, ...] = (SESSIONS,)
     vars: Mapping[str, Plain] = field(default_factory=dict)
+    asked_vars: Mapping[str, Plain] = field(default_factory=dict)  # those of the command, in `vars`
     defaults: Mapping[str, Plain] = field(default_factory=dict)
     system_columns: Mapping[str, Plain] = field(default_factory=dict)
     threads: int = 4

@@ -59,7 +59,7 @@ def module_events(run: SessionRun, carried: Sequence[CarriedColumn] = ()) -> str
         "_ps_view": first_text([options.page_view_id]),
         "_ps_event": event,
         "_ps_url": url,
-        "_ps_known": f"CAST({quoted(options.user_stitching_id)} AS STRING)",
+        "_ps_known": f"CAST({_known_user(options.user_stitching_id)} AS STRING)",
         # two events of one id are never both there, so only those without one can tie
         "_ps_hash": f"CASE WHEN {event} IS NULL THEN {hashed} END",
         "_ps_bot": _bot(run),
@@ -73,6 +73,10 @@ def module_events(run: SessionRun, carried: Sequence[CarriedColumn] = ()) -> str
     bucket = f"CAST(floor(unix_seconds(_ps_c) / {options.heartbeat}) AS BIGINT)"
     rows = f"SELECT *, {named} FROM {run.table(SessionTable.EVENTS_THIS_RUN)}"
     return f"SELECT *, {kind} AS _ps_kind, {bucket} AS _ps_bucket FROM ({rows})"
+
+
+def _known_user(column: str | None) -> str:
+    return "NULL" if column is None else quoted(column)
 
 
 def _clock(run: SessionRun, column: str | None) -> str:
@@ -101,17 +105,18 @@ def _stitched(run: SessionRun, part: SessionTable, user: str) -> tuple[str, str]
 
 
 def with_usual(run: SessionRun, carried: Sequence[CarriedColumn]) -> tuple[CarriedColumn, ...]:
-    """Give what is carried over, and `app_id` and `platform` where the events have them."""
-    named = {each.name.lower() for each in carried}
+    """Return what is carried over, and `app_id` and `platform` where the events have them."""
     columns = carried_columns(run)
-    usual = [CarriedColumn(name, quoted(name)) for name in _USUAL if columns.find(name)]
-    return (*(each for each in usual if each.name not in named), *carried)
+    usual = (CarriedColumn(name, quoted(name)) for name in _USUAL if columns.find(name))
+    return (*usual, *carried)
 
 
 def page_views(run: SessionRun) -> ModuleRows:
-    """Give one row per page view of the sessions of this run; a view that only pings has none."""
-    alone = run.package.options.is_snowplow  # then a page view is told by its id alone
-    key = "_ps_view" if alone else f"{_ID}, _ps_view"
+    """Build one row per page view of the sessions of this run; a view that only pings has none.
+
+    Views and pings meet per session. With `compat: snowplow` a page view is known by its id alone,
+    and of the sessions that share one the first keeps it, with its own pings.
+    """
     carried = with_usual(run, run.package.options.passthrough.page_views)
     is_view = "FILTER (WHERE _ps_kind = 'view')"
     kept = [_ID, "user_identifier", "session_start_date", *map(quoted, _clocks(run))]
@@ -122,10 +127,12 @@ def page_views(run: SessionRun) -> ModuleRows:
         f"min({_ORDER_V}) {is_view} AS place, max(_ps_d) {pings} AS last, "
         f"size(collect_set(_ps_bucket) {pings}) AS buckets{_scrolled(run)} "
         f"FROM ({module_events(run, carried)}) WHERE _ps_kind = 'ping' "
-        f"OR (_ps_kind = 'view' AND NOT _ps_bot) GROUP BY {key}"
+        f"OR (_ps_kind = 'view' AND NOT _ps_bot) GROUP BY {_ID}, _ps_view"
     )
+    first = "row_number() OVER (PARTITION BY _ps_view ORDER BY place) = 1"
+    alone = f" QUALIFY {first}" if run.package.options.is_snowplow else ""
     known, join = _stitched(run, SessionTable.PAGE_VIEWS, "p.v.user_identifier")
-    source = f"(SELECT * FROM ({pairs}) WHERE v IS NOT NULL) p{join}"
+    source = f"(SELECT * FROM ({pairs}) WHERE v IS NOT NULL{alone}) p{join}"
     return ModuleRows(_page_view_columns(run, known, carried), source)
 
 

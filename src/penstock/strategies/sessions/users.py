@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.names import quoted
-from penstock.core.sessions.package import CarriedColumn, SessionTable
+from penstock.core.sessions.package import CarriedColumn, SessionTable, prefixed_name
 from penstock.strategies.sessions.events import SessionRun, as_time
 from penstock.strategies.sessions.modules import ModuleRows, module_events, page_views, sessions
 from penstock.strategies.sessions.window import in_dates
@@ -58,13 +58,8 @@ def users(run: SessionRun) -> ModuleRows:
 
 
 def _prefixed(word: str, alias: str, carried: Sequence[CarriedColumn]) -> dict[str, str]:
-    """Name columns of sessions; one that begins so already keeps its name."""
-    start = f"{word}_"
-    names = {each.name: each.sql for each in carried}
-    return {
-        (name if name.startswith(start) else start + name): f"{alias}.{quoted(sql)}"
-        for name, sql in names.items()
-    }
+    """Return columns of sessions under the names that users give them."""
+    return {prefixed_name(word, each.name): f"{alias}.{quoted(each.sql)}" for each in carried}
 
 
 def user_mapping(run: SessionRun) -> ModuleRows:

@@ -81,10 +81,11 @@ def _changed(change: SqlChange) -> str:
 
 def _steps(preview: Preview, limit: int | None) -> str:
     report = preview.report
-    steps = report.plan.steps[:limit]
-    if not steps:
+    lines = _by_line(report.plan.steps)
+    if not lines:
         return ""
-    result_of = results_by_step(report)
+    groups, result_of = lines[:limit], results_by_step(report)
+    steps = [group[0] for group in groups]
     results = [result_of(step) for step in steps]
     names = max(len(step.model) for step in steps)
     strategies = max(len(result.shown_strategy) for result in results)
@@ -92,13 +93,14 @@ def _steps(preview: Preview, limit: int | None) -> str:
     keys = ["" if step.keys == WHOLE else ranges_text(step.keys, ranges) for step in steps]
     width = max(map(len, keys))
     shown = []
-    for number, (step, result, text) in enumerate(zip(steps, results, keys, strict=True), start=1):
-        cells = [f"{number:>3}. {step.model:<{names}}", f"{result.shown_strategy:<{strategies}}"]
+    for number, (group, result, text) in enumerate(zip(groups, results, keys, strict=True), 1):
+        cells = [f"{number:>3}. {result.name:<{names}}", f"{result.shown_strategy:<{strategies}}"]
         cells += [f"{text:<{width}}"] * bool(width)
-        notes = [str(preview.checks.get(step.key, "")), *map(mask, step.notes)]
-        below = [f"     {line}" for line in notes if line]
-        shown.append("\n".join(["  ".join([*cells, *_why(result, step)]), *below]))
-    left = len(report.plan.steps) - len(steps)
+        notes = [str(preview.checks.get(step.key, "")) for step in group]
+        notes += [mask(note) for step in group for note in step.notes]
+        below = [f"     {line}" for line in dict.fromkeys(notes) if line]
+        shown.append("\n".join(["  ".join([*cells, *_why(result, group)]), *below]))
+    left = len(lines) - len(groups)
     more = [f"and {count(left, 'more step')}"] * bool(left)
     return "\n".join(["Execution plan (topological order):", *shown, *more])
 
@@ -113,11 +115,20 @@ def results_by_step(report: RunReport) -> Callable[[Step], ModelResult]:
     return lambda step: exact.get((step.model, step.keys)) or first[step.model]
 
 
-def _why(result: ModelResult, step: Step) -> Iterator[str]:
+def _by_line(steps: Iterable[Step]) -> list[list[Step]]:
+    """Group the steps of a plan: all passes over a table of a session package are one line."""
+    groups: dict[str, list[Step]] = {}
+    for step in steps:
+        groups.setdefault(step.model if step.session else step.key, []).append(step)
+    return list(groups.values())
+
+
+def _why(result: ModelResult, steps: Sequence[Step]) -> Iterator[str]:
     if result.status == "skipped":
         yield f"will be skipped: {result.reason}"
         return
-    yield mask(str(step.reason))
+    step = steps[0]
+    yield mask("; ".join(_reasons(steps)))
     if step.reason.pending:
         yield "pending"
     if step.reason.also:
@@ -130,6 +141,15 @@ def _why(result: ModelResult, step: Step) -> Iterator[str]:
     if step.estimate is not None:
         rows, took = count(step.estimate.rows, "row"), seconds(step.estimate.seconds)
         yield f"about {rows}, {size(step.estimate.size_bytes)}, {took}"
+
+
+def _reasons(steps: Iterable[Step]) -> Iterator[str]:
+    """Yield the reason of each step; a pass that also stitches the table gives one."""
+    passes: dict[object, list[Step]] = {}
+    for step in steps:
+        passes.setdefault(step.session and step.session.pass_key, []).append(step)
+    for first, *more in passes.values():
+        yield f"{first.reason}, then stitch" if more else str(first.reason)
 
 
 def _of_slices(preview: Preview) -> Iterator[str]:

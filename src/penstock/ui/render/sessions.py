@@ -36,22 +36,17 @@ _PLACES = tuple(_COUNTED.split())
 
 
 def limits_text(report: LimitsReport) -> str:
-    """Give two lines per pass, and one more where there is nothing to do."""
+    """Return two lines per pass, and a third for one that has nothing to do."""
     plan = report.plan
     name = "Snowplow" if plan.package.options.is_snowplow else report.package
     lines = [line for each in plan.limits for line in limit_lines(name, each)]
-    if plan.idle:
-        lines.append(f"{name}: Nothing to do: {plan.idle}")
     return "\n".join(f"{report.now:%H:%M:%S} + {line}" for line in lines)
 
 
 def limits_document(report: LimitsReport) -> Json:
     """Give every pass with its limits, and where the tracked models stand."""
     plan = report.plan
-    tracked = len(plan.tracked)
-    return documents.limits_document(
-        report.package, plan.limits, tracked, idle=report.nothing_to_do
-    )
+    return documents.limits_document(report.package, plan.limits, len(plan.tracked))
 
 
 def manifest_text(report: ManifestReport) -> str:

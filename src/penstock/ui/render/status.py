@@ -208,9 +208,22 @@ def _total(report: StatusReport, request: StatusRequest) -> str:
         total += f", {report.pending:,} pending"
     if report.new_input:
         total += f", {report.new_input:,} with new input"
-    command = _next(report)
-    words = command_words(request, (*_TAKEN.get(command.split()[0], ()), *_PLACE))
-    return mask(f"{total}. Next: penstock {shlex.join([*command.split(), *words])}")
+    packages = _packages_alone(report)
+    command = ["run", "--select", " ".join(packages)] if packages else _next(report).split()
+    taken = ("as_of",) if packages else _TAKEN.get(command[0], ())
+    words = command_words(request, (*taken, *_PLACE))
+    return mask(f"{total}. Next: penstock {shlex.join([*command, *words])}")
+
+
+def _packages_alone(report: StatusReport) -> tuple[str, ...]:
+    """Return the session packages that drifted, if nothing else is to be mended before them."""
+    drifted = [model for model in report.models if model.drifted]
+    states = {each.state for model in drifted for each in model.states if each.drifted}
+    if not all(model.package for model in drifted) or State.UNRECORDED in states:
+        return ()
+    if states == {State.UNREADABLE}:
+        return ()
+    return tuple(dict.fromkeys(model.package for model in drifted))
 
 
 def _next(report: StatusReport) -> str:

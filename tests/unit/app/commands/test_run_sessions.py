@@ -7,13 +7,19 @@ from fakes.session_place import problems
 from fakes.session_world import at
 from fakes.workshop import DEAD, ELSEWHERE
 from penstock.app.commands.rollback import rollback
+from penstock.app.commands.sessions import sessions_limits
+from penstock.app.commands.status import status
+from penstock.app.commands.sync import preview_sync, sync
 from penstock.app.execution.recover import rebuild
-from penstock.app.request import RollbackRequest
-from penstock.core.errors import ConcurrentWriterError, QueryError, TableError
+from penstock.app.read_requests import LimitsRequest
+from penstock.app.request import BackfillRequest, RollbackRequest, StatusRequest
+from penstock.core.errors import ConcurrentWriterError, QueryError, TableError, UsageError
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.records import Status
 from penstock.core.sessions.manifest import Limits, PassKind, RunState
 from penstock.plan.values import State
+from penstock.ui.render.sessions import limits_document, limits_text
+from penstock.ui.render.status import status_text
 
 CORE = ("page_views", "sessions", "user_mapping", "users")
 BROKEN = QueryError("spark-divide-by-zero", "divided by zero")
@@ -388,3 +394,81 @@ def test_a_table_that_was_only_made_ready_has_processed_nothing(web):
     made = [each.operation for each in web.lake.tables[web.of("m5")].commits]
     assert (statuses(report)["m5"], made[-1]) == ("failed", "SET TBLPROPERTIES")
     assert web.manifest() == {**dict.fromkeys(CORE, SECOND), "m5": FIRST}
+
+
+def test_a_package_whose_option_changed_is_named_by_status_and_left_alone_by_sync(web):
+    web.has_files({WEB: HEAD + "heartbeat: 20\n"})
+
+    assert status_text(status(web.services(), StatusRequest())).endswith(
+        "9 of 9 partitions drifted. Next: penstock run --select web"
+    )
+    report = web.sync()
+    assert report.plan.is_empty
+    assert report.notes == ("web is left alone: 9 tables drifted; penstock run --select web",)
+    assert problems(web.at("01-03")) == []
+    assert web.states() == {}
+    assert web.sync().notes == ()
+
+
+@pytest.mark.parametrize("model", ["web_sessions", "m5"])
+def test_what_passes_make_is_not_backfilled(web, model):
+    web.tagged("m5")
+    asked = BackfillRequest(".", model=model, from_="2021-01-01", to="2021-01-02")
+
+    for backfill in (sync, preview_sync):
+        with pytest.raises(UsageError) as told:
+            backfill(web.services(), asked)
+        assert told.value.code == "not-backfilled"
+        assert told.value.hint.endswith("penstock run --select web --full-refresh")
+
+
+def told_limits(web, now):
+    """Give what `sessions limits` says of the next run: lines without the clock, and JSON."""
+    report = sessions_limits(web.services(), LimitsRequest(".", package="web", as_of=at(now)))
+    return [line[11:] for line in limits_text(report).splitlines()], limits_document(report)
+
+
+def test_per_model_and_nothing_new_limits_plan_and_run_have_nothing_to_do(web):
+    web.has_files({WEB: HEAD + "backfill: per_model\n"})
+    web.at("01-03")
+
+    lines, found = told_limits(web, "01-04")
+
+    assert lines[1:] == [
+        "web: Processing data between 2021-01-01 19:00:00 and 2021-01-04 00:00:00",
+        "web: Nothing to do: raw.events has no new commit since version 1",
+    ]
+    assert found["nothing_to_do"] is True
+    planned = web.plan("web", as_of=at("01-04"))
+    assert ([each[11:] for each in planned.said], planned.plan.is_empty) == (lines, True)
+    assert web.at("01-04").plan.is_empty
+
+
+def test_a_head_pass_that_has_nothing_to_do_is_said_so_and_is_not_recorded(web):
+    web.has_files({WEB: HEAD + "backfill: per_model\n"})
+    web.at("01-03")
+    web.tagged("m5")
+
+    lines, found = told_limits(web, "01-04")
+
+    assert [line for line in lines if "Processing" not in line] == [
+        "web (backfill): New model introduced: replaying from the start date",
+        "web (head): Standard incremental run",
+        "web (head): Nothing to do: raw.events has no new commit since version 1",
+    ]
+    assert [each["pass"] for each in found["passes"]] == ["backfill"]
+    assert problems(web.at("01-04")) == []
+    assert web.windows()[-1] == "backfill 2 01-01..01-02 01:00"
+    limits = [(each["lower_limit"], each["upper_limit"]) for each in found["passes"]]
+    assert limits == [("2021-01-01T00:00:00Z", "2021-01-02T01:00:00Z")]
+
+
+def test_models_that_are_past_the_window_have_nothing_to_do(web):
+    web.at("01-03")
+    web.append()
+
+    lines, found = told_limits(web, "01-01 12:00")
+
+    assert lines[-1] == "web: Nothing to do: all models are at 2021-01-01 12:00:00 or later"
+    assert found["nothing_to_do"] is True
+    assert web.at("01-01 12:00").plan.is_empty

@@ -3,9 +3,13 @@
 import pytest
 
 from fakes.session_files import EVENTS
+from fakes.session_lake import SCROLLED
+from fakes.session_sql import a_run
 from fakes.session_world import package
 from penstock.core.columns.schema import Column, Schema
-from penstock.project.sessions.columns import events_findings
+from penstock.core.sessions.package import CarriedColumn, Passthrough, SessionTable
+from penstock.project.sessions.columns import carried_findings, events_findings
+from penstock.strategies.sessions.users import columns_of
 
 COLUMNS = tuple(Column(*line.split(" ")) for line in EVENTS.splitlines())
 
@@ -22,6 +26,18 @@ def schema(columns):
 
 def without(name):
     return [each for each in COLUMNS if each.name != name]
+
+
+@pytest.mark.parametrize(
+    ("part", "key"), [("page_views", "page_views"), ("sessions", "sessions_agg")]
+)
+def test_no_column_of_a_module_is_free_for_what_is_carried(part, key):
+    made = columns_of(a_run(schema=SCROLLED), SessionTable(part))
+
+    for name in made:
+        carried = Passthrough(**{key: (CarriedColumn(name, "x"),)})
+        (found,) = carried_findings(package(passthrough=carried))
+        assert (found.code, f"'{name}'" in found.sentence) == ("duplicate-column", True)
 
 
 def test_events_with_all_columns_are_right():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fakes.session_files import HEAD, PATH, SPEC, files, source
+from fakes.session_files import EVENTS, HEAD, PATH, SPEC, files, source
 from fakes.session_world import at
 from penstock.core.sessions.package import (
     BackfillOrder,
@@ -280,11 +280,14 @@ def test_S87_a_key_and_a_variable_that_disagree_are_a_finding(findings):
 
 def test_S87_another_variable_is_a_warning(findings):
     assert without_paths(findings(files("vars: {snowplow__zz: 1, other: 2}"))) == [
-        (
-            "4:8: warning: unknown-variable: snowplow__zz has no effect: "
-            "no key of a session package answers to it"
-        )
+        "4:8: warning: unknown-variable: snowplow__zz has no effect here"
     ]
+
+
+def test_a_variable_without_an_effect_names_the_key_that_does_its_job(findings):
+    (found,) = findings(files("vars: {snowplow__ua_bot_filter: true}"), hints=True)
+
+    assert found.endswith("snowplow__ua_bot_filter has no effect here\n  hint: use bot_pattern")
 
 
 def test_S87_variables_of_the_project_count_unless_the_file_says_something(options, findings):
@@ -295,6 +298,83 @@ def test_S87_variables_of_the_project_count_unless_the_file_says_something(optio
     assert options("max_session_days: 4", **said).max_session_days == 4
     (found,) = findings(files(**said))
     assert found.startswith("penstock.yml:4:17: warning: unknown-variable: snowplow__zz ")
+
+
+def test_variables_of_the_command_win_over_the_file_and_it_is_said(findings, load):
+    said = files("max_session_days: 3\nbackfill_limit_days: 7\n")
+    asked = {
+        "snowplow__max_session_days": "5",
+        "snowplow__backfill_limit_days": 7,
+        "snowplow__start_date": "2021-02-01",
+        "snowplow__session_stitching": "false",
+        "day": "1",
+    }
+    own = load(said, vars=asked).packages["web"].options
+
+    assert (own.max_session_days, own.backfill_limit_days) == (5, 7)
+    assert (own.start_date, own.session_stitching) == (at("02-01"), False)
+    assert without_paths(findings(said, vars=asked)) == [
+        (
+            "2:7: info: set-by-vars: session_stitching is false: "
+            "--vars snowplow__session_stitching sets it"
+        ),
+        "2:7: info: set-by-vars: start_date is 2021-02-01: --vars snowplow__start_date sets it",
+        (
+            "4:1: info: set-by-vars: max_session_days is 5: "
+            "--vars snowplow__max_session_days wins over 3 of the file"
+        ),
+    ]
+
+
+def test_without_a_known_user_nothing_is_asked_for_mapped_or_stitched(load, findings):
+    less = EVENTS.replace("user_id string\n", "")
+    said = files("user_stitching_id: null\n", columns=less)
+
+    assert findings(said) == []
+    package = load(said).packages["web"]
+    assert package.modules == ("web_page_views", "web_sessions", "web_users")
+    assert package.options.stitched == ()
+    sessions = package.model(SessionTable.SESSIONS)
+    assert sessions and sessions.after == ()
+
+
+def test_what_needs_a_known_user_says_so_without_one(findings):
+    said = "user_stitching_id: null\nmodules: [sessions, user_mapping]\npage_view_stitching: true\n"
+
+    assert without_paths(findings(files(said, columns=""))) == [
+        "5:10: error: module-needs: modules names 'user_mapping', and user_stitching_id is null",
+        (
+            "6:22: warning: option-without-effect: page_view_stitching has no effect: "
+            "user_stitching_id is null"
+        ),
+    ]
+
+
+def test_carried_columns_have_names_of_their_own(findings):
+    said = """\
+passthrough:
+  page_views: [{start_tstamp: at}, page_title, Collector_Tstamp]
+  sessions:
+    first: [url, _ps_gone]
+    last: [x]
+    agg:
+      URL: max(url)
+      last_X: max(x)
+  users:
+    first: [first_page_url, mkt_source]
+    last: [session_identifier]
+"""
+    found = [each.split(": ", 3) for each in without_paths(findings(files(said, columns="")))]
+
+    assert [(at, told) for at, _, code, told in found if code == "duplicate-column"] == [
+        ("5:31", "web_page_views has a column 'start_tstamp' already"),
+        ("5:48", "web_page_views has a column 'Collector_Tstamp' already"),
+        ("7:18", "web_sessions has a column '_ps_gone' already"),
+        ("10:12", "web_sessions has a column 'URL' already"),
+        ("11:15", "web_sessions has a column 'last_X' already"),
+        ("13:13", "web_users has a column 'first_page_url' already"),
+        ("14:12", "web_users has a column 'last_session_identifier' already"),
+    ]
 
 
 @pytest.mark.parametrize(

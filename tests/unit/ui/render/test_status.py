@@ -1,6 +1,7 @@
 """The text and the document of `status`."""
 
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 
@@ -285,6 +286,17 @@ def test_an_entity_beside_a_table_that_drifted_leaves_the_command_to_sync():
     )
 
     assert status_text(StatusReport(NOON, models)).endswith("Next: penstock sync")
+
+
+def test_a_drifted_package_is_mended_by_its_run_after_all_that_a_sync_mends():
+    sessions = replace(whole("web_sessions", State.SQL_CHANGED), package="web")
+    asked = StatusRequest(select=("web_sessions",), as_of="2024-12-16")
+
+    alone = status_text(StatusReport(NOON, (sessions,)), request=asked)
+    both = status_text(StatusReport(NOON, (whole("users", State.SQL_CHANGED), sessions)))
+
+    assert alone.endswith("Next: penstock run --select web --as-of 2024-12-16")
+    assert both.endswith("Next: penstock sync")
 
 
 def test_new_input_that_a_run_would_take_is_told_though_nothing_drifted():
