@@ -38,10 +38,13 @@ appender.file.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex
 """
 """It goes where all goes that the JVM says: to us, who write the log without secrets."""
 
+SUBSTITUTION = "spark.sql.variable.substitute"
+"""With it Spark replaces `${name}` in any SQL by a setting or a variable, in literals too."""
 ALWAYS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
+    SUBSTITUTION: "false",
 }
 
 # Settings of the user win over these.

@@ -25,7 +25,7 @@ from penstock.engine.function_windows import RUNS
 from penstock.engine.functions import SharedFrames
 from penstock.engine.java import require_java, spark_versions
 from penstock.engine.jvm import JVM, silence_py4j
-from penstock.engine.launch import ALWAYS, QUERY_LOGGERS, LaunchSettings, launch
+from penstock.engine.launch import ALWAYS, QUERY_LOGGERS, SUBSTITUTION, LaunchSettings, launch
 from penstock.engine.reading import bad_value, read
 from penstock.engine.session import Signature, SparkStepSession
 from penstock.engine.spark_errors import explained, explaining
@@ -111,7 +111,8 @@ def require_delta(spark: SparkSession, environ: Mapping[str, str]) -> None:
 
 def _new_session(root: SparkSession) -> SparkSession:
     spark = root.newSession()
-    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    for key in (_TIME_ZONE, SUBSTITUTION):  # a session that was handed in has others
+        spark.conf.set(key, ALWAYS[key])
     # With it a plain Python UDF over a Delta table waits for ever (Spark 4.2.0).
     spark.conf.set("spark.sql.execution.arrow.pythonUDF.columnarInput.enabled", "false")
     return spark
@@ -178,6 +179,7 @@ def _rows(frame: DataFrame) -> Iterator[Row]:
 
 
 SPARK = ProcessSpark()
+_TIME_ZONE = "spark.sql.session.timeZone"
 _WRITERS = {
     ExportForm.CSV: _write_csv,
     ExportForm.JSON: _write_json,

@@ -19,8 +19,8 @@ from penstock.core.statement import (
     Stage,
     Work,
 )
-from penstock.core.strategy import Build, Layout
-from penstock.strategies.values import cast
+from penstock.core.strategy import Build, Layout, OnSchemaChange
+from penstock.strategies.values import cast, merged_type, null
 
 CODE = "empty-partition-value"
 _TEXTS = ("string", "varchar", "char", "binary")
@@ -180,21 +180,41 @@ def fed(build: Build) -> Build:
 
 
 def feed_of(build: Build) -> Feed:
-    """Give the rows of the query with the columns and types under which the table stores them."""
-    columns = []
-    for column, want in zip(build.query.columns, stored(build).columns, strict=True):
-        name = quoted(column.name)
-        value = cast(name, parse_type(column.type), parse_type(want.type))
-        columns.append(name if want.type == column.type else f"{value} AS {name}")
-    return Feed(ROWS_VIEW, f"SELECT {', '.join(columns)} FROM {quoted(QUERY_VIEW)}", confs=ANSI)
+    """Return the rows of the query as the table stores them, columns that the query lacks too."""
+    rows = shaped(build.query, stored(build))
+    return Feed(ROWS_VIEW, f"SELECT {rows} FROM {quoted(QUERY_VIEW)}", confs=ANSI)
 
 
 def stored(build: Build) -> Schema:
-    """Give the columns of `feed_of`, with the types that the table has."""
+    """Return the columns of the table after the commit, with the types that hold old and new."""
     known = build.table
-    if known is None or build.evolves:
-        return build.query
-    return Schema(tuple(known.find(column.name) or column for column in build.query.columns))
+    if known is None or not build.evolves:
+        return build.query if known is None else known
+    grows = build.model.on_schema_change is not OnSchemaChange.IGNORE
+    columns = []
+    for column in known.columns:
+        given = build.query.find(column.name)
+        both = merged_type(column.type, given.type, grow=grows) if given else column.type
+        columns.append(replace(column, type=both))
+    return Schema((*columns, *(c for c in build.query.columns if known.find(c.name) is None)))
+
+
+def shaped(given: Schema, want: Schema) -> str:
+    """Return the wanted columns of rows that have the given ones: cast, and NULL where not given.
+
+    >>> from penstock.core.columns.schema import Column
+    >>> shaped(Schema((Column("A", "int"),)), Schema((Column("a", "bigint"), Column("b", "date"))))
+    'CAST(`A` AS bigint) AS `a`, CAST(NULL AS date) AS `b`'
+    """
+    columns = []
+    for column in want.columns:
+        known, kind = given.find(column.name), parse_type(column.type)
+        name = quoted(known.name) if known else ""
+        value = cast(name, parse_type(known.type), kind) if known else null(kind)
+        columns.append(
+            value if value == quoted(column.name) else f"{value} AS {quoted(column.name)}"
+        )
+    return ", ".join(columns)
 
 
 def create(build: Build, rows: str, properties: Mapping[str, str] | None = None) -> Commit:
@@ -239,17 +259,16 @@ def listed(names: tuple[str, ...], prefix: str = "") -> str:
     return ", ".join(f"{prefix}{quoted(name)}" for name in names)
 
 
-def with_rows(target: str, columns: Schema, rows: str, given: Schema, kept: str = "") -> str:
-    """Give the rows of a view that stay, being `kept`, and those that come, with all columns."""
-    names = (*columns.names, *(name for name in given.names if columns.find(name) is None))
+def with_rows(kept: str, stays: tuple[str, Schema], rows: tuple[str, Schema]) -> str:
+    """Return the rows of a view that stay, being `kept`, and those that come, as these are stored.
 
-    def side(of: Schema) -> str:
-        return ", ".join(("" if of.find(n) else "NULL AS ") + quoted(n) for n in names)
-
+    A view is given by its name and its columns.
+    """
+    (target, columns), (view, want) = stays, rows
     where = f" WHERE {kept}" if kept else ""
     return (
-        f"SELECT {side(columns)} FROM {quoted(target)}{where} "
-        f"UNION ALL SELECT {side(given)} FROM {quoted(rows)}"
+        f"SELECT {shaped(columns, want)} FROM {quoted(target)}{where} "
+        f"UNION ALL SELECT {shaped(want, want)} FROM {quoted(view)}"
     )
 
 

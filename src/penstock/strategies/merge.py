@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from penstock.core import strategy as port
+from penstock.core.columns.schema import Schema
 from penstock.core.columns.types import parse_type, scalars
 from penstock.core.names import quoted
 from penstock.core.statement import (
@@ -89,11 +90,15 @@ class Merge(port.Strategy):
         """
         first = build.table is None
         view = SOURCE_VIEW if first else STAGE_VIEW
-        rows = f"SELECT {listed(build.query.names)} FROM {quoted(view)}"
+        rows = _rows(build, self, view)
         source = _source(build, self)
         if build.reruns and not first:
-            stages = (source, _stage(build, self), _gone(build, self))
-            return Work(stages, lambda seen: _rerun(build, self, seen), after=_after(build, self))
+            return Work(
+                (source, _stage(build, self), _gone(build, self)),
+                lambda seen: _rerun(build, self, seen),
+                rows=lambda _: rows,
+                after=_after(build, self),
+            )
         return Work(
             (source,) if first else (source, _stage(build, self)),
             lambda seen: pieces.create_from(build, view) if first else _commit(build, self, seen),
@@ -101,6 +106,19 @@ class Merge(port.Strategy):
             fed_by=view if first else "",  # what is staged is cut off from its query already
             after=_after(build, self),
         )
+
+
+def _rows(build: port.Build, strategy: Merge, view: str) -> str:
+    """Return the rows of a view as the table will hold them: what the query lacks stays."""
+    columns = listed(build.query.names, "s.")
+    table = build.table or Schema()
+    gone = tuple(name for name in table.names if build.query.find(name) is None)
+    if not gone:
+        return f"SELECT {columns} FROM {quoted(view)} s"
+    return (
+        f"SELECT {columns}, {listed(gone, 't.')} FROM {quoted(view)} s "
+        f"LEFT JOIN {quoted(TARGET_VIEW)} t ON {_on(strategy, 't', 's')}"
+    )
 
 
 def _source(build: port.Build, strategy: Merge) -> Stage:

@@ -42,6 +42,7 @@ class OverwriteRange(Strategy):
     settings = STORED | WINDOWED
     writing = Writing.MERGED
     keeps_rows = True
+    takes_feed = True
     is_incremental = True
     rerun_is_safe = True
     dbt = ("incremental", "insert_overwrite")

@@ -107,6 +107,12 @@ def allow_widening(target: str, properties: Mapping[str, str]) -> tuple[str, ...
     return (f"ALTER TABLE {target} SET TBLPROPERTIES ({written({_WIDENING: 'true'})})",)
 
 
+def prepared(target: str, model: Model, facts: TableFacts, *, widens: bool) -> tuple[str, ...]:
+    """Return the changes of a table that must come before rows which may widen its columns."""
+    allowed = allow_widening(target, facts.properties) if widens else ()
+    return (*allowed, *alter_properties(target, model, facts))
+
+
 def alter_properties(target: str, model: Model, facts: TableFacts) -> tuple[str, ...]:
     """Bring properties, the table's comment and those of columns to what the project says."""
     wanted = model.layout.properties

@@ -49,7 +49,9 @@ class Table(Strategy):
         return {"overwrite": list(layout.partition_by)} if self.overwrite_partitions else {}
 
     def staying(self, layout: Layout, rows: str, target: str) -> str:
-        """Keep rows whose partition none of the rows to come is in."""
+        """Keep rows whose partition none of the rows to come is in; without partitions none."""
+        if not layout.partition_by:
+            return "false"
         same = " AND ".join(
             f"r.{quoted(name)} <=> {quoted(target)}.{quoted(name)}" for name in layout.partition_by
         )

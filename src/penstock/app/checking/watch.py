@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from penstock.app.checking.chosen import SKIPPED, skipped
 from penstock.app.checking.flags import drop_staged, keeps_rows, quarantine_of, staging_folder
@@ -23,11 +24,12 @@ from penstock.core.ports.engine import QuerySession, StepSession
 from penstock.core.statement import OBSERVED_ROWS, QUERY_VIEW, TARGET_VIEW, Commit, Feed, Row, Work
 from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.step import Intent, Outcome
-from penstock.core.strategy import Writing
-from penstock.strategies.build import ROWS_VIEW, fed, feed_of, stored, with_rows
+from penstock.core.strategy import Build, Writing
+from penstock.strategies.build import ROWS_VIEW, fed, feed_of, shaped, stored, with_rows
 from penstock.strategies.checks.queries import key_sql
 from penstock.strategies.checks.typed import Shared, described, observables, shared
 from penstock.strategies.partition import PartitionTable, inside, inside_spans, publish, replace_fed
+from penstock.strategies.reshape import prepared
 
 _ADDED = "check_added_rows"
 _STAYS = "check_rows_that_stay"
@@ -103,7 +105,13 @@ class Watch:
     stays: str
     cut: PartitionTable | None = None
     inserts: bool = False
+    replaced: str = ""
+    """The condition of a stored row that the step replaces, "" where it replaces no range."""
+    kept: str = ""
+    """The condition of a row of `stays` that the step leaves in place, "" for all."""
     work_on: Callable[[str], Work] | None = None
+    prepares: Callable[[str], tuple[str, ...]] = lambda _: ()
+    """What must come before the rows, as statements on a table that is named in SQL."""
     prepare: Callable[[], int | None] | None = None
 
     @property
@@ -249,12 +257,19 @@ class Watch:
         return None
 
     def _rows(self, decided: DecidedStatement) -> CheckedRows:
+        """Return the rows of the step with the columns and types that the table stores."""
         if self.feed is not None:
             return CheckedRows.of_view(ROWS_VIEW, self.columns, _key_of(self.target.model))
-        if decided.work.rows is not None:
-            sql = decided.work.rows(decided.seen)
-            return CheckedRows(sql, self.target.session.describe(sql))
-        return CheckedRows.of_view(QUERY_VIEW, self.columns)
+        describe = self.target.session.describe
+        if decided.work.rows is None:
+            return CheckedRows.of_view(QUERY_VIEW, describe(f"SELECT * FROM {quoted(QUERY_VIEW)}"))
+        sql = decided.work.rows(decided.seen)
+        given = describe(sql)
+        if not self.stays:
+            return CheckedRows(sql, given)
+        new = (each for each in given.columns if self.columns.find(each.name) is None)
+        want = Schema((*self.columns.columns, *new))
+        return CheckedRows(f"SELECT {shaped(given, want)} FROM (\n{sql}\n)", want)
 
     def _would_be(self, folder: str, decided: DecidedStatement, rows: CheckedRows) -> CheckedRows:
         """Make the table as it will be readable.
@@ -262,7 +277,6 @@ class Watch:
         A MERGE of which no query says what it leaves is tried on a shallow clone.
         """
         target, session = self.target, self.target.session
-        model = target.model
         if not self.stays:
             return target.as_table(rows.sql)
         if self.feed is None and decided.work.after is not None:
@@ -270,6 +284,8 @@ class Watch:
         if self.feed is None:
             clone = f"{folder}/clone"
             table = session.beside.clone(self._uri, self.version or 0, clone)
+            for sql in self.prepares(table):  # with old types values would be cut, or refused
+                session.beside.trial(Commit(sql, once=False))
             statement = self.work_on(table).decide(decided.seen) if self.work_on else None
             if statement is not None:
                 session.beside.trial(statement)
@@ -277,11 +293,9 @@ class Watch:
             return CheckedRows.of_view(AFTER_VIEW, columns)
         if self.cut is not None:  # a table's own step has bound the view that a partition's has not
             self._bind(TARGET_VIEW, DeltaRead(self._uri, self.version))
-            stays = f"NOT coalesce({inside(self.cut)}, false)"
-        else:
-            stays = model.strategy.staying(model.layout, ROWS_VIEW, _STAYS)
         columns = session.define(_STAYS, self.stays)
-        return target.as_table(with_rows(_STAYS, columns, ROWS_VIEW, self.columns, stays))
+        sides = (_STAYS, columns), (ROWS_VIEW, self.columns)
+        return target.as_table(with_rows(self.kept, *sides))
 
     def _written(
         self, intent: Intent, decided: DecidedStatement, outcome: Outcome
@@ -298,6 +312,9 @@ class Watch:
             return self._rows(decided)
         if version is None:
             return None
+        if self.replaced:
+            whole = self._whole(outcome)
+            return whole and replace(whole, sql=f"{whole.sql} WHERE {self.replaced}")
         if self.stays and decided.work.rows is not None:
             return self._rows(decided)
         if self.inserts:
@@ -332,20 +349,39 @@ def watched(
     build = build_of(target.services, target.context, model, step_inputs)
     creates = step_inputs.facts is None and not model.is_view
     mode, looks = target.checks.mode_where(creates=creates), target.checks.looks_after
-    takes_feed = model.strategy.takes_feed and not build.reruns  # that replaces rows
+    takes_feed = model.strategy.takes_feed
     if looks and takes_feed:
         build = fed(build)
     build = replace(build, staged=mode is OnFailure.BLOCK and looks)
-    facts = step_inputs.facts
+    facts, replaced = step_inputs.facts, build.replaced if takes_feed else ""
+    adds = build.table is not None and model.writing is Writing.ADDED
     watch = Watch(
         target,
         mode,
         before,
-        stored(build) if takes_feed else build.query,
+        stored(build),
         feed_of(build) if takes_feed else None,
         facts.version if facts else None,
         f"SELECT * FROM {quoted(TARGET_VIEW)}" if build.table is not None else "",
-        inserts=build.table is not None and model.writing is Writing.ADDED and not build.reruns,
+        inserts=adds and not replaced,
+        replaced=replaced,
+        kept=_kept(build, model),
         work_on=lambda table: work(replace(build, target=table)),
+        prepares=partial(_prepares, model, step_inputs),
     )
     return watch, work(build)
+
+
+def _kept(build: Build, model: Model) -> str:
+    """Return the condition of a row of the table that rows of a feed leave in place, "" for all."""
+    if build.replaced:
+        return f"NOT coalesce({build.replaced}, false)"
+    by = model.layout.partition_by if build.partition_by is None else build.partition_by
+    return model.strategy.staying(replace(model.layout, partition_by=by), ROWS_VIEW, _STAYS)
+
+
+def _prepares(model: Model, step_inputs: StepInputs, table: str) -> tuple[str, ...]:
+    facts = step_inputs.facts
+    if facts is None:
+        return ()
+    return prepared(table, model, facts, widens=bool(step_inputs.evolution.widened))

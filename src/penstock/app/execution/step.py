@@ -33,7 +33,7 @@ from penstock.plan.resolve import body_of
 from penstock.plan.values import Step
 from penstock.strategies.entities.strategy import strategy_of_entity
 from penstock.strategies.relations import leaves
-from penstock.strategies.reshape import allow_widening, alter_properties
+from penstock.strategies.reshape import alter_properties, prepared
 
 
 def ready_table(state: StepState) -> StepState:
@@ -62,9 +62,7 @@ def _altered(state: StepState, facts: TableFacts) -> Intent:
     """Make the metadata commits; give the intent that follows them."""
     intent, model, found = state.intent, state.model, state.step_inputs
     target = state.services.project.sql_of(model.table)
-    statements = alter_properties(target, model, facts)
-    if found.evolution.widened:
-        statements = (*allow_widening(target, facts.properties), *statements)
+    statements = prepared(target, model, facts, widens=bool(found.evolution.widened))
     record = state.context.records.get(intent.model)
     kept = record.fingerprint if record and record.fingerprint else intent.fingerprint
     altering = replace(intent, base_version=facts.version, fingerprint=kept)

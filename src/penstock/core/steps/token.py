@@ -88,10 +88,19 @@ def write_token(
         head = json.dumps(
             {**signed, **({"metrics": metrics} if metrics else {})}, separators=(",", ":")
         )
-        text = head[:-1] + "," + write_intent(cut)[1:]
+        text = _as_setting(head[:-1] + "," + write_intent(cut)[1:])
         if len(text.encode()) <= LIMIT_BYTES:
             return text
-    return json.dumps({**signed, "step": intent.step, "run": intent.run})
+    return _as_setting(json.dumps({**signed, "step": intent.step, "run": intent.run}))
+
+
+def _as_setting(document: str) -> str:
+    r"""Write JSON so that Spark takes it as it is: it replaces `${env:HOME}` in any setting.
+
+    >>> _as_setting('"${env:HOME}"')
+    '"\u0024{env:HOME}"'
+    """
+    return document.replace("$", "\\u0024")
 
 
 def write_fence(intent: Intent, penstock: str, store: str, project: str = "") -> str:

@@ -78,6 +78,16 @@ def test_a_token_is_short_and_always_names_step_and_store(given_intent: Intent):
     assert signed_by(token) == ("step-1", "store-1")
 
 
+@given(INTENTS)
+def test_a_token_holds_nothing_that_spark_replaces_in_a_setting(given_intent: Intent):
+    written = replace(given_intent, slice=SliceId("${env:HOME}", 1, 2, "${system:user.name}"))
+
+    text = write_token(written, "0", "store", "${project}")
+
+    assert "$" not in text
+    assert json.loads(text)["project"] == "${project}"
+
+
 def test_slices_that_made_no_commit_go_first_of_which_most_is_known():
     """Of the oldest: the token before this one may have told of them."""
     made = [
