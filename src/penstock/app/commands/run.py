@@ -105,6 +105,8 @@ def begun(
     anew: tuple[str, ...] = (),
 ) -> tuple[Planned, RunReport]:
     """Settle what a crash left open, then plan; give the report of a run that did nothing yet."""
+    if listener is not silent:
+        services.patience.tell = lambda sentence: listener(Said(sentence))
     recovery = recover(services, give_up=anew)
     for sentence in recovery.sentences:
         listener(Said(sentence))
@@ -170,6 +172,7 @@ class Runner:
                 status = Status.SUCCESS
         except KeyboardInterrupt:
             self._interrupted = True
+            services.patience.end()
         finally:
             self._context.passes.close()
             notes = self._end_run(status)
@@ -224,6 +227,7 @@ class Runner:
         except BaseException as error:  # a bug too: no step may go on behind a run that ended
             if isinstance(error, KeyboardInterrupt):
                 self._interrupted = True
+                self.services.patience.end()
                 self.services.engine.cancel()
             self._holds = True  # until the last statement has ended
             for found in schedule.stop():

@@ -19,7 +19,7 @@ from penstock.app.preparing.outcomes import (
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import DecidedStatement, decide, make_schema, staged
 from penstock.app.services.services import Services
-from penstock.app.services.workers import fence, may_write, patiently, waiting
+from penstock.app.services.workers import fence, may_write, waiting
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
 from penstock.core.errors import (
@@ -73,7 +73,7 @@ class Ended:
 
 def remember(services: Services, records: dict[str, ModelRecord], name: str) -> None:
     """Take over what the store holds of a model, once a step of it has ended."""
-    patiently(lambda: records.update(services.reading.records.models(name)))
+    records.update(services.reading.records.models(name))
 
 
 class Committer:
@@ -196,8 +196,8 @@ class Committer:
         )
 
     def record(self, intent: Intent, checked: Checked) -> None:
-        """Write what checks said; a store that cannot be reached is tried again for a while."""
-        patiently(lambda: self._journal.record_checks(intent.step, checked))
+        """Write what checks said."""
+        self._journal.record_checks(intent.step, checked)
 
     def begin(self, intent: Intent) -> Intent:
         """Write the step down and take the target's lease; give it with its number."""
@@ -348,7 +348,7 @@ class Committer:
         took = int((time.monotonic() - self._started) * 1000)
         outcome = replace(outcome, duration_ms=took)
         try:
-            patiently(lambda: self._journal.finish(intent.step, outcome))
+            self._journal.finish(intent.step, outcome)
         except StateError as error:
             if error.code != "state-unreachable":
                 raise

@@ -22,6 +22,7 @@ from penstock.core.records import Holder, Lease, Run
 from penstock.core.steps.step import Intent
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.state.lease import process_of
+from penstock.state.patience import Patience, PatientStore
 
 OpenStore = Callable[[], Store]
 
@@ -53,6 +54,11 @@ class Services:
     run_id: str = ""
     log_path: str = ""
     _reading: Store | None = None
+    patience: Patience = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Wait for the store as long as the project says."""
+        self.patience = Patience(self.project.state_patience.total_seconds())
 
     @property
     def reading(self) -> Store:
@@ -60,13 +66,13 @@ class Services:
         if "writing" in vars(self):
             return self.writing
         if self._reading is None:
-            self._reading = self.open_reading()
+            self._reading = PatientStore(self.open_reading(), self.patience)
         return self._reading
 
     @cached_property
     def writing(self) -> Store:
         """The store for commands that write."""
-        return self.open_writing()
+        return PatientStore(self.patience.repeat(self.open_writing), self.patience)
 
     @property
     def written_log(self) -> str:
@@ -111,13 +117,18 @@ def in_one_state(
 ) -> Callable[Concatenate[Services, Asked], Given]:
     """Let a use case see one state of the records over all its reads.
 
-    It starts no JVM and writes no records: the state is held for as long as it lasts.
+    It starts no JVM and writes no records: the state is held for as long as it lasts. A store that
+    goes away meanwhile lets it begin again.
     """
 
     @wraps(use_case)
     def reading(services: Services, /, *asked: Asked.args, **named: Asked.kwargs) -> Given:
-        with services.reading.one_state():
-            return use_case(services, *asked, **named)
+        def once() -> Given:
+            with store.one_state():
+                return use_case(services, *asked, **named)
+
+        store = services.reading
+        return services.patience.repeat(once)
 
     return reading
 
