@@ -333,6 +333,16 @@ class ModelFailedError(PythonModelError):
 
 
 class InterruptedRunError(PenstockError):
-    """The user pressed Ctrl-C."""
+    """A signal, or a function that raised KeyboardInterrupt, ended the run before its steps."""
 
     exit_code = 130
+
+    def __init__(
+        self,
+        code: str = "interrupted",
+        sentence: str = "the run was interrupted",
+        *,
+        where: Location | None = None,
+        hint: str = "",
+    ) -> None:
+        super().__init__(code, sentence, where=where, hint=hint)

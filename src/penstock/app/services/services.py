@@ -6,13 +6,19 @@ import datetime as dt
 import getpass
 import os
 import socket
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from penstock.core.errors import UnknownModelError
+from penstock.core.errors import (
+    InterruptedRunError,
+    PenstockError,
+    SparkDiedError,
+    UnknownModelError,
+)
 from penstock.core.model import Model
 from penstock.core.ports.engine import Engine
 from penstock.core.ports.ports import Clock, Fault, Fences, Folders, Log, Places, Store
@@ -25,6 +31,7 @@ from penstock.state.lease import process_of
 from penstock.state.patience import Patience, PatientStore
 
 OpenStore = Callable[[], Store]
+_SIGNAL_SECONDS = 1.0
 
 
 @dataclass
@@ -55,6 +62,7 @@ class Services:
     log_path: str = ""
     _reading: Store | None = None
     patience: Patience = field(init=False)
+    interrupted: threading.Event = field(init=False, default_factory=threading.Event)
 
     def __post_init__(self) -> None:
         """Wait for the store as long as the project says."""
@@ -90,6 +98,21 @@ class Services:
         """Give a run of this process as the state keeps it, begun now."""
         target, now = self.project.target.name, self.clock.now()
         return Run(run, command, arguments, target, run_timestamp, self.holder(run), now)
+
+    def interrupt(self) -> None:
+        """Let every step end soon: cancel what Spark does, and wait for no store."""
+        self.interrupted.set()
+        self.patience.end()
+        self.engine.cancel()
+
+    def as_told(self, error: PenstockError) -> PenstockError:
+        """Return `interrupted` in place of a death of Spark that comes with our own signal.
+
+        Who ends a whole machine, or container, sends it to Spark as well, and we may hear it last.
+        """
+        if isinstance(error, SparkDiedError) and self.interrupted.wait(_SIGNAL_SECONDS):
+            return InterruptedRunError(where=error.where)
+        return error
 
     def close(self) -> None:
         """Let go of databases and end the Spark that was started."""

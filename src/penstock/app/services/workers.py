@@ -91,7 +91,7 @@ def on_worker(services: Services, work: Callable[[], Given]) -> Given:
     try:
         return done.result()
     except KeyboardInterrupt:
-        services.engine.cancel()
+        services.interrupt()
         try:
             done.exception()
         except KeyboardInterrupt as again:

@@ -157,7 +157,7 @@ def test_a_run_says_once_that_it_waits_for_its_store(workshop):
     workshop.store.lose("begin", 3)
     workshop.store.lose("end_run", 2)
 
-    report = workshop.run(listener=lambda event: told.append(event))
+    report = workshop.run(listener=told.append)
 
     away = "state-away: the state store cannot be reached; waiting up to 300 s for it"
     assert statuses(report) == {"top": "success"}
