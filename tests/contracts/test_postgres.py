@@ -6,6 +6,8 @@ import signal
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 
 import pytest
 from sqlalchemy import create_engine
@@ -15,11 +17,15 @@ from contracts.store_cases import ELSEWHERE, HERE, LEASE, OURS, intent, run, wro
 from fakes.builders import a_model, a_source
 from fakes.flaky import FlakyStore
 from fakes.place import statuses
+from fakes.requests import a_run
 from fakes.workshop import Workshop
-from penstock.app.services.workers import beating, patiently
+from penstock.app.commands.run import run as run_models
+from penstock.app.events import RunStarted, Said
+from penstock.app.services.workers import beating
 from penstock.core.errors import LeaseHeldError, StateError
 from penstock.core.records import Status
-from penstock.state.open import open_store
+from penstock.state.open import open_store, store_exists
+from penstock.state.patience import Patience
 from penstock.state.sql import postgres as words
 from penstock.state.sql.database import Database
 from unit.state.hammer import WallClock, hammer
@@ -108,7 +114,8 @@ def test_T19_what_was_committed_is_recorded_when_the_server_is_back(server, open
     journal.begin(intent("held", "held"), {}, HERE, None)
     journal.begin(intent("done", "done"), {}, HERE, None)
     [before] = [lease.expires for lease in ours.leases.taken() if lease.target == "mart.held"]
-    record = threading.Thread(target=patiently, args=(lambda: journal.finish("done", wrote(3)),))
+    finish = partial(journal.finish, "done", wrote(3))
+    record = threading.Thread(target=Patience(60.0).repeat, args=(finish,))
 
     with beating(ours.leases, HERE.run, 0.05):
         with away(server):
@@ -152,6 +159,85 @@ def test_T19_a_run_whose_server_goes_away_after_the_commit_records_it_and_succee
     assert workshop.records()["top"].commit_version == 0
     assert workshop.store.leases.taken() == ()
     assert workshop.run().plan.is_empty
+
+
+class Run(threading.Thread):
+    """A run of one model whose store is a server; it waits for `goes_on` before its first step."""
+
+    def __init__(self, url, number, goes_on):
+        super().__init__()
+        self.started, self._goes_on, self._url = threading.Event(), goes_on, url
+        self.model, self.report, self.said = f"m{number}", None, []
+        self._workshop = Workshop(
+            a_source("events"), a_model(self.model, "raw.events"), clock=WallClock()
+        )
+
+    def run(self):
+        workshop = self._workshop
+        services = replace(
+            workshop.services(),
+            open_writing=self._open,
+            open_reading=self._open,
+            has_state=lambda: store_exists(self._url),
+        )
+        self.report = run_models(services, a_run(()), self._listen)
+        services.close()
+
+    def _open(self):
+        return open_store(self._url, identity=OURS, clock=WallClock(), lease=LEASE)
+
+    def _listen(self, event):
+        self.said += [event.text] if isinstance(event, Said) else []
+        if isinstance(event, RunStarted):
+            self.started.set()
+            assert self._goes_on.wait(60)
+
+
+@pytest.mark.parametrize(
+    ("runs", "seconds"), [(4, 2), pytest.param(20, 30, marks=pytest.mark.matrix)]
+)
+def test_runs_that_begin_their_steps_while_the_server_is_stopped_all_succeed(
+    server, opened, runs, seconds
+):
+    store, goes_on = opened(), threading.Event()
+    url = server.url(server.newest)
+    begun = [Run(url, number, goes_on) for number in range(runs // 2)]
+    late = [Run(url, number, goes_on) for number in range(runs // 2, runs)]
+    for each in begun:
+        each.start()
+    assert all(each.started.wait(60) for each in begun)
+
+    server.stop(signal.SIGQUIT)
+    goes_on.set()
+    for each in late:
+        each.start()
+    time.sleep(seconds)
+    server.start()
+    for each in (*begun, *late):
+        each.join(60)
+
+    assert [statuses(each.report) for each in (*begun, *late)] == [
+        {f"m{number}": "success"} for number in range(runs)
+    ]
+    assert {len(each.said) for each in begun} == {1}
+    assert begun[0].said[0].startswith("state-away: postgresql+psycopg://")
+    assert begun[0].said[0].endswith("; waiting up to 300 s for it")
+    for number in range(runs):
+        assert [each.status for each in store.records.history(f"m{number}", None)] == ["SUCCESS"]
+    assert (store.journal.running(), store.leases.taken()) == ((), ())
+
+
+def test_a_store_that_refuses_for_good_is_not_waited_for(server):
+    patience, told = Patience(60.0), []
+    patience.tell = told.append
+    url = server.url("nowhere")
+
+    with pytest.raises(StateError) as refused:
+        patience.repeat(lambda: store_exists(url))
+
+    assert refused.value.code == "state-unreachable"
+    assert 'database "nowhere" does not exist' in refused.value.sentence
+    assert told == []
 
 
 def test_a_server_that_only_reads_can_be_read(server, opened):

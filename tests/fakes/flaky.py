@@ -6,7 +6,7 @@ from collections import Counter
 from contextlib import AbstractContextManager
 from typing import Any
 
-from penstock.core.errors import StateError
+from penstock.core.errors import StateAwayError
 from penstock.core.ports.checks import CheckRecords
 from penstock.core.ports.ports import Archive, Notes, Records, SliceRecords, Store
 from penstock.core.ports.sessions import PackageRecords
@@ -18,6 +18,7 @@ class FlakyStore:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lost: Counter[str] = Counter()
+        self._unanswered: Counter[str] = Counter()
         self.calls: Counter[str] = Counter()
         self.journal: Any = _FlakyPart(self)
         self.leases: Any = _FlakyPart(self)
@@ -50,13 +51,21 @@ class FlakyStore:
         """Let the next calls of a method of the journal not reach the database."""
         self._lost[method] += times
 
+    def lose_answer(self, method: str) -> None:
+        """Let the next call of a method of the journal happen, and its answer be lost."""
+        self._unanswered[method] += 1
+
     def call(self, method: str, *given: Any, **named: Any) -> Any:
         self.calls[method] += 1
         if self._lost[method] > 0:
             self._lost[method] -= 1
-            raise StateError("state-unreachable", "the state store cannot be reached")
+            raise StateAwayError("state-unreachable", "the state store cannot be reached")
         part = self._store.journal if hasattr(self._store.journal, method) else self._store.leases
-        return getattr(part, method)(*given, **named)
+        answer = getattr(part, method)(*given, **named)
+        if self._unanswered[method] > 0:
+            self._unanswered[method] -= 1
+            raise StateAwayError("state-unreachable", "the answer was lost")
+        return answer
 
     def one_state(self) -> AbstractContextManager[None]:
         return self._store.one_state()

@@ -222,7 +222,7 @@ class FakeSession:
     def _do(self, word: str, sql: str) -> None:
         self.lake.meet(self.model, word)
         if self.interrupted:
-            raise InterruptedRunError("interrupted", "the run was interrupted")
+            raise InterruptedRunError
         self.lake.ran.append((self.model, word, sql))
 
     def _columns(self, sql: str) -> Schema:

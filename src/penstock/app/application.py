@@ -11,7 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.core.errors import ProjectPlaceError, PythonModelError, UsageError
+from penstock.core.errors import (
+    InterruptedRunError,
+    ProjectPlaceError,
+    PythonModelError,
+    UsageError,
+)
 from penstock.core.shown.notebooks import html_of
 from penstock.core.steps.inputs import DeltaRead
 from penstock.project.files.discovery import PROJECT_FILE
@@ -300,8 +305,21 @@ def _named(models: Models | Sequence[Models] | None) -> list[str]:
     return [each if isinstance(each, str) else each.name for each in given]
 
 
+def raise_interrupted(report: RunReport) -> RunReport:
+    """Raise `InterruptedRunError`, with the report, where it says so; else return the report."""
+    if report.interrupted:
+        error = InterruptedRunError(hint=report.resume)
+        error.report = report
+        raise error
+    return report
+
+
 def raise_first(report: RunReport) -> None:
-    """Raise what the first failed step raised, others in its notes: a script must stop."""
+    """Raise what the first failed step raised, others in its notes: a script must stop.
+
+    Of a run that was interrupted, that alone.
+    """
+    raise_interrupted(report)
     failed = {id(each.error): each for each in report.results if each.error is not None}
     found = [(each.name, each.error) for each in failed.values() if each.error is not None]
     if not found:

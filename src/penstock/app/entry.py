@@ -2,7 +2,8 @@
 
 Nothing here prints, asks or exits: what a command would confirm is done. A failed step is in the
 report, not raised; what raises is a project that cannot be understood, flags that do not go
-together, or an environment that lacks something. Keywords are the fields of the request that a
+together, an environment that lacks something, or an interrupt: `InterruptedRunError`, whose
+`report` says what was done. Keywords are the fields of the request that a
 function takes (`app.request`).
 """
 
@@ -63,7 +64,14 @@ def run(request: RunRequest) -> RunReport:
     with opened(request) as services:
         if request.dry_run:
             return preview(services, request).report
-        return (catch_up if request.catch_up else execute)(services, request)
+        return _whole((catch_up if request.catch_up else execute)(services, request))
+
+
+def _whole(report: RunReport) -> RunReport:
+    """Return a report unless the run was interrupted."""
+    from penstock.app.application import raise_interrupted
+
+    return raise_interrupted(report)
 
 
 @takes(SnapshotRequest)
@@ -77,7 +85,7 @@ def snapshot_run(request: SnapshotRequest) -> RunReport:
     from penstock.app.commands.run import run as execute
 
     with opened(request) as services:
-        return rehearse(services, request) if request.dry_run else execute(services, request)
+        return _whole((rehearse if request.dry_run else execute)(services, request))
 
 
 @takes(VerifyRequest)
@@ -108,7 +116,7 @@ def _synced(request: AnySync) -> RunReport:
     with opened(request) as services:
         if request.dry_run:
             return preview_sync(services, request).report
-        return execute(services, request)
+        return _whole(execute(services, request))
 
 
 @takes(CheckRequest)

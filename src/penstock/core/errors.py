@@ -18,8 +18,9 @@
     │   └── ProjectPlaceError        no such folder, or target of it            exit 2
     ├── EnvironmentMissingError      Java, pyspark or a driver is absent        exit 2
     ├── SparkDiedError               Spark's JVM ended under the command        exit 1
-    ├── StateError                   the store cannot be used                   exit 1
-    │   ├── LeaseHeldError           another run writes this target
+    ├── StateError                   the store cannot be used                   exit 2
+    │   ├── StateAwayError       it does not answer now, and may do so later
+    │   ├── LeaseHeldError           another run writes this target             exit 75
     │   └── PlanOutdatedError        another step came between plan and begin
     ├── LeaseLostError               this run no longer owns its target         exit 1
     ├── TableError                   a table or its log is not as it must be    exit 1
@@ -29,7 +30,7 @@
     │   └── ConcurrentWriterError    a commit met another writer's
     ├── DataError                    rows that may not be written               exit 1
     │   ├── DuplicateKeysError       keys occur more than once
-    │   ├── CheckFailedError         a gate failed                              exit 1
+    │   ├── CheckFailedError         a gate failed                              exit 3
     │   └── IncrementalConfigError   options and rows do not fit; a TableError  exit 1
     ├── SessionLimitsError           a package has no limits that can be        exit 1
     ├── QueryError                   Spark refused a model's SQL                exit 1
@@ -164,9 +165,17 @@ class SparkDiedError(PenstockError):
 class StateError(PenstockError):
     """The state store cannot be opened, read or written."""
 
+    exit_code = 2
+
+
+class StateAwayError(StateError):
+    """The state store cannot be reached now: a server that restarts, a lock, a full disk."""
+
 
 class LeaseHeldError(StateError):
     """Another run holds the lease of a target; `holder` says which."""
+
+    exit_code = 75
 
     def __init__(self, holder: Lease, hint: str) -> None:
         super().__init__(
@@ -281,6 +290,8 @@ class IncrementalConfigError(DataError, TableError):
 class CheckFailedError(DataError):
     """A gate failed: `before-check-failed` or `after-check-failed`."""
 
+    exit_code = 3
+
 
 class QueryError(PenstockError):
     """Spark refused to analyse or run the SQL of a model."""
@@ -322,6 +333,16 @@ class ModelFailedError(PythonModelError):
 
 
 class InterruptedRunError(PenstockError):
-    """The user pressed Ctrl-C."""
+    """A signal, or a function that raised KeyboardInterrupt, ended the run before its steps."""
 
     exit_code = 130
+
+    def __init__(
+        self,
+        code: str = "interrupted",
+        sentence: str = "the run was interrupted",
+        *,
+        where: Location | None = None,
+        hint: str = "",
+    ) -> None:
+        super().__init__(code, sentence, where=where, hint=hint)

@@ -33,6 +33,10 @@ class LeaseSettings:
     heartbeat: dt.timedelta = dt.timedelta(seconds=10)
 
 
+STATE_PATIENCE = dt.timedelta(minutes=5)
+"""A server that restarts, or fails over to another one, is back by then."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """An environment: where tables live, where state lives, which Spark runs.
@@ -74,6 +78,7 @@ class Project:
     findings: tuple[Finding, ...] = ()
     threads: int = 4
     lease: LeaseSettings = LeaseSettings()
+    state_patience: dt.timedelta = STATE_PATIENCE
     targets: tuple[str, ...] = ()
     vars: Mapping[str, Json] = field(default_factory=dict)
     max_partitions: int | None = None

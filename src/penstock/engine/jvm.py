@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -162,8 +163,11 @@ class StartedJvm:
         self._process, self.log, self.copying = process, log, copying
         self.is_trusted = True
 
-    def has_ended(self) -> bool:
-        """Whether the JVM was started and is no more."""
+    def has_ended(self, *, soon: bool = False) -> bool:
+        """Whether the JVM was started and is no more; with `soon` it is given time to end."""
+        if soon and self._process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_PATIENCE_SECONDS)
         return self._process is not None and self._process.poll() is not None
 
     def is_lost(self, error: BaseException) -> bool:

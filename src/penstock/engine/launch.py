@@ -184,7 +184,10 @@ def _gateway(
     copying = LogCopy(reading, log)
     copying.start()
     try:
-        made = launch_gateway(conf=conf, popen_kwargs={"stdout": writing, "stderr": writing})
+        # signals to our whole group are ours to hear first: they would kill it under its statement
+        group = {"process_group": 0} if os.name == "posix" else {}
+        kwargs = {"stdout": writing, "stderr": writing, **group}
+        made = launch_gateway(conf=conf, popen_kwargs=kwargs)
     except PySparkRuntimeError as error:
         raise _did_not_start(log) from error
     finally:

@@ -188,14 +188,16 @@ class SparkStepSession:
         self._where = where
         self._fault = fault
         self._signature = signature
-        self._explaining: Explaining = partial(explaining, where, self._cause)
+        self.interrupted = False
+        self._explaining: Explaining = partial(
+            explaining, where, self._cause, lambda: self.interrupted
+        )
         self.beside = SparkSideTables(spark, self._explaining, fault, self._run)
         self._watch: ObservedWrite | None = None
         self._kept: list[DataFrame] = []
         self._cut: list[DataFrame] = []
         self._logs: list[TemporaryDirectory[str]] = []
         self._shared: list[str] = []
-        self.interrupted = False
 
     def _cause(self, said: str) -> TableError | None:
         return bad_value(self._spark, self._bound.values(), said, where=self._where)
@@ -311,7 +313,7 @@ class SparkStepSession:
 
     def _run(self, statement: Commit, signed: Mapping[str, str]) -> None:
         if self.interrupted:
-            raise InterruptedRunError("interrupted", "the run was interrupted")
+            raise InterruptedRunError
         self._watch = None
         feed = statement.feed
         confs = {**(feed.confs if feed else {}), **statement.confs, **signed}

@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
-from penstock.core.errors import PenstockError, PythonModelError, UsageError
+from penstock.core.errors import InterruptedRunError, PenstockError, PythonModelError, UsageError
 from penstock.core.findings import Location
 from penstock.core.ports.engine import ExportForm, FrameReaders, QueryResult
 from penstock.core.ports.ports import Fault
@@ -219,6 +219,7 @@ class SparkEngine:
         self._starting = threading.Lock()
         self._open: list[SparkStepSession] = []
         self._tag = f"penstock-{id(self)}"
+        self._cancelled = threading.Event()
 
     def elsewhere(self, warehouse: str) -> SparkEngine:
         """Give an engine for tables of a few rows, in another warehouse if it is to start Spark."""
@@ -230,7 +231,7 @@ class SparkEngine:
         """Give an engine that signs otherwise, on the same Spark; cancelling one cancels both."""
         started = self._started()
         twin = SparkEngine(self._settings, self._environ, signature, self._fault, started)
-        twin._open, twin._tag = self._open, self._tag
+        twin._open, twin._tag, twin._cancelled = self._open, self._tag, self._cancelled
         return twin
 
     def require(self) -> None:
@@ -245,7 +246,9 @@ class SparkEngine:
     def session(self, model: str, where: Location | None = None) -> Iterator[SparkStepSession]:
         """See `Engine.session`."""
         root = self._started()
-        with explaining(None):
+        if self._cancelled.is_set():  # while Spark was starting
+            raise InterruptedRunError(where=where)
+        with explaining(where, interrupted=self._cancelled.is_set):
             root.sparkContext.addJobTag(self._tag)
             root.sparkContext.setJobDescription(model)
             spark = _new_session(root)
@@ -312,6 +315,7 @@ class SparkEngine:
     def cancel(self) -> None:
         """See `Engine.cancel`."""
         JVM.is_trusted = False  # what is cancelled may go on in it
+        self._cancelled.set()
         for session in tuple(self._open):
             session.interrupted = True
         if self._root is not None:

@@ -44,11 +44,21 @@ _CONFLICT = re.compile(
 )
 
 
+_STOPPED = re.compile(
+    "SparkContext (?:was|has been) (?:shut down|stopped)|stopped SparkContext|ShutdownHook"
+)
+
+
 @contextmanager
-def explaining(where: Location | None, cause: Cause = lambda _: None) -> Iterator[None]:
+def explaining(
+    where: Location | None,
+    cause: Cause = lambda _: None,
+    interrupted: Callable[[], bool] = bool,
+) -> Iterator[None]:
     """Let what Spark raises become the error that `explained` gives, or of which it is the cause.
 
-    `cause` is asked with all that Spark said, where it said something.
+    `cause` is asked with all that Spark said, where it said something. What Spark raises once the
+    run was `interrupted` comes of that, whatever it says.
     """
     try:
         yield
@@ -56,6 +66,8 @@ def explaining(where: Location | None, cause: Cause = lambda _: None) -> Iterato
         raise
     except Exception as error:  # noqa: BLE001  whatever it is has words of ours, or is raised
         found = explained(error, where)
+        if interrupted() and not isinstance(found, errors.SparkDiedError):
+            found = errors.InterruptedRunError(where=where)
         if not isinstance(found, errors.SparkDiedError | errors.InterruptedRunError):
             found = cause("\n".join(_texts(error))) or found
         # Spark's own words, with rows and stack, stay where a debugger finds them: __context__
@@ -73,6 +85,8 @@ def explained(error: BaseException, where: Location | None = None) -> PenstockEr
     except Exception as unreadable:  # the JVM is asked for its messages, and may die over it
         if not JVM.is_lost(unreadable):
             raise
+        return JVM.lost()
+    if _STOPPED.search(text) and JVM.has_ended(soon=True):  # it was told to end
         return JVM.lost()
     return _error_of(text, where)
 
@@ -94,7 +108,7 @@ def _error_of(text: str, where: Location | None) -> PenstockError:
             hint="run again; nothing of this step was written",
         )
     if _CANCELLED.search(text):
-        return errors.InterruptedRunError("interrupted", "the run was interrupted", where=where)
+        return errors.InterruptedRunError(where=where)
     for name, code in _BY_DELTA.items():
         if (start := text.find(f"[{name}")) >= 0:
             return errors.DataError(code, _sentence(text[start:]), where=where, hint=_HINTS[code])

@@ -159,6 +159,7 @@ def _assembled(parts: ProjectParts, found: Discovery) -> Project:
         seeds={seed.name: seed for seed in parts.seeds},
         threads=settings.threads,
         lease=settings.lease,
+        state_patience=settings.state_patience,
         targets=settings.targets,
         vars=settings.vars,
         max_partitions=settings.max_partitions,

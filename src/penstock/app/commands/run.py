@@ -48,6 +48,7 @@ from penstock.app.services.services import Services
 from penstock.app.services.workers import beating
 from penstock.core.errors import (
     ConcurrentWriterError,
+    InterruptedRunError,
     PenstockError,
     PlanOutdatedError,
     SparkDiedError,
@@ -105,6 +106,8 @@ def begun(
     anew: tuple[str, ...] = (),
 ) -> tuple[Planned, RunReport]:
     """Settle what a crash left open, then plan; give the report of a run that did nothing yet."""
+    if listener is not silent:
+        services.patience.tell = lambda sentence: listener(Said(sentence))
     recovery = recover(services, give_up=anew)
     for sentence in recovery.sentences:
         listener(Said(sentence))
@@ -139,6 +142,7 @@ class Runner:
     _interrupted: bool = False
     _holds: bool = False
     _spark_died: bool = False
+    _raised: bool = False  # a function raised KeyboardInterrupt
     _results: list[ModelResult] = field(default_factory=list)
     _steps: dict[str, Step] = field(init=False)
     _context: Context = field(init=False)
@@ -221,15 +225,21 @@ class Runner:
         try:
             for found in schedule.results(fail_fast=self.request.fail_fast):
                 self._end(*found)
+                self._heed()
         except BaseException as error:  # a bug too: no step may go on behind a run that ended
             if isinstance(error, KeyboardInterrupt):
                 self._interrupted = True
-                self.services.engine.cancel()
+                self.services.interrupt()
             self._holds = True  # until the last statement has ended
             for found in schedule.stop():
                 self._end(*found)
             self._holds = False
             raise
+
+    def _heed(self) -> None:
+        """Go on as after Ctrl-C where a function raised what Ctrl-C raises."""
+        if self._raised:
+            raise KeyboardInterrupt
 
     def _end(self, *results: ModelResult) -> None:
         for result in results:
@@ -270,10 +280,12 @@ class Runner:
             self._context.fail(lost)
             result = self._of_step(lost, "skipped", out.error.code)
             result = replace(result, error=out.error, invariant_report=out.report)
+        except KeyboardInterrupt:
+            self._raised = True
+            result = self._failed(step, InterruptedRunError())
         except PenstockError as error:
             self._spark_died |= isinstance(error, SparkDiedError)
-            result = replace(self._of_step(step, "failed", str(step.reason)), error=error)
-            self._context.fail(step)
+            result = self._failed(step, self.services.as_told(error))
         took = round(time.monotonic() - clock, 3)
         notes = (*step.notes, *flagged_above(self.services, step), *result.notes)
         own = replace(result, started=started, duration=took, notes=notes)
@@ -284,6 +296,10 @@ class Runner:
         for each in what_is_left(step, out.left):
             found += self._step(each, out.held.of(each.grid, each.partitions))
         return found
+
+    def _failed(self, step: Step, error: PenstockError) -> ModelResult:
+        self._context.fail(step)
+        return replace(self._of_step(step, "failed", str(step.reason)), error=error)
 
     def _of_step(self, step: Step, status: str, reason: str) -> ModelResult:
         return ModelResult.of(self.services.project.models[step.model], status, reason, step)

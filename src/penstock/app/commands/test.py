@@ -154,7 +154,7 @@ def _run(services: Services, test: UnitTest, each: UnitRun) -> TestOutcome:
     except errors.PenstockError as error:
         return TestOutcome(services, model, before, refused=error)
     if report.interrupted:
-        raise errors.InterruptedRunError("interrupted", "the tests were interrupted")
+        raise errors.InterruptedRunError(sentence="the tests were interrupted")
     results = tuple(result for result in report.results if result.name == model.name)
     return TestOutcome(services, model, before, results)
 
@@ -216,5 +216,5 @@ def _results(  # the sides of one command
             return [future.result() for future in futures]
         except BaseException:  # a bug or Ctrl-C: nothing new may start behind it
             stopped.set()
-            services.engine.cancel()
+            services.interrupt()
             raise

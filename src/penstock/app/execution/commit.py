@@ -26,7 +26,7 @@ from penstock.app.preparing.statements import (
     texts_of,
 )
 from penstock.app.services.services import Services
-from penstock.app.services.workers import fence, may_write, patiently, waiting
+from penstock.app.services.workers import fence, may_write, waiting
 from penstock.core.check_results import Checked
 from penstock.core.checks import OnFailure
 from penstock.core.errors import (
@@ -78,7 +78,7 @@ class Ended:
 
 def remember(services: Services, records: dict[str, ModelRecord], name: str) -> None:
     """Take over what the store holds of a model, once a step of it has ended."""
-    patiently(lambda: records.update(services.reading.records.models(name)))
+    records.update(services.reading.records.models(name))
 
 
 class Committer:
@@ -187,8 +187,8 @@ class Committer:
         return outcome
 
     def record(self, intent: Intent, checked: Checked) -> None:
-        """Write what checks said; a store that cannot be reached is tried again for a while."""
-        patiently(lambda: self._journal.record_checks(intent.step, checked))
+        """Write what checks said."""
+        self._journal.record_checks(intent.step, checked)
 
     def begin(self, intent: Intent) -> Intent:
         """Write the step down and take the target's lease; give it with its number."""
@@ -334,7 +334,7 @@ class Committer:
         except BaseException as error:
             # a bug too is on record before it is raised, or the next run would ask the log in vain
             if isinstance(error, PenstockError):
-                failure = StepFailure.of(error)
+                failure = StepFailure.of(self._services.as_told(error))
             elif isinstance(error, IdentityError):
                 failure = StepFailure("metrics-mismatch", str(error))
             else:
@@ -359,7 +359,7 @@ class Committer:
             late = (each for each in outcome.foreign if each.version > base_of(intent))
             outcome = replace(outcome, foreign=tuple(late))
         try:
-            patiently(lambda: self._journal.finish(intent.step, outcome))
+            self._journal.finish(intent.step, outcome)
         except StateError as error:
             if error.code != "state-unreachable":
                 raise

@@ -181,7 +181,7 @@ def recover(services: Services, give_up: Collection[str] = ()) -> Recovery:
     and a rerun could double rows. Of the models in `give_up` such a step is called failed, because
     all rows will be made anew.
     """
-    if not services.has_state():
+    if not services.patience.repeat(services.has_state):
         return Recovery()
     found: list[Recovered] = []
     stuck: dict[str, PenstockError] = {}

@@ -6,13 +6,19 @@ import datetime as dt
 import getpass
 import os
 import socket
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from penstock.core.errors import UnknownModelError
+from penstock.core.errors import (
+    InterruptedRunError,
+    PenstockError,
+    SparkDiedError,
+    UnknownModelError,
+)
 from penstock.core.model import Model
 from penstock.core.ports.engine import Engine
 from penstock.core.ports.ports import Clock, Fault, Fences, Folders, Log, Places, Store
@@ -22,8 +28,10 @@ from penstock.core.records import Holder, Lease, Run
 from penstock.core.steps.step import Intent
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.state.lease import process_of
+from penstock.state.patience import Patience, PatientStore
 
 OpenStore = Callable[[], Store]
+_SIGNAL_SECONDS = 1.0
 
 
 @dataclass
@@ -53,6 +61,12 @@ class Services:
     run_id: str = ""
     log_path: str = ""
     _reading: Store | None = None
+    patience: Patience = field(init=False)
+    interrupted: threading.Event = field(init=False, default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        """Wait for the store as long as the project says."""
+        self.patience = Patience(self.project.state_patience.total_seconds())
 
     @property
     def reading(self) -> Store:
@@ -60,13 +74,13 @@ class Services:
         if "writing" in vars(self):
             return self.writing
         if self._reading is None:
-            self._reading = self.open_reading()
+            self._reading = PatientStore(self.open_reading(), self.patience)
         return self._reading
 
     @cached_property
     def writing(self) -> Store:
         """The store for commands that write."""
-        return self.open_writing()
+        return PatientStore(self.patience.repeat(self.open_writing), self.patience)
 
     @property
     def written_log(self) -> str:
@@ -84,6 +98,21 @@ class Services:
         """Give a run of this process as the state keeps it, begun now."""
         target, now = self.project.target.name, self.clock.now()
         return Run(run, command, arguments, target, run_timestamp, self.holder(run), now)
+
+    def interrupt(self) -> None:
+        """Let every step end soon: cancel what Spark does, and wait for no store."""
+        self.interrupted.set()
+        self.patience.end()
+        self.engine.cancel()
+
+    def as_told(self, error: PenstockError) -> PenstockError:
+        """Return `interrupted` in place of a death of Spark that comes with our own signal.
+
+        Who ends a whole machine, or container, sends it to Spark as well, and we may hear it last.
+        """
+        if isinstance(error, SparkDiedError) and self.interrupted.wait(_SIGNAL_SECONDS):
+            return InterruptedRunError(where=error.where)
+        return error
 
     def close(self) -> None:
         """Let go of databases and end the Spark that was started."""
@@ -111,13 +140,18 @@ def in_one_state(
 ) -> Callable[Concatenate[Services, Asked], Given]:
     """Let a use case see one state of the records over all its reads.
 
-    It starts no JVM and writes no records: the state is held for as long as it lasts.
+    It starts no JVM and writes no records: the state is held for as long as it lasts. A store that
+    goes away meanwhile lets it begin again.
     """
 
     @wraps(use_case)
     def reading(services: Services, /, *asked: Asked.args, **named: Asked.kwargs) -> Given:
-        with services.reading.one_state():
-            return use_case(services, *asked, **named)
+        def once() -> Given:
+            with store.one_state():
+                return use_case(services, *asked, **named)
+
+        store = services.reading
+        return services.patience.repeat(once)
 
     return reading
 

@@ -206,6 +206,7 @@ class Stores:
     clock: Clock
     environ: Mapping[str, str]
     _opened: Store | None = None
+    _store_id: str = ""
 
     def exists(self) -> bool:
         """Whether there is a database."""
@@ -227,18 +228,25 @@ class Stores:
         from penstock.state.open import open_store
 
         if self._opened is None:
-            self._opened = open_store(
+            opened = open_store(
                 self.project.target.state,
                 identity=Identity(self.project.name, self.project.target.name, version()),
                 clock=self.clock,
                 lease=self.project.lease,
                 fault=fault_from(self.environ) or inert,
             )
+            try:
+                self._store_id = opened.archive.store_id()
+            except BaseException:
+                opened.close()
+                raise
+            self._opened = opened
         return self._opened
 
     def signature(self) -> tuple[str, str, str]:
         """Give what commits are signed with: penstock's version, the store's id, the project."""
-        return version(), self.open_writing().archive.store_id(), self.project.name
+        self.open_writing()  # a commit does not wait for a store that is away
+        return version(), self._store_id, self.project.name
 
     def fence_token(self, intent: Intent) -> str:
         """Give the token of a commit that fences a step."""

@@ -11,7 +11,7 @@ from threading import Thread
 from typing import TypeVar
 
 from penstock.app.services.services import Services
-from penstock.core.errors import LeaseHeldError, StateError
+from penstock.core.errors import LeaseHeldError
 from penstock.core.ports.ports import Leases, Store
 from penstock.core.records import Lease, Run, Status, StepRecord
 from penstock.core.steps.step import Intent
@@ -91,7 +91,7 @@ def on_worker(services: Services, work: Callable[[], Given]) -> Given:
     try:
         return done.result()
     except KeyboardInterrupt:
-        services.engine.cancel()
+        services.interrupt()
         try:
             done.exception()
         except KeyboardInterrupt as again:
@@ -128,22 +128,7 @@ def fence(services: Services, intent: Intent) -> None:
         services.fences.fence(intent.uri, intent.transaction, intent.step_seq, token)
 
 
-_PAUSES = (0.2, 0.5, 1.0, 2.0, *(4.0,) * 74)
-"""Five minutes: a server that is restarted, or fails over to another one, is back by then."""
-
 _LOOKS_EVERY_SECONDS = 0.5  # a lease is one row of the store: to look is cheap
-
-
-def patiently(write: Callable[[], None]) -> None:
-    """Write to the store; one that cannot be reached is tried again for a while."""
-    for pause in _PAUSES:
-        try:
-            return write()
-        except StateError as error:
-            if error.code != "state-unreachable":
-                raise
-            time.sleep(pause)
-    return write()
 
 
 def waiting(begin: Callable[[], Given], seconds: float) -> Given:

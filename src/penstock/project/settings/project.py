@@ -16,7 +16,7 @@ from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
 from penstock.core.model import ColumnDoc, Seed, Source, SourceFreshness
 from penstock.core.names import TableName
-from penstock.core.project import LeaseSettings, SparkSettings, Target
+from penstock.core.project import STATE_PATIENCE, LeaseSettings, SparkSettings, Target
 from penstock.project.files.discovery import SEED_FORMATS, check_name
 from penstock.project.files.parsed import YamlFile
 from penstock.project.files.values import Path as At
@@ -53,6 +53,7 @@ class Settings:
     system_columns: Mapping[str, Plain] = field(default_factory=dict)
     threads: int = 4
     lease: LeaseSettings = LeaseSettings()
+    state_patience: dt.timedelta = STATE_PATIENCE
     immutable: bool = False
     max_partitions: int | None = None
     checks: CheckSettings = CheckSettings()
@@ -83,6 +84,7 @@ def settings_of(
     length, heartbeat = duration_of(lease.get("length")), duration_of(lease.get("heartbeat"))
     most = number_of(mapping_of(document.get("sync")).get("max_partitions"))
     threads = number_of(document.get("threads"))
+    patience = duration_of(document.get("state_patience"))
     return Settings(
         name=text_of(document.get("name")) or root.name,
         target=_target(chosen, mapping_of(targets[chosen]), root, is_first=chosen == names[0]),
@@ -97,6 +99,7 @@ def settings_of(
             usual.length if length is None else length,
             usual.heartbeat if heartbeat is None else heartbeat,
         ),
+        state_patience=STATE_PATIENCE if patience is None else patience,
         immutable=is_true(document.get("immutable")),
         max_partitions=None if most is None else max(1, most),
         checks=_checks(mapping_of(document.get("checks"))),

@@ -317,4 +317,5 @@ class ProjectShape(StrictShape):
     session_paths: list[str] = ["sessions"]
     entities: EntitiesShape = EntitiesShape()
     lease: LeaseShape = LeaseShape()
+    state_patience: Duration = "5m"
     targets: dict[str, TargetShape] = {}

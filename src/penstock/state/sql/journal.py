@@ -125,7 +125,9 @@ class Transaction:
         self._connection.execute(update(leases).where(row).values(FREE))
 
     def write_run(self, run: Run) -> None:
-        """Write a run, and the penstock that runs."""
+        """Write a run that is not on record yet, and the penstock that runs."""
+        if self._connection.scalar(select(runs.c.id).where(runs.c.id == run.id)) is not None:
+            return
         penstock = self._context.identity.penstock
         cells = {**cells_of(run, _RUN), **cells_of(run.holder, _HOLDER), "status": str(run.status)}
         self._connection.execute(insert(runs).values(cells))
@@ -172,7 +174,7 @@ class StoreJournal:
         self._after_run = after_run
 
     def start_run(self, run: Run) -> None:
-        """Write the run as RUNNING."""
+        """Write the run as RUNNING, unless it is on record."""
         with self._transactions.write() as tables:
             tables.write_run(replace(run, status=Status.RUNNING, ended=None))
 
@@ -197,9 +199,14 @@ class StoreJournal:
         """Take the lease and write the step as RUNNING; a stale lease's step stays RUNNING.
 
         The plan is outdated when another run began a step of the model after `planned_on`, 0 for
-        none, whatever became of it.
+        none, whatever became of it. A step that began already, whose answer was lost, is returned
+        as it began; `LeaseLostError` if it was given up since.
         """
         with self._transactions.write() as tables:
+            found = tables.find(intent.step)
+            if found is not None:
+                _require_owned(tables, found)
+                return Begun(found.seq, found.lease_token, found.intent.epoch)
             target = str(intent.table)
             lease = grant(self._context, target, holder, *tables.lease(target))
             tables.put_lease(target, lease)
@@ -247,6 +254,8 @@ class StoreJournal:
     ) -> None:
         """Write a step that failed before it began; with `checked`, because a gate failed."""
         with self._transactions.write() as tables:
+            if tables.find(intent.step) is not None:  # the answer to it was lost
+                return
             now, number = tables.now, tables.last_number() + 1
             given = replace(intent, step_seq=number)
             tables.happen(intent.model, Began(given, now, executed_by(holder)))

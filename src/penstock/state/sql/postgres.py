@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import (
     DBAPIError,
@@ -11,7 +13,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from penstock.core.errors import StateError
+from penstock.core.errors import StateAwayError, StateError
 from penstock.core.masking import mask
 
 _LOST = {
@@ -36,6 +38,10 @@ _OUTSIDE = (
 """Beginnings of SQLSTATE codes of what befalls a server; nothing in them is a mistake of ours."""
 
 _DAMAGED = ("XX001", "XX002")
+_NO_PERMISSION = "42501"
+_REFUSED = "FATAL:"
+_FOR_NOW = re.compile("starting up|shutting down|not yet accepting|recovery|too many|slots")
+"""A server that refuses a connection says so; these reasons pass by themselves, others do not."""
 
 
 def connect(url: URL) -> Engine:
@@ -59,7 +65,10 @@ def translate(error: SQLAlchemyError, place: str) -> StateError | None:
     if state.startswith(_DAMAGED):
         return damaged(place, first)
     outside = isinstance(error, OperationalError | InterfaceError) or state.startswith(_OUTSIDE)
-    return _unreachable(place, first) if outside or error.connection_invalidated else None
+    if not outside and not error.connection_invalidated:
+        return None
+    refused = _REFUSED in first and not _FOR_NOW.search(first)
+    return _unreachable(place, first, lasts=refused or state == _NO_PERMISSION)
 
 
 def damaged(place: str, reason: str) -> StateError:
@@ -83,8 +92,9 @@ def _begin(connection: Connection) -> None:
         connection.exec_driver_sql(begin)
 
 
-def _unreachable(place: str, reason: str) -> StateError:
-    return StateError(
+def _unreachable(place: str, reason: str, *, lasts: bool = False) -> StateError:
+    kind = StateError if lasts else StateAwayError
+    return kind(
         "state-unreachable",
         f"{place} cannot be reached: {reason}"[:1000],
         hint="look at the target's `state` in penstock.yml and at the database",

@@ -17,7 +17,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from penstock.core.errors import StateError
+from penstock.core.errors import StateAwayError, StateError
 
 if TYPE_CHECKING:
     from sqlalchemy.pool import ConnectionPoolEntry
@@ -204,13 +204,13 @@ def translate(error: SQLAlchemyError, place: str) -> StateError | None:
     if code in _DAMAGED:
         return damaged(place, str(error.orig))
     if code in _BUSY:
-        return StateError(
+        return StateAwayError(
             "state-unreachable",
             f"{place} is locked by another process",
             hint="find it with `fuser` on the file, and try again when it is done",
         )
     if code in _OUTSIDE:
-        return _unusable(place, str(error.orig))
+        return _unusable(place, str(error.orig), passes=code == sqlite3.SQLITE_FULL)
     return None
 
 
@@ -223,9 +223,10 @@ def damaged(place: str, reason: str) -> StateError:
     )
 
 
-def _unusable(place: str, reason: str) -> StateError:
+def _unusable(place: str, reason: str, *, passes: bool = False) -> StateError:
     """Say that the file system does not do what is asked of it."""
-    return StateError(
+    kind = StateAwayError if passes else StateError
+    return kind(
         "state-unreachable",
         f"{place} cannot be used: {reason}"[:1000],
         hint="look at the folder's permissions and free space",

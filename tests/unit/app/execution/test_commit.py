@@ -1,11 +1,16 @@
 """Begin, commit, finish when something goes wrong in between."""
 
+import datetime as dt
+from dataclasses import replace
+
 import pytest
 
 from fakes.builders import a_model, a_source
 from fakes.place import statuses
+from fakes.services import an_intent
 from fakes.workshop import ELSEWHERE, Workshop
-from penstock.core.errors import ConcurrentWriterError, QueryError
+from penstock.app.events import Said
+from penstock.core.errors import ConcurrentWriterError, LeaseLostError, QueryError
 from penstock.core.records import Status
 from penstock.core.steps.step import Outcome, StepFailure
 from penstock.core.strategy import WindowSettings
@@ -19,7 +24,7 @@ CONFLICT = ConcurrentWriterError("concurrent-writer", "somebody else committed")
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch):
-    monkeypatch.setattr("penstock.app.services.workers._PAUSES", (0.0, 0.0))
+    monkeypatch.setattr("penstock.state.patience._PAUSES", (0.0,) * 3)
     monkeypatch.setattr("penstock.app.commands.run._CONFLICT_PAUSES", (0.0, 0.0, 0.0))
 
 
@@ -141,8 +146,54 @@ def test_a_store_that_is_gone_for_a_moment_is_asked_again(workshop):
     assert workshop.store.calls["finish"] == 3
 
 
-def test_a_commit_that_could_not_be_recorded_is_safe_and_says_so(workshop):
-    workshop.store.lose("finish", 3)
+@pytest.fixture
+def impatient(workshop):
+    workshop.project = replace(workshop.project, state_patience=dt.timedelta())
+    return workshop
+
+
+def test_a_run_says_once_that_it_waits_for_its_store(workshop):
+    told = []
+    workshop.store.lose("begin", 3)
+    workshop.store.lose("end_run", 2)
+
+    report = workshop.run(listener=told.append)
+
+    away = "state-away: the state store cannot be reached; waiting up to 300 s for it"
+    assert statuses(report) == {"top": "success"}
+    assert [each.text for each in told if isinstance(each, Said)] == [away, away]
+
+
+@pytest.mark.parametrize("method", ["start_run", "begin", "reject", "finish", "end_run"])
+def test_a_statement_whose_answer_was_lost_is_repeated_and_nothing_is_doubled(method):
+    workshop = Workshop(EVENTS, TOP)
+    if method == "reject":
+        workshop.lake.trouble("top", "bind", QueryError("spark-error", "no such column"))
+    workshop.store.lose_answer(method)
+
+    report = workshop.run()
+
+    wanted = "failed" if method == "reject" else "success"
+    assert statuses(report) == {"top": wanted}
+    assert workshop.store.calls[method] == 2
+    assert len(workshop.store.records.history("top", None)) == 1
+    assert workshop.store.journal.running() == ()
+    assert workshop.store.leases.taken() == ()
+
+
+def test_a_step_that_was_given_up_while_its_answer_was_lost_does_not_begin_again(workshop):
+    intent = replace(an_intent(workshop.project.models["top"]), run=ELSEWHERE.run)
+    journal = workshop.store.journal
+    journal.begin(intent, {}, ELSEWHERE, None)
+    journal.fail(intent.step, StepFailure("crashed", "gone"), recovered=True)
+
+    with pytest.raises(LeaseLostError):
+        journal.begin(intent, {}, ELSEWHERE, None)
+
+
+def test_a_commit_that_could_not_be_recorded_is_safe_and_says_so(impatient):
+    workshop = impatient
+    workshop.store.lose("finish")
     workshop.store.lose("end_run")
 
     report = workshop.run()
@@ -155,8 +206,9 @@ def test_a_commit_that_could_not_be_recorded_is_safe_and_says_so(workshop):
     assert not report.succeeded
 
 
-def test_what_was_not_recorded_is_recovered_by_the_next_command(workshop):
-    workshop.store.lose("finish", 3)
+def test_what_was_not_recorded_is_recovered_by_the_next_command(impatient):
+    workshop = impatient
+    workshop.store.lose("finish")
     workshop.run()
 
     report = workshop.run()
@@ -166,7 +218,8 @@ def test_what_was_not_recorded_is_recovered_by_the_next_command(workshop):
     assert workshop.operations("top") == ["CREATE OR REPLACE TABLE AS SELECT"]
 
 
-def test_a_store_that_is_gone_at_begin_starts_nothing(workshop):
+def test_a_store_that_is_gone_at_begin_starts_nothing(impatient):
+    workshop = impatient
     workshop.store.lose("begin")
 
     report = workshop.run()

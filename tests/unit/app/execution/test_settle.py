@@ -3,6 +3,7 @@
 Rows of a step that can no longer be told from the others of its table.
 """
 
+import datetime as dt
 from dataclasses import replace
 from decimal import Decimal
 
@@ -131,6 +132,7 @@ def test_a_bug_and_an_interruption_are_no_failure_of_one_step(workshop):
     with pytest.raises(InterruptedRunError):
         settle(workshop.services())
 
+    workshop.project = replace(workshop.project, state_patience=dt.timedelta())
     workshop.store.lose("settle_checks")
     with pytest.raises(StateError):
         settle(workshop.services())

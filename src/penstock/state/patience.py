@@ -1,0 +1,139 @@
+"""Waiting for a state store that is away: its statements are repeated until it is back."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from penstock.core.errors import StateAwayError
+
+if TYPE_CHECKING:
+    from penstock.core.ports.checks import CheckRecords
+    from penstock.core.ports.ports import (
+        Archive,
+        Journal,
+        Leases,
+        Notes,
+        Records,
+        SliceRecords,
+        Store,
+    )
+    from penstock.core.ports.sessions import PackageRecords
+
+Answer = TypeVar("Answer")
+
+_PAUSES, _PAUSE = (0.2, 0.5, 1.0, 2.0), 4.0
+"""Seconds between two attempts."""
+_AT_ONCE = ("renew",)
+"""A heartbeat is never late: the next one takes its place."""
+
+
+def _warn(sentence: str) -> None:
+    logging.getLogger("penstock").warning(sentence)
+
+
+class Patience:
+    """How long a command waits for its store, in seconds; `tell` says once per outage that it does.
+
+    The time counts from the first failure of an outage, over all threads and statements: once it
+    is over, everything fails at once until the store answers again.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        """Wait for no outage yet."""
+        self._seconds = seconds
+        self._since: float | None = None
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._held = threading.local()
+        self.tell: Callable[[str], None] = _warn
+
+    def repeat(self, act: Callable[[], Answer]) -> Answer:
+        """Do what asks the store, again and again while the store is away.
+
+        Within `held` an error is raised at once: whoever began there must begin again.
+        """
+        for pause in chain(_PAUSES, repeat(_PAUSE)):
+            try:
+                answer = act()
+            except StateAwayError as error:
+                left = 0.0 if getattr(self._held, "depth", 0) else self._left(error)
+                if left <= 0 or self._over.wait(min(pause, left)):
+                    raise
+            else:
+                self._since = None
+                return answer
+        raise AssertionError  # the pauses never end
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Repeat nothing of this thread until the block ends: it lasts over many statements."""
+        self._held.depth = getattr(self._held, "depth", 0) + 1
+        try:
+            yield
+        finally:
+            self._held.depth -= 1
+
+    def end(self) -> None:
+        """Wait no more, for the command was interrupted."""
+        self._over.set()
+
+    def _left(self, error: StateAwayError) -> float:
+        """Return the seconds that this outage may still last; report one that begins."""
+        with self._lock:
+            now, is_new = time.monotonic(), self._since is None
+            since = self._since = now if self._since is None else self._since
+        if is_new and self._seconds > 0:
+            self.tell(f"state-away: {error.sentence}; waiting up to {self._seconds:g} s for it")
+        return since + self._seconds - now
+
+
+class _PatientPart:
+    """One part of a store; each call is repeated through an outage."""
+
+    def __init__(self, part: object, patience: Patience) -> None:
+        self._part, self._patience = part, patience
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  the ports say what it is
+        act = getattr(self._part, name)
+        if name in _AT_ONCE:
+            return act
+        return lambda *asked, **named: self._patience.repeat(lambda: act(*asked, **named))
+
+
+class PatientStore:
+    """A `Store` that waits for another one which is away.
+
+    A statement whose answer was lost is repeated, too: the journal looks whether it is done.
+    """
+
+    def __init__(self, store: Store, patience: Patience) -> None:
+        """Pass everything on to the store."""
+
+        def patient(part: object) -> Any:  # noqa: ANN401  see below
+            return _PatientPart(part, patience)
+
+        self._store, self._patience = store, patience
+        self.journal = cast("Journal", patient(store.journal))
+        self.leases = cast("Leases", patient(store.leases))
+        self.records = cast("Records", patient(store.records))
+        self.slices = cast("SliceRecords", patient(store.slices))
+        self.checks = cast("CheckRecords", patient(store.checks))
+        self.notes = cast("Notes", patient(store.notes))
+        self.sessions = cast("PackageRecords", patient(store.sessions))
+        self.archive = cast("Archive", patient(store.archive))
+
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """See `Store.one_state`."""
+        with self._patience.held(), self._store.one_state():
+            yield
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._store.close()
