@@ -56,6 +56,19 @@ if TYPE_CHECKING:
     from penstock.core.records import Lease
 
 
+DISTRIBUTION = "penstock-delta"
+"""What package indexes call penstock; the import and the command are `penstock`."""
+
+
+def install_hint(extra: str) -> str:
+    """Return the command that installs penstock with an extra.
+
+    >>> install_hint("spark")
+    "pip install 'penstock-delta[spark]'"
+    """
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
+
+
 class PenstockError(Exception):
     """A user's mistake or an outside failure, worded for the user without secrets.
 

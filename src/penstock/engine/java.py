@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import metadata, util
 from pathlib import Path
 
-from penstock.core.errors import EnvironmentMissingError
+from penstock.core.errors import EnvironmentMissingError, install_hint
 from penstock.core.masking import mask
 
 NEEDED = 17
@@ -99,7 +99,7 @@ def spark_versions() -> tuple[str, str]:
         raise EnvironmentMissingError(
             "spark-missing",
             "pyspark and delta-spark are not installed",
-            hint="install them with: pip install 'penstock[spark]'",
+            hint=f"install them with: {install_hint('spark')}",
         )
     return metadata.version("pyspark"), metadata.version("delta-spark")
 

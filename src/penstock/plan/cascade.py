@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from penstock.core.graph import ordered
 from penstock.core.model import Model
@@ -27,13 +27,17 @@ def cascaded(
     whether a model of one partition is run after those above it.
     """
     todo = {name: ranges for name, ranges in start.items() if ranges}
-    parents = {name: parents_of(project, model) for name, model in project.models.items()}
+    parents = {name: direct_parents(model) for name, model in project.models.items()}
+    through: set[str] = set()  # views that read what is run, run themselves or not
     for name in ordered(parents):
         model = project.models[name]
-        if not any(up in todo for up in parents[name]) and name not in todo:
+        follows = any(up in todo or up in through for up in parents[name])
+        if follows and model.is_view:
+            through.add(name)
+        if not follows and name not in todo:
             continue
         if model.partition is None:
-            if any(up in todo for up in parents[name]) and takes_part(model):
+            if follows and takes_part(model):
                 todo[name] = WHOLE
             continue
         found = following(project, model, candidates(name), todo)
@@ -50,11 +54,43 @@ def upstream_models(model: Model) -> tuple[str, ...]:
 
 def parents_of(project: Project, model: Model) -> tuple[str, ...]:
     """Give the models and seeds that a model reads, through views too, itself left out."""
-    read = [m.input for version in model.versions for b in version.bodies for m in b.inputs]
-    declared = [InputName(InputKind.MODEL, name) for name in model.depends_on]
-    names = through_views(project, (*model.inputs, *read, *declared))
+    names = through_views(project, _read_or_declared(model))
     found = {name.name for name in names if name.kind is InputKind.MODEL}
     return tuple(sorted(found - {model.name}))
+
+
+def direct_parents(model: Model) -> tuple[str, ...]:
+    """Return what `parents_of` does, without what is behind views: enough to order all models.
+
+    The closure of a chain of views has as many names as the square of its length.
+    """
+    found = {name.name for name in _read_or_declared(model) if name.kind is InputKind.MODEL}
+    return tuple(sorted(found - {model.name}))
+
+
+def parents_among(project: Project, names: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the parents that order some models: views that are not among them are looked through.
+
+    The order is the one that `parents_of` would give.
+    """
+    found = {}
+    for name in names:
+        left = [*direct_parents(project.models[name])]
+        seen = {name, *left}
+        for parent in left:  # it grows on the way
+            model = project.models.get(parent)
+            if model is not None and model.is_view and parent not in names:
+                more = [each for each in direct_parents(model) if each not in seen]
+                seen.update(more)
+                left += more
+        found[name] = tuple(sorted(left))
+    return found
+
+
+def _read_or_declared(model: Model) -> tuple[InputName, ...]:
+    read = [m.input for version in model.versions for b in version.bodies for m in b.inputs]
+    declared = [InputName(InputKind.MODEL, name) for name in model.depends_on]
+    return (*model.inputs, *read, *declared)
 
 
 def is_decided_alone(project: Project, model: Model) -> bool:

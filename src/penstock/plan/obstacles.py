@@ -92,7 +92,7 @@ def table_obstacle(
 
 def obstacle(question: Question, earlier: Earlier, model: Model) -> PenstockError | None:
     """Find what is missing above a model: the path of a source, the table of an upstream."""
-    for name in sources_below(question.project, model):
+    for name in sources_below(question.project, model) if question.now.broken else ():
         if name in question.now.broken:
             return question.now.broken[name]
     for name in upstream_models(model):

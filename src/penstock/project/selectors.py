@@ -17,8 +17,8 @@ from penstock.core.project import Project
 from penstock.project.files.values import did_you_mean, some_of
 
 _TERM = re.compile(
-    r"(?P<at>@)?(?:(?P<up>\d*)\+)?(?:(?P<method>[A-Za-z_][\w.]*):)?(?P<value>[^+@][^+]*?)"
-    r"(?:\+(?P<down>\d*))?"
+    r"(?P<at>@)?(?:(?P<up>\d{0,9})\+)?(?:(?P<method>[A-Za-z_][\w.]*):)?(?P<value>[^+@][^+]*?)"
+    r"(?:\+(?P<down>\d{0,9}))?"
 )
 OF_ENTITIES: Mapping[str, Callable[[Entity], Iterable[str]]] = {
     "entity": lambda each: (each.name, "" if each.id is None else str(each.id)),

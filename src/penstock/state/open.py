@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from penstock.core.errors import EnvironmentMissingError, StateError
+from penstock.core.errors import DISTRIBUTION, EnvironmentMissingError, StateError, install_hint
 from penstock.core.ports.ports import Clock, Fault, Store, inert
 from penstock.core.project import LeaseSettings
 from penstock.state.lease import Identity, IsGone, StoreContext, is_gone
@@ -164,7 +164,7 @@ def _database(place: URL) -> Database:
         raise EnvironmentMissingError(
             "driver-missing",
             f"the database driver {error.name} is not installed",
-            hint="pip install 'penstock[postgres]'",
+            hint=install_hint("postgres"),
         ) from error
     return Database(engine, postgres.translate, postgres.damaged)
 
@@ -287,7 +287,7 @@ def _require_known(revision: str, place: str) -> None:
         raise StateError(
             "state-too-new",
             f"{place} was written by a newer penstock (schema {revision})",
-            hint="upgrade penstock: pip install --upgrade penstock",
+            hint=f"upgrade penstock: pip install --upgrade {DISTRIBUTION}",
         ) from error
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from penstock.app.services.services import Services
 from penstock.app.services.wire import Where, open_services
-from penstock.core.errors import PenstockError, ProjectError
+from penstock.app.services.wire import version as installed
+from penstock.core.errors import DISTRIBUTION, PenstockError, ProjectError, install_hint
 from penstock.engine.java import (
     archive_path,
     cached_jars,
@@ -110,9 +111,9 @@ def _python() -> _Found:
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < PYTHON_FLOOR:
         floor = ".".join(map(str, PYTHON_FLOOR))
-        hint = f"install Python {floor} or newer and penstock into it"
+        hint = f"install Python {floor} or newer and {DISTRIBUTION} into it"
         return Health.ERROR, f"Python {version} is too old", hint
-    return Health.OK, f"Python {version}", ""
+    return Health.OK, f"Python {version}, {DISTRIBUTION} {installed()}", ""
 
 
 def _java(environ: Mapping[str, str]) -> _Found:
@@ -131,7 +132,7 @@ def _spark(environ: Mapping[str, str]) -> _Found:
         return Health.WARNING, sentence, "unset SPARK_HOME unless that is wanted"
     if not spark.startswith("4.2."):
         sentence = f"pyspark {spark} does not fit delta-spark {delta}, which is built for 4.2"
-        return Health.ERROR, sentence, "pip install 'penstock[spark]'"
+        return Health.ERROR, sentence, install_hint("spark")
     return Health.OK, f"pyspark {spark}, delta-spark {delta}", ""
 
 

@@ -19,7 +19,7 @@ from penstock.core.model import Model
 from penstock.core.partitions.partition import Grid, write_grid
 from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, count, intersection, merged
-from penstock.plan.cascade import parents_of
+from penstock.plan.cascade import direct_parents, parents_among
 from penstock.plan.slices import unmatched_note
 from penstock.plan.values import State
 from penstock.plan.verdict import Piece, Verdict
@@ -33,14 +33,14 @@ def status(services: Services, request: StatusRequest) -> StatusReport:
     run_timestamp = request.run_timestamp or services.clock.now()
     names = selected_models(services, request.select, request.exclude, run_timestamp)
     models = services.project.models
-    parents = {name: parents_of(services.project, model) for name, model in models.items()}
+    parents = {name: direct_parents(model) for name, model in models.items()}
     # with all above them, because a drifted ancestor makes them pending
     involved = {name for name in reach(names, parents) if name in models}
     project_state = look(services, involved, run_timestamp)
     drift_report = detect_drift(project_state)
     lines = _lines(services, project_state, names)
     project, found = project_state.project, []
-    for name in ordered({name: parents_of(project, project.models[name]) for name in names}):
+    for name in ordered(parents_among(project, names)):
         known = drift_report.verdicts[name].known
         within = narrowed(project.models[name], request.range, run_timestamp, known)
         found.append(with_lines(status_of_models(drift_report, name, within, wanted), lines))

@@ -42,7 +42,7 @@ from penstock.core.partitions.ranges import (
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionRun, PartitionsRecord, Status
 from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
-from penstock.plan.cascade import parents_of
+from penstock.plan.cascade import parents_among
 from penstock.plan.changes import (
     Changes,
     PartitionsNow,
@@ -365,8 +365,7 @@ def look(services: Services, names: Iterable[str], run_timestamp: dt.datetime) -
     project = dated_project(services, run_timestamp)
     records = dict(services.reading.records.models())
     wanted = set(names)
-    parents = {name: parents_of(project, project.models[name]) for name in wanted}
-    chosen = tuple(ordered(parents))
+    chosen = tuple(ordered(parents_among(project, wanted)))
     view = observe(services, chosen, records, run_timestamp)
     reading = services.reading.records
     found = ProjectState(

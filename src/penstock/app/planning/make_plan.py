@@ -40,7 +40,7 @@ from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import difference, intersection
 from penstock.core.project import Project
 from penstock.core.sessions.package import SessionPackage
-from penstock.plan.cascade import parents_of
+from penstock.plan.cascade import direct_parents
 from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.history import check_prune
 from penstock.plan.planner import plan
@@ -162,7 +162,7 @@ def _look_at_packages(state: ProjectState, anew: Sequence[SessionPackage]) -> tu
 def _stale_notes(services: Services, names: Sequence[str], at: dt.datetime) -> Iterator[str]:
     """Name what histories read, no history itself, and is not what code and inputs make."""
     project = dated_project(services, at)
-    parents = {name: parents_of(project, model) for name, model in project.models.items()}
+    parents = {name: direct_parents(model) for name, model in project.models.items()}
     above = reach(names, parents).intersection(project.models).difference(names)
     state = look(services, above, at)
     for command, what in (("run", False), ("sync", True)):

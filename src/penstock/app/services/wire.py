@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import penstock.strategies.registry  # noqa: F401  strategies are found by their words
 from penstock.app.request import CommandRequest, WorkRequest
 from penstock.app.services.services import Services
+from penstock.core.errors import DISTRIBUTION
 from penstock.core.masking import Json
 from penstock.core.ports.ports import Clock, Fault, Store, inert
 from penstock.core.project import Project
@@ -255,4 +256,4 @@ class Stores:
 
 def version() -> str:
     """Give the version of the installed penstock."""
-    return metadata.version("penstock")
+    return metadata.version(DISTRIBUTION)

@@ -24,6 +24,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from penstock.core.errors import DISTRIBUTION
 from penstock.core.masking import SECRETS
 from penstock.project.files.parsed import Packed, Spots
 
@@ -104,7 +105,7 @@ def _holds_secret(text: str) -> bool:
 
 def open_cache(root: Path, *, use: bool = True) -> ParseCache:
     """Read the cache of a project; a missing, foreign or damaged one is empty."""
-    packages = ("penstock", "sqlglot", "jinja2")  # their versions, without importing the parsers
+    packages = (DISTRIBUTION, "sqlglot", "jinja2")  # their versions, without importing the parsers
     key = f"{FORMAT} {' '.join(f'{name}={_version(name)}' for name in packages)}"
     if not use:
         return ParseCache(None, key)

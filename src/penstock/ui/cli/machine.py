@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import click
 from click.shell_completion import ShellComplete, get_completion_class
 
 from penstock.app.flags import FlagSpec
 from penstock.app.request import CommandRequest
 from penstock.ui.cli.options import command, group
-from penstock.ui.cli.output import CommandOutput
+from penstock.ui.cli.output import CommandOutput, print_rows
 
 Fix = Annotated[bool, FlagSpec("Put right what can be put right.")]
 Write = Annotated[bool, FlagSpec("Write them into the project's folder.")]
@@ -80,7 +79,7 @@ def schema_command(output: CommandOutput, request: CommandRequest, *, write: Wri
         output.print(made, written_text, files_document, unless_quiet=True)
         return
     found = {name: json.loads(text) for name, text in schemas().items()}
-    click.echo(json.dumps(found, indent=2))
+    print_rows(json.dumps(found, indent=2))
 
 
 @command('eval "$(penstock completion bash)"')

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import gc
 import importlib
-import io
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn, TextIO, cast
+from typing import NoReturn
 
 import click
 
-from penstock.core.masking import SECRETS
+from penstock.core.errors import DISTRIBUTION
+from penstock.ui.cli.streams import answer, command_streams, lost_answer
 
 _BY_FILE = {
     "project": {
@@ -107,7 +107,7 @@ class Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(
-    package_name="penstock", message="penstock %(version)s", help="Print the version."
+    package_name=DISTRIBUTION, message="penstock %(version)s", help="Print the version."
 )
 @click.pass_context
 def commands(ctx: click.Context) -> None:
@@ -119,33 +119,15 @@ def commands(ctx: click.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; give its exit code. Words a user's mistake, lets a bug keep its traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a path may hold bytes that are no text
-            stream.reconfigure(errors="backslashreplace")
     if arguments is None:
         gc.set_threshold(_ALIVE)
-    try:
-        with _terminating() as signals, _masking(to_the_end=arguments is None):
-            code = _run(given)
-            if code == INTERRUPTED and signals:
-                code = TERMINATED
-            if arguments is None and code in (INTERRUPTED, TERMINATED):
-                _leave(code)
-    finally:
-        _drain()
+    with _terminating() as signals, command_streams(own_process=arguments is None):
+        code = _run(given)
+        if code == INTERRUPTED and signals:
+            code = TERMINATED
+        if arguments is None and code in (INTERRUPTED, TERMINATED):
+            _leave(code)
     return code
-
-
-def _drain() -> None:
-    """Leave nothing that nobody reads any more to the interpreter's last flush.
-
-    Click ends a command whose reader is gone by itself, with what it could not write still there.
-    """
-    if sys.__stdout__ is not None:
-        try:
-            sys.__stdout__.flush()
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
 
 
 def _leave(code: int) -> NoReturn:
@@ -157,42 +139,9 @@ def _leave(code: int) -> NoReturn:
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    sys.stdout.flush()
+    answer().flush()
     sys.stderr.flush()
     os._exit(code)
-
-
-class MaskedStream:
-    """A stream of text that shows no secret value, whoever writes to it."""
-
-    def __init__(self, stream: TextIO) -> None:
-        """Write to this one."""
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        """Write the text without secret values."""
-        return self._stream.write(SECRETS.hide(text))
-
-    def __getattr__(self, name: str) -> object:
-        """Be the other one in everything else."""
-        return getattr(self._stream, name)
-
-
-@contextmanager
-def _masking(*, to_the_end: bool) -> Iterator[None]:
-    """Let whatever is printed pass a masked stream: prints of functions, too.
-
-    With `to_the_end` so does the traceback of a bug, which the interpreter prints.
-    """
-    SECRETS.add_environment(os.environ)
-    before = sys.stdout, sys.stderr
-    masked = [cast("TextIO", MaskedStream(stream)) for stream in before]
-    sys.stdout, sys.stderr = masked
-    try:
-        yield
-    finally:
-        if not to_the_end:
-            sys.stdout, sys.stderr = before
 
 
 @contextmanager
@@ -225,11 +174,11 @@ def _run(given: list[str]) -> int:
     try:
         _refuse_unreadable(given)
         code = commands.main(given, "penstock", standalone_mode=False, obj=given)
-        sys.stdout.flush()
+        answer().flush()
+        if (lost := lost_answer()) is not None:  # what the command did stays done
+            click.echo(f"stdout cannot be written: {lost.strerror}", sys.stderr)
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except BrokenPipeError:
-        return 1
     except Exception as error:
         from penstock.ui.cli.output import print_error
 

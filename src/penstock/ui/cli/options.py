@@ -16,6 +16,7 @@ from penstock.app.request import CommandRequest, WorkRequest
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask
 from penstock.ui.cli.output import CommandOutput
+from penstock.ui.cli.streams import keep_answer_apart
 
 if TYPE_CHECKING:
     from penstock.app.services.services import Services
@@ -94,6 +95,7 @@ def takes(request: type[CommandRequest] | None, *, without: Sequence[str] = ()) 
 
         @functools.wraps(call)
         def with_request(**values: Any) -> int | None:  # noqa: ANN401  click gives them
+            keep_answer_apart()
             output = CommandOutput(**_given(_OF_OUTPUT, values))
             if request is None:
                 return call(output, **_given(own, values))

@@ -18,6 +18,7 @@ import click
 from penstock.app.flags import FlagSpec, command_words
 from penstock.core.errors import PenstockError, UsageError
 from penstock.core.masking import mask, mask_uris
+from penstock.ui.cli.streams import answer, lost_answer
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -62,11 +63,13 @@ class CommandOutput:
 
             say(printed(document(value)))
         elif not (unless_quiet and self.quiet) and (said := text(value)):
-            if colours and sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+            if colours and answer().isatty() and not os.environ.get("NO_COLOR"):
                 from penstock.ui.render.values import painted
 
                 said = painted(said)
             say(said)
+        if not unless_quiet:
+            require_answer()
 
     def print_done(self, message: str) -> None:
         """Print what was done in one sentence."""
@@ -86,7 +89,7 @@ class CommandOutput:
     def is_live(self) -> bool:
         """Whether somebody looks at a terminal that can be drawn on."""
         plain = self.as_json or self.quiet or self.verbose or self.json_log
-        return not plain and sys.stdout.isatty()
+        return not plain and answer().isatty()
 
     def progress(self, services: "Services") -> "AbstractContextManager[Listener]":
         """Choose how progress is shown: a live table, lines, or checks that failed and no more."""
@@ -95,7 +98,7 @@ class CommandOutput:
 
             from penstock.ui.render.live import LiveTable
 
-            return LiveTable(Console(), time.monotonic)
+            return LiveTable(Console(file=answer()), time.monotonic)
         from penstock.ui.render.run import JsonLines, TextLines
 
         if self.json_log:
@@ -124,7 +127,20 @@ class CommandOutput:
 
 def say(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Print a text of ours; rows of a user are printed as they are."""
-    click.echo(mask_uris(text), err=err, nl=nl)
+    click.echo(mask_uris(text), sys.stderr if err else answer(), nl=nl)
+
+
+def print_rows(text: str, *, nl: bool = True) -> None:
+    """Print what was asked for as it is; raise `output-lost` where it cannot be written."""
+    click.echo(text, answer(), nl=nl)
+    require_answer()
+
+
+def require_answer() -> None:
+    """Raise `output-lost` if stdout took not all that was printed; a reader may go away."""
+    if (lost := lost_answer()) is not None:
+        sentence = f"stdout cannot be written: {lost.strerror}"
+        raise PenstockError("output-lost", sentence, hint="make room, and repeat the command")
 
 
 def _log(text: str) -> None:
@@ -150,7 +166,7 @@ def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
     from penstock.app.documents import printed
     from penstock.ui.render.values import error_text, failure_document
 
-    if "--json" in arguments:
+    if "--json" in arguments and lost_answer() is None:
         say(printed(failure_document(error)))
     else:
         say(error_text(error), err=True)

@@ -4,13 +4,11 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated
 
-import click
-
 from penstock.app.flags import FlagSpec, Name, Project, Yes
 from penstock.app.request import CommandRequest
 from penstock.core.errors import UsageError
 from penstock.ui.cli.options import ask, command, group, opened
-from penstock.ui.cli.output import CommandOutput, confirm
+from penstock.ui.cli.output import CommandOutput, confirm, print_rows
 
 History = Annotated[bool, FlagSpec("Every change, newest first.")]
 Reason = Annotated[str, FlagSpec("Why; stands in the history.", metavar="TEXT")]
@@ -167,7 +165,7 @@ def state_export(_: CommandOutput, request: CommandRequest, *, models: Models = 
     """Print the state as one JSON document."""
     from penstock.app.commands.state import export_state
 
-    click.echo(ask(request, export_state, models=models), nl=False)
+    print_rows(ask(request, export_state, models=models), nl=False)
 
 
 @command("penstock state import state.json", of=state_command)

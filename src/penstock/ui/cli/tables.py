@@ -8,14 +8,12 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
-import click
-
 from penstock.app.flags import FlagSpec, Name, Yes, a_count
 from penstock.app.read_requests import QueryRequest
 from penstock.app.request import CommandRequest, RollbackRequest, SnapshotRequest
 from penstock.core.errors import UsageError
 from penstock.ui.cli.options import ask, command, group, opened
-from penstock.ui.cli.output import CommandOutput, confirm, overwrite_asker
+from penstock.ui.cli.output import CommandOutput, confirm, overwrite_asker, print_rows
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -45,7 +43,7 @@ class _Screen(io.RawIOBase):
 
     def write(self, line: Buffer, /) -> int:
         """Print a line of UTF-8."""
-        click.echo(bytes(line).decode(), nl=False)
+        print_rows(bytes(line).decode(), nl=False)
         return len(bytes(line))
 
 
@@ -185,7 +183,7 @@ def query_command(
     if asked is None:
         result = ask(request, query, request.sql, limit or 100)
         text = printed(query_document(result), hide=False) if output.as_json else query_text(result)
-        click.echo(text)
+        print_rows(text)
     elif file is not None:
         made = ask(request, export, request.sql, limit, asked, file)
         output.print(made, exported_text, exported_document, unless_quiet=True)

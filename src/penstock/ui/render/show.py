@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from penstock.app.commands.show import Graph, GraphNode, ModelDetail
 from penstock.app.documents import Json, document_of, instant, printed
-from penstock.core.graph import reach
+from penstock.core.graph import ordered
 from penstock.core.masking import mask, mask_value
 from penstock.core.model import Model, kind_of
 from penstock.core.records import Execution, ModelRecord
 from penstock.ui.render.values import CODE, moment, one_line, seconds, table
 
 _WRITTEN = "rows_written bytes_written"
+_DEEPEST = 40
+"""Levels of a drawn tree."""
 _CHECK = "phase name type severity description tags meta where"
 
 
@@ -157,20 +159,36 @@ def tree_text(graph: Graph) -> str:
     """Draw a tree per root, a blank line between; a node met again stands without its children.
 
     Roots are tables that read none of the others. Of two children the one with more below it
-    comes first, then the name decides.
+    comes first, then the name decides. Below `_DEEPEST` a tree goes on as one of its own, as a line
+    grows with its depth.
     """
     read_by: dict[str, list[str]] = {node.table: [] for node in graph.nodes}
     for read, reader in graph.edges:
         read_by[read].append(reader)
-    weight = {table: len(reach([table], read_by)) for table in read_by}
+    weight = _weights(read_by)
     for readers in read_by.values():
         readers.sort(key=lambda table: (-weight[table], table))
     readers_of_any = {reader for _, reader in graph.edges}
     seen: set[str] = set()
     names = {node.table: _named(node) for node in graph.nodes}
     roots = [node.table for node in graph.nodes if node.table not in readers_of_any]
-    trees = [[names[root], *_children(root, "    ", read_by, names, seen)] for root in roots]
+    trees, roots = [], [*reversed(roots)]
+    while roots:
+        root, deeper = roots.pop(), list[str]()
+        if root in seen:  # cut in one branch, and drawn in a shorter one
+            continue
+        trees.append([names[root], *_children(root, read_by, names, seen, deeper)])
+        roots += reversed(deeper)
     return "\n\n".join("\n".join(lines) for lines in trees)
+
+
+def _weights(read_by: Mapping[str, list[str]]) -> dict[str, int]:
+    """Return how many tables each table reaches, itself included; the graph has no cycle."""
+    bits = {table: 1 << number for number, table in enumerate(read_by)}
+    for table in ordered(read_by):  # readers first
+        for reader in read_by[table]:
+            bits[table] |= bits[reader]
+    return {table: each.bit_count() for table, each in bits.items()}
 
 
 def _named(node: GraphNode) -> str:
@@ -178,21 +196,31 @@ def _named(node: GraphNode) -> str:
 
 
 def _children(
-    table: str,
-    indent: str,
+    root: str,
     read_by: Mapping[str, list[str]],
     names: Mapping[str, str],
     seen: set[str],
+    deeper: list[str],
 ) -> Iterator[str]:
-    if table in seen:
-        return
-    seen.add(table)
-    for child in read_by[table]:
+    """Yield the lines below a root; tables whose own lines are too deep go to `deeper`."""
+    left = [(root, "    ", iter(read_by[root]))]
+    seen.add(root)
+    while left:
+        table, indent, children = left[-1]
+        child = next(children, None)
+        if child is None:
+            left.pop()
+            continue
         is_last = child == read_by[table][-1]
+        is_cut = len(left) == _DEEPEST and child not in seen and bool(read_by[child])
         yield f"{indent}│"
-        yield f"{indent}{'└' if is_last else '├'}── {names[child]}"
-        below = indent + ("    " if is_last else "│   ") + "    "
-        yield from _children(child, below, read_by, names, seen)
+        yield f"{indent}{'└' if is_last else '├'}── {names[child]}{' …' * is_cut}"
+        if is_cut:
+            deeper += [child] * (child not in deeper)
+        elif child not in seen:
+            seen.add(child)
+            below = indent + ("    " if is_last else "│   ") + "    "
+            left.append((child, below, iter(read_by[child])))
 
 
 def mermaid_text(graph: Graph) -> str:

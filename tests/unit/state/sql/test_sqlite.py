@@ -127,7 +127,7 @@ def test_a_store_of_a_newer_penstock_is_refused(file, opened):
 
     assert caught.value.render() == (
         f"error: state-too-new: sqlite:///{file} was written by a newer penstock (schema 9999)\n"
-        "  hint: upgrade penstock: pip install --upgrade penstock"
+        "  hint: upgrade penstock: pip install --upgrade penstock-delta"
     )
     assert query(file, "SELECT version_num FROM alembic_version") == [("9999",)]
     assert names(file) == ["state.db"]
@@ -157,7 +157,7 @@ def test_a_missing_driver_names_the_extra_that_brings_it(clock, monkeypatch):
 
     assert caught.value.render() == (
         "error: driver-missing: the database driver psycopg is not installed\n"
-        "  hint: pip install 'penstock[postgres]'"
+        "  hint: pip install 'penstock-delta[postgres]'"
     )
 
 

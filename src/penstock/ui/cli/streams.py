@@ -1,0 +1,127 @@
+"""The streams of a command: its answer is alone on stdout, and outlives whoever reads it."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TextIO, cast
+
+from penstock.core.masking import SECRETS
+
+_STANDARD = ("stdin", "stdout", "stderr")
+
+
+class MaskedStream:
+    """A stream of text that shows no secret value, whoever writes to it.
+
+    A reader that went away or a full disk stops no command: from then on what is written is
+    dropped, and `lost` says why.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        """Write to this one."""
+        self._stream = stream
+        self.lost: OSError | None = None
+
+    def write(self, text: str) -> int:
+        """Write the text without secret values."""
+        if self.lost is None:
+            try:
+                return self._stream.write(SECRETS.hide(text))
+            except OSError as error:
+                self._lose(error)
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand over what was written."""
+        if self.lost is None:
+            try:
+                self._stream.flush()
+            except OSError as error:
+                self._lose(error)
+
+    def _lose(self, error: OSError) -> None:
+        self.lost = error
+        with suppress(OSError):  # what is left in the buffer goes nowhere, and raises nowhere
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+
+    def __getattr__(self, name: str) -> object:
+        """Be the other one in everything else."""
+        return getattr(self._stream, name)
+
+
+_ANSWERS: list[TextIO] = []
+
+
+def answer() -> TextIO:
+    """Return the stream of the command's answer; `sys.stdout` is what user files print to."""
+    return _ANSWERS[-1] if _ANSWERS else sys.stdout
+
+
+def lost_answer() -> OSError | None:
+    """Return why the answer could not be written; None also where its reader went away."""
+    lost: OSError | None = getattr(answer(), "lost", None)
+    return None if lost is None or lost.errno == errno.EPIPE else lost
+
+
+@contextmanager
+def command_streams(*, own_process: bool) -> Iterator[None]:
+    """Mask stdout and stderr, and keep stdout for the answer.
+
+    In a process of our own this lasts to its end, so that a bug's traceback is masked, too; and
+    what processes and libraries write to descriptor 1 goes to stderr.
+    """
+    SECRETS.add_environment(os.environ)
+    if own_process:
+        _hold_descriptors()
+    before = sys.stdout, sys.stderr
+    for stream in before:
+        if isinstance(stream, io.TextIOWrapper):  # a path may hold bytes that are no text
+            stream.reconfigure(errors="backslashreplace")
+    sys.stderr = cast("TextIO", MaskedStream(sys.stderr))
+    sys.stdout = cast("TextIO", MaskedStream(_apart() if own_process else sys.stdout))
+    _ANSWERS.append(sys.stdout)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        answer().flush()
+        if not own_process:
+            sys.stdout, sys.stderr = before
+            _ANSWERS.pop()
+
+
+def _hold_descriptors() -> None:
+    """Open descriptors that were closed, or the next file would get their numbers."""
+    for number in range(len(_STANDARD)):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+    for number, name in enumerate(_STANDARD):
+        if getattr(sys, name) is None:
+            stream = open(number, "w" if number else "r", encoding="utf-8", closefd=False)  # noqa: SIM115,PTH123
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
+
+
+def _apart() -> TextIO:
+    """Return stdout on a descriptor of its own; number 1 becomes stderr."""
+    own = os.dup(1)
+    os.dup2(2, 1)
+    encoding = sys.stdout.encoding
+    return open(own, "w", encoding=encoding, errors="backslashreplace")  # noqa: SIM115,PTH123
+
+
+def keep_answer_apart() -> None:
+    """Let what is printed from now on go to stderr; only what goes to `answer` is the answer."""
+    sys.stdout = sys.stderr
