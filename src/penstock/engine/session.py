@@ -180,15 +180,19 @@ class SparkStepSession:
         signature: Signature,
         fault: Fault,
         frames: SharedFrames | None = None,
+        root: str = "",
     ) -> None:
-        """Take over a fresh session; `signature` is asked for when something is committed."""
+        """Take over a fresh session; `signature` is asked for when something is committed.
+
+        `root` is the folder of the project, whose lines errors name.
+        """
         self._frames = frames
         self._bound: dict[str, Relation] = {}
         self._spark = spark
         self._where = where
         self._fault = fault
         self._signature = signature
-        self._explaining: Explaining = partial(explaining, where, self._cause)
+        self._explaining: Explaining = partial(explaining, where, self._cause, root)
         self.beside = SparkSideTables(spark, self._explaining, fault, self._run)
         self._watch: ObservedWrite | None = None
         self._kept: list[DataFrame] = []
