@@ -146,7 +146,7 @@ HINTS: Mapping[str, str] = {
     "metrics-mismatch": "penstock snapshot verify MODEL shows the rows; report it",
     "missing-bounds": "give min, max or both, or one of the percentages",
     "missing-key": "add the key; penstock schema prints those that are needed",
-    "model-failed": "read the error of the function that follows, at the line named",
+    "model-failed": "correct the function at the line named",
     "no-match": "penstock list shows what can be selected",
     "no-tracked-models": "name a module under modules:, or tag a model with the package's tag",
     "no-watermark": "penstock watermark show lists those that there are",

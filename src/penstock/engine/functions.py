@@ -10,13 +10,19 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from penstock.core.errors import ModelFailedError, PenstockError, PythonModelError
-from penstock.core.findings import Location
+from penstock.core.errors import (
+    InterruptedRunError,
+    ModelFailedError,
+    PenstockError,
+    PythonModelError,
+    SparkDiedError,
+)
 from penstock.core.masking import mask
 from penstock.core.ports.engine import FrameReaders
 from penstock.core.steps.inputs import FunctionRead, Read
 from penstock.core.steps.window import Window
 from penstock.engine.function_windows import ACTIVE, CALL, FunctionCall, FunctionWindow, add_methods
+from penstock.engine.spark_errors import explained, innermost
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -163,18 +169,21 @@ def active(spark: SparkSession) -> Iterator[None]:
             kind.clearActiveSession()
 
 
-def _failed(read: FunctionRead, error: Exception) -> ModelFailedError:
-    """Name the innermost line that is no library's."""
-    name = type(error).__name__
-    sentence = mask(f"{read.model!r} raised {name}: {error}").splitlines()[0][:300]
-    folder = read.where.path.rpartition("/")[0]
-    where = read.where
-    for frame in traceback.extract_tb(error.__traceback__):
-        place = frame.filename.replace("\\", "/")
-        if place.endswith(read.where.path) or (folder and f"/{folder}/" in place):
-            shown = place[place.rfind(folder) :] if folder else read.where.path
-            where = Location(shown, frame.lineno or 1)
-    return ModelFailedError("model-failed", sentence, where=where)
+def _failed(read: FunctionRead, error: Exception) -> PenstockError:
+    """Name the innermost line that is no library's; of what Spark raised, its reason."""
+    raised = f"{read.model!r} raised {type(error).__name__}"
+    frames = [
+        (each.filename, each.lineno or 1) for each in traceback.extract_tb(error.__traceback__)
+    ]
+    found = innermost(frames, read.where)
+    where = found[1] if found else read.where
+    if not type(error).__module__.startswith(("pyspark.", "py4j.", "delta.")):
+        sentence = mask(f"{raised}: {error}").splitlines()[0][:300]
+        return ModelFailedError("model-failed", sentence, where=where)
+    reason = explained(error, where)
+    if isinstance(reason, SparkDiedError | InterruptedRunError | ModelFailedError):
+        return reason
+    return ModelFailedError("model-failed", f"{raised}: {reason.sentence}", where=where)
 
 
 def _sound(read: FunctionRead, frame: object) -> DataFrame:

@@ -180,8 +180,12 @@ class SparkStepSession:
         signature: Signature,
         fault: Fault,
         frames: SharedFrames | None = None,
+        root: str = "",
     ) -> None:
-        """Take over a fresh session; `signature` is asked for when something is committed."""
+        """Take over a fresh session; `signature` is asked for when something is committed.
+
+        `root` is the folder of the project, whose lines errors name.
+        """
         self._frames = frames
         self._bound: dict[str, Relation] = {}
         self._spark = spark
@@ -190,7 +194,7 @@ class SparkStepSession:
         self._signature = signature
         self.interrupted = False
         self._explaining: Explaining = partial(
-            explaining, where, self._cause, lambda: self.interrupted
+            explaining, where, self._cause, root, lambda: self.interrupted
         )
         self.beside = SparkSideTables(spark, self._explaining, fault, self._run)
         self._watch: ObservedWrite | None = None

@@ -253,7 +253,8 @@ class SparkEngine:
             root.sparkContext.setJobDescription(model)
             spark = _new_session(root)
         frames = self._frames
-        session = SparkStepSession(spark, where, self._signature, self._fault, frames)
+        home = self._settings.root
+        session = SparkStepSession(spark, where, self._signature, self._fault, frames, home)
         self._open.append(session)
         try:
             yield session
@@ -288,7 +289,7 @@ class SparkEngine:
         """See `Engine.query`."""
         frame = self.frame(relations, sql)
         cause = partial(bad_value, frame.sparkSession, relations, where=None)
-        with explaining(None, cause):
+        with explaining(None, cause, self._settings.root):
             places = [f"c{number}" for number in range(len(frame.columns))]
             texts = frame.toDF(*places).selectExpr(*[f"CAST(`{p}` AS STRING)" for p in places])
             rows = tuple(tuple(row) for row in texts.limit(limit + 1).collect())

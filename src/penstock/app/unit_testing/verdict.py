@@ -15,7 +15,7 @@ from penstock.core.checks import Check
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.columns.types import ColumnType
-from penstock.core.errors import PenstockError, UsageError
+from penstock.core.errors import ModelFailedError, PenstockError, UsageError
 from penstock.core.model import Model
 from penstock.core.names import quoted
 from penstock.core.ports.engine import StepSession
@@ -338,7 +338,9 @@ def _watermark(watermark: definition.GivenWatermark, found: dict[str, TypedValue
 
 
 def _message(error: PenstockError) -> str:
-    return f"{error.code}: {error.sentence}"
+    """Return code and sentence; of a function that raised, the line as well."""
+    line = f"{error.where}: " if isinstance(error, ModelFailedError) and error.where else ""
+    return f"{error.code}: {line}{error.sentence}"
 
 
 def _version(version: int | None) -> str:
