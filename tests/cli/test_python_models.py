@@ -166,3 +166,20 @@ def test_P130_changed_code_makes_new_rows_and_leaves_those_before(logs, call):
     assert "rows loaded before keep what the earlier code made" in run.out
     assert mixed == [(1, 10), (2, 20), (3, 30), (4, 40), (5, 100)]
     assert ids(logs) == [(1, 20), (2, 40), (3, 60), (4, 80), (5, 100)]
+
+
+def test_a_file_that_a_model_depends_on_is_named_when_it_changed(logs, call):
+    logs.write("conf/rates.yml", "rate: 1")
+    write(logs, FILE.replace("@table\n", "@table(depends_on=['conf/*.yml', 'env:RATE'])\n"))
+    assert call("run").code == 0
+    before = call("status")
+
+    logs.write("conf/rates.yml", "rate: 2")
+
+    shown, planned = call("status"), call("run", "--dry-run")
+    assert "sql_changed" not in before.out
+    assert "totals: sql_changed" in shown.out
+    assert "conf/rates.yml changed" in shown.out
+    assert "conf/rates.yml changed" in planned.out
+    assert "totals" in call("run").out
+    assert "sql_changed" not in call("status").out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import datetime as dt
 import os
 from collections.abc import Iterator, Sequence
@@ -272,13 +273,15 @@ class _AppTables:
             return services.log.partitions(services.project.uri_of(model.table))
 
 
-_lasting: list[ExitStack] = []
-# What frames that were handed out need; it ends with the process.
+_lasting = ExitStack()
+# What frames that were handed out need. It is closed before Python takes modules away: the
+# generators in it could import nothing any more.
+atexit.register(_lasting.close)
 
 
 def keep(lasting: ExitStack) -> None:
     """Let what a frame needs last as long as the process."""
-    _lasting.append(lasting.pop_all())
+    _lasting.enter_context(lasting.pop_all())
 
 
 def runner_of(file: Path) -> _AppTables:
