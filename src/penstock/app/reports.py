@@ -57,7 +57,8 @@ class ModelStatus:
     """The state of one model; `states` leaves out what is current.
 
     `partitions` counts those that have a segment, `cosmetic` those whose SQL text alone differs.
-    `lines` are further things to say: foreign rows, files that changed, a gap in the log.
+    `lines` are further things to say: foreign rows, files that changed, a gap in the log. `mends`
+    is the command, or the one that tells of it, where neither a run nor a sync does anything.
     """
 
     model: str
@@ -69,6 +70,7 @@ class ModelStatus:
     cosmetic: int = 0
     executed_at: dt.datetime | None = None
     lines: tuple[str, ...] = ()
+    mends: str = ""
 
     @property
     def shown_strategy(self) -> str:

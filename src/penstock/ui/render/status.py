@@ -208,7 +208,8 @@ def _total(report: StatusReport, request: StatusRequest) -> str:
     if report.new_input:
         total += f", {report.new_input:,} with new input"
     command = _next(report)
-    words = command_words(request, (*_TAKEN.get(command.split()[0], ()), *_PLACE))
+    narrowed = "--select" in command or command.split()[0] not in _TAKEN
+    words = command_words(request, _PLACE if narrowed else (*_TAKEN[command.split()[0]], *_PLACE))
     return mask(f"{total}. Next: penstock {shlex.join([*command.split(), *words])}")
 
 
@@ -221,6 +222,8 @@ def _next(report: StatusReport) -> str:
         each.state is State.UNREADABLE for m in drifted for each in m.states if each.drifted
     ):
         return "plan"  # it says of each what would mend it
+    if mends := [model.mends for model in drifted if model.mends]:  # no other command mends those
+        return mends[0] if len(drifted) == 1 else "plan"
     if not drifted and report.new_input:
         drifted = [model for model in report.models if model.new_input]
         commands = {strategy_named(model.strategy).command for model in drifted}
