@@ -153,12 +153,17 @@ def test_T24_the_table_of_another_store_at_the_same_version_is_tampered(made, ca
         "one: tampered (1 partition)\n"
         "    *   tampered           another table took its place, of project 'billing' "
         "(state store store-2)\n"
+        "    table-of-another-store: m.one is written by project 'billing' (state store store-2), "
+        "whose records are not those of this one: give it another schema or alias, or the target "
+        "another warehouse, or take the table from them, if they no longer write it: "
+        "penstock run --select one --adopt\n"
         "two: upstream_changed (1 partition, pending)\n"
         "    *   upstream_changed   pending   after one\n"
         "\n"
-        "1 of 2 partitions drifted, 1 pending. Next: penstock sync --cascade\n"
+        "1 of 2 partitions drifted, 1 pending. Next: penstock run --select one --adopt\n"
     )
     assert run.code == 1
+    assert "penstock run --select one --adopt" in run.out + run.err
     assert "table-of-another-store: m.one is written by project 'billing'" in run.out + run.err
 
 

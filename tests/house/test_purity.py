@@ -39,6 +39,24 @@ def test_a_pure_room_reads_no_clock_and_no_file(room):
     ] == []
 
 
+TIMES = {"acquired", "at", "ended", "executed_at", "expires", "heartbeat", "set_at", "started"}
+TIMES |= {"modified", "moment", "run_timestamp", "time", "timestamp"}
+ORDERS = {"max", "merge", "min", "nlargest", "nsmallest", "sort", "sorted"}
+
+
+@pytest.mark.parametrize("folder", ["app/execution", "app/observation"])
+def test_no_time_of_a_clock_puts_in_order_what_decides_on_rows(folder):
+    """Clocks of several machines disagree and are set back; versions and numbers only rise."""
+    assert [
+        f"{place(path, key)}: {called(node)} by a time"
+        for path in files_of(folder)
+        for node in found(path, ast.Call)
+        if called(node) in ORDERS
+        for key in (keyword.value for keyword in node.keywords if keyword.arg == "key")
+        if TIMES & {each.attr for each in ast.walk(key) if isinstance(each, ast.Attribute)}
+    ] == []
+
+
 def files_of(room):
     return [path for path in files() if SRC / room in path.parents]
 

@@ -58,7 +58,8 @@ class ModelStatus:
 
     `partitions` counts those that have a segment, `cosmetic` those whose SQL text alone differs.
     `lines` are further things to say: foreign rows, files that changed, a gap in the log. `package`
-    is the session package whose passes make it, "" for other models.
+    is the session package whose passes make it, "" for other models. `mends` is the command, or the
+    one that tells of it, where neither a run nor a sync does anything.
     """
 
     model: str
@@ -71,6 +72,7 @@ class ModelStatus:
     executed_at: dt.datetime | None = None
     lines: tuple[str, ...] = ()
     package: str = ""
+    mends: str = ""
 
     @property
     def shown_strategy(self) -> str:

@@ -51,6 +51,16 @@ def table_of_another_store(model: Model, owner: Owner, project: str, takes: str 
     )
 
 
+def taken_by(model: Model, verdict: Verdict | None = None) -> str:
+    """Give the flags with which `run` takes a table from another store, "" where it cannot.
+
+    Of a table of partitions the verdict is asked.
+    """
+    if model.partition is None:
+        return "--adopt" if model.strategy.command == "run" else ""
+    return "--full-refresh --adopt" if verdict is not None and verdict.whole is None else ""
+
+
 def source_mutated(
     model: Model, fingerprint: Fingerprint, built: str, where: Location, place: str = ""
 ) -> TableError:
@@ -169,7 +179,7 @@ def _table_refusal(question: Question, model: Model, reason: Reason) -> Penstock
     if reason.state is State.UNRECORDED and seen.unrecorded and options.full_refresh:
         return None
     because = reason.detail if seen.unrecorded else ""
-    takes = "--adopt" if model.strategy.command == "run" else ""
+    takes = taken_by(model)
     error = _not_ours(question, model, reason.state, because, seen.owner, takes)
     if error is not None:
         return error
@@ -233,7 +243,7 @@ def refusal(question: Question, model: Model, wanted: Wanted) -> PenstockError |
     verdict = scope.verdicts[model.name]
     if verdict.error is not None:
         return verdict.error
-    because, takes = "".join(verdict.lines[:1]), "" if verdict.whole else "--full-refresh --adopt"
+    because, takes = "".join(verdict.lines[:1]), taken_by(model, verdict)
     error = _not_ours(question, model, verdict.whole, because, verdict.owner, takes)
     if error is not None:
         return error

@@ -159,8 +159,8 @@ def decide_table(question: Question, earlier: Earlier, model: Model) -> Decided:
     scope, is_selected = question.scope, model.name in question.selected
     found = detect_table_drift(question.project, model, question.records, question.now).reason
     if scope.syncs and model.keeps_history:
-        is_told = is_selected and State.TAMPERED in found.states
-        return Decided(notes=(f"{model.name}: {found.detail}; {way_out(model)}",) * is_told)
+        is_tampered = is_selected and State.TAMPERED in found.states
+        return Decided(notes=(f"{model.name}: {found.detail}; {way_out(model)}",) * is_tampered)
     if found.state is State.NOT_EFFECTIVE:
         return postponed(question, model, found)
     waits = waits_for(earlier, model)

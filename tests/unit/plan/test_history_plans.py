@@ -161,9 +161,14 @@ def test_changed_sql_and_foreign_rows_are_noted_as_staying():
 
     made = planned(changed, records=[DONE], users=history(version=1, foreign=(foreign,)))
 
-    assert made.steps[0].notes == (
-        "versions opened before keep what the earlier SQL made; --full-refresh would drop them all",
-        "versions that others changed stay as they are; --full-refresh would drop them all",
+    kept, foreign = made.steps[0].notes
+    assert kept == (
+        "versions opened before keep what the earlier SQL made; --full-refresh would drop them all"
+    )
+    assert foreign == (
+        "rows that others changed stay as they are; penstock snapshot run --select users "
+        "--full-refresh would drop all versions, penstock accept users --reason TEXT lets them "
+        "stand"
     )
 
 

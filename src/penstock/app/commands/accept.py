@@ -24,7 +24,7 @@ from penstock.plan.verdict import Verdict, has_other_table, messages
 
 
 @dataclass(frozen=True, slots=True)
-class AcceptReport:
+class AcceptedCommits:
     """The commits of others that stand from now on, oldest first, and the step that says so."""
 
     model: str
@@ -39,7 +39,7 @@ class AcceptReport:
         return tuple(messages(commit) for commit in self.commits)
 
 
-def accept(services: Services, name: str, reason: str, arguments: str = "") -> AcceptReport:
+def accept(services: Services, name: str, reason: str, arguments: str = "") -> AcceptedCommits:
     """Let the rows of a model that others changed stand; write nothing but records.
 
     Models that read them see a change. Raises `nothing-to-accept` where nobody else changed rows,
@@ -72,7 +72,7 @@ def accept(services: Services, name: str, reason: str, arguments: str = "") -> A
         committer = _committer(services, project_state, intent, model, record)
         committer.finish(committer.begin(intent), outcome)
         succeeded()
-    return AcceptReport(model.name, intent.step, reason.strip(), keys, outcome.foreign)
+    return AcceptedCommits(model.name, intent.step, reason.strip(), keys, outcome.foreign)
 
 
 def _tampered(project_state: ProjectState, model: Model, verdict: Verdict) -> Ranges:

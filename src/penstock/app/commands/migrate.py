@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.app.commands.verify import claims_on, facts_of, history_model, hold_laws
-from penstock.app.execution.commit import Committer, make, remember
+from penstock.app.execution.commit import Committer, remember
 from penstock.app.execution.recover import recover
+from penstock.app.execution.seed_step import make
 from penstock.app.observation.observe import observe
 from penstock.app.preparing.pins import pin_inputs
 from penstock.app.preparing.run_context import Context

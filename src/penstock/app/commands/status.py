@@ -20,8 +20,9 @@ from penstock.core.partitions.partition import Grid, write_grid
 from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, count, intersection, merged
 from penstock.plan.cascade import direct_parents, parents_among
+from penstock.plan.obstacles import table_of_another_store, taken_by
 from penstock.plan.slices import unmatched_note
-from penstock.plan.values import State
+from penstock.plan.values import State, error_line
 from penstock.plan.verdict import Piece, Verdict
 from penstock.project.files.values import did_you_mean
 
@@ -89,6 +90,13 @@ def status_of_models(
     says_more = not (verdict.of_table and states)  # of a whole table its own state is enough
     if pending and says_more and not (wanted and State.UPSTREAM_CHANGED not in wanted):
         states.append(_pending(drift_report, model, verdict, pending))
+    lines, mends = (*verdict.lines, *project_state.files_lines(name)), ""
+    if verdict.owner is not None:  # as a plan says it
+        takes = taken_by(model, verdict)
+        project = project_state.project.name
+        error = table_of_another_store(model, verdict.owner, project, takes)
+        lines = (*lines, f"{error_line(error)}: {error.hint}")
+        mends = f"run --select {name} {takes}" if takes else "plan"
     return ModelStatus(
         model=name,
         table=model.table,
@@ -98,8 +106,9 @@ def status_of_models(
         states=tuple(states),
         cosmetic=verdict.cosmetic,
         executed_at=record.executed_at if record else None,
-        lines=(*verdict.lines, *project_state.files_lines(name)),
+        lines=lines,
         package=package.name if package else "",
+        mends=mends,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -20,10 +20,8 @@ from penstock.app.preparing.outcomes import (
 from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import (
     DecidedStatement,
-    decide,
     make_schema,
     staged,
-    texts_of,
 )
 from penstock.app.services.services import Services
 from penstock.app.services.workers import fence, may_write, waiting
@@ -43,6 +41,7 @@ from penstock.core.facts import LogCommit
 from penstock.core.findings import Location
 from penstock.core.masking import mask
 from penstock.core.ports.engine import StepSession
+from penstock.core.project import Project
 from penstock.core.records import ModelRecord
 from penstock.core.statement import ROW_CHANGE, Commit, Work
 from penstock.core.steps.step import LONGEST, Intent, Outcome, StepFailure, StepKind
@@ -192,10 +191,10 @@ class Committer:
 
     def begin(self, intent: Intent) -> Intent:
         """Write the step down and take the target's lease; give it with its number."""
-        contents = texts_of(self._context.project, intent)
+        contents = _contents(self._context.project, intent)
         record = self._context.records.get(intent.model)
         adopts = self._context.options.adopt  # whoever takes a table takes the rows that are there
-        if record is not None and intent.kind is StepKind.BUILD and not adopts:
+        if record is not None and record.foreign and intent.kind is StepKind.BUILD and not adopts:
             intent = replace(intent, foreign=record.foreign)
 
         def begin() -> Intent:
@@ -386,10 +385,18 @@ def alter_each(
     return intent, ended
 
 
-def make(committer: Committer, intent: Intent, work: Work) -> Ended:
-    """Do a step that has no inputs to pin and no checks: a seed, hashes made anew."""
-    begun = committer.begin(intent)
-    committer.fault("after-begin")
-    with committer.failing(begun):
-        decided = decide(committer.session, work, committer.where)
-    return committer.finish(begun, committer.made(begun, decided))
+def _contents(project: Project, intent: Intent) -> Mapping[str, str]:
+    """Give the texts that a step stores, by checksum: SQL, canonical SQL, declared schema."""
+    model, made = project.models.get(intent.model), intent.fingerprint
+    if model is None:
+        return {}
+    outside = {made.settings: model.outside} if model.outside else {}
+    for version in model.versions:
+        for body in version.bodies:
+            if body.fingerprint == made:
+                texts = {made.sql: body.text, made.canonical: body.query.canonical}
+                outside |= {made.schema: version.schema_text} if made.schema else {}
+                return texts | outside
+    if made.sql != model.fingerprint.sql:
+        return {}
+    return {made.sql: project.shown_sql(model), made.canonical: model.query.canonical} | outside

@@ -7,9 +7,10 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from penstock.app.execution.commit import Committer, Ended, make
+from penstock.app.execution.commit import Committer, Ended
 from penstock.app.observation.observe import not_read, observe_target
 from penstock.app.preparing.run_context import Context
+from penstock.app.preparing.statements import decide
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import TableError
@@ -30,6 +31,15 @@ from penstock.plan.obstacles import foreign_table, table_of_another_store
 from penstock.plan.values import Now, Observed, Reason, State, error_line
 from penstock.strategies.build import create_from
 from penstock.strategies.table import Table
+
+
+def make(committer: Committer, intent: Intent, work: Work) -> Ended:
+    """Do a step that has no inputs to pin and no checks: a seed, hashes made anew."""
+    begun = committer.begin(intent)
+    committer.fault("after-begin")
+    with committer.failing(begun):
+        decided = decide(committer.session, work, committer.where)
+    return committer.finish(begun, committer.made(begun, decided))
 
 
 def model_of(seed: Seed) -> Model:

@@ -61,6 +61,8 @@ def outcome_of(
         since = settled_before(services, intent, found.table_id)
     if commit is not None and commit.restored is not None:  # what came after it is undone
         upto = commit.restored
+    if upto <= since:
+        return found
     return replace(found, foreign=foreign_between(services, intent.uri, since, upto))
 
 

@@ -39,23 +39,6 @@ class DecidedStatement:
     seen: Row
 
 
-def texts_of(project: Project, intent: Intent) -> Mapping[str, str]:
-    """Give the texts that a step stores, by checksum: SQL, canonical SQL, declared schema."""
-    model, made = project.models.get(intent.model), intent.fingerprint
-    if model is None:
-        return {}
-    outside = {made.settings: model.outside} if model.outside else {}
-    for version in model.versions:
-        for body in version.bodies:
-            if body.fingerprint == made:
-                texts = {made.sql: body.text, made.canonical: body.query.canonical}
-                outside |= {made.schema: version.schema_text} if made.schema else {}
-                return texts | outside
-    if made.sql != model.fingerprint.sql:
-        return {}
-    return {made.sql: project.shown_sql(model), made.canonical: model.query.canonical} | outside
-
-
 def make_schema(project: Project, session: StepSession, intent: Intent) -> None:
     """Make the schema of a table that the catalog is about to get; alone it does no harm.
 

@@ -33,8 +33,8 @@ def decide_passes(
     """
     now = question.now.passes.get(package.name)
     found = detect_table_drift(question.project, model, question.records, question.now).reason
-    is_told = model.name in question.selected and State.TAMPERED in found.states
-    notes = (f"{model.name}: {found.detail}; {way_out(model, package.name)}",) * is_told
+    is_tampered = model.name in question.selected and State.TAMPERED in found.states
+    notes = (f"{model.name}: {found.detail}; {way_out(model, package.name)}",) * is_tampered
     if now is None or question.scope.syncs:
         return Decided(notes=notes)
     if now.error is not None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from penstock.app.commands.accept import AcceptReport
+from penstock.app.commands.accept import AcceptedCommits
 from penstock.app.commands.state import WatermarkReport
 from penstock.app.documents import Json, document_of, error_document
 from penstock.app.execution.recover import RebuildReport, Recovery
@@ -58,14 +58,14 @@ def changed_text(changes: Sequence[WatermarkChange]) -> str:
     )
 
 
-def accept_text(report: AcceptReport) -> str:
+def accept_text(report: AcceptedCommits) -> str:
     """Say which commits stand from now on."""
     where = "" if report.partitions == ("*",) else f" in {', '.join(report.partitions)}"
     lines = (f"  {mask(line)}" for line in report.lines)
     return "\n".join((f"accepted: {report.model}{where}", *lines))
 
 
-def accept_document(report: AcceptReport) -> Json:
+def accept_document(report: AcceptedCommits) -> Json:
     """Give the model, the step that says so, and the commits."""
     names = "model step partitions commits[version time operation user]"
     return {"command": "accept", "reason": mask(report.reason), **document_of(report, names)}

@@ -210,8 +210,8 @@ def _total(report: StatusReport, request: StatusRequest) -> str:
         total += f", {report.new_input:,} with new input"
     packages = _packages_alone(report)
     command = ["run", "--select", " ".join(packages)] if packages else _next(report).split()
-    taken = ("as_of",) if packages else _TAKEN.get(command[0], ())
-    words = command_words(request, (*taken, *_PLACE))
+    taken = () if "--select" in command else _TAKEN.get(command[0], ())
+    words = command_words(request, (*taken, *(("as_of",) if packages else ()), *_PLACE))
     return mask(f"{total}. Next: penstock {shlex.join([*command, *words])}")
 
 
@@ -219,9 +219,9 @@ def _packages_alone(report: StatusReport) -> tuple[str, ...]:
     """Return the session packages that drifted, if nothing else is to be mended before them."""
     drifted = [model for model in report.models if model.drifted]
     states = {each.state for model in drifted for each in model.states if each.drifted}
-    if not all(model.package for model in drifted) or State.UNRECORDED in states:
+    if not all(model.package and not model.mends for model in drifted):
         return ()
-    if states == {State.UNREADABLE}:
+    if State.UNRECORDED in states or states == {State.UNREADABLE}:
         return ()
     return tuple(dict.fromkeys(model.package for model in drifted))
 
@@ -235,6 +235,8 @@ def _next(report: StatusReport) -> str:
         each.state is State.UNREADABLE for m in drifted for each in m.states if each.drifted
     ):
         return "plan"  # it says of each what would mend it
+    if mends := [model.mends for model in drifted if model.mends]:  # no other command mends those
+        return mends[0] if len(drifted) == 1 else "plan"
     if not drifted and report.new_input:
         drifted = [model for model in report.models if model.new_input]
         commands = {strategy_named(model.strategy).command for model in drifted}

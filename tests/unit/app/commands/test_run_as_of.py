@@ -143,10 +143,13 @@ def test_what_a_run_passes_by_stays_drift_until_everything_is_read(story):
 
     assert "rows that others changed stay as they are" in first["log"].notes[0]
     assert second.plan.is_empty
-    assert second.notes[1:2] == (
-        "log: rows that others changed stay as they are; penstock sync --select log re-makes it",
+    assert second.notes[1] == (
+        "log: version 1 DELETE at 2024-03-01 00:00:01 UTC; rows that others changed stay as they "
+        "are; penstock sync --select log re-makes it, penstock accept log --reason TEXT lets them "
+        "stand"
     )
-    assert story.states()["log"] == ["tampered ('rows that others changed stay as they are',)"]
+    told = "tampered ('version 1 DELETE at 2024-03-01 00:00:01 UTC',)"
+    assert story.states()["log"] == [told]
     story.sync(everything=True, cascade=True)
     assert (story.states(), story.complaints()) == ({}, [])
 
