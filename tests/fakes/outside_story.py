@@ -160,7 +160,7 @@ class OutsideStory:
             try:
                 expected.append((name, self.table.take(moment, self.files[name])))
             except RefusedError as error:
-                expected.append((name, error.codes))
+                expected.append((name, error.codes[0]))
                 refused = name
             else:
                 self.done.add(name)
@@ -179,9 +179,7 @@ class OutsideStory:
         if result.status == "skipped":
             return result.slice, "skipped"
         if result.error is not None:
-            findings = getattr(result.error, "findings", ())
-            codes = tuple(each.code for each in findings) or (result.error.code,)
-            return result.slice, codes
+            return result.slice, result.error.code
         assert result.metrics["touched"] == 0
         return result.slice, {name: result.metrics[name] for name in COUNTS}
 
