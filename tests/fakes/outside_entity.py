@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -16,6 +17,7 @@ Values = dict[str, Any]
 EPOCH = dt.date(1970, 1, 1)
 COUNTS = ("recordsInSlice", "inserted", "updated", "deleted", "unchanged", "inferred_deleted")
 NUMBERS = ("int", "bigint")
+SIGNS = re.compile(r"[\s+,\-.;{}()=]")  # what names lose
 
 
 class RefusedError(Exception):
@@ -84,7 +86,7 @@ class OutsideTable:
         staged = [self._staged(at, slice_, row) for row in slice_.rows]
         self._refuse(slice_, staged)
         before = self.watermark
-        seqs = [row["Seq"] for row in staged if row["Seq"] is not None]
+        seqs = [row["Seq"] for row in staged if row.get("Seq") is not None]
         counts = dict.fromkeys(COUNTS, 0) | {"recordsInSlice": len(staged)}
         gone = self._gone(staged, before, max(seqs, default=None))
         counts |= getattr(self, f"_{self.rules.process}")(at, staged, gone)
@@ -124,7 +126,7 @@ class OutsideTable:
             price = found["price"]
             found["dear"] = None if price is None else price > rules.dear_above
         flag = bool(found.pop("p_deleted", None))
-        found = {rules.renamed.get(name, name): value for name, value in found.items()}
+        found = {SIGNS.sub("", rules.renamed.get(n, n)): value for n, value in found.items()}
         found = {name: v for name, v in found.items() if not name.lower().startswith("sys_")}
         if rules.partition and found[rules.partition] == "":
             found[rules.partition] = None

@@ -160,7 +160,7 @@ class OutsideStory:
             try:
                 expected.append((name, self.table.take(moment, self.files[name])))
             except RefusedError as error:
-                expected.append((name, error.codes))
+                expected.append((name, error.codes[0]))
                 refused = name
             else:
                 self.done.add(name)
@@ -179,16 +179,14 @@ class OutsideStory:
         if result.status == "skipped":
             return result.slice, "skipped"
         if result.error is not None:
-            findings = getattr(result.error, "findings", ())
-            codes = tuple(each.code for each in findings) or (result.error.code,)
-            return result.slice, codes
+            return result.slice, result.error.code
         assert result.metrics["touched"] == 0
         return result.slice, {name: result.metrics[name] for name in COUNTS}
 
     def compare(self) -> None:
         """Hold rows with hashes, and the watermark, against the second opinion."""
         if self.table.exists:
-            stored = self.stored()
+            stored = stored_rows(self.place)
             names = sorted({name for row in [*stored, *self.table.rows] for name in row})
             both = [_ordered(rows, names) for rows in (stored, self.table.rows)]
             assert both[0] == both[1], (self.rules, both)
@@ -201,14 +199,16 @@ class OutsideStory:
         known = self.table.watermark
         assert found == ({} if known is None else {"Seq": known})
 
-    def stored(self) -> list[Values]:
-        """Read the silver table; instants as microseconds."""
-        table = f"delta.`{self.place.silver()}`"
-        spark = self.place.spark.newSession()
-        names = spark.sql(f"SELECT * FROM {table}").columns
-        shown = [f"unix_micros({n}) AS {n}" if n in MOMENTS else f"`{n}`" for n in names]
-        found = spark.sql(f"SELECT {', '.join(shown)} FROM {table}").collect()
-        return [row.asDict() for row in found]
+
+def stored_rows(place: EntityPlace) -> list[Values]:
+    """Read the silver table; instants as microseconds."""
+    table = f"delta.`{place.silver()}`"
+    assert place.spark is not None
+    spark = place.spark.newSession()
+    names = spark.sql(f"SELECT * FROM {table}").columns
+    shown = [f"unix_micros({n}) AS {n}" if n in MOMENTS else f"`{n}`" for n in names]
+    found = spark.sql(f"SELECT {', '.join(shown)} FROM {table}").collect()
+    return [row.asDict() for row in found]
 
 
 def _ordered(rows: list[Values], names: list[str]) -> list[list[str]]:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 
+from penstock.core.columns.transformations import Transformation
 from penstock.core.findings import Location
 from penstock.core.history import Retention
 from penstock.core.names import TableName
 from penstock.core.steps.slices import Ordering
 from penstock.core.strategy import OnSchemaChange
-from penstock.core.transformations import Transformation
 
 NOWHERE = Location("")
 _LEFT_OUT = re.compile(r"[\s+,\-.;{}()=]")

@@ -180,6 +180,7 @@ HINTS: Mapping[str, str] = {
     "run-time-before-history": "give a later --as-of or --processing-time",
     "session-without-delta": "build the session with Delta's extension and its catalog",
     "slice-gone": "nothing is to be done, unless the table is to be made anew",
+    "slice-order-in-doubt": "set order: natural, or order: name to keep the order of names",
     "slice-out-of-order": "deliver the slice that is missing, or let it wait",
     "snapshot-needs-snapshot-run": "penstock snapshot run",
     "spark-error": "read the message, and the log that the run names",

@@ -15,8 +15,14 @@ from penstock.core.model import Source
 from penstock.core.steps.inputs import FilesPin
 from penstock.core.steps.slices import BronzeFolder, ListedSlice
 from penstock.engine.log import folder
-from penstock.engine.log.bronze import FileState, is_hidden, slices_in, unmatched_in, walk
-from penstock.engine.log.file_problem import file_problem
+from penstock.engine.log.bronze import (
+    FileState,
+    file_problem,
+    is_hidden,
+    slices_in,
+    unmatched_in,
+    walk,
+)
 from penstock.engine.log.files import count_hidden
 from penstock.engine.log.folder import is_local, open_table
 

@@ -7,6 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from penstock.core.columns.transformations import (
+    ColumnTransformation,
+    Deduplicate,
+    Filter,
+    Projection,
+    Transformation,
+)
 from penstock.core.entity import Entity, EntityColumn, ProcessType, Slices, WholeFolder, WholeTable
 from penstock.core.findings import Finding
 from penstock.core.history import SystemColumns
@@ -17,13 +24,6 @@ from penstock.core.project import Target
 from penstock.core.query import Query
 from penstock.core.steps.inputs import EVERY_COLUMN
 from penstock.core.strategy import Strategy, strategies
-from penstock.core.transformations import (
-    ColumnTransformation,
-    Deduplicate,
-    Filter,
-    Projection,
-    Transformation,
-)
 from penstock.project.checks.phases import NONE, Phases
 from penstock.project.checks.scene import WrittenChecks, written_nodes
 from penstock.project.files.parsed import SqlFile

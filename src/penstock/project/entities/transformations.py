@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from penstock.core.entity import NOWHERE, FieldRole
-from penstock.core.transformations import (
+from penstock.core.columns.transformations import (
     ColumnTransformation,
     Deduplicate,
     Filter,
@@ -16,6 +15,7 @@ from penstock.core.transformations import (
     Projection,
     Transformation,
 )
+from penstock.core.entity import NOWHERE, FieldRole
 from penstock.project.entities.columns import Expressions, ReadColumns, facts_under
 from penstock.project.entities.parts import Findings, Part, PartReader, open_part, word_of
 

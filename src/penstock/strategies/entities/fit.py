@@ -67,7 +67,11 @@ def _without_void(rows: SliceRows, entity: Entity, table: Schema | None) -> Slic
         known = table.find(column.final) if table else None
         roles = column.declared.roles if column.declared else frozenset()
         if column.want != "void":
-            columns.append(column)
+            # a table with column mapping may have the names that Delta refuses elsewhere
+            is_same = known is not None and known.type == column.have and not _is_typed(column)
+            columns.append(
+                replace(column, want=column.have, type=column.have) if is_same else column
+            )
         elif known is not None:
             columns.append(replace(column, want=known.type, type=known.type))
         elif roles & {FieldRole.BUSINESS_KEY, FieldRole.PARTITION}:
@@ -81,6 +85,10 @@ def _without_void(rows: SliceRows, entity: Entity, table: Schema | None) -> Slic
             what = "holds no value and has no type; it is left out until it has one"
             notes.append(f"void-column: {column.final!r} {what}")
     return replace(rows, columns=tuple(columns), notes=tuple(notes), findings=tuple(findings))
+
+
+def _is_typed(column: StagedColumn) -> bool:
+    return column.declared is not None and bool(column.declared.type)
 
 
 def _fitted(column: StagedColumn, known: Column, entity: Entity) -> StagedColumn | Finding:

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.core.columns.schema import Column, Schema
-from penstock.core.entity import Entity, EntityColumn, FieldRole
-from penstock.core.errors import QueryError, SchemaError
-from penstock.core.history import ENGINE_PREFIX
-from penstock.core.names import literal, quoted
-from penstock.core.transformations import (
+from penstock.core.columns.transformations import (
     ColumnTransformation,
     Deduplicate,
     Filter,
     Keep,
     Projection,
 )
+from penstock.core.entity import Entity, EntityColumn, FieldRole
+from penstock.core.errors import QueryError, SchemaError
+from penstock.core.history import ENGINE_PREFIX
+from penstock.core.names import literal, quoted
 from penstock.strategies.entities.moments import at_moment, made_by, pieces_of
 from penstock.strategies.entities.rows import SLICE_VIEW, SliceRead, SliceRows
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.engine.log.file_problem import file_problem
+from penstock.engine.log.bronze import file_problem
 
 
 @pytest.mark.parametrize(
