@@ -94,9 +94,7 @@ LIMITS = (
 _STOOD = "matched=status.matched min_position=status.min_position max_position=status.max_position"
 
 
-def limits_document(
-    package: str, limits: Sequence[PlannedPass], tracked: int
-) -> dict[str, Json]:
+def limits_document(package: str, limits: Sequence[PlannedPass], tracked: int) -> dict[str, Json]:
     """Return the passes that a run executes and records, with where the tracked models stand.
 
     With `nothing_to_do` they are those that the manifest asks for, and a run executes none.
