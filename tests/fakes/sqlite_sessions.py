@@ -1,7 +1,9 @@
-"""The rules of `compat: snowplow` as plain SQL over whole tables, in SQLite.
+"""The rules of packages as plain SQL over whole tables, in SQLite.
 
 The oracle in plain Python goes event by event and was written from the same page as the code. This
 is a second reading: sets, joins and window functions, and it shares nothing with either.
+With `compat: snowplow` each pass upserts; the usual rules are read as one recomputation of all
+events, which runs in any cutting have to add up to.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import sqlite3
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -50,6 +53,28 @@ DROP TABLE IF EXISTS seen;
 CREATE TEMP TABLE seen AS SELECT *, page IS NOT NULL AND name = 'page_view' AS is_view,
     page IS NOT NULL AND name = 'page_ping' AS is_ping, c / {SECOND} / 10 AS bucket,
     :bots = '' OR coalesce(instr(lower(agent), :bots) = 0, false) AS is_human FROM kept;
+"""
+WHOLE = f"""
+DROP TABLE IF EXISTS life;
+CREATE TABLE life AS SELECT id, CAST(NULL AS TEXT) AS user, low, min(high, low + :cap) AS high
+FROM (SELECT session AS id, min(ts) AS low, max(ts) AS high FROM ev WHERE {PASSES}
+    AND ts BETWEEN :low AND :high GROUP BY session);
+UPDATE life SET user = (SELECT e.user FROM ev e WHERE e.session = life.id AND e.user IS NOT NULL
+    AND {PASSES} AND ts BETWEEN life.low AND life.low + :cap
+    ORDER BY ts, coalesce(e.id, ''), e.user LIMIT 1);
+INSERT OR IGNORE INTO held SELECT id FROM life WHERE high = low + :cap;
+DROP TABLE IF EXISTS touched;
+CREATE TEMP TABLE touched AS SELECT * FROM life;
+DROP TABLE IF EXISTS kept;
+CREATE TEMP TABLE kept AS SELECT * FROM (
+    SELECT e.*, t.user AS owner, row_number() OVER (PARTITION BY e.session, coalesce(e.id,
+        'no id ' || e.rowid) ORDER BY ts) AS n
+    FROM ev e JOIN touched t ON t.id = e.session
+    WHERE {PASSES} AND ts BETWEEN t.low AND t.low + :cap AND ts <= :high) WHERE n = 1;
+DROP TABLE IF EXISTS seen;
+CREATE TEMP TABLE seen AS SELECT *, page IS NOT NULL AND name = 'page_view' AS is_view,
+    page IS NOT NULL AND name = 'page_ping' AS is_ping, c / {SECOND} / 10 AS bucket,
+    :bots = '' OR coalesce(instr(lower(agent), :bots) = 0, true) AS is_human FROM kept;
 """
 MAPPING = """
 INSERT OR REPLACE INTO mapping SELECT owner, known FROM (
@@ -113,13 +138,28 @@ def micros(value: Any) -> Any:
     )
 
 
+@dataclass
 class SqliteSessions:
     """All modules of a package; `app` and `bots` are "" for no test of them."""
 
-    def __init__(self, max_session_days: int, *, app: str = "", bots: str = "") -> None:
+    max_session_days: int
+    app: str = ""
+    bots: str = ""
+    compat: bool = True
+
+    def __post_init__(self) -> None:
         self.db = sqlite3.connect(":memory:")
-        self.db.executescript(TABLES)
-        self.keys = {"cap": max_session_days * DAY, "late": 3 * DAY, "apps": app, "bots": bots}
+        tables, self.page_views, self.base = TABLES, PAGE_VIEWS, BASE
+        if not self.compat:
+            tables = TABLES.replace("page PRIMARY KEY, session,", "page, session,")
+            once = PAGE_VIEWS.replace("PARTITION BY page ORDER", "PARTITION BY session, page ORDER")
+            self.page_views = once.replace(
+                "coalesce(p.high, v.d)", "max(coalesce(p.high, v.d), v.d)"
+            )
+            self.base = WHOLE
+        self.db.executescript(tables)
+        days = {"cap": self.max_session_days * DAY, "late": 3 * DAY}
+        self.keys = {**days, "apps": self.app, "bots": self.bots}
 
     def run(self, events: Iterable[Mapping[str, Any]], low: dt.datetime, high: dt.datetime) -> None:
         """Make one pass over the events that are there."""
@@ -137,7 +177,7 @@ class SqliteSessions:
             [{name: micros(value) for name, value in each.items()} for each in events],
         )
         said = {**self.keys, "low": micros(low), "high": micros(high)}
-        for script in (BASE, MAPPING, PAGE_VIEWS, SESSIONS, USERS):
+        for script in (self.base, MAPPING, self.page_views, SESSIONS, USERS):
             for statement in script.split(";")[:-1]:
                 self.db.execute(statement, said)
 

@@ -1,4 +1,4 @@
-"""With `compat: snowplow` the oracle leaves what the rules say as SQL over whole tables."""
+"""The oracle leaves what the same rules say as SQL over whole tables."""
 
 import datetime as dt
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakes.session_rows import DAYS, EVENTS, START
+from fakes.session_rows import DAYS, EVENTS, NOW, START
 from fakes.session_twin import SessionTwin
 from fakes.sqlite_sessions import SqliteSessions, micros
 from penstock.core.sessions.package import SessionUser
@@ -48,6 +48,14 @@ def rows_of(rows, names):
     return sorted(found, key=repr)
 
 
+def are_same(web, other):
+    assert other.rows("life") == rows_of(web.oracle.lifecycle, LIFE)
+    assert other.rows("held") == sorted((each,) for each in web.oracle.quarantine)
+    for module, names in COLUMNS.items():
+        table = "mapping" if module == "user_mapping" else module
+        assert other.rows(table) == rows_of(web.rows_of(module), names), module
+
+
 @settings(max_examples=300)
 @given(
     EVENTS.map(told_apart),
@@ -57,7 +65,7 @@ def rows_of(rows, names):
     st.sampled_from(["", "a"]),
     st.sampled_from(["", "bot"]),
 )
-def test_plain_sql_over_whole_tables_leaves_what_the_oracle_says(
+def test_compat_passes_leave_what_upserts_in_plain_sql_leave(
     events, times, length, lookback, app, bots
 ):
     keys = {"max_session_days": length, "lookback_window_hours": lookback, "backfill_limit_days": 9}
@@ -70,10 +78,30 @@ def test_plain_sql_over_whole_tables_leaves_what_the_oracle_says(
         limits = web.passes[0].limits
         other.run(web.events, limits.lower_limit, limits.upper_limit)
 
-        told = web.oracle
-        assert other.rows("life") == rows_of(told.lifecycle, LIFE)
-        assert other.rows("held") == sorted((each,) for each in told.quarantine)
-        assert len(other.rows("kept")) == len(told.events_this_run)
-        for module, names in COLUMNS.items():
-            table = "mapping" if module == "user_mapping" else module
-            assert other.rows(table) == rows_of(web.rows_of(module), names), module
+        assert len(other.rows("kept")) == len(web.oracle.events_this_run)
+        are_same(web, other)
+
+
+@settings(max_examples=300)
+@given(
+    EVENTS.map(told_apart),
+    TIMES,
+    st.integers(1, 3),
+    st.sampled_from([0, 6, 30]),
+    st.sampled_from(["", "a"]),
+    st.sampled_from(["", "bot"]),
+)
+def test_runs_in_any_cutting_leave_what_one_recomputation_in_plain_sql_leaves(
+    events, times, length, lookback, app, bots
+):
+    keys = {"max_session_days": length, "lookback_window_hours": lookback, "backfill_limit_days": 9}
+    keys |= {"app_ids": (app,) if app else (), "bot_pattern": bots or None}
+    web = SessionTwin(None, None, {**keys, "skip_unchanged": True, "session_lookback_days": None})
+    for now in (*times, NOW):
+        web.events = [event for event in events if event["collector_tstamp"] <= now]
+        while web.run(now):
+            pass
+    other = SqliteSessions(length, app=app, bots=bots, compat=False)
+    other.run(events, START, NOW)
+
+    are_same(web, other)
