@@ -319,17 +319,17 @@ def numbered(text):
     return [line for line in text.splitlines() if line[:4].strip().rstrip(".").isdigit()]
 
 
+def lands_damaged(root):
+    lands(root)
+    (root / "landing/events/_delta_log/00000000000000000000.json").write_text("{")
+
+
 DAMAGES = {
     "source-missing": lambda root: None,
-    "log-unreadable": lambda root: _damaged(root),
+    "log-unreadable": lands_damaged,
     "wrong-column-type": lambda root: lands(root, derived_tstamp=pa.string()),
     "unknown-column": lambda root: lands(root, leaving="domain_sessionid"),
 }
-
-
-def _damaged(root):
-    lands(root)
-    (root / "landing/events/_delta_log/00000000000000000000.json").write_text("{")
 
 
 @pytest.mark.parametrize("code", DAMAGES)

@@ -244,7 +244,7 @@ def instant_text(at: dt.datetime | None) -> str:
 
 
 def limit_lines(name: str, planned: PlannedPass) -> tuple[str, ...]:
-    """Return two lines: which events a pass reads, and why those; a third if it has nothing to do."""
+    """Return which events a pass reads, and why those; a line more if it has nothing to do."""
     limits, kind = planned.limits, planned.kind
     head = name if kind is PassKind.PACKAGE else f"{name} ({kind})"
     low, high = instant_text(limits.lower_limit), instant_text(limits.upper_limit)

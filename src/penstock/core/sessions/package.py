@@ -67,13 +67,8 @@ class CarriedColumn:
 
 
 def prefixed_name(word: str, name: str) -> str:
-    """Return the name of a column that users carry; one that begins so already keeps its name.
-
-    >>> prefixed_name("first", "mkt_source"), prefixed_name("first", "first_page_url")
-    ('first_mkt_source', 'first_page_url')
-    """
-    start = f"{word}_"
-    return name if name.startswith(start) else start + name
+    """Return the name of a column that users carry; one that begins so already keeps its name."""
+    return name if name.startswith(f"{word}_") else f"{word}_{name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +171,6 @@ class SessionOptions:
     def built_modules(self) -> tuple[SessionTable, ...]:
         """The modules that are built, in the order of their steps."""
         built = {*self.modules, *([SessionTable.USER_MAPPING] if self.stitched else [])}
-        if self.user_stitching_id is None:
-            built.discard(SessionTable.USER_MAPPING)
         return tuple(each for each in SessionTable if each in built)
 
 

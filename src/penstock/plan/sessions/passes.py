@@ -72,10 +72,10 @@ def plan_passes(
     package: SessionPackage, records: KnownPackage, inputs: PackageInputs, now: dt.datetime
 ) -> tuple[PlannedPass, ...]:
     """Return the passes of a run; none where no model has anything to gain."""
-    return executed(judged_passes(package, records, inputs, now))
+    return executed(marked_passes(package, records, inputs, now))
 
 
-def judged_passes(
+def marked_passes(
     package: SessionPackage, records: KnownPackage, inputs: PackageInputs, now: dt.datetime
 ) -> tuple[PlannedPass, ...]:
     """Return the passes that the manifest asks for; those that a run leaves out say why.

@@ -133,7 +133,8 @@ def _take_variables(section: Section, scene: SessionScene) -> None:
             said = f"{key} is {_plain(member.node)}: --vars {variable}"
             said += f" wins over {_plain(known.node)} of the file" if known else " sets it"
             where = section.members[key].key
-            section.findings.append(Finding(where, "set-by-vars", said, severity=Severity.INFO))
+            hint, info = "leave --vars out to take what files say", Severity.INFO
+            section.findings.append(Finding(where, "set-by-vars", said, hint, info))
     for key, (_, member) in aliased(scene.vars).items():
         section.members.setdefault(key, member)
 

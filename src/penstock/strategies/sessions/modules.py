@@ -118,7 +118,7 @@ def page_views(run: SessionRun) -> ModuleRows:
     and of the sessions that share one the first keeps it, with its own pings.
     """
     carried = with_usual(run, run.package.options.passthrough.page_views)
-    is_view = "FILTER (WHERE _ps_kind = 'view')"
+    is_view = "FILTER (WHERE _ps_kind = 'view' AND NOT _ps_bot)"
     kept = [_ID, "user_identifier", "session_start_date", *map(quoted, _clocks(run))]
     kept += ["_ps_event", "_ps_known", "_ps_url", "_ps_d", *(f"_ps_x{n}" for n in _places(carried))]
     pings = "FILTER (WHERE _ps_kind = 'ping')"
@@ -126,8 +126,7 @@ def page_views(run: SessionRun) -> ModuleRows:
         f"SELECT _ps_view, min_by(struct({', '.join(kept)}), {_ORDER_V}) {is_view} AS v, "
         f"min({_ORDER_V}) {is_view} AS place, max(_ps_d) {pings} AS last, "
         f"size(collect_set(_ps_bucket) {pings}) AS buckets{_scrolled(run)} "
-        f"FROM ({module_events(run, carried)}) WHERE _ps_kind = 'ping' "
-        f"OR (_ps_kind = 'view' AND NOT _ps_bot) GROUP BY {_ID}, _ps_view"
+        f"FROM ({module_events(run, carried)}) WHERE _ps_kind <> '' GROUP BY {_ID}, _ps_view"
     )
     first = "row_number() OVER (PARTITION BY _ps_view ORDER BY place) = 1"
     alone = f" QUALIFY {first}" if run.package.options.is_snowplow else ""

@@ -335,7 +335,8 @@ def test_without_a_known_user_nothing_is_asked_for_mapped_or_stitched(load, find
     assert package.modules == ("web_page_views", "web_sessions", "web_users")
     assert package.options.stitched == ()
     sessions = package.model(SessionTable.SESSIONS)
-    assert sessions and sessions.after == ()
+    assert sessions is not None
+    assert sessions.after == ()
 
 
 def test_what_needs_a_known_user_says_so_without_one(findings):
