@@ -60,9 +60,10 @@ def history(services: Services, request: HistoryRequest) -> HistoryReport:
     executions = records.history(found.name, None if key else request.limit, key)
     taken_back = _reverted(executions)
     unchecked = services.reading.checks.steps_that_skipped(found.name, SKIPPED)
-    rows = []
+    asked = {one.fingerprint.sql for one in executions[: request.limit]} if request.show_sql else ()
+    texts, rows = records.texts(asked), []
     for one in executions[: request.limit]:
-        sql = (records.text(one.fingerprint.sql) or "") if request.show_sql else ""
+        sql = texts.get(one.fingerprint.sql, "")
         reverted = one.step in taken_back.get(one.partition, ())
         rows.append(HistoryRow(one, reverted, sql, one.step in unchecked))
     return HistoryReport(found.name, key or "", tuple(rows))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from penstock.app.checking.chosen import PlannedChecks, planned_checks
-from penstock.app.commands.diff import model_diff
+from penstock.app.commands.diff import model_diff, text_of
 from penstock.app.commands.status import status_of_models
 from penstock.app.observation.detect_drift import detect_drift
 from penstock.app.planning.make_plan import Planned, make_plan, timed
@@ -144,7 +144,7 @@ def executed_sql(services: Services, step: Step, record: ModelRecord | None) -> 
     """Give both texts of a step; None where the SQL is as it was, or the old text was not kept."""
     if not step.executed:
         return None
-    executed = services.reading.records.text(step.executed)
+    executed = text_of(services, step.executed)
     if executed is None:
         return None
     model = services.project.models[step.model]
