@@ -82,16 +82,15 @@ def planned_results(services: Services, made: Plan) -> tuple[ModelResult, ...]:
     for blocked in made.blocked:
         result = ModelResult.of(models[blocked.model], "failed", blocked.error.code)
         found.append(replace(result, error=blocked.error))
-    bad = {blocked.model for blocked in made.blocked}
+    bad = {blocked.model: blocked.model for blocked in made.blocked}  # and what failed above it
     for step in made.steps:
         status, reason = "planned", str(step.reason)
         above = list(step.upstream)
         if not step.grid.is_whole:  # it waits for steps alone, and each leaves out what it lacks
             above += parents_of(services.project, models[step.model])
         if stopped := [up for up in above if up in bad]:
-            model, _, _ = stopped[0].partition(" ")  # a step's key begins with it
-            status, reason = "skipped", f"upstream {model} failed"
-            bad.add(step.key)
+            bad[step.key] = bad[stopped[0]]
+            status, reason = "skipped", f"upstream {bad[step.key]} failed"
         result = ModelResult.of(models[step.model], status, reason, step)
         found.append(replace(result, notes=step.notes))
     return tuple(found)

@@ -139,6 +139,7 @@ class SqlRecords:
                 steps.c.id.label("step_id"),
                 steps.c.error_where,
                 steps.c.error_hint,
+                steps.c.reason,
                 *FINGERPRINT_COLUMNS,
             )
             .join(models, models.c.id == execution_history.c.model_id)
@@ -277,6 +278,7 @@ def _execution(row: Found) -> Execution:
         duration_ms=row.execution_time_ms,
         status=Status(row.status),
         failure=failure_of(row) if row.status == Status.FAILED else None,
+        reason=row.reason,
     )
 
 

@@ -13,6 +13,7 @@ from penstock.ui.render.history import history_document, history_text
 
 def ran(at, code, trigger="sync", *, failure=None, revision=0, partition="2024-12-01", **changes):
     execution = Execution(
+        reason="sql_changed",
         model="daily_user_stats",
         partition=partition,
         step=f"step-{code}",

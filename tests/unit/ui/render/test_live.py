@@ -137,3 +137,11 @@ def test_passes_of_a_package_have_their_own_rows_of_a_model():
         ["web_sessions", "success"],
         ["web_sessions", "running"],
     ]
+
+
+def test_the_table_is_as_wide_as_what_is_shown_and_not_as_the_secret(secret):
+    console = terminal()
+
+    shown = lines(console, drawn([Row("a", "failed", f"of {secret}", took=1.0)], 0.0))
+
+    assert shown == ["STEP  STATE   ROWS    ELAPSED", "a     failed  of ***  1.0 s"]
