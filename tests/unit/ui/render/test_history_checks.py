@@ -46,8 +46,10 @@ def test_a_check_of_the_whole_table_says_so_and_a_cut_list_too():
     whole = replace(RAN, result=replace(NULLS, scope=CheckScope.TABLE), partitions=("*",))
 
     assert check_history_text(CheckHistory((whole,), truncated=True)).splitlines()[1:] == [
-        "2024-03-01 12:00:00  after  null_check  failed  warning"
-        "   nulls 33.33 % > max 5.00 % (whole table)",
+        (
+            "2024-03-01 12:00:00  after  null_check  failed  warning"
+            "   nulls 33.33 % > max 5.00 % (whole table)"
+        ),
         "the newest 1; there are older ones, see --limit",
     ]
 
