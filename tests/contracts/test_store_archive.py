@@ -32,7 +32,7 @@ def test_what_was_exported_loads_into_an_equal_store(opened, store, world):
     assert fresh.archive.store_id() == store.archive.store_id()
     assert fresh.records.models() == store.records.models()
     assert fresh.records.history("orders", 9) == store.records.history("orders", 9)
-    assert fresh.records.text("sql-1") == "select 'é'\n"
+    assert fresh.records.texts(["sql-1"])["sql-1"] == "select 'é'\n"
     assert fresh.journal.running() == store.journal.running()
     assert fresh.leases.taken() == store.leases.taken()
     fresh.journal.finish("step-3", wrote(0))

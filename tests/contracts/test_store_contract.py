@@ -158,9 +158,8 @@ def test_texts_are_stored_once_and_read_back(store):
     store.journal.begin(intent(), {"sql-1": "select 1 -- é"}, HERE, None)
     store.journal.begin(intent("step-2"), {"sql-1": "select 1 -- é", "c": ""}, HERE, None)
 
-    assert store.records.text("sql-1") == "select 1 -- é"
-    assert store.records.text("c") == ""
-    assert store.records.text("none") is None
+    known = store.records.texts(["sql-1", "c", "none"])
+    assert known == {"sql-1": "select 1 -- é", "c": ""}
 
 
 def test_history_is_newest_first_and_bounded(store):

@@ -221,7 +221,7 @@ def test_a_step_reads_back_as_it_was_written(empty, intent, outcome, texts):
         assert [repr(step.intent) for step in running] == [
             repr(replace(given_step, step_seq=begun.step_seq))
         ]
-        assert {checksum: store.records.text(checksum) for checksum in texts} == texts
+        assert store.records.texts(texts) == texts
         assert record.pins == {pin.input: pin.pin for pin in intent.inputs}
         assert record.fingerprint == intent.fingerprint
         assert {m.key: str(m.value) for m in record.watermarks} == {
@@ -439,7 +439,7 @@ def remembered(store):
             [store.notes.touched(name, 1) for name in ("raw.a", "raw.b")],
             [store.records.watermark_history(model) for model in known],
             sorted(store.records.last_results().items()),
-            store.records.text("text"),
+            store.records.texts(["text"]),
             store.journal.running(),
             store.leases.taken(),
             [store.leases.holds(s.intent.step) for s in store.journal.running()],

@@ -27,9 +27,11 @@ class StepStarted:
 
 @dataclass(frozen=True, slots=True)
 class StepEnded:
-    """A step is done, skipped or failed."""
+    """A step, or a part of one, is done, skipped or failed."""
 
     result: ModelResult
+    steps: int = 1
+    """How many steps of the plan ended with it: 0 for a part that others follow, or for a view."""
 
 
 @dataclass(frozen=True, slots=True)

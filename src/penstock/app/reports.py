@@ -186,18 +186,22 @@ class HistoryRow:
 
 @dataclass(frozen=True, slots=True)
 class HistoryReport(ShownInNotebooks):
-    """A model's executions, newest first; `partition` is "" for all."""
+    """A model's executions, newest first; `partition` is "" for all.
+
+    `truncated` is whether there are older ones than were asked for.
+    """
 
     _rows = "rows"
     _columns = (
         "executed_at=execution.executed_at partition=execution.partition "
         "version=execution.fingerprint.label status=execution.status rows=execution.rows_written "
-        "triggered_by=execution.triggered_by reverted step=execution.step"
+        "reason=execution.reason triggered_by=execution.triggered_by reverted step=execution.step"
     )
 
     model: str
     partition: str
     rows: tuple[HistoryRow, ...] = ()
+    truncated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

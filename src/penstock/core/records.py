@@ -234,6 +234,8 @@ class Execution:
     triggered_by: str
     executed_by: str
     failure: StepFailure | None = None
+    reason: str = ""
+    """Why its step was run."""
 
 
 @dataclass(frozen=True, slots=True)

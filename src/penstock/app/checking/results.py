@@ -23,7 +23,7 @@ from penstock.core.check_results import (
     RowsBefore,
     Sample,
 )
-from penstock.core.checks import Check, OnFailure, Phase
+from penstock.core.checks import Check, CheckScope, OnFailure, Phase
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import CheckFailedError, PenstockError
 from penstock.core.findings import Severity, some
@@ -295,7 +295,9 @@ def result_of(
     if WHOLE_GROUP in result.partitions:
         keys = tuple(given.grid.key(each) for each in numbers(given.partitions))
         result = replace(result, partitions=keys)
-    return replace(result, sample=sample, duration=seconds)
+    is_all = check.phase is Phase.AFTER and given.step is not None and given.step.stands_in
+    scope = CheckScope.TABLE if is_all else check.scope
+    return replace(result, sample=sample, duration=seconds, scope=scope)
 
 
 def refused(check: Check, given: CheckInputs, why: str) -> CheckResult:

@@ -49,12 +49,13 @@ def _rows(services: Services, project_state: ProjectState, model: Model) -> Iter
     if not bodies:
         text, path = project_state.project.shown_sql(model), model.where.path
         bodies[1, 0] = Body(model.query, model.fingerprint, text, path, model.where)
-    records = services.reading.records
+    sums = {fingerprint.sql for made in built.values() for fingerprint, _, _ in made}
+    known = services.reading.records.texts(sums)
     for key in sorted({*built, *bodies}):
         made, body = built.get(key, []), bodies.get(key)
         prints = dict.fromkeys(fingerprint for fingerprint, _, _ in made)
         times = [at for _, _, at in made if at is not None]
-        texts = (records.text(each.sql) for each in prints)
+        texts = [] if body else [known.get(each.sql, "") for each in prints]
         yield AuditRow(
             model=model.name,
             version=key[0],

@@ -69,7 +69,7 @@ def model_diff(
             version=now.label if made.version == now.version else f"{made.label} -> {now.label}",
             partitions=keys_of(model.grid, merged(ranges)),
             count=count(merged(ranges)),
-            before=(before := mask(services.reading.records.text(made.sql) or "")),
+            before=(before := mask(text_of(services, made.sql) or "")),
             after=(after := mask(segment.body.text)),
             cosmetic=states == {State.CURRENT},
             schema=_schema_lines(services, made, segment.version),
@@ -79,9 +79,14 @@ def model_diff(
     return ModelDiff(name, tuple(found))
 
 
+def text_of(services: Services, checksum: str) -> str | None:
+    """Return the SQL of a checksum, None where it was not kept."""
+    return services.reading.records.texts((checksum,)).get(checksum)
+
+
 def _schema_lines(services: Services, made: Fingerprint, version: Version) -> tuple[str, ...]:
     declared = bool(made.schema and version.schema.columns)
-    text = services.reading.records.text(made.schema) if declared else None
+    text = text_of(services, made.schema) if declared else None
     before = read_schema_text(text) if text else Schema()
     return version_schema_diff(before, version.schema) if before.columns else ()
 
@@ -90,7 +95,7 @@ def _table_diff(services: Services, project_state: ProjectState, model: Model) -
     record = project_state.records.get(model.name)
     made = record.fingerprint if record else None
     now = model.fingerprint
-    before = services.reading.records.text(made.sql) if made and made.sql != now.sql else None
+    before = text_of(services, made.sql) if made and made.sql != now.sql else None
     if made is None or before is None:
         return ModelDiff(model.name)
     cosmetic = made.canonical == now.canonical and made.version == now.version

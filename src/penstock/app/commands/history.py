@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from penstock.app.checking.chosen import SKIPPED
@@ -15,6 +16,15 @@ from penstock.core.model import Model
 from penstock.core.records import Execution, Status
 from penstock.project.files.values import did_you_mean, some_of
 
+
+@dataclass(frozen=True, slots=True)
+class CheckHistory:
+    """Results of a model's checks, newest first; `truncated` is whether there are older ones."""
+
+    records: tuple[CheckRecord, ...] = ()
+    truncated: bool = False
+
+
 SOURCE = "source:"
 """How the history names what is no model."""
 
@@ -22,7 +32,7 @@ SOURCE = "source:"
 @in_one_state
 def check_history(
     services: Services, request: HistoryRequest, name: str | None = None
-) -> tuple[CheckRecord, ...]:
+) -> CheckHistory:
     """Give results of a model's checks, newest first, at most `limit`; start no JVM.
 
     A check that is in no file any more is found by the name it had; `source:raw.events` gives what
@@ -30,15 +40,19 @@ def check_history(
     """
     model, checks = request.model, services.reading.checks
     if model.startswith(SOURCE) and model.removeprefix(SOURCE) in services.project.sources:
-        return checks.checks_of(model, name, request.limit)
+        return _cut(checks.checks_of(model, name, request.limit + 1), request)
     found = named_model(services, model)
-    records = checks.checks_of(found.name, name, request.limit)
+    records = checks.checks_of(found.name, name, request.limit + 1)
     known = check_names(found)
     if name is not None and not records and name not in known:
         there = f"there are: {some_of(known)}" if known else f"{found.name} has no checks"
         sentence = f"{found.name} has no check called {name!r}"
         raise UsageError("unknown-check", sentence, hint=did_you_mean(name, known) or there)
-    return records
+    return _cut(records, request)
+
+
+def _cut(records: tuple[CheckRecord, ...], request: HistoryRequest) -> CheckHistory:
+    return CheckHistory(records[: request.limit], len(records) > request.limit)
 
 
 def check_names(model: Model) -> frozenset[str]:
@@ -57,15 +71,17 @@ def history(services: Services, request: HistoryRequest) -> HistoryReport:
     if request.partition is not None:
         key = grid.key(grid.parse(request.partition))
     # all of one partition: what was taken back may be older than what is shown
-    executions = records.history(found.name, None if key else request.limit, key)
+    executions = records.history(found.name, None if key else request.limit + 1, key)
     taken_back = _reverted(executions)
     unchecked = services.reading.checks.steps_that_skipped(found.name, SKIPPED)
-    rows = []
+    asked = {one.fingerprint.sql for one in executions[: request.limit]} if request.show_sql else ()
+    texts, rows = records.texts(asked), []
     for one in executions[: request.limit]:
-        sql = (records.text(one.fingerprint.sql) or "") if request.show_sql else ""
+        sql = texts.get(one.fingerprint.sql, "")
         reverted = one.step in taken_back.get(one.partition, ())
         rows.append(HistoryRow(one, reverted, sql, one.step in unchecked))
-    return HistoryReport(found.name, key or "", tuple(rows))
+    cut = len(executions) > request.limit
+    return HistoryReport(found.name, key or "", tuple(rows), truncated=cut)
 
 
 def _reverted(executions: Sequence[Execution]) -> dict[str, set[str]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 from penstock.app.checking.chosen import PlannedChecks, planned_checks
-from penstock.app.commands.diff import model_diff
+from penstock.app.commands.diff import model_diff, text_of
 from penstock.app.commands.status import status_of_models
 from penstock.app.observation.detect_drift import detect_drift
 from penstock.app.planning.make_plan import Planned, make_plan, timed
@@ -82,16 +82,15 @@ def planned_results(services: Services, made: Plan) -> tuple[ModelResult, ...]:
     for blocked in made.blocked:
         result = ModelResult.of(models[blocked.model], "failed", blocked.error.code)
         found.append(replace(result, error=blocked.error))
-    bad = {blocked.model for blocked in made.blocked}
+    bad = {blocked.model: blocked.model for blocked in made.blocked}  # and what failed above it
     for step in made.steps:
         status, reason = "planned", str(step.reason)
         above = list(step.upstream)
         if not step.grid.is_whole:  # it waits for steps alone, and each leaves out what it lacks
             above += parents_of(services.project, models[step.model])
         if stopped := [up for up in above if up in bad]:
-            model, _, _ = stopped[0].partition(" ")  # a step's key begins with it
-            status, reason = "skipped", f"upstream {model} failed"
-            bad.add(step.key)
+            bad[step.key] = bad[stopped[0]]
+            status, reason = "skipped", f"upstream {bad[step.key]} failed"
         result = ModelResult.of(models[step.model], status, reason, step)
         found.append(replace(result, notes=step.notes) if step.notes else result)
     return tuple(found)
@@ -144,7 +143,7 @@ def executed_sql(services: Services, step: Step, record: ModelRecord | None) -> 
     """Give both texts of a step; None where the SQL is as it was, or the old text was not kept."""
     if not step.executed:
         return None
-    executed = services.reading.records.text(step.executed)
+    executed = text_of(services, step.executed)
     if executed is None:
         return None
     model = services.project.models[step.model]

@@ -143,6 +143,7 @@ class Runner:
     _holds: bool = False
     _spark_died: bool = False
     _raised: bool = False  # a function raised KeyboardInterrupt
+    _skipped: dict[str, str] = field(default_factory=dict)
     _results: list[ModelResult] = field(default_factory=list)
     _steps: dict[str, Step] = field(init=False)
     _context: Context = field(init=False)
@@ -214,7 +215,9 @@ class Runner:
             above = parents_of(self.services.project, models[s.model])
             unsettled = (name for name in above if name in settled.failed)
             nodes.append(Node(s.key, (*s.upstream, *unsettled), not s.grid.is_whole, s.later_than))
-        self._end(*settled.results)
+        for result in settled.results:
+            self._results.append(result)
+            self.tell(StepEnded(result, steps=0))
         bad = {blocked.model for blocked in plan.blocked}
         self._context.failed.update(dict.fromkeys(bad, EVERYTHING))
         self._context.failed.update(settled.failed)
@@ -242,9 +245,10 @@ class Runner:
             raise KeyboardInterrupt
 
     def _end(self, *results: ModelResult) -> None:
-        for result in results:
+        """Tell what came of one planned step; the last of its results ends it."""
+        for left, result in zip(reversed(range(len(results))), results, strict=True):
             self._results.append(result)
-            self.tell(StepEnded(result))
+            self.tell(StepEnded(result, steps=0 if left else 1))
 
     def _do(self, key: str) -> tuple[ModelResult, ...]:
         found = self._results_of(key)
@@ -367,6 +371,8 @@ class Runner:
         stopped = "interrupted" if self._interrupted else "fail-fast"
         stopped = SPARK_DIED if self._spark_died else stopped
         reason = f"upstream {because.partition(' ')[0]} failed" if because else stopped
+        # what reads a step that was skipped is skipped for what it was skipped for
+        reason = self._skipped[key] = self._skipped.get(because, reason)
         return (self._of_step(step, "skipped", reason),)
 
     def _in_order(self) -> tuple[ModelResult, ...]:

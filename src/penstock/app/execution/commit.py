@@ -18,11 +18,7 @@ from penstock.app.preparing.outcomes import (
     way_back,
 )
 from penstock.app.preparing.run_context import Context
-from penstock.app.preparing.statements import (
-    DecidedStatement,
-    make_schema,
-    staged,
-)
+from penstock.app.preparing.statements import DecidedStatement, enter_catalog, staged
 from penstock.app.services.services import Services
 from penstock.app.services.workers import fence, may_write, waiting
 from penstock.core.check_results import Checked
@@ -237,8 +233,9 @@ class Committer:
         more about refused rows. A statement that Delta skipped without a word is an error as well.
         """
         with self.failing(intent):
-            if intent.base_version is None and self._context.project.target.catalog:
-                make_schema(self._context.project, self.session, intent)
+            if self._context.project.target.catalog:
+                made = bool(intent.uri) and intent.base_version is not None
+                enter_catalog(self._context.project, self.session, intent, made=made)
             self.fault("before-commit")
             # as late as can be: what another run writes from here on, Delta itself refuses
             self._require_lease(intent)

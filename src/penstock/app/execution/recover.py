@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from penstock.app.checking.flags import sweep
 from penstock.app.observation.observe import unrecorded
 from penstock.app.preparing.outcomes import base_of, outcome_of
+from penstock.app.preparing.statements import enter_catalog
 from penstock.app.services.services import Services
 from penstock.app.services.workers import fence, left_open
 from penstock.core.errors import PenstockError, StateError, TableError, UsageError
@@ -258,6 +259,11 @@ def _settle(services: Services, intent: Intent, *, give_up: bool) -> Recovered:
 
 
 def _finished(services: Services, intent: Intent, outcome: Outcome) -> Recovered:
+    """Record that a step had committed; a table that it made may be unknown to the catalog."""
+    if services.project.target.catalog and intent.uri and intent.base_version is None:
+        services.engine.require()
+        with services.engine.session(intent.model) as session:
+            enter_catalog(services.project, session, intent, made=True)
     services.writing.journal.finish(intent.step, outcome, recovered=True)
     return Recovered(intent.step, intent.model, outcome.settled_version)
 

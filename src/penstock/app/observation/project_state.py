@@ -79,6 +79,7 @@ class ProjectState:
     fingerprints: Mapping[int, Fingerprint] = field(default_factory=dict)
     _verdicts: dict[str, Verdict] = field(default_factory=dict)
     _meanings: dict[str, str] = field(default_factory=dict)
+    _older: Mapping[str, str] | None = None
     _changes: Changes | None = None
     _runs: dict[str, tuple[PartitionRun, ...]] = field(default_factory=dict)
     _pins: Mapping[str, Mapping[int, Mapping[str, Pin]]] = field(default_factory=dict)
@@ -123,7 +124,7 @@ class ProjectState:
     def meaning(self, fingerprint: Fingerprint) -> str:
         """Give the canonical checksum of a recorded SQL as today's parser makes it."""
         if fingerprint.sql not in self._meanings:
-            text, found = self.services.reading.records.text(fingerprint.sql), fingerprint.canonical
+            text, found = self._text(fingerprint.sql), fingerprint.canonical
             if text is not None and MASK in text:  # SQL without its secrets means another thing
                 found = self._meanings_now().get(fingerprint.sql, found)
             elif text is not None:
@@ -137,8 +138,20 @@ class ProjectState:
     def explain(self, made: Fingerprint, now: Fingerprint) -> str:
         """Say what changed between two checksums of settings."""
         known = {m.fingerprint.settings: m.outside for m in self.project.models.values()}
-        before = self.services.reading.records.text(made.settings)
+        before = self.services.reading.records.texts((made.settings,)).get(made.settings)
         return outside_differences(before, known.get(now.settings, ""))
+
+    def _text(self, checksum: str) -> str | None:
+        """Read the SQL of a fingerprint; of all that other parsers made with one statement."""
+        records = self.services.reading.records
+        if self._older is None:
+            now = {model.fingerprint.parser for model in self.project.models.values()}
+            made = [one.fingerprint for one in self.records.values() if one.fingerprint]
+            groups = (group for parts in self.parts.values() for group in parts.groups)
+            made += [self.fingerprints[group.fingerprint] for group in groups if group.fingerprint]
+            older = {one.sql for one in made if one.parser not in now}
+            self._older = records.texts({*older, checksum})
+        return self._older.get(checksum) or records.texts((checksum,)).get(checksum)
 
     def _meanings_now(self) -> Mapping[str, str]:
         """Give the canonical checksums of all SQL in the files, by the checksums of its text."""

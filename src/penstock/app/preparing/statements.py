@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from penstock.app.preparing.pins import tombstones_of
@@ -11,10 +12,10 @@ from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.step_inputs import StepInputs
 from penstock.app.services.services import Services
 from penstock.core.columns.typed import TypedValue
-from penstock.core.errors import DataError, DuplicateKeysError
+from penstock.core.errors import DataError, DuplicateKeysError, QueryError
 from penstock.core.findings import Location
 from penstock.core.model import Model
-from penstock.core.names import quoted
+from penstock.core.names import literal, quoted
 from penstock.core.partitions.partition import Grain, literal_at
 from penstock.core.ports.engine import StepSession
 from penstock.core.project import Project
@@ -39,14 +40,24 @@ class DecidedStatement:
     seen: Row
 
 
-def make_schema(project: Project, session: StepSession, intent: Intent) -> None:
-    """Make the schema of a table that the catalog is about to get; alone it does no harm.
+def enter_catalog(project: Project, session: StepSession, intent: Intent, *, made: bool) -> None:
+    """Let the target's catalog have the schema of a table, and the table if it was made.
 
-    Without it Delta writes the rows and the catalog never hears of them.
+    Without the schema Delta writes the rows and the catalog never hears of them. A process that
+    died in between leaves a table that the catalog does not know.
     """
-    if intent.uri or intent.session:  # other views stand beside tables; limits come before theirs
-        schema = f"{quoted(project.target.catalog)}.{quoted(intent.table.schema)}"
-        session.rows(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    if not (intent.uri or intent.session):  # views stand beside tables; limits come before theirs
+        return
+    table = project.sql_of(intent.table)
+    if made:
+        with suppress(QueryError):
+            session.describe(f"SELECT * FROM {table}")
+            return
+    schema = f"{quoted(project.target.catalog)}.{quoted(intent.table.schema)}"
+    session.rows(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    if made:
+        place = f"USING delta LOCATION {literal(intent.uri)}"
+        session.rows(f"CREATE TABLE IF NOT EXISTS {table} {place}")
 
 
 def decide(session: StepSession, work: Work, where: Location | None) -> DecidedStatement:

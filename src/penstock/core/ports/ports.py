@@ -6,7 +6,7 @@ Every port has one contract suite in tests/contracts that runs over each impleme
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -274,8 +274,8 @@ class Records(PartitionRecords, Protocol):
     def models(self, *names: str) -> Mapping[str, ModelRecord]:
         """Give the record of every model that ever ran, or of some of them."""
 
-    def text(self, checksum: str) -> str | None:
-        """Give a stored SQL text by its checksum."""
+    def texts(self, checksums: Collection[str]) -> Mapping[str, str]:
+        """Return stored SQL texts by checksum; unknown ones are left out."""
 
     def history(
         self, model: str, limit: int | None, partition: str | None = None

@@ -13,6 +13,7 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import UsageError
 from penstock.core.findings import Location
 from penstock.core.history import HistorySettings
+from penstock.core.masking import mask_value
 from penstock.core.model import ColumnDoc
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.sessions.package import SessionModel, SessionPackage
@@ -149,6 +150,12 @@ def layout_of(config: Config, strategy: Strategy) -> Layout:
     properties = pairs_of(config.settings.get("table_properties"))
     if strategy.is_view:
         return Layout()
+    for key in (key for key, value in properties.items() if mask_value(key, value) != value):
+        sentence = (
+            f"table property {key!r} holds a secret, which everybody reads who reads the table"
+        )
+        hint = "take it out; Spark reads credentials from settings of the target"
+        config.report("table_properties", "secret-in-table", sentence, hint)
     if strategy.partitioning is not None:
         if len(cluster) > CLUSTERED:
             most = f"Delta clusters by {CLUSTERED} at most"

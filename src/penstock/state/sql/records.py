@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -117,10 +117,15 @@ class SqlRecords:
                         pins[name] = pin(kind, text, number)
         return found
 
-    def text(self, checksum: str) -> str | None:
-        """Give a stored SQL text by its checksum."""
+    def texts(self, checksums: Collection[str]) -> Mapping[str, str]:
+        """Return stored SQL texts by checksum; unknown ones are left out."""
+        found: dict[str, str] = {}
+        query = select(contents.c.hash, contents.c.text)
         with self._database.read() as connection:
-            return connection.scalar(select(contents.c.text).where(contents.c.hash == checksum))
+            for part in batched(sorted({*checksums})):
+                rows = connection.execute(query.where(contents.c.hash.in_(part)))
+                found |= {row.hash: row.text for row in rows}
+        return found
 
     def history(
         self, model: str, limit: int | None, partition: str | None = None
@@ -134,6 +139,7 @@ class SqlRecords:
                 steps.c.id.label("step_id"),
                 steps.c.error_where,
                 steps.c.error_hint,
+                steps.c.reason,
                 *FINGERPRINT_COLUMNS,
             )
             .join(models, models.c.id == execution_history.c.model_id)
@@ -272,6 +278,7 @@ def _execution(row: Found) -> Execution:
         duration_ms=row.execution_time_ms,
         status=Status(row.status),
         failure=failure_of(row) if row.status == Status.FAILED else None,
+        reason=row.reason,
     )
 
 

@@ -20,6 +20,7 @@ from penstock.app.unit_testing.differences import (
     summary,
 )
 from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, InvariantReport
+from penstock.core.checks import CheckScope
 from penstock.core.errors import CheckFailedError, PenstockError
 from penstock.core.findings import some
 from penstock.core.masking import mask
@@ -91,11 +92,18 @@ def _lines(results: Sequence[CheckResult], indent: str, *, phases: bool) -> list
     return [*shown, *[f"{indent}and {count(rest, 'more check')}"] * bool(rest)]
 
 
+def scope_text(result: CheckResult) -> str:
+    """Say of a check that did not look at the rows of a step alone what it looked at."""
+    looked = result.status is not CheckStatus.SKIPPED
+    return " (whole table)" if looked and result.scope is CheckScope.TABLE else ""
+
+
 def _said(result: CheckResult) -> str:
     """Give what a result says; of a query that failed with the first rows of its sample."""
     if result.type == "sql" and result.status is CheckStatus.PASSED:
         return ""  # that its query gave no row is what passing means
     said = f"{result.message} [{result.details}]" if result.details else result.message
+    said += scope_text(result)
     if not result.failed or result.type != "sql" or result.sample is None:
         return said
     rows = []
@@ -254,13 +262,13 @@ def _rows(rows: RowsDiffer) -> Iterator[str]:
     """Give the rows under their columns, which are as wide as the widest row that is shown."""
     yield f"  {summary(rows)}"
     lines = rows.lines[:_MOST]
-    shown = zip(rows.columns, *(line.cells for line in lines), strict=True)
-    widths = [max(len(one_line(cell)) for cell in column) for column in shown]
+    texts = [[one_line(mask(cell)) for cell in line.cells] for line in lines]
+    widths = [max(map(len, column)) for column in zip(rows.columns, *texts, strict=True)]
     yield f"      {_line(rows.columns, widths, rows)}"
-    for line in lines:
+    for line, shown in zip(lines, texts, strict=True):
         notes = [_NOTES[line.sign]] if line.sign in _NOTES else []
         notes += [f"x {line.times}"] * (line.times > 1)
-        cells = "    ".join([_line(line.cells, widths, rows), *notes])
+        cells = "    ".join([_line(shown, widths, rows), *notes])
         yield f"    {line.sign} {cells}".rstrip()
     rest = len(rows.lines) - _MOST
     if rest > 0:
@@ -271,7 +279,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], rows: RowsDiffer) -> str:
     """Lay cells out: two blanks after a key, three after anything else."""
     keys = {name.lower() for name in rows.key}
     parts = [
-        one_line(mask(cell)).ljust(width) + (" " * (2 if name.lower() in keys else 3))
+        cell.ljust(width) + (" " * (2 if name.lower() in keys else 3))
         for cell, width, name in zip(cells, widths, rows.columns, strict=True)
     ]
     return "".join(parts).rstrip()

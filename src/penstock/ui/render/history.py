@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from penstock.app.checking.results import check_document
@@ -10,11 +9,13 @@ from penstock.app.documents import Json, diff_document, document_of
 from penstock.app.reports import AuditReport, HistoryReport, HistoryRow
 from penstock.core.check_results import CheckRecord
 from penstock.core.masking import mask
+from penstock.ui.render.check import scope_text
 from penstock.ui.render.run import ABORTED
 from penstock.ui.render.status import RULE, diffs_text, once
 from penstock.ui.render.values import WHOLE, day, moment, partitions_text, ranges_text, table
 
 if TYPE_CHECKING:
+    from penstock.app.commands.history import CheckHistory
     from penstock.app.commands.rollback import RollbackReport
 
 _CHECKSUM = 6
@@ -33,15 +34,21 @@ def history_text(report: HistoryReport, *, verbose: bool = False) -> str:
     of_many = not report.partition and any(row.execution.partition != "*" for row in report.rows)
     columns = ["executed_at"]
     columns += ["partition"] * of_many
-    columns += ["version", "sql_checksum", "status", "triggered_by"]
+    columns += ["version", "sql_checksum", "status", "rows", "seconds", "reason", "triggered_by"]
     columns += ["step"] * verbose
     found = [_cells(row) for row in report.rows]
-    lines = [table(columns, [[cells[column] for column in columns] for cells in found])]
+    rows = [[cells[column] for column in columns] for cells in found]
+    lines = [table(columns, rows, right=("rows", "seconds")), *_older(len(rows), report.truncated)]
     for row, cells in zip(report.rows, found, strict=True):
         if row.sql:
             named = ("executed_at", "partition", "version", "sql_checksum")
             lines += ["", "  ".join(cells[name] for name in named), RULE, mask(row.sql), RULE]
     return "\n".join(lines)
+
+
+def _older(shown: int, truncated: bool) -> list[str]:  # noqa: FBT001  as the report has it
+    """Say that a list is cut, and how to see more of it."""
+    return [f"the newest {shown:,}; there are older ones, see --limit"] * truncated
 
 
 def _cells(row: HistoryRow) -> dict[str, str]:
@@ -53,20 +60,24 @@ def _cells(row: HistoryRow) -> dict[str, str]:
         "version": one.fingerprint.label.removeprefix("v"),
         "sql_checksum": one.fingerprint.sql[:_CHECKSUM],
         "status": str(one.status),
+        "rows": "-" if one.rows_written is None else f"{one.rows_written:,}",
+        "seconds": f"{one.duration_ms / 1000:.1f}",
+        "reason": one.failure.code if one.failure else mask(one.reason) or "-",
         "triggered_by": f"{one.triggered_by} ({beside})" if beside else one.triggered_by,
         "step": one.step or "-",
     }
 
 
-def check_history_text(records: Sequence[CheckRecord], *, verbose: bool = False) -> str:
+def check_history_text(report: CheckHistory, *, verbose: bool = False) -> str:
     """Give one row per result, newest first; with `verbose` its step, or its run without one."""
-    if not records:
+    if not report.records:
         return "no results of checks"
-    found = [_check_cells(record) for record in records]
+    found = [_check_cells(record) for record in report.records]
     columns = [name for name in _CHECK_COLUMNS if name != "by" or verbose]
     if any(cells["partitions"] for cells in found):
         columns.insert(1, "partitions")
-    return table(columns, [[cells[name] for name in columns] for cells in found])
+    shown = table(columns, [[cells[name] for name in columns] for cells in found])
+    return "\n".join([shown, *_older(len(found), report.truncated)])
 
 
 def _check_cells(record: CheckRecord) -> dict[str, str]:
@@ -82,7 +93,7 @@ def _check_cells(record: CheckRecord) -> dict[str, str]:
         "status": str(result.status),
         "severity": str(result.severity),
         "by": f"step {record.step}" if record.step else f"check {record.run}",
-        "message": mask(f"{result.message}{details}"),
+        "message": mask(f"{result.message}{details}{scope_text(result)}"),
     }
 
 
@@ -130,7 +141,7 @@ def history_document(report: HistoryReport) -> Json:
         {
             **document_of(one, f"executed_at partition {code} sql_checksum=fingerprint.sql status"),
             **document_of(row, "reverted skipped_checks"),
-            **document_of(one, "triggered_by executed_by step? rows_written bytes_written"),
+            **document_of(one, "reason triggered_by executed_by step? rows_written bytes_written"),
             "duration": one.duration_ms / 1000,
             "error": document_of(one.failure, "code message") if one.failure else None,
             **document_of(row, "sql?"),
@@ -138,7 +149,7 @@ def history_document(report: HistoryReport) -> Json:
         for row in report.rows
         for one in [row.execution]
     ]
-    head = document_of(report, "model partition?")
+    head = document_of(report, "model partition? truncated")
     return {"command": "history", **head, "executions": executions}
 
 
@@ -158,8 +169,15 @@ def rollback_document(report: RollbackReport) -> Json:
     return {"command": "rollback", **document_of(report, f"{names} dry_run aborted lines")}
 
 
-def check_history_document(model: str, records: Sequence[CheckRecord]) -> Json:
+def check_history_document(model: str, report: CheckHistory) -> Json:
     """Give results of a model's checks, newest first; `step` is null for `penstock check`."""
     names = "started step? run groups=partitions version"
-    checks = [{**document_of(each, names), **check_document(each.result)} for each in records]
-    return {"command": "history", "model": model, "checks": checks}
+    checks = [
+        {**document_of(each, names), **check_document(each.result)} for each in report.records
+    ]
+    return {
+        "command": "history",
+        "model": model,
+        "checks": checks,
+        "truncated": report.truncated,
+    }

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from penstock.app.events import Event, RunStarted, Said, StepEnded, StepStarted
 from penstock.app.reports import Keys, ModelResult
-from penstock.core.masking import mask
+from penstock.core.masking import SECRETS, mask
 from penstock.ui.render.check import step_lines
 from penstock.ui.render.values import WHOLE, first_line, ranges_text, row_counts, seconds
 
@@ -51,6 +51,7 @@ class LiveTable:
         self._console = console
         self._clock = clock
         self._rows: dict[_Key, Row] = {}
+        self._steps = self._ended = 0
         self._lock = threading.Lock()
         self._live = Live(console=console, get_renderable=self.draw, refresh_per_second=4)
 
@@ -71,7 +72,7 @@ class LiveTable:
                 case RunStarted(_, plan):
                     blocked = ((each.model, WHOLE) for each in plan.blocked)
                     steps = [*blocked, *((step.model, step.keys) for step in plan.steps)]
-                    self._rows = {}
+                    self._rows, self._steps, self._ended = {}, len(steps), 0
                     for each in steps:
                         self._rows[self._free(*each)] = Row(_named(*each))
                     self._live.start()
@@ -81,7 +82,8 @@ class LiveTable:
                     key = next((k for k in waiting if k[0] == model), (model, WHOLE[0][0], 0))
                     row = self._rows.get(key, Row(model))
                     self._rows[key] = replace(row, state="running", began=self._clock())
-                case StepEnded(result):
+                case StepEnded(result, steps):
+                    self._ended += steps
                     key = self._open(result.name, result.partitions)
                     row = self._rows.get(key, Row(_named(result.name, result.partitions)))
                     self._rows[key] = row.ended(result)
@@ -118,8 +120,8 @@ class LiveTable:
             waiting = [row for row in rows if row.state == _WAITING]
             shown += waiting[: room - len(shown)]
         bar = Table.grid(padding=(0, 2))
-        total = Text(f"{len(ended)} of {len(rows)} steps")
-        bar.add_row(ProgressBar(total=len(rows) or 1, completed=len(ended), width=40), total)
+        total = Text(f"{self._ended} of {self._steps} steps")
+        bar.add_row(ProgressBar(total=self._steps or 1, completed=self._ended, width=40), total)
         return Group(drawn(shown, self._clock(), self._console.width), bar)
 
 
@@ -133,7 +135,8 @@ def drawn(rows: list[Row], now: float, width: int = 80) -> Table:
     Where there is no room for all, names of models stay: partitions and what came of a step are
     cut, then time and state are left out.
     """
-    cells = [(row.step, row.state, row.rows, _elapsed(row, now)) for row in rows]
+    shown = ((row.step, row.state, row.rows, _elapsed(row, now)) for row in rows)
+    cells = [tuple(map(SECRETS.hide, each)) for each in shown]  # before they are filled up
     header = ("STEP", "STATE", "ROWS", "ELAPSED")
     needs = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
     names = max((len(row.step.partition(" ")[0]) for row in rows), default=0)

@@ -63,7 +63,7 @@ class Columns:
 
 def result_line(number: int, result: ModelResult, columns: Columns) -> str:
     """Give the line of a step that ended, `[1/5] ✓ name  partitions  reason  rows  time`."""
-    steps = str(max(columns.steps, number))
+    steps = str(columns.steps)
     sign = SIGNS.get("failed" if by_check(result) else result.status, "✓")
     head = [f"[{number:>{len(steps)}}/{steps}] {sign} {result.name:<{columns.names}}"]
     head += [f"{ranges_text(result.partitions):<{columns.keys}}"] * bool(columns.keys)
@@ -244,12 +244,13 @@ class TextLines:
             case StepStarted(model, reason):
                 if self.verbose:
                     self.say(f"      {model}  {mask(reason)}")
-            case StepEnded(result):
-                self._ended += 1
+            case StepEnded(result, steps):
+                self._ended += steps
                 report = result.invariant_report
                 checks = step_lines(report, failures=self.quiet, verbose=self.verbose)
                 if self._columns is not None and (checks or not self.quiet):
-                    line = result_line(self._ended, result, self._columns)
+                    number = min(self._ended + (not steps), self._columns.steps)
+                    line = result_line(number, result, self._columns)
                     self.say("\n".join([line, *checks]))
             case Said(text):
                 if not self.quiet:

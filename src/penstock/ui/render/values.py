@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from penstock.app.documents import Json, document_of, error_document
 from penstock.core.errors import PenstockError, ProjectError, SparkDiedError
 from penstock.core.findings import Finding
+from penstock.core.masking import SECRETS
 from penstock.core.steps.step import RowCounts
 from penstock.core.steps.window import Bound, InputWindow
 
@@ -45,8 +46,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Collectio
 
 
 def aligned(rows: Iterable[Sequence[str]], to_right: Sequence[bool]) -> str:
-    """Lay rows out without a header; `to_right` has one entry per column."""
-    cells = [[one_line(cell) for cell in row] for row in rows]
+    """Lay rows out without a header; `to_right` has one entry per column.
+
+    Secrets are hidden before cells are filled up: a column's width would tell how long they are.
+    """
+    cells = [[one_line(SECRETS.hide(cell)) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = []
     for row in cells:

@@ -16,7 +16,7 @@ from fakes.check_inputs import a_query, answered, said
 from fakes.lake import columns
 from fakes.workshop import Workshop
 from penstock.app.commands.check import freshness_checks
-from penstock.app.commands.history import check_history
+from penstock.app.commands.history import CheckHistory, check_history
 from penstock.app.request import HistoryRequest
 from penstock.core.checks import Check, Checks, Phase, RowCount, RowCountChange, SqlCheck
 from penstock.core.findings import Location
@@ -196,10 +196,13 @@ def test_what_was_said_of_a_source_is_in_the_history_of_its_checks():
 
     workshop.check("raw.events", sources=True, as_of=NOON)
 
-    (record,) = check_history(workshop.services(), HistoryRequest(".", "source:raw.events"))
+    (record,) = check_history(workshop.services(), HistoryRequest(".", "source:raw.events")).records
     assert (record.model, record.step, record.partitions) == ("source:raw.events", "", ("*",))
     assert record.result.message == "newest 2024-02-29 00:00:00, age 1d 12h > max 1d"
-    assert check_history(workshop.services(), HistoryRequest(".", "source:raw.users")) == ()
+    assert (
+        check_history(workshop.services(), HistoryRequest(".", "source:raw.users"))
+        == CheckHistory()
+    )
     assert workshop.records() == {}
 
 
@@ -208,4 +211,7 @@ def test_without_record_nothing_is_kept():
 
     workshop.check(sources=True, record=False)
 
-    assert check_history(workshop.services(), HistoryRequest(".", "source:raw.events")) == ()
+    assert (
+        check_history(workshop.services(), HistoryRequest(".", "source:raw.events"))
+        == CheckHistory()
+    )

@@ -10,7 +10,7 @@ import pytest
 from fakes.builders import a_model, a_project, a_source
 from fakes.services import a_shop
 from fakes.workshop import Workshop
-from penstock.app.commands.history import check_history, history
+from penstock.app.commands.history import CheckHistory, check_history, history
 from penstock.app.request import HistoryRequest
 from penstock.core.checks import Check, Checks, Phase, RowCount
 from penstock.core.errors import UsageError
@@ -25,8 +25,8 @@ def services():
 
 
 def test_a_check_that_was_never_evaluated_has_no_history(services):
-    assert check_history(services, HistoryRequest(".", "a")) == ()
-    assert check_history(services, HistoryRequest(".", "A"), "min_rows") == ()
+    assert check_history(services, HistoryRequest(".", "a")) == CheckHistory()
+    assert check_history(services, HistoryRequest(".", "A"), "min_rows") == CheckHistory()
 
 
 @pytest.mark.parametrize(

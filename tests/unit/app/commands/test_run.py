@@ -99,6 +99,18 @@ def test_J8_a_failure_skips_what_hangs_on_it_and_nothing_else():
     assert report.resume == "penstock run --select 'right bottom'"
 
 
+def test_a_skipped_step_names_what_failed_and_no_step_that_was_skipped_itself():
+    deep, alone = Workshop(*DIAMOND, a_model("end", "bottom")), a_model("z", "y")
+    deep.lake.trouble("top", "define", BROKEN)
+    fast = Workshop(a_model("a"), a_model("y"), alone)
+    fast.lake.trouble("a", "define", BROKEN)
+
+    hangs, stopped = deep.run(), fast.run(fail_fast=True, threads=1)
+
+    assert {hangs[name].reason for name in ("left", "bottom", "end")} == {"upstream top failed"}
+    assert {stopped[name].reason for name in ("y", "z")} == {"fail-fast"}
+
+
 def test_the_resume_does_only_what_is_left():
     workshop = Workshop(*DIAMOND)
     workshop.lake.trouble("right", "define", BROKEN)

@@ -171,3 +171,20 @@ def test_append_with_lookback_says_what_to_use_instead(said):
     assert said("materialized='append', time_column='t', lookback='1d'", hints=True)[0].endswith(
         "hint: use merge with a key, or partition with time_column"
     )
+
+
+def test_a_secret_in_a_property_of_a_table_is_a_finding(said, secret) -> None:
+    properties = {
+        "delta.appendOnly": "true",
+        "url": "jdbc:x://ann:pw@host/d",
+        "note": f"of {secret}",
+        "api_token": "abc",
+    }
+
+    found = said(f"materialized='table', table_properties={properties}")
+
+    everybody = "which everybody reads who reads the table"
+    assert found == [
+        f"error: secret-in-table: table property {key!r} holds a secret, {everybody}"
+        for key in ("api_token", "note", "url")
+    ]

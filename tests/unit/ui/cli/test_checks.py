@@ -8,6 +8,7 @@ import pytest
 from fakes.check_story import BOUNDS, MIN_USERS, NO_BASE, NULLS, STORY
 from fakes.reports import a_plan, a_report
 from penstock.app.checking.results import AcceptReport, CheckReport, ModelChecked
+from penstock.app.commands.history import CheckHistory
 from penstock.app.flags import Range
 from penstock.app.request import (
     BackfillRequest,
@@ -154,7 +155,7 @@ def test_C32_flags_are_accepted_with_a_reason(use_case, capfd):
 
 def test_the_history_of_checks_is_asked_for_by_name(use_case, capfd):
     record = CheckRecord("a", "step-1", "run-1", BOUNDS, ("*",), 7, NOON)
-    asked = use_case("commands.history", "check_history", (record,))
+    asked = use_case("commands.history", "check_history", CheckHistory((record,)))
 
     code = main(["history", "a", "--checks", "--check", "revenue_bounds", "--limit", "3"])
 

@@ -84,7 +84,8 @@ def test_a_run_of_which_a_check_failed_names_it_and_what_became_of_the_rows():
 
 
 def test_a_quiet_run_tells_only_of_checks_that_failed():
-    assert told(a_result("a"), flagged(), quiet=True) == [
+    two = a_plan(a_step("a"), of_days())
+    assert told(a_result("a"), flagged(), plan=two, quiet=True) == [
         (
             "[2/2] ✗ user_stats  2024-12-01  never_run  1 partition  3 rows  2.1 s\n"
             "      after   min_users   failed   error    1 row (expected 0):"

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from dataclasses import replace
 
 from penstock.app.documents import printed
 from penstock.app.reports import HistoryReport, HistoryRow
@@ -13,6 +14,7 @@ from penstock.ui.render.history import history_document, history_text
 
 def ran(at, code, trigger="sync", *, failure=None, revision=0, partition="2024-12-01", **changes):
     execution = Execution(
+        reason="sql_changed",
         model="daily_user_stats",
         partition=partition,
         step=f"step-{code}",
@@ -39,10 +41,12 @@ THREE = (
 
 def test_DH1_a_partition_by_sql_a_b_a_shows_the_middle_reverted():
     assert history_text(HistoryReport("daily_user_stats", "2024-12-01", THREE)) == (
-        "EXECUTED_AT          VERSION  SQL_CHECKSUM  STATUS   TRIGGERED_BY\n"
-        "2024-12-03 10:00:00  3        abc123        SUCCESS  sync\n"
-        "2024-12-02 14:00:00  3        def456        SUCCESS  sync (reverted)\n"
-        "2024-12-01 10:00:00  3        abc123        SUCCESS  run"
+        "EXECUTED_AT          VERSION  SQL_CHECKSUM  STATUS   ROWS  SECONDS  REASON"
+        "       TRIGGERED_BY\n"
+        "2024-12-03 10:00:00  3        abc123        SUCCESS     3      1.5  sql_changed  sync\n"
+        "2024-12-02 14:00:00  3        def456        SUCCESS     3      1.5  sql_changed"
+        "  sync (reverted)\n"
+        "2024-12-01 10:00:00  3        abc123        SUCCESS     3      1.5  sql_changed  run"
     )
 
 
@@ -52,8 +56,14 @@ def test_C54_a_step_that_was_not_checked_says_so():
     report = HistoryReport("daily_user_stats", "2024-12-01", (unchecked, both))
 
     assert history_text(report).splitlines()[1:] == [
-        "2024-12-03 10:00:00  3        abc123        SUCCESS  sync (--skip-checks)",
-        "2024-12-02 10:00:00  3        abc123        SUCCESS  sync (reverted, --skip-checks)",
+        (
+            "2024-12-03 10:00:00  3        abc123        SUCCESS     3      1.5  sql_changed"
+            "  sync (--skip-checks)"
+        ),
+        (
+            "2024-12-02 10:00:00  3        abc123        SUCCESS     3      1.5  sql_changed"
+            "  sync (reverted, --skip-checks)"
+        ),
     ]
     document = json.loads(printed(history_document(report)))
     assert [each["skipped_checks"] for each in document["executions"]] == [True, True]
@@ -63,11 +73,12 @@ def test_all_partitions_of_a_model_are_named_and_verbose_adds_the_steps():
     rows = (THREE[1], ran("2024-12-01 10:00:00", "abc123", revision=1, partition="2024-12-02"))
 
     assert history_text(HistoryReport("daily_user_stats", "", rows), verbose=True) == (
-        "EXECUTED_AT          PARTITION   VERSION  SQL_CHECKSUM  STATUS   TRIGGERED_BY     STEP\n"
-        "2024-12-02 14:00:00  2024-12-01  3        def456        SUCCESS  sync (reverted)"
-        "  step-def456\n"
-        "2024-12-01 10:00:00  2024-12-02  3.r1     abc123        SUCCESS  sync           "
-        "  step-abc123"
+        "EXECUTED_AT          PARTITION   VERSION  SQL_CHECKSUM  STATUS   ROWS  SECONDS"
+        "  REASON       TRIGGERED_BY     STEP\n"
+        "2024-12-02 14:00:00  2024-12-01  3        def456        SUCCESS     3      1.5"
+        "  sql_changed  sync (reverted)  step-def456\n"
+        "2024-12-01 10:00:00  2024-12-02  3.r1     abc123        SUCCESS     3      1.5"
+        "  sql_changed  sync             step-abc123"
     )
 
 
@@ -75,8 +86,21 @@ def test_a_table_without_partitions_needs_no_column_for_them():
     report = HistoryReport("users", "", (ran("2024-12-03 10:00:00", "abc123", partition="*"),))
 
     assert history_text(report).splitlines()[0] == (
-        "EXECUTED_AT          VERSION  SQL_CHECKSUM  STATUS   TRIGGERED_BY"
+        "EXECUTED_AT          VERSION  SQL_CHECKSUM  STATUS   ROWS  SECONDS  REASON"
+        "       TRIGGERED_BY"
     )
+
+
+def test_a_failure_is_told_by_its_code_and_a_cut_list_says_so():
+    failed = ran("2024-12-03 10:00:00", "abc123", failure=StepFailure("crashed", "it died"))
+    failed = replace(failed, execution=replace(failed.execution, rows_written=None))
+
+    text = history_text(HistoryReport("users", "2024-12-01", (failed,), truncated=True))
+
+    assert text.splitlines()[1:] == [
+        "2024-12-03 10:00:00  3        abc123        FAILED     -      1.5  crashed  sync",
+        "the newest 1; there are older ones, see --limit",
+    ]
 
 
 def test_show_sql_prints_each_full_text_below():
@@ -114,6 +138,7 @@ def test_DH1_the_document_has_code_and_message_of_a_failure():
         "command": "history",
         "model": "daily",
         "partition": None,
+        "truncated": False,
         "executions": [
             {
                 "executed_at": "2024-12-03T10:00:00Z",
@@ -124,6 +149,7 @@ def test_DH1_the_document_has_code_and_message_of_a_failure():
                 "status": "FAILED",
                 "reverted": False,
                 "skipped_checks": False,
+                "reason": "sql_changed",
                 "triggered_by": "sync",
                 "executed_by": "ann@host",
                 "step": "step-abc123",

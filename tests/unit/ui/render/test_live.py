@@ -83,6 +83,17 @@ def test_events_move_the_rows_and_the_bar():
     assert shown[-1].endswith("1 of 2 steps")
 
 
+def test_the_bar_counts_steps_of_the_plan_and_no_parts_of_them():
+    with LiveTable(terminal(), lambda: 0.0) as table:
+        table(RunStarted("run", a_plan(a_step("users"), a_step("daily"))))
+        table(StepEnded(a_result("view"), steps=0))
+        table(StepEnded(a_result("daily", partitions=(("1", "1"),)), steps=0))
+        table(StepEnded(a_result("daily", partitions=(("2", "2"),))))
+        picture = table.draw()
+
+    assert lines(terminal(), picture)[-1].endswith("1 of 2 steps")
+
+
 def test_a_low_terminal_shows_what_runs_and_what_ended_last():
     console = terminal(height=9)
     with LiveTable(console, lambda: 0.0) as table:
@@ -137,3 +148,11 @@ def test_passes_of_a_package_have_their_own_rows_of_a_model():
         ["web_sessions", "success"],
         ["web_sessions", "running"],
     ]
+
+
+def test_the_table_is_as_wide_as_what_is_shown_and_not_as_the_secret(secret):
+    console = terminal()
+
+    shown = lines(console, drawn([Row("a", "failed", f"of {secret}", took=1.0)], 0.0))
+
+    assert shown == ["STEP  STATE   ROWS    ELAPSED", "a     failed  of ***  1.0 s"]

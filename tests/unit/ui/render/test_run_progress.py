@@ -64,3 +64,15 @@ def test_events_are_logged_as_one_line_of_json_each():
             "reason": "never_run",
         },
     ]
+
+
+def test_the_parts_of_a_step_have_the_number_of_their_step():
+    lines = []
+    listen = TextLines(lines.append)
+    listen(RunStarted("0190a3c4", a_plan(a_step("a"), a_step("b"))))
+
+    listen(StepEnded(a_result("a")))
+    listen(StepEnded(a_result("b", "skipped", reason="upstream failed"), steps=0))
+    listen(StepEnded(a_result("b")))
+
+    assert [line[:5] for line in lines] == ["[1/2]", "[2/2]", "[2/2]"]

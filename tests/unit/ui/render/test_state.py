@@ -34,6 +34,12 @@ def test_rows_of_a_query_stay_lines():
     )
 
 
+def test_columns_are_as_wide_as_what_is_shown_and_not_as_the_secret(secret):
+    result = QueryResult(("a", "b"), ((secret, "1"), ("x", "2")), truncated=False)
+
+    assert query_text(result) == "a    b\n***  1\nx    2\n\n2 rows"
+
+
 def test_watermarks_tell_who_set_them():
     assert watermarks_text(WatermarkReport((LATE,))) == (
         "MODEL  COLUMN    VALUE            SET_AT               BY           WHY\n"
