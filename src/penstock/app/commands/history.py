@@ -60,11 +60,12 @@ def history(services: Services, request: HistoryRequest) -> HistoryReport:
     executions = records.history(found.name, None if key else request.limit, key)
     taken_back = _reverted(executions)
     unchecked = services.reading.checks.steps_that_skipped(found.name, SKIPPED)
+    steps = {each.intent.step: each for each in records.steps_of(found.name)}
     rows = []
     for one in executions[: request.limit]:
         sql = (records.text(one.fingerprint.sql) or "") if request.show_sql else ""
         reverted = one.step in taken_back.get(one.partition, ())
-        rows.append(HistoryRow(one, reverted, sql, one.step in unchecked))
+        rows.append(HistoryRow(one, reverted, sql, one.step in unchecked, steps.get(one.step)))
     return HistoryReport(found.name, key or "", tuple(rows))
 
 

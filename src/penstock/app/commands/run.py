@@ -20,10 +20,9 @@ from penstock.app.execution.results import (
     gave_up,
     notes_of,
     of_view,
-    resume_command,
-    resume_sync,
     what_is_left,
     with_checks,
+    with_resume,
 )
 from penstock.app.execution.schedule import Node, Schedule, StepActions
 from penstock.app.execution.settle import EVERYTHING, UPSTREAM_FAILED, settle, share_of
@@ -95,7 +94,7 @@ def run(
         return Runner(services, request, listener, planned, report).run()
     results = (*planned.settled.results, *_unchanged(services, planned))
     report = replace(report, results=results)
-    return replace(report, resume=resume_command(report, request, planned.again))
+    return with_resume(report, request, planned.again)
 
 
 def begun(
@@ -187,10 +186,7 @@ class Runner:
             interrupted=self._interrupted,
             log_path=services.written_log,
         )
-        if isinstance(request, AnySync):
-            report = replace(report, resume=resume_sync(report, request))
-        else:
-            report = replace(report, resume=resume_command(report, request, self.planned.again))
+        report = with_resume(report, request, self.planned.again)
         write_artifacts(services, report)
         return report
 
