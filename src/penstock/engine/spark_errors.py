@@ -67,7 +67,7 @@ def explaining(
     except Exception as error:  # noqa: BLE001  whatever it is has words of ours, or is raised
         found = explained(error, where)
         if interrupted() and not isinstance(found, errors.SparkDiedError):
-            found = errors.InterruptedRunError(where=where)
+            found = errors.interruption(where)
         if not isinstance(found, errors.SparkDiedError | errors.InterruptedRunError):
             found = cause("\n".join(_texts(error))) or found
         # Spark's own words, with rows and stack, stay where a debugger finds them: __context__
@@ -108,7 +108,7 @@ def _error_of(text: str, where: Location | None) -> PenstockError:
             hint="run again; nothing of this step was written",
         )
     if _CANCELLED.search(text):
-        return errors.InterruptedRunError(where=where)
+        return errors.interruption(where)
     for name, code in _BY_DELTA.items():
         if (start := text.find(f"[{name}")) >= 0:
             return errors.DataError(code, _sentence(text[start:]), where=where, hint=_HINTS[code])

@@ -47,12 +47,12 @@ from penstock.app.services.services import Services
 from penstock.app.services.workers import beating
 from penstock.core.errors import (
     ConcurrentWriterError,
-    InterruptedRunError,
     PenstockError,
     PlanOutdatedError,
     SparkDiedError,
     StateError,
     TableError,
+    interruption,
 )
 from penstock.core.records import Status
 from penstock.engine.jvm import warnings_of
@@ -278,10 +278,10 @@ class Runner:
             result = replace(result, error=out.error, invariant_report=out.report)
         except KeyboardInterrupt:
             self._raised = True
-            result = self._failed(step, InterruptedRunError())
+            result = self._failed(step, interruption())
         except PenstockError as error:
             self._spark_died |= isinstance(error, SparkDiedError)
-            result = self._failed(step, self.services.as_told(error))
+            result = self._failed(step, self.services.cause_of(error))
         took = round(time.monotonic() - clock, 3)
         notes = (*step.notes, *flagged_above(self.services, step), *result.notes)
         own = replace(result, started=started, duration=took, notes=notes)
