@@ -127,7 +127,7 @@ def test_a_document_of_something_else_is_refused(services, call):
 
     answer = call("state", "import", "state.json", "--yes")
 
-    assert answer.code == 1
+    assert answer.code == 2
     assert answer.err.startswith("error: state-import-invalid: ")
     assert call("state", "import", "nothing.json", "--yes").code == 2
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from penstock.core.columns.schema import Column, Schema
-from penstock.core.errors import InterruptedRunError, QueryError
+from penstock.core.errors import QueryError, interruption
 from penstock.core.findings import Location
 from penstock.core.statement import OBSERVED_ROWS, ROW_CHANGE, Commit, Feed, Row, Stage, StagedRows
 from penstock.core.steps.inputs import DeltaRead, QueryRead, Relation
@@ -222,7 +222,7 @@ class FakeSession:
     def _do(self, word: str, sql: str) -> None:
         self.lake.meet(self.model, word)
         if self.interrupted:
-            raise InterruptedRunError
+            raise interruption()
         self.lake.ran.append((self.model, word, sql))
 
     def _columns(self, sql: str) -> Schema:

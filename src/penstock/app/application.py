@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.core.errors import (
-    InterruptedRunError,
     ProjectPlaceError,
     PythonModelError,
     UsageError,
+    interruption,
 )
 from penstock.core.shown.notebooks import html_of
 from penstock.core.steps.inputs import DeltaRead
@@ -311,7 +311,7 @@ def _named(models: Models | Sequence[Models] | None) -> list[str]:
 def raise_interrupted(report: RunReport) -> RunReport:
     """Raise `InterruptedRunError`, with the report, where it says so; else return the report."""
     if report.interrupted:
-        error = InterruptedRunError(hint=report.resume)
+        error = interruption(hint=report.resume)
         error.report = report
         raise error
     return report

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, TypeAlias
 
 from penstock.core import masking
-from penstock.core.errors import PenstockError
+from penstock.core.errors import LeaseHeldError, PenstockError
 
 if TYPE_CHECKING:
     from penstock.app.reports import ModelDiff, SqlDiff
@@ -109,8 +109,18 @@ def limits_document(package: str, limits: Sequence[PlannedPass], tracked: int) -
 
 
 def error_document(error: PenstockError | None) -> Json:
-    """Give an error with its place and hint, null where there is none."""
-    return document_of(error, ERROR) if error else None
+    """Give an error with its place and hint, null where there is none; of a lease, who holds it."""
+    if error is None:
+        return None
+    found = document_of(error, ERROR)
+    if isinstance(error, LeaseHeldError):
+        found["holder"] = document_of(error.holder, "target run host pid since=acquired expires")
+    return found
+
+
+def resume_document(left: Sequence[str] = (), command: str = "") -> Json:
+    """Return what is still to be done, as selectors and as a command."""
+    return {"select": [*left], "command": command or None}
 
 
 def changed_lines(old: str, new: str, context: int = 0) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from penstock.core.errors import PenstockError, UsageError
 from penstock.core.masking import mask
 from penstock.core.model import Model
 from penstock.core.names import TableName
-from penstock.core.records import Execution
+from penstock.core.records import Execution, StepRecord
 from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.steps.inputs import InputPin
 from penstock.core.steps.step import RowCounts
@@ -182,6 +182,7 @@ class HistoryRow:
     reverted: bool = False
     sql: str = ""
     skipped_checks: bool = False
+    step: StepRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)

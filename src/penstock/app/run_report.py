@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 from penstock.app.checking.results import invariants_document
 from penstock.app.documents import (
-    ERROR,
     MODEL_STATUS,
     Json,
     document_of,
+    error_document,
     limits_document,
     model_diff_document,
     printed,
+    resume_document,
 )
 from penstock.app.reports import RESULT_COLUMNS, ModelResult, SyncPreview
 from penstock.core.shown.notebooks import ShownInNotebooks
@@ -25,7 +26,7 @@ Planned = Callable[[ModelResult, Step | None], Mapping[str, Json]]
 _VALUE = "type=value.type value=value.text"
 _BOUNDS = f"lower=window.lower[{_VALUE} inclusive] upper=window.upper[{_VALUE} inclusive]"
 _RESULT = (
-    f"model=name status reason version metrics schema_changes error[{ERROR}] "
+    "model=name status reason version metrics schema_changes "
     "table strategy=shown_strategy kind step? rows[inserted updated deleted late null_time] "
     f"windows[input column=window.column kind version {_BOUNDS} nulls=window.nulls] "
     f"watermarks[input column {_VALUE}] inputs[input version=pin] "
@@ -38,6 +39,7 @@ class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
     """What a run did, by model name; in plan order.
 
     `said` are the limits of session `packages`, which come before everything else.
+    `left` are selectors of what is still to be done, `resume` is the command that does it.
     `not_run` are selected models that another command builds. `aborted` is whether a person did
     not confirm it; nothing was done then.
     """
@@ -57,6 +59,7 @@ class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
     packages: tuple[PassesNow, ...] = ()
     notes: tuple[str, ...] = ()
     resume: str = ""
+    left: tuple[str, ...] = ()
     log_path: str = ""
     interrupted: bool = False
     not_run: tuple[str, ...] = ()
@@ -117,7 +120,8 @@ def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}
         **document_of(report, names),
         "limits": [_of_package(each) for each in report.packages],
         "models": models,
-        **document_of(report, "not_run recovered notes resume?"),
+        "resume": resume_document(report.left, report.resume),
+        **document_of(report, "not_run recovered notes"),
         "log": None if report.plan.is_empty else report.log_path or None,
         "preview": sync_document(report.preview) if report.preview else None,
     }
@@ -133,6 +137,7 @@ def result_document(result: ModelResult) -> dict[str, Json]:
     checked = result.invariant_report
     return {
         **document_of(result, _RESULT),
+        "error": error_document(result.error),
         "invariant_report": invariants_document(checked) if checked is not None else None,
         "consequence": result.consequence or None,
     }

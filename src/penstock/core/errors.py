@@ -350,12 +350,7 @@ class InterruptedRunError(PenstockError):
 
     exit_code = 130
 
-    def __init__(
-        self,
-        code: str = "interrupted",
-        sentence: str = "the run was interrupted",
-        *,
-        where: Location | None = None,
-        hint: str = "",
-    ) -> None:
-        super().__init__(code, sentence, where=where, hint=hint)
+
+def interruption(where: Location | None = None, *, hint: str = "") -> InterruptedRunError:
+    """Return the error of a run that was interrupted."""
+    return InterruptedRunError("interrupted", "the run was interrupted", where=where, hint=hint)

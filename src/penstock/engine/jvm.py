@@ -82,6 +82,11 @@ def newest_with_signs(folder: Path) -> tuple[Path, tuple[Sign, ...]] | None:
     return next((each for each in found if each[1]), None)
 
 
+def _private(path: str, flags: int) -> int:
+    """Open a file that nobody else may read where it is new."""
+    return os.open(path, flags, 0o600)
+
+
 class LogCopy(threading.Thread):
     """Writes what comes through a pipe to a log without secrets, line by line, until its end."""
 
@@ -94,7 +99,8 @@ class LogCopy(threading.Thread):
     def run(self) -> None:
         """Copy until the end, or until `leave`."""
         rest = b""
-        with self._log.open("ab", buffering=0) as file, selectors.DefaultSelector() as waiting:
+        log = self._log
+        with open(log, "ab", 0, opener=_private) as file, selectors.DefaultSelector() as waiting:
             for each in (self.source, self._woken):
                 waiting.register(each, selectors.EVENT_READ)
             while self.source in {key.fd for key, _ in waiting.select()}:
@@ -103,8 +109,8 @@ class LogCopy(threading.Thread):
                     self.is_over = True
                     break
                 whole, newline, rest = (rest + chunk).rpartition(b"\n")
-                for line in io.BytesIO(whole + newline):
-                    file.write(mask(line.decode("utf-8", "replace")).encode())
+                lines = io.BytesIO(whole + newline)
+                file.writelines(mask(line.decode("utf-8", "replace")).encode() for line in lines)
             file.write(mask(rest.decode("utf-8", "replace")).encode())
         for each in (self._woken, self.source) if self.is_over else (self._woken,):
             os.close(each)

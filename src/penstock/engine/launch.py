@@ -98,7 +98,8 @@ def launch(
     # They print refused queries to the terminal, stack trace and all; the error is ours to tell.
     for name in QUERY_LOGGERS:
         PySparkLogger.getLogger(name).disabled = True
-    settings.log.parent.mkdir(parents=True, exist_ok=True)
+    for folder in (settings.log.parent.parent, settings.log.parent):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     is_first = SparkContext._gateway is None  # noqa: SLF001  has no public name
     if place is not None and is_first and (found := attach(place, settings.log)):
         parts = JvmParts(ensure_jars(), Path(), Path())

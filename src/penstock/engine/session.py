@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from penstock.core.columns.schema import Schema
-from penstock.core.errors import InterruptedRunError, TableError
+from penstock.core.errors import TableError, interruption
 from penstock.core.findings import Location
 from penstock.core.names import quoted
 from penstock.core.ports.ports import Fault
@@ -317,7 +317,7 @@ class SparkStepSession:
 
     def _run(self, statement: Commit, signed: Mapping[str, str]) -> None:
         if self.interrupted:
-            raise InterruptedRunError
+            raise interruption()
         self._watch = None
         feed = statement.feed
         confs = {**(feed.confs if feed else {}), **statement.confs, **signed}

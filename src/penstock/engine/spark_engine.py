@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
-from penstock.core.errors import InterruptedRunError, PenstockError, PythonModelError, UsageError
+from penstock.core.errors import PenstockError, PythonModelError, UsageError, interruption
 from penstock.core.findings import Location
 from penstock.core.ports.engine import ExportForm, FrameReaders, QueryResult
 from penstock.core.ports.ports import Fault
@@ -247,7 +247,7 @@ class SparkEngine:
         """See `Engine.session`."""
         root = self._started()
         if self._cancelled.is_set():  # while Spark was starting
-            raise InterruptedRunError(where=where)
+            raise interruption(where)
         with explaining(where, interrupted=self._cancelled.is_set):
             root.sparkContext.addJobTag(self._tag)
             root.sparkContext.setJobDescription(model)

@@ -86,7 +86,7 @@ def explaining(
     except Exception as error:
         found = explained(error, where, root)
         if interrupted() and not isinstance(found, errors.SparkDiedError):
-            found = errors.InterruptedRunError(where=where)
+            found = errors.interruption(where)
         if not isinstance(
             found, errors.SparkDiedError | errors.InterruptedRunError | errors.ModelFailedError
         ):
@@ -149,7 +149,7 @@ def _error_of(text: str, reason: str, where: Location | None) -> PenstockError:
             hint="run again; nothing of this step was written",
         )
     if _CANCELLED.search(text):
-        return errors.InterruptedRunError(where=where)
+        return errors.interruption(where)
     for name, code in _BY_DELTA.items():
         if (start := text.find(f"[{name}")) >= 0:
             return errors.DataError(code, _sentence(text[start:]), where=where, hint=_HINTS[code])

@@ -39,6 +39,8 @@ _VOLATILE = re.compile(
     "|CONNECTION)|SPARK_AUTH_SOCKET_TIMEOUT|SPARK_BUFFER_SIZE|PENSTOCK_(TARGET|FAULT)"
 )
 """Variables that differ between terminals, those that PySpark sets itself, and ours."""
+_LOADS = re.compile(r"(?i)classpath|jars|files|archives|extrajavaoptions")
+"""Settings that name what Java or Python load."""
 _FOLDERS = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
 _OF_SYSTEM = ("/proc/self/limits", "/proc/self/ns/mnt", "/proc/self/ns/net", "/proc/self/ns/pid")
 _LEFT: list[subprocess.Popen[bytes]] = []
@@ -121,6 +123,17 @@ def _alike(spark: SparkSettings) -> Iterator[str]:
     inside = (each for folder in filter(None, folders) for each in Path(folder).glob("*"))
     named = (each for value in confs.values() for each in re.split("[,:;]", value))
     yield from _stamps((java, *sorted(inside), *map(Path, named)))
+    for key, value in sorted(confs.items()):
+        if _LOADS.search(key):
+            yield from _stamps(_loaded(value))
+
+
+def _loaded(value: str) -> Iterator[Path]:
+    """Give the files that a setting loads: by wildcard, or in folders, however deep they lie."""
+    for place in map(Path, filter(None, re.split("[,:;]", value))):
+        with suppress(OSError, ValueError):
+            for each in sorted(place.parent.glob(place.name)):
+                yield from sorted(each.rglob("*")) if each.is_dir() else (each,)
 
 
 def _stamps(files: Iterable[Path]) -> Iterator[str]:

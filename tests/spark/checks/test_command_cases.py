@@ -117,7 +117,7 @@ def test_C55_an_unknown_check_is_refused_and_a_failed_gate_exits_1(shell) -> Non
 
     assert unknown.code == 2
     assert "did you mean 'min_rows'?" in unknown.err
-    assert failed.code == 1
+    assert failed.code == 3
     assert "rows 3 < min 4" in failed.out + failed.err
     assert "nulls" not in failed.out + failed.err
 
@@ -131,17 +131,17 @@ def test_C56_silence_is_no_success(shell) -> None:
     assert never.code == 1
     assert "nothing-checked: 1 check skipped, none evaluated" in never.err
     assert "partition 2024-12-04 was never built" in never.out + never.err
-    assert everything.code == 1
+    assert everything.code == 3
     assert f"1 of 2 partitions failed: {P2}: rows 2 < min 3" in everything.out + everything.err
     assert (both.code, "option-conflict" in both.err) == (2, True)
 
 
-def test_C56_a_failed_warning_exits_1_if_it_is_asked_to(shell) -> None:
+def test_C56_a_failed_warning_exits_3_if_it_is_asked_to(shell) -> None:
     shell.place.checks(NULLS)
     words = ("check", "--query", "user_stats", "--date", P1)
 
     assert shell.call(*words).code == 0
-    assert shell.call(*words, "--strict").code == 1
+    assert shell.call(*words, "--strict").code == 3
 
 
 def test_C57_a_check_that_passes_now_closes_the_flag(shell) -> None:
@@ -164,7 +164,7 @@ def test_C57_a_success_never_fails_by_a_check(shell) -> None:
 
     answer = shell.call("check", "--query", "user_stats", "--date", P1)
 
-    assert answer.code == 1
+    assert answer.code == 3
     assert shell.place.statuses() == {P1: "SUCCESS", P2: "SUCCESS"}
     assert shell.place.flags() == ()
 
@@ -191,7 +191,7 @@ def test_C58_no_cell_of_a_row_is_anywhere(shell, modes) -> None:
         for form in ((), ("--json",)):
             words = ("backfill", "user_stats", "--from", P1, "--to", P1, "--yes", *form)
             answer = shell.call(*words, "--on-failure", mode)
-            assert answer.code == 1
+            assert answer.code == 3
             told += answer.out + answer.err
     for form in ((), ("--json",)):
         answer = shell.call("check", "--query", "user_stats", "--date", P1, *form)

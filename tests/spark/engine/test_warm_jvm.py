@@ -19,6 +19,10 @@ KEPT = PROJECT.replace(
     "      driver_memory: 1g\n", "      driver_memory: 1g\n      keep_warm: 5m\n"
 )
 SQL = "{{ config(materialized='table') }}\nselect %s as n\n"
+LOG = """\
+{{ config(materialized='append', time_column='n', window=false) }}
+select n from {{ ref('one') }}
+"""
 FUNCTION = """\
 from penstock import table
 from pyspark.sql import functions as F
@@ -156,6 +160,47 @@ def test_two_commands_at_a_time_have_two_jvms_and_one_of_them_waits(shop) -> Non
     assert another not in (0, java)
     assert shop.waiting() == another
     wait_until_gone(java)
+
+
+@pytest.mark.matrix
+def test_what_changes_between_two_commands_is_seen_on_a_jvm_that_waited(shop) -> None:
+    shop.write("models/m/log.sql", LOG)
+    shop.write("models/m/two.sql", SQL % "{{ var('two', 2) }}")
+    shop.command("run")
+    java = shop.waiting()
+
+    shop.write("models/m/one.sql", SQL % 11)  # the code
+    shop.command("run", "--vars", "two=22")  # a setting of the project
+    assert (shop.rows("m.one"), shop.rows("m.two"), shop.waiting()) == ([11], [22], java)
+    write_deltalake(shop.root / "warehouse/m/log", table({"n": [7]}), mode="append")
+    assert shop.rows("m.log") == [1, 7]  # somebody else's commit
+    (shop.root / ".penstock/state.db").unlink()  # the state
+    assert "rebuilt" in shop.command("state", "rebuild", "--yes")
+    shop.command("run", "--select", "log")
+    assert (shop.rows("m.log"), shop.waiting()) == ([1, 7, 11], java)
+    shop.write("penstock.yml", KEPT.replace("local[1]", "local[2]"))
+    assert shop.rows("m.log") == [1, 7, 11]  # a setting of Spark
+    another = shop.waiting()
+    assert another not in (0, java)
+    os.kill(another, signal.SIGKILL)  # killed as it waits
+    wait_until_gone(another)
+    assert shop.rows("m.log") == [1, 7, 11]
+    assert shop.waiting() not in (0, another)
+
+
+@pytest.mark.matrix
+def test_each_of_two_projects_has_a_jvm_of_its_own(shop, tmp_path) -> None:
+    other = Shop(tmp_path / "other")
+    shutil.copytree(shop.root, other.root)
+    shop.command("run", "--select", "one")
+    other.write("models/m/one.sql", SQL % 5)
+
+    other.command("run", "--select", "one")
+
+    pids = {kept.root: kept.pid for kept in engine_status().kept}
+    assert len(set(pids.values())) == 2
+    assert (shop.rows("m.one"), other.rows("m.one")) == ([1], [5])
+    assert {kept.root: kept.pid for kept in engine_status().kept} == pids
 
 
 @pytest.mark.matrix

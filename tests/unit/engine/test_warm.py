@@ -376,6 +376,31 @@ def test_what_a_jvm_was_started_with_is_its_key(key, tmp_path, monkeypatch):
     assert len(found) == 7
 
 
+@pytest.mark.parametrize("setting", ["spark.driver.extraClassPath", "spark.jars"])
+@pytest.mark.parametrize("place", ["lib/*", "lib/*.jar", "lib"])
+def test_every_file_that_is_loaded_by_wildcard_or_in_a_folder_is_in_the_key(
+    key, tmp_path, setting, place
+):
+    inside = tmp_path / "lib"
+    inside.mkdir()
+    first = inside / "one.jar"
+    first.write_text("one")
+    conf = {setting: f"/x.jar:{tmp_path / place}"}
+    found = [key(conf=conf), key(conf=conf)]
+
+    first.write_text("three")
+    found.append(key(conf=conf))
+    os.utime(first, (1, 1))
+    found.append(key(conf=conf))
+    (inside / "two.jar").write_text("two")
+    found.append(key(conf=conf))
+    first.unlink()
+    found.append(key(conf=conf))
+
+    assert found[0] == found[1]
+    assert len(set(found)) == 5
+
+
 def test_a_terminal_and_settings_of_one_spark_are_not_in_the_key(key, monkeypatch):
     before = key()
     monkeypatch.setenv("TERM_SESSION_ID", "other")

@@ -176,7 +176,8 @@ def _log_summaries(services: Services, report: RunReport) -> None:
     texts = [f"{json.dumps(masked({**line, **run}))}\n" for line in lines if line]
     if texts:
         path = Path(services.project.root, *LOGS, f"{report.run_id}.log")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(mode=0o600)
         with path.open("a", encoding="utf-8") as file:
             file.writelines(texts)
 

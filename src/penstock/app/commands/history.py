@@ -74,12 +74,13 @@ def history(services: Services, request: HistoryRequest) -> HistoryReport:
     executions = records.history(found.name, None if key else request.limit + 1, key)
     taken_back = _reverted(executions)
     unchecked = services.reading.checks.steps_that_skipped(found.name, SKIPPED)
+    steps = {each.intent.step: each for each in records.steps_of(found.name)}
     asked = {one.fingerprint.sql for one in executions[: request.limit]} if request.show_sql else ()
     texts, rows = records.texts(asked), []
     for one in executions[: request.limit]:
         sql = texts.get(one.fingerprint.sql, "")
         reverted = one.step in taken_back.get(one.partition, ())
-        rows.append(HistoryRow(one, reverted, sql, one.step in unchecked))
+        rows.append(HistoryRow(one, reverted, sql, one.step in unchecked, steps.get(one.step)))
     cut = len(executions) > request.limit
     return HistoryReport(found.name, key or "", tuple(rows), truncated=cut)
 

@@ -20,10 +20,9 @@ from penstock.app.execution.results import (
     gave_up,
     notes_of,
     of_view,
-    resume_command,
-    resume_sync,
     what_is_left,
     with_checks,
+    with_resume,
 )
 from penstock.app.execution.schedule import Node, Schedule, StepActions
 from penstock.app.execution.settle import EVERYTHING, UPSTREAM_FAILED, settle, share_of
@@ -48,12 +47,12 @@ from penstock.app.services.services import Services
 from penstock.app.services.workers import beating
 from penstock.core.errors import (
     ConcurrentWriterError,
-    InterruptedRunError,
     PenstockError,
     PlanOutdatedError,
     SparkDiedError,
     StateError,
     TableError,
+    interruption,
 )
 from penstock.core.records import Status
 from penstock.engine.jvm import warnings_of
@@ -95,7 +94,7 @@ def run(
         return Runner(services, request, listener, planned, report).run()
     results = (*planned.settled.results, *_unchanged(services, planned))
     report = replace(report, results=results)
-    return replace(report, resume=resume_command(report, request, planned.again))
+    return with_resume(report, request, planned.again)
 
 
 def begun(
@@ -188,10 +187,7 @@ class Runner:
             interrupted=self._interrupted,
             log_path=services.written_log,
         )
-        if isinstance(request, AnySync):
-            report = replace(report, resume=resume_sync(report, request))
-        else:
-            report = replace(report, resume=resume_command(report, request, self.planned.again))
+        report = with_resume(report, request, self.planned.again)
         write_artifacts(services, report)
         return report
 
@@ -286,10 +282,10 @@ class Runner:
             result = replace(result, error=out.error, invariant_report=out.report)
         except KeyboardInterrupt:
             self._raised = True
-            result = self._failed(step, InterruptedRunError())
+            result = self._failed(step, interruption())
         except PenstockError as error:
             self._spark_died |= isinstance(error, SparkDiedError)
-            result = self._failed(step, self.services.as_told(error))
+            result = self._failed(step, self.services.cause_of(error))
         took = round(time.monotonic() - clock, 3)
         notes = (*step.notes, *flagged_above(self.services, step), *result.notes)
         own = replace(result, started=started, duration=took, notes=notes)

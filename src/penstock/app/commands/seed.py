@@ -54,9 +54,10 @@ def seed(services: Services, select: tuple[str, ...] = ()) -> RunReport:
     changed = [each for each in wanted if reasons[each.name].state is not State.CURRENT]
     done = _load(services, context, changed, reasons) if changed else {}
     results = tuple(done.get(s.name) or _result(s, "unchanged", "current") for s in wanted)
-    left = " ".join(result.name for result in results if not result.ok)
-    resume = f"penstock seed --select {left!r}" if left else ""
-    report = replace(report, results=results, resume=resume, log_path=services.written_log)
+    left = tuple(result.name for result in results if not result.ok)
+    resume = f"penstock seed --select {' '.join(left)!r}" if left else ""
+    report = replace(report, results=results, left=left, resume=resume)
+    report = replace(report, log_path=services.written_log)
     if changed:
         write_artifacts(services, report)
     return report

@@ -154,7 +154,7 @@ def _run(services: Services, test: UnitTest, each: UnitRun) -> TestOutcome:
     except errors.PenstockError as error:
         return TestOutcome(services, model, before, refused=error)
     if report.interrupted:
-        raise errors.InterruptedRunError(sentence="the tests were interrupted")
+        raise errors.InterruptedRunError("interrupted", "the tests were interrupted")
     results = tuple(result for result in report.results if result.name == model.name)
     return TestOutcome(services, model, before, results)
 

@@ -330,7 +330,7 @@ class Committer:
         except BaseException as error:
             # a bug too is on record before it is raised, or the next run would ask the log in vain
             if isinstance(error, PenstockError):
-                failure = StepFailure.of(self._services.as_told(error))
+                failure = StepFailure.of(self._services.cause_of(error))
             elif isinstance(error, IdentityError):
                 failure = StepFailure("metrics-mismatch", str(error))
             else:

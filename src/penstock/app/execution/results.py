@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeVar
@@ -102,6 +102,34 @@ _ROWS = (
 )
 
 
+def with_resume(
+    report: RunReport,
+    request: AnyRun | AnySync,
+    selecting: Mapping[str, str] = MappingProxyType({}),
+) -> RunReport:
+    """Return the report with what is left to do, and the command that does it."""
+    if isinstance(request, AnySync):
+        command, selecting = resume_sync(report, request), {}
+    else:
+        command = resume_command(report, request, selecting)
+    left = _selectors(_undone(report), selecting) if command else ()
+    return replace(report, resume=command, left=tuple(left))
+
+
+def _undone(report: RunReport) -> list[str]:
+    """Return the models that failed, were skipped or have not begun."""
+    left = [result.name for result in report.results if not result.ok]
+    done = {result.name for result in report.results}
+    return list(
+        dict.fromkeys([*left, *(s.model for s in report.plan.steps if s.model not in done)])
+    )
+
+
+def _selectors(names: Sequence[str], selecting: Mapping[str, str]) -> list[str]:
+    words = " ".join(selecting.get(name, name) for name in names).split()
+    return list(dict.fromkeys(words))
+
+
 def resume_sync(report: RunReport, request: AnySync) -> str:
     """Give the command that does the rest of a sync, or a backfill anew; "" if nothing is left."""
     done = {(result.name, result.partitions) for result in report.results if result.ok}
@@ -124,13 +152,10 @@ def resume_command(
     >>> shlex.join(words)
     "penstock run --select 'a b'"
     """
-    left = list(dict.fromkeys(r.name for r in report.results if not r.ok))
-    done = {result.name for result in report.results}
-    left += [step.model for step in report.plan.steps if step.model not in done]
-    if all(name in selecting for name in left):  # what is to be made anew is on record by now
+    names = _undone(report)
+    if all(name in selecting for name in names):  # what is to be made anew is on record by now
         request = replace(request, full_refresh=False)
-    words = " ".join(selecting.get(name, name) for name in left).split()
-    left = list(dict.fromkeys(words))
+    left = _selectors(names, selecting)
     if not left:
         return ""
     flagged = _flagged(report)

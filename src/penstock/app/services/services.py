@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from penstock.core.errors import (
-    InterruptedRunError,
     PenstockError,
     SparkDiedError,
     UnknownModelError,
+    interruption,
 )
 from penstock.core.model import Model
 from penstock.core.ports.engine import Engine
@@ -105,13 +105,13 @@ class Services:
         self.patience.end()
         self.engine.cancel()
 
-    def as_told(self, error: PenstockError) -> PenstockError:
+    def cause_of(self, error: PenstockError) -> PenstockError:
         """Return `interrupted` in place of a death of Spark that comes with our own signal.
 
         Who ends a whole machine, or container, sends it to Spark as well, and we may hear it last.
         """
         if isinstance(error, SparkDiedError) and self.interrupted.wait(_SIGNAL_SECONDS):
-            return InterruptedRunError(where=error.where)
+            return interruption(error.where)
         return error
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
@@ -63,6 +63,7 @@ class SystemClock:
 
 
 _A_MOMENT = 0.2
+OWN_FOLDER = ".penstock"
 POINTS = (
     "after-begin",
     "during-staging",
@@ -142,8 +143,9 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
     """Wire a loaded project with real parts."""
     environ = dict(os.environ)
     fault = fault_from(environ)
+    _close_to_others(Path(project.root, OWN_FOLDER))
     run_id = clock.new_id()
-    log_path = Path(project.root, ".penstock", "logs", f"{run_id}.log")
+    log_path = Path(project.root, OWN_FOLDER, "logs", f"{run_id}.log")
     stores = Stores(project, clock, environ)
     target = project.target
     settings = LaunchSettings(
@@ -169,6 +171,18 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
         run_id=run_id,
         log_path=str(log_path),
     )
+
+
+def _close_to_others(folder: Path) -> None:
+    """Let nobody else read what an older penstock, or the cache, has put into a project's folder.
+
+    What cannot be closed, or is another user's, stays as it is.
+    """
+    databases = (each for each in folder.glob("state*.db*") if each.is_file())
+    for path, mode in ((folder, 0o700), *((each, 0o600) for each in databases)):
+        with suppress(OSError):
+            if path.stat().st_mode & 0o077:
+                path.chmod(mode)
 
 
 def elsewhere(services: Services, warehouse: str) -> Services:

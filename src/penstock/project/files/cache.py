@@ -85,7 +85,8 @@ class ParseCache:
         data = text.encode("utf-8", "surrogatepass")
         head = f'{{"key": {json.dumps(self.key)}, "sum": {zlib.crc32(data)},'.encode()
         with suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            for folder in (self.path.parent.parent, self.path.parent):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.path.parent, prefix="parse.", suffix=".tmp")
             try:
                 with os.fdopen(handle, "wb") as file:

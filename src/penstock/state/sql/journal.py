@@ -125,12 +125,10 @@ class Transaction:
         self._connection.execute(update(leases).where(row).values(FREE))
 
     def write_run(self, run: Run) -> None:
-        """Write a run that is not on record yet, and the penstock that runs."""
-        if self._connection.scalar(select(runs.c.id).where(runs.c.id == run.id)) is not None:
-            return
+        """Write a run, and the penstock that runs."""
         penstock = self._context.identity.penstock
         cells = {**cells_of(run, _RUN), **cells_of(run.holder, _HOLDER), "status": str(run.status)}
-        self._connection.execute(insert(runs).values(cells))
+        put(self._connection, runs, [cells])
         self._connection.execute(update(project).values(penstock=penstock))
 
     def end_run(self, run: str, status: Status) -> bool:
@@ -199,8 +197,7 @@ class StoreJournal:
         """Take the lease and write the step as RUNNING; a stale lease's step stays RUNNING.
 
         The plan is outdated when another run began a step of the model after `planned_on`, 0 for
-        none, whatever became of it. A step that began already, whose answer was lost, is returned
-        as it began; `LeaseLostError` if it was given up since.
+        none. A step that began already is returned as it began; it is lost if it was given up.
         """
         with self._transactions.write() as tables:
             found = tables.find(intent.step)

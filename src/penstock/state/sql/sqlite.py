@@ -73,9 +73,10 @@ def create(file: Path, fill: Callable[[URL], None]) -> None:
 
     Nobody ever sees a database without its tables, whenever this one is killed.
     """
-    file.parent.mkdir(parents=True, exist_ok=True)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=".new-state-") as folder:
         fresh = Path(folder) / file.name
+        _make_private(fresh)  # its -wal and -shm are as it is
         fill(URL.create("sqlite", database=str(fresh)))
         with contextlib.suppress(FileExistsError):
             _link(fresh, file)
@@ -86,6 +87,7 @@ def keep_copy(file: Path, copy: Path) -> None:
     part = copy.with_name(f"{copy.name}.{os.getpid()}")
     read_only = f"{file.resolve().as_uri()}?mode=ro"
     try:
+        _make_private(part)
         with (
             contextlib.closing(sqlite3.connect(read_only, uri=True)) as source,
             contextlib.closing(sqlite3.connect(part)) as target,
@@ -96,6 +98,11 @@ def keep_copy(file: Path, copy: Path) -> None:
         part.replace(copy)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _make_private(file: Path) -> None:
+    """Make an empty file that nobody else may read."""
+    os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
 
 
 def good_copy(file: Path) -> Path:
@@ -161,6 +168,7 @@ def restore(url: str, at: dt.datetime) -> Path:
         raise _no_copy(f"no good copy of {file} was ever kept")
     fresh = file.with_name(f"{file.name}.restored")
     try:
+        _make_private(fresh)
         shutil.copyfile(good, fresh)
         with contextlib.closing(sqlite3.connect(fresh)) as database, database:
             _require_sound(database)

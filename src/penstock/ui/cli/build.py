@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from penstock.app.flags import Yes
 from penstock.app.request import AnySync, BackfillRequest, RunRequest, SyncRequest
 from penstock.ui.cli.options import ask, command, opened
-from penstock.ui.cli.output import CommandOutput, confirm, overwrite_asker
+from penstock.ui.cli.output import CommandOutput, confirm, exit_code, overwrite_asker
 
 if TYPE_CHECKING:
     from penstock.app.commands.plan import Preview
@@ -67,7 +67,7 @@ def _show_plan(output: CommandOutput, found: Preview) -> int:
         output.warn(note)
     text = functools.partial(plan_text, verbose=output.verbose)
     output.print(found, text, preview_document, colours=True)
-    return 0 if found.report.succeeded else 1
+    return exit_code(found.report)
 
 
 @command("penstock sync --cascade --dry-run\npenstock sync --query daily_user_stats --days 30")

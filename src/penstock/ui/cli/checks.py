@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from penstock.app.flags import FlagSpec
 from penstock.app.request import CheckRequest, UnitTestRequest
-from penstock.core.errors import UsageError
+from penstock.core.errors import CheckFailedError, UsageError
 from penstock.ui.cli.options import ask, command
 from penstock.ui.cli.output import CommandOutput, say
 
@@ -38,8 +38,8 @@ def check_command(
 ) -> int:
     """Evaluate checks on the rows of today.
 
-    Writes no data and takes no lease; results are recorded. Exits 1 if a check of severity error
-    failed, or if no check was evaluated at all. Without a range: the newest partition that is due.
+    Writes no data and takes no lease; results are recorded. Exits 3 if a check of severity error
+    failed, 1 if no check was evaluated at all. Without a range: the newest partition that is due.
     """
     if accept is None and drop is None and reason is None:
         return _evaluate(output, request)
@@ -73,7 +73,9 @@ def _evaluate(output: CommandOutput, request: CheckRequest) -> int:
     )
     if nothing is not None:
         say(error_text(nothing), err=True)
-    return 0 if report.ok else 1
+    if nothing is not None:
+        return nothing.exit_code
+    return 0 if report.ok else CheckFailedError.exit_code
 
 
 def _refuse_beside(

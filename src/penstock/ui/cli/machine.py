@@ -10,6 +10,7 @@ from click.shell_completion import ShellComplete, get_completion_class
 
 from penstock.app.flags import FlagSpec
 from penstock.app.request import CommandRequest
+from penstock.core.errors import EnvironmentMissingError
 from penstock.ui.cli.options import command, group
 from penstock.ui.cli.output import CommandOutput, print_rows
 
@@ -22,14 +23,14 @@ Shell = Annotated[str, FlagSpec(names=("SHELL",), choices=("bash", "zsh", "fish"
 def doctor_command(output: CommandOutput, request: CommandRequest, *, fix: Fix = False) -> int:
     """Check this machine, and say what to do.
 
-    Java, Spark and Delta, the state, the warehouse. Needs no project; exits 1 if a check fails.
+    Java, Spark and Delta, the state, the warehouse. Needs no project; exits 2 if one is wrong.
     """
     from penstock.app.commands.doctor import examine
     from penstock.ui.render.state import doctor_document, doctor_text
 
     report = examine(Path(request.project), request.target, fix=fix)
     output.print(report, doctor_text, doctor_document)
-    return 0 if report.healthy else 1
+    return 0 if report.healthy else EnvironmentMissingError.exit_code
 
 
 engine_command = group(

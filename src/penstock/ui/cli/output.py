@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import click
 
 from penstock.app.flags import FlagSpec, command_words
-from penstock.core.errors import PenstockError, UsageError
+from penstock.core.errors import CheckFailedError, LeaseHeldError, PenstockError, UsageError
 from penstock.core.masking import mask, mask_uris
 from penstock.ui.cli.streams import answer, lost_answer
 
@@ -148,8 +148,22 @@ def _log(text: str) -> None:
 
 
 def exit_code(report: "RunReport") -> int:
-    """Give what the shell gets."""
-    return INTERRUPTED if report.interrupted else int(not report.succeeded)
+    """Return the exit code of a run.
+
+    A lease or a failed check has a code of its own where nothing else failed: a later run, or
+    somebody who looks at the rows, is all that it needs.
+    """
+    if report.interrupted:
+        return INTERRUPTED
+    if report.succeeded:
+        return 0
+    errors = [result.error for result in report.results if result.error is not None]
+    codes = {error.exit_code for error in errors if isinstance(error, _HAVE_CODES)}
+    others = [error for error in errors if not isinstance(error, _HAVE_CODES)]
+    return min(codes) if codes and not others else 1
+
+
+_HAVE_CODES = (CheckFailedError, LeaseHeldError)
 
 
 def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
@@ -167,12 +181,15 @@ def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
     from penstock.ui.render.values import error_text, failure_document
 
     if "--json" in arguments and lost_answer() is None:
-        say(printed(failure_document(error)))
+        is_run = arguments[:1] in _RUNS or arguments[:2] in _RUNS
+        say(printed(failure_document(error, is_run=is_run)))
     else:
         say(error_text(error), err=True)
     return error.exit_code
 
 
+_RUNS = (["run"], ["plan"], ["sync"], ["backfill"], ["seed"], ["snapshot", "run"])
+"""Commands whose document always has models, and what is left of them."""
 _THEIRS = {
     "build": "penstock run",
     "clean": "penstock run --full-refresh",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 from penstock.app.flags import FlagSpec, Name, Yes, a_count
 from penstock.app.read_requests import QueryRequest
 from penstock.app.request import CommandRequest, RollbackRequest, SnapshotRequest
-from penstock.core.errors import UsageError
+from penstock.core.errors import CheckFailedError, UsageError
 from penstock.ui.cli.options import ask, command, group, opened
 from penstock.ui.cli.output import CommandOutput, confirm, overwrite_asker, print_rows
 
@@ -105,7 +105,7 @@ def snapshot_run(output: CommandOutput, request: SnapshotRequest, *, yes: Yes = 
 def snapshot_verify(output: CommandOutput, request: CommandRequest, models: Models) -> int:
     """Check the laws of history tables.
 
-    Reads one version of each table once and writes nothing. Exits 1 if a law is broken.
+    Reads one version of each table once and writes nothing. Exits 3 if a law is broken.
     """
     from penstock.app.commands.verify import verify
     from penstock.ui.render.snapshot import verify_document, verify_text
@@ -113,7 +113,7 @@ def snapshot_verify(output: CommandOutput, request: CommandRequest, models: Mode
     reports = ask(request, verify, models)
     is_ok = all(report.ok for report in reports)
     output.print(reports, verify_text, verify_document, unless_quiet=is_ok)
-    return 0 if is_ok else 1
+    return 0 if is_ok else CheckFailedError.exit_code
 
 
 @command(

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from penstock.app.commands.rollback import RollbackReport
 
 _CHECKSUM = 6
+_STEP = (
+    "run=step.intent.run inputs=step.intent.inputs[input version=pin] "
+    "table_version=step.outcome.version rows=step.outcome.rows[inserted updated deleted late]"
+)
 _SOURCE = 30
 _CHECK_COLUMNS = ("started", "phase", "check", "status", "severity", "by", "message")
 _SIGNS = {"current": "✓", "modified": "⚠", "cosmetic": "~", "never_executed": "○", "deleted": "✗"}
@@ -142,6 +146,7 @@ def history_document(report: HistoryReport) -> Json:
             **document_of(one, f"executed_at partition {code} sql_checksum=fingerprint.sql status"),
             **document_of(row, "reverted skipped_checks"),
             **document_of(one, "reason triggered_by executed_by step? rows_written bytes_written"),
+            **document_of(row, _STEP),
             "duration": one.duration_ms / 1000,
             "error": document_of(one.failure, "code message") if one.failure else None,
             **document_of(row, "sql?"),

@@ -9,6 +9,7 @@ from penstock.app.documents import Json, document_of, instant, printed
 from penstock.core.graph import ordered
 from penstock.core.masking import mask, mask_value
 from penstock.core.model import Model, kind_of
+from penstock.core.names import InputKind
 from penstock.core.records import Execution, ModelRecord
 from penstock.ui.render.values import CODE, moment, one_line, seconds, table
 
@@ -108,8 +109,14 @@ def _section(title: str, lines: list[str]) -> str:
 
 
 def list_document(models: Sequence[Model]) -> Json:
-    """Give the models in topological order."""
-    return {"models": [_model(model) for model in models]}
+    """Give the models in topological order, with the models and seeds that each reads."""
+    return {"models": [{**_model(model), "upstream": _upstream(model)} for model in models]}
+
+
+def _upstream(model: Model) -> list[str]:
+    mapped = [m.input for version in model.versions for b in version.bodies for m in b.inputs]
+    read = {each.name for each in (*model.inputs, *mapped) if each.kind is InputKind.MODEL}
+    return sorted(read.union(model.depends_on) - {model.name})
 
 
 def _model(model: Model) -> dict[str, Json]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from penstock.app.documents import Json, document_of, error_document
+from penstock.app.documents import Json, document_of, error_document, resume_document
 from penstock.core.errors import PenstockError, ProjectError, SparkDiedError
 from penstock.core.findings import Finding
 from penstock.core.masking import SECRETS
@@ -276,11 +276,15 @@ def first_line(error: PenstockError) -> str:
     return f"{error.code}: {' '.join(error.sentence.split())}"
 
 
-def failure_document(error: PenstockError) -> Json:
-    """Give the document that stands on stdout instead of a command's own."""
+def failure_document(error: PenstockError, *, is_run: bool = False) -> Json:
+    """Give the document that stands on stdout instead of a command's own.
+
+    That of a run has no models and nothing left: all of it is.
+    """
+    own = {"models": [], "resume": resume_document()} if is_run else {}
     if isinstance(error, ProjectError):
-        return document_of(error, FINDINGS)
-    return {"error": error_document(error)}
+        return {**document_of(error, FINDINGS), **own}
+    return {"error": error_document(error), **own}
 
 
 validation_document = partial(
