@@ -10,6 +10,7 @@ SINKS = {
     # masked where they write
     "app/artifacts/write.py": "manifest.json and run_results.json, and lines of the run's log",
     "engine/jvm.py": "Spark's log: a pipe that is copied line by line",
+    "engine/log/ends.py": "the cache of files of sources: paths, sizes, times, digests",
     "project/files/cache.py": "the parse cache: an entry with a secret is not kept",
     "ui/cli/output.py": "`say`, and the console of the live table",
     "ui/render/live.py": "rows and lines of the live table, masked before they are cut",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import ModuleType
 
-from penstock.core.errors import PenstockError, PythonModelError
+from penstock.core.errors import PenstockError, PythonModelError, install_hint
 from penstock.core.findings import Finding, Location
 from penstock.project.files.discovery import ignored, read_content
 from penstock.project.python.declare import DISCOVERY, PythonModel, Registry
@@ -193,7 +193,9 @@ def _failed(root: Path, path: str, error: BaseException) -> Finding:
         sentence = "it needs a Spark session while it is imported"
         return Finding(where, "session-needed-at-import", sentence, "build it inside the function")
     sentence = f"{type(error).__name__}: {error}".splitlines()[0][:300]
-    return Finding(where, "python-import-failed", sentence, "python -m py_compile shows more")
+    is_spark = isinstance(error, ModuleNotFoundError) and error.name in ("pyspark", "delta")
+    hint = install_hint("spark") if is_spark else "python -m py_compile shows more"
+    return Finding(where, "python-import-failed", sentence, hint)
 
 
 def needs_session(error: BaseException) -> bool:

@@ -37,7 +37,9 @@ def found(name, report):
 def test_without_a_project_the_machine_alone_is_looked_at(machine, tmp_path):
     assert examine(None, environ={}) == DoctorReport(
         (
-            HealthCheck("python", Health.OK, f"Python {sys.version.split()[0]}, penstock-delta {version()}"),
+            HealthCheck(
+                "python", Health.OK, f"Python {sys.version.split()[0]}, penstock-delta {version()}"
+            ),
             HealthCheck("java", Health.OK, "Java 17 at /java/bin/java"),
             HealthCheck("spark", Health.OK, "pyspark 4.2.0, delta-spark 4.4.0"),
             HealthCheck("jars", Health.OK, "2 Delta jars in /ivy/jars"),

@@ -150,4 +150,7 @@ def test_without_the_package_one_sentence_says_how_to_get_it(deliver, monkeypatc
     with pytest.raises(SystemExit) as ended:
         deliver.package_data()
 
-    assert ended.value.code == "the data is missing; install it with: pip install 'penstock-delta[demo]'"
+    assert (
+        ended.value.code
+        == "the data is missing; install it with: pip install 'penstock-delta[demo]'"
+    )
