@@ -131,7 +131,7 @@ class _Elsewhere:
     sentence: str
     hint: str
 
-    def told(self, path: str, data: bytes) -> Iterator[Finding]:
+    def warnings_in(self, path: str, data: bytes) -> Iterator[Finding]:
         """Yield a warning at the first place of a file that holds the text."""
         for found in [*self.pattern.finditer(data)][:1]:
             line = data[: found.start()].count(b"\n") + 1
@@ -171,7 +171,7 @@ def _from_elsewhere(
     sought += [(_DOCS, path) for path in models if path.endswith(".md")]
     for what, path in sought:
         content = read_content(root, path, [])  # its reader says why it cannot be read
-        yield from what.told(path, content.data) if content else ()
+        yield from what.warnings_in(path, content.data) if content else ()
 
 
 def ignored(path: str, sentence: str, hint: str, line: int = 1) -> Finding:

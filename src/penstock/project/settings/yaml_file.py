@@ -60,7 +60,7 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
         misfits = [finding for finding in found if finding.where not in places]
     names = sorted({name for _, name, _ in asked})
     reads = tuple(RenderContext(environ).read("env", name) for name in names)
-    findings = (*file.findings, *unset, *DOC.told(path, text.encode("utf-8", "replace")))
+    findings = (*file.findings, *unset, *DOC.warnings_in(path, text.encode("utf-8", "replace")))
     file = replace(file, findings=findings, reads=reads, misfits=tuple(misfits))
     if not is_described or is_apart:
         return file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, get_type_hints
 
@@ -15,7 +15,7 @@ from penstock.app.flags import MOST, FlagField, FlagSpec, flag_fields, parameter
 from penstock.app.request import CommandRequest, WorkRequest
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask
-from penstock.ui.cli.output import CommandOutput
+from penstock.ui.cli.output import CommandOutput, say
 from penstock.ui.cli.streams import keep_answer_apart
 
 if TYPE_CHECKING:
@@ -64,11 +64,21 @@ def _example(lines: str) -> str:
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines.splitlines())
 
 
-def opened(request: CommandRequest) -> AbstractContextManager[Services]:
+@contextmanager
+def opened(request: CommandRequest) -> Iterator[Services]:
     """Open the project that a request is about, with all that a use case needs."""
     from penstock.app.services import wire
 
-    return wire.opened(request)
+    noted: set[str] = set()
+
+    def note(text: str) -> None:
+        if text not in noted and not click.get_current_context().params.get("quiet"):
+            noted.add(text)
+            say(mask(text), err=True)
+
+    with wire.opened(request) as services:
+        services.note = note
+        yield services
 
 
 def ask(
