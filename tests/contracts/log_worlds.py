@@ -40,8 +40,8 @@ class LakeWorld:
     def damage(self, version: int) -> None:
         self.lake.tables[self.uri].damaged.add(version)
 
-    def deliver(self, name: str, size: int = 1, modified: int = 1) -> None:
-        self.lake.files.setdefault(self.source.path, {})[name] = (size, modified)
+    def deliver(self, name: str, size: int = 1, modified: int = 1, letter: str = "x") -> None:
+        self.lake.files.setdefault(self.source.path, {})[name] = (size, modified, letter)
 
 
 class FolderWorld:
@@ -74,10 +74,10 @@ class FolderWorld:
         whole = self._commit(version).read_text(encoding="utf-8")
         self._commit(version).write_text(whole[: len(whole) // 2], encoding="utf-8")
 
-    def deliver(self, name: str, size: int = 1, modified: int = 1) -> None:
+    def deliver(self, name: str, size: int = 1, modified: int = 1, letter: str = "x") -> None:
         file = self.files / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(b"x" * size)
+        file.write_text(letter * size, encoding="ascii")
         os.utime(file, (modified, modified))
 
     def _write(self, mode: str, token: str, values: dict[str, int]) -> None:

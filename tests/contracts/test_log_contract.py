@@ -159,12 +159,14 @@ def test_a_listing_is_sorted_and_leaves_hidden_files_out(world):
 
 
 @pytest.mark.parametrize(
-    "change", [("a.csv", 2, 1), ("a.csv", 1, 2), ("b.csv", 1, 1)], ids=["size", "time", "name"]
+    "change",
+    [("a.csv", 2), ("a.csv", 1, 1, "y"), ("b.csv",)],
+    ids=["size", "content", "name"],
 )
-def test_a_listing_is_a_version_of_names_sizes_and_times(world, change):
+def test_a_listing_is_a_version_of_names_sizes_and_content_whatever_the_times(world, change):
     world.deliver("a.csv")
     before = world.log.listing(world.source).pin
-    world.deliver("a.csv")
+    world.deliver("a.csv", 1, 2)
     same = world.log.listing(world.source).pin
     world.deliver(*change)
 

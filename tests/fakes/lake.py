@@ -39,6 +39,10 @@ def columns(text: str) -> Schema:
     return Schema(tuple(Column(*part.split(" ", 1)) for part in text.split(", ")))
 
 
+FileStamp = tuple[int, int] | tuple[int, int, str]
+"""A file's size, its time, and what it holds."""
+
+
 @dataclass
 class FakeTable:
     """One Delta table; the place of a commit in the list is its version."""
@@ -72,7 +76,7 @@ class FakeLake:
 
     signature: Callable[[], tuple[str, str, str]] = lambda: ("0.1.0", "store-1", "shop")
     tables: dict[str, FakeTable] = field(default_factory=dict)
-    files: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
+    files: dict[str, dict[str, FileStamp]] = field(default_factory=dict)
     ran: list[tuple[str, str, str]] = field(default_factory=list)
     sessions: list[FakeSession] = field(default_factory=list)
     cancelled: threading.Event = field(default_factory=threading.Event)
@@ -277,7 +281,7 @@ class FakeLog:
             sentence = f"source {source.table} has no files: {source.path} does not exist"
             raise TableError("source-missing", sentence, where=source.where)
         seen = {n: t for n, t in self.lake.files[source.path].items() if n[0] not in "_."}
-        digest = hashlib.sha256(repr(sorted(seen.items())).encode()).hexdigest()
+        digest = _digest_of(seen)
         names = tuple(f"{source.path}/{name}" for name in sorted(seen))
         return Listing(FilesPin(digest, len(seen)), names)
 
@@ -286,7 +290,7 @@ class FakeLog:
             sentence = f"the bronze folder {folder.path} does not exist"
             raise TableError("bronze-missing", sentence, where=folder.where)
         fits = _glob(folder.pattern).fullmatch
-        found: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+        found: dict[str, dict[str, FileStamp]] = defaultdict(dict)
         for name, state in self.lake.files[folder.path].items():
             parts = name.split("/")
             ends = ("/".join(parts[: n + 1]) for n in range(len(parts)))
@@ -311,6 +315,11 @@ class FakeLog:
         return ""
 
 
+def _digest_of(files: Mapping[str, FileStamp]) -> str:
+    told = sorted((name, size, *content) for name, (size, _, *content) in files.items())
+    return hashlib.sha256(repr(told).encode()).hexdigest()
+
+
 _GLOB = {r"\*\*/": "(?:[^/]+/)*", r"\*": "[^/]*", r"\?": "[^/]"}
 
 
@@ -321,9 +330,7 @@ def _glob(pattern: str) -> re.Pattern[str]:
     return re.compile(text)
 
 
-def _slice(
-    name: str, held: Mapping[str, tuple[int, int]], folder: BronzeFolder
-) -> ListedSlice | None:
+def _slice(name: str, held: Mapping[str, FileStamp], folder: BronzeFolder) -> ListedSlice | None:
     below = {file: file.removeprefix(name).strip("/").split("/") for file in held}
     marks = {parts[0] for parts in below.values()}
     files = {f: held[f] for f, parts in below.items() if not any(p[:1] in {*"_."} for p in parts)}
@@ -331,9 +338,8 @@ def _slice(
         return None
     is_open = "_temporary" in marks or not files
     is_open |= folder.require_success and name not in held and "_SUCCESS" not in marks
-    digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()
-    size, times = sum(size for size, _ in files.values()), [time for _, time in files.values()]
-    found = SliceId(name, size, max(times, default=0) * 1_000_000, digest)
+    size, times = sum(each[0] for each in files.values()), [each[1] for each in files.values()]
+    found = SliceId(name, size, max(times, default=0) * 1_000_000, _digest_of(files))
     return ListedSlice(found, tuple(sorted(files)), is_open)
 
 

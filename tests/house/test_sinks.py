@@ -10,8 +10,9 @@ SINKS = {
     # masked where they write
     "app/artifacts/write.py": "manifest.json and run_results.json, and lines of the run's log",
     "engine/jvm.py": "Spark's log: a pipe that is copied line by line",
+    "engine/log/ends.py": "the cache of files of sources: paths, sizes, times, digests",
     "project/files/cache.py": "the parse cache: an entry with a secret is not kept",
-    "ui/cli/output.py": "`say`, and the console of the live table",
+    "ui/cli/output.py": "`say`, the console of the live table, and rows that a user asked for",
     "ui/render/live.py": "rows and lines of the live table, masked before they are cut",
     # what they write is no text of a run
     "app/commands/query.py": "rows that a user asked for, in a file",
@@ -20,11 +21,9 @@ SINKS = {
     "engine/warm.py": "the standard input of a JVM: nothing is written",
     "engine/launch.py": "what the JVM is to read and others not: 0600, gone once it is read",
     "engine/log/fences.py": "commits of Delta logs: a token, whose reason is masked",
-    "ui/cli/machine.py": "JSON Schemas",
     "ui/cli/main.py": "help",
     "ui/cli/options.py": "help",
-    "ui/cli/state.py": "the state as it was stored, without secrets",
-    "ui/cli/tables.py": "rows that a user asked for",
+    "ui/cli/streams.py": "the standard streams, masked",
 }
 
 

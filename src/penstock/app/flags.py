@@ -28,6 +28,8 @@ Keywords = ParamSpec("Keywords")
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
 _NO_NAME = re.compile("[={:]")
+MOST = 2**31 - 1
+"""The greatest number of any flag: what Spark and databases count with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,9 @@ class FlagSpec:
     """What the command line needs to know of a field beside its name, type and default.
 
     Without `names` the option is called as the field is; a name without dashes is an argument.
-    `least` is the smallest number that is taken, `read` makes of what was given the value that the
-    request keeps, and raises `UsageError`. A flag with a `value` is a switch that gives that value.
+    `least` is the smallest number that is taken, `MOST` the greatest, `read` makes of what was
+    given the value that the request keeps, and raises `UsageError`. A flag with a `value` is a
+    switch that gives that value.
     """
 
     help: str = ""
@@ -89,8 +92,9 @@ class FlagField:
     def read(self, value: Any) -> object:  # noqa: ANN401  what the caller gave
         """Give the value as the request keeps it; raise `UsageError` for what is none."""
         flag = self.flags[0]
-        if flag.least is not None and value is not None and value < flag.least:
-            raise UsageError("bad-value", f"{self.options[0]} {value} is not at least {flag.least}")
+        if flag.least is not None and value is not None and not flag.least <= value <= MOST:
+            bounds = f"between {flag.least} and {MOST:,}"
+            raise UsageError("bad-value", f"{self.options[0]} {value} is not {bounds}")
         return value if flag.read is None else flag.read(value)
 
 
@@ -294,13 +298,12 @@ def a_count(help_: str) -> FlagSpec:
     return FlagSpec(help_, metavar="N", least=1)
 
 
-# The flags that several commands take; `ProjectToo` is the folder as an argument as well.
+# The flags that several commands take.
 _FOLDER = FlagSpec("The project's folder; default: this one.", ("--project-dir",), "DIR")
 FROM = FlagSpec("From this date, or partition, on.", metavar="D")
 TO = FlagSpec("Up to this date, or partition, with it.", metavar="D")
 
-Project = Annotated[str | Path, _FOLDER]
-ProjectToo = Annotated[str | Path, _FOLDER, FlagSpec(names=("PROJECT",))]
+Project = Annotated[str | Path, _FOLDER, FlagSpec(names=("PROJECT",))]
 TargetName = Annotated[
     str | None, FlagSpec("The target to work on.", ("--target", "--env"), "NAME")
 ]

@@ -37,7 +37,6 @@ from penstock.app.flags import (
     Process,
     ProcessingTime,
     Project,
-    ProjectToo,
     Range,
     Select,
     SkipChecks,
@@ -166,7 +165,7 @@ class PartitionsRequest(StepsRequest):
 class RunRequest(PartitionsRequest):
     """What is asked of `run`, and of `plan`, which is `run` with `dry_run`."""
 
-    project: ProjectToo = "."
+    project: Project = "."
     _: KW_ONLY
     dry_run: DryRun = False
     select: Select = ()
@@ -197,7 +196,7 @@ class SnapshotRequest(StepsRequest):
     `prune` with `keep_last` replaces the models' retention for this run; without, they need one.
     """
 
-    project: ProjectToo = "."
+    project: Project = "."
     _: KW_ONLY
     prune: Annotated[bool, FlagSpec("Remove old versions, also where nothing changed.")] = False
     keep_last: KeepLast = None

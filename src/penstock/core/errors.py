@@ -127,6 +127,9 @@ class ProcessStrategyNotSupportedError(UsageError):
 class ProjectError(PenstockError):
     """The project has findings of severity error; all of them are attached."""
 
+    project: object = None
+    """What of it could be read in spite of them, for `validate`."""
+
     def __init__(self, findings: tuple[Finding, ...]) -> None:
         errors = [finding for finding in findings if finding.is_error]
         sentence = f"the project has {len(errors)} errors"

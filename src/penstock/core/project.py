@@ -87,9 +87,15 @@ class Project:
     entities: Mapping[str, Entity] = field(default_factory=dict)
     environment: EntityEnvironment = EntityEnvironment()
     packages: Mapping[str, SessionPackage] = field(default_factory=dict)
+    checked_views: frozenset[str] = field(init=False, repr=False, compare=False)
     _read_views: list[frozenset[str]] = field(
         default_factory=list, init=False, repr=False, compare=False
     )
+
+    def __post_init__(self) -> None:
+        """Note which views have checks: most projects have none."""
+        views = {n for n, m in self.models.items() if m.is_view and m.all_checks}
+        object.__setattr__(self, "checked_views", frozenset(views))
 
     @property
     def views_of_tables(self) -> frozenset[str]:

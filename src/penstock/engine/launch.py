@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from penstock.core.errors import EnvironmentMissingError
 from penstock.core.masking import REDACTED, mask, mask_value
 from penstock.core.project import SparkSettings
-from penstock.engine.java import archive_path, ensure_jars, require_java
+from penstock.engine.java import archive_path, ensure_jars, require_java, spark_versions
 from penstock.engine.jvm import JVM, LogCopy, end_behind, numpy_alone
 from penstock.engine.warm import WarmPlace, attach, give_up
 
@@ -92,6 +92,7 @@ def launch(
 
     Takes the JVM that waits at the place, else starts one, and raises what is missing before.
     """
+    spark_versions()
     from pyspark import SparkContext  # takes a second: only now
     from pyspark.logger import PySparkLogger
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 
 from penstock.core.graph import ordered
 from penstock.core.model import Model
@@ -84,6 +84,21 @@ def parents_among(project: Project, names: Collection[str]) -> dict[str, tuple[s
                 seen.update(more)
                 left += more
         found[name] = tuple(sorted(left))
+    return found
+
+
+def read_through_views(project: Project, wanted: Container[str]) -> dict[str, frozenset[str]]:
+    """Return which of the wanted names every model reads, through views too.
+
+    Models of a chain share one set, so that its length costs nothing.
+    """
+    parents = {name: direct_parents(model) for name, model in project.models.items()}
+    found: dict[str, frozenset[str]] = {}
+    for name in ordered(parents):
+        sets = [found[up] for up in parents[name] if up in found and project.models[up].is_view]
+        sets = [each for each in sets if each]
+        own = frozenset(up for up in parents[name] if up in wanted)
+        found[name] = sets[0] if len(sets) == 1 and own <= sets[0] else own.union(*sets)
     return found
 
 

@@ -110,7 +110,9 @@ def with_findings(project: Project, parts: ProjectParts, document: YamlFile) -> 
     if document.tree is None:  # nobody knows which variables it has
         everything = [each for each in everything if each.code != "missing-var"]
     if any(finding.is_error for finding in everything):
-        raise project_error(tuple(everything))
+        error = project_error(tuple(everything))
+        error.project = project
+        raise error
     return replace(project, findings=_with_models(everything, parts, project.models.values()))
 
 

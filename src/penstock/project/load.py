@@ -203,9 +203,8 @@ def import_functions(
     """Import the Python files of a project, beside functions that an app was given."""
     if not paths and not given:
         return None
-    from penstock.project.python.imports import Imported, import_files, is_model_file
+    from penstock.project.python.imports import Imported, import_files
 
-    paths = [path for path in paths if is_model_file(path)]
     found = import_files(root, paths) if paths else Imported(root)
     found.models[:0] = given
     return found

@@ -231,6 +231,16 @@ def select(
     return tuple(name for name in ordered(before) if name in left)
 
 
+def left_out(project: Project, include: Sequence[str], known: Known) -> int:
+    """Count the models that some of several `include` select and others do not."""
+    if len(include) <= 1:
+        return 0
+    graph = _Graph(project, known)
+    found = [graph.union(value) for value in include]
+    common = {name for name in found[0] if all(name in each for each in found)}
+    return len(set().union(*found) - common)
+
+
 def exact_names(include: Sequence[str]) -> tuple[str, ...]:
     """Give the names that stand alone in a selection: `a` or `name:a`, without `+`, `@` or `*`.
 

@@ -116,6 +116,15 @@ class PlannedChecks:
         return f"checks: {', '.join(part for part, is_there in parts.items() if is_there)}"
 
 
+def _checks_of_views(project: Project, model: Model) -> int:
+    """Count the checks of views that a model reads, through other views too."""
+    read = [project.models.get(name.name) for name in model.inputs if name != model.input_name]
+    if not any(each is not None and each.is_view for each in read) or not project.checked_views:
+        return 0
+    below = {name.name for name in leaves_of(project, model.inputs)} - {model.name}
+    return sum(len(project.models[name].all_checks) for name in below & project.checked_views)
+
+
 def planned_checks(
     project: Project, step: Step, options: Options, creates: Callable[[], bool]
 ) -> PlannedChecks:
@@ -124,9 +133,7 @@ def planned_checks(
         return PlannedChecks()
     model = project.models[step.model]
     its = checks_of_step(project, model, step.version, options)
-    names = (name for name in leaves_of(project, model.inputs) if name != model.input_name)
-    read = (project.models.get(name.name) for name in names)
-    above = sum(len(each.all_checks) for each in read if each is not None and each.is_view)
+    above = _checks_of_views(project, model)
     if its.skips:
         return PlannedChecks(len(its.before), len(its.after), skipped=True, of_views=above)
     undoes = its.mode is OnFailure.ROLLBACK

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from penstock.app.services.wire import Where, open_project
 from penstock.core.errors import ProjectError
 from penstock.core.findings import Finding
+from penstock.core.model import Model
+from penstock.core.names import InputKind
+from penstock.core.project import Project
 from penstock.project.unit_tests.definition import files_with_tests
+
+_OF_MISSING = frozenset({"unknown-model", "unknown-input", "missing-input", "missing-var"})
+"""What a unit test is told where something is missing that a file with errors may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +51,53 @@ def validate(where: Where, *, strict: bool = False) -> ValidationReport:
     try:
         project = open_project(where)
     except ProjectError as error:
-        return ValidationReport(error.findings, strict=strict)
-    findings = project.findings
-    if any(files_with_tests(project)):  # without any, no parser is imported for them
-        from penstock.app.unit_testing.loading import Variants, load_tests
-
-        findings = (*findings, *load_tests(Variants(project)).findings)
+        findings = error.findings
+        if isinstance(error.project, Project):
+            findings = (*findings, *_of_tests(error.project, findings))
+        return ValidationReport(tuple(sorted(set(findings))), strict=strict)
     return ValidationReport(
-        findings,
+        (*project.findings, *_of_tests(project)),
         models=len(project.models),
         sources=len(project.sources),
         seeds=len(project.seeds),
         entities=len(project.entities),
         strict=strict,
     )
+
+
+def _of_tests(project: Project, errors: Sequence[Finding] = ()) -> Iterator[Finding]:
+    """Yield the findings of unit tests; of a project with errors without what follows from them."""
+    if not any(files_with_tests(project)):  # without any, no parser is imported for them
+        return
+    from penstock.app.unit_testing.loading import Variants, load_tests
+
+    found = load_tests(Variants(_sound(project), broken=bool(errors))).findings
+    root = Path(project.root)
+    paths = {each.where.path for each in errors if each.is_error}
+    texts = [path + _text(root / path) for path in sorted(paths)]
+    for each in found:
+        names = re.findall(r"'([^']+)'", each.sentence)
+        if each.code not in _OF_MISSING or not any(n in text for n in names for text in texts):
+            yield each
+
+
+def _sound(project: Project) -> Project:
+    """Return the project without models that read what errors keep from being there."""
+    models = dict(project.models)
+    while lost := [each for each in models.values() if not _is_whole(project, models, each)]:
+        for each in lost:
+            del models[each.name]
+    return replace(project, models=models)
+
+
+def _is_whole(project: Project, models: Mapping[str, Model], model: Model) -> bool:
+    known = {InputKind.MODEL: (models, project.seeds), InputKind.SOURCE: (project.sources,)}
+    places = ((name.name, known.get(name.kind)) for name in model.inputs)
+    return all(held is None or any(name in each for each in held) for name, held in places)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""

@@ -24,7 +24,7 @@ from penstock.core.statement import QUERY_VIEW, Work
 from penstock.core.steps.inputs import FilesRead, Relation
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.strategy import Build
-from penstock.plan.cascade import parents_of
+from penstock.plan.cascade import read_through_views
 from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.evolution import check_query, refuse
 from penstock.plan.obstacles import foreign_table, table_of_another_store
@@ -95,8 +95,9 @@ def seeds_to_load(
     """
     messages: dict[str, str] = {}
     found = {}
-    for name in names:
-        above = [up for up in parents_of(project, project.models[name]) if up in project.seeds]
+    below = read_through_views(project, project.seeds) if project.seeds else {}
+    for name in names if below else ():
+        above = sorted(below[name])
         for seed in above:
             if seed not in messages:
                 reason = seed_reason(services, project.seeds[seed], records, run_timestamp)

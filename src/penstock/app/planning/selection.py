@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, intersection, merged
 from penstock.core.project import Project
-from penstock.project.selectors import Known, exact_names, select
+from penstock.project.selectors import Known, exact_names, left_out, select
 
 if TYPE_CHECKING:
     from penstock.plan.verdict import Verdict
@@ -38,7 +39,13 @@ def selected_models(
         states = {name: found.states(name) for name in found.project_state.names}
     results = services.reading.records.last_results() if "result:" in asked else {}
     known = Known(states, {name: str(status).lower() for name, status in results.items()})
-    return select(services.project, include, exclude, known)
+    chosen = select(services.project, include, exclude, known)
+    if count := left_out(services.project, include, known):
+        models = "1 model that only some of them select is" if count == 1 else ""
+        models = models or f"{count:,} models that only some of them select are"
+        way = shlex.join(["--select", " ".join(include)])
+        services.note(f"several --select narrow: {models} left out; to take all: {way}")
+    return chosen
 
 
 def divided(

@@ -41,6 +41,7 @@ class Services:
     `reading` answers from an empty memory when no database is there yet; `writing` makes it.
     `run_id` is the id of the run that this command may become, and the name of its log. `fault` is
     called with the name of each point that a step passes, where tests want it to die at one.
+    `note` takes what is to be said at once beside the answer.
     """
 
     project: Project
@@ -60,6 +61,7 @@ class Services:
     environ: Mapping[str, str] = field(default_factory=dict)
     run_id: str = ""
     log_path: str = ""
+    note: Callable[[str], None] = lambda _: None
     _reading: Store | None = None
     patience: Patience = field(init=False)
     interrupted: threading.Event = field(init=False, default_factory=threading.Event)

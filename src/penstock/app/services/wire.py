@@ -154,7 +154,7 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
     engine = SparkEngine(settings, environ, stores.signature, fault or inert, spark)
     return Services(
         project=project,
-        log=DeltaLog(),
+        log=DeltaLog(Path(project.root, ".penstock", "cache", "files.json")),
         places=DeltaPlaces(),
         folders=DiskFolders(),
         fences=DeltaFences(),

@@ -27,7 +27,7 @@ class DeltaPin:
 
 @dataclass(frozen=True, slots=True)
 class FilesPin:
-    """The files that lay under a path, told by a digest of names, sizes and times."""
+    """The files that lay under a path, told by a digest of names, sizes and ends."""
 
     digest: str
     files: int

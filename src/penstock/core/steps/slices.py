@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from operator import itemgetter
 
@@ -32,13 +32,14 @@ class SliceId:
     """One slice as it lay there: another with its name is another slice.
 
     `name` is its path below the bronze folder. `size` is that of all its files in bytes, `modified`
-    the latest of their times in microseconds since 1970, `etag` is "" where a store has none.
-    `digest` tells the list of the files with their sizes and times.
+    the latest of their times in microseconds since 1970, which a copy may change; `etag` is ""
+    where a store has none. `digest` tells the list of the files with their sizes and the content of
+    their ends.
     """
 
     name: str
     size: int
-    modified: int
+    modified: int = field(compare=False)
     digest: str
     etag: str = ""
 

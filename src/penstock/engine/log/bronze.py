@@ -1,4 +1,4 @@
-"""Slices of a bronze folder: what fits a pattern, and what does not look like Parquet."""
+"""Slices of a bronze folder: what fits a pattern, told by names, sizes and ends of files."""
 
 from __future__ import annotations
 
@@ -64,15 +64,16 @@ def walk(
             yield name, stat.st_size, stat.st_mtime_ns
 
 
-def slices_in(folder: BronzeFolder) -> tuple[ListedSlice, ...]:
+def slices_in(folder: BronzeFolder, ends: Callable[[str], str]) -> tuple[ListedSlice, ...]:
     """Give what fits the pattern, by the code points of its path below the folder.
 
+    `ends` gives the digest of the ends of a file, which with its name and size tells it.
     Raises `bronze-missing`, and `bronze-unreadable`: what cannot be seen is not taken for nothing.
     Raises `bronze-is-delta`: rows that a Delta table deleted are still in its files.
     """
     root = _root(folder)
     with _listing(folder, root):
-        found = [_slice(root, name, folder) for name in _fitting(root, folder)]
+        found = [_slice(root, name, folder, ends) for name in _fitting(root, folder)]
     return tuple(sorted((each for each in found if each), key=lambda each: each.id.name))
 
 
@@ -195,27 +196,32 @@ def _after(segments: Sequence[str], places: frozenset[int], name: str) -> frozen
     return frozenset(reached)
 
 
-def _slice(root: str, name: str, folder: BronzeFolder) -> ListedSlice | None:
+def _slice(
+    root: str, name: str, folder: BronzeFolder, ends: Callable[[str], str]
+) -> ListedSlice | None:
     """Describe a slice; None of one that went away meanwhile, or is a link to nothing."""
     try:
         stat = os.stat(os.path.join(root, name))  # noqa: PTH116, PTH118  # 10,000 slices
     except FileNotFoundError:
         return None
     if not S_ISDIR(stat.st_mode):
-        return _listed(name, [(name, stat.st_size, stat.st_mtime_ns)], is_incomplete=False)
+        files = [(name, stat.st_size, stat.st_mtime_ns)]
+        return _listed(name, files, lambda file: ends(f"{root}/{file}"), is_incomplete=False)
     met: set[str] = set()
     files = sorted(walk(root, f"{name}/", met.add))
     if _DELTA in met:
         raise _is_delta(folder, name)
     files = [each for each in files if each[0].lower().endswith(".parquet")] or files
     is_incomplete = _WRITING in met or not files or (folder.require_success and _DONE not in met)
-    return _listed(name, files, is_incomplete=is_incomplete)
+    return _listed(name, files, lambda file: ends(f"{root}/{file}"), is_incomplete=is_incomplete)
 
 
-def _listed(name: str, files: Sequence[FileState], *, is_incomplete: bool) -> ListedSlice:
+def _listed(
+    name: str, files: Sequence[FileState], ends: Callable[[str], str], *, is_incomplete: bool
+) -> ListedSlice:
     digest = hashlib.sha256()
-    for file, size, modified in files:
-        digest.update(f"{file}\0{size}\0{modified // 1000}\n".encode())
+    for file, size, _ in files:
+        digest.update(f"{file}\0{size}\0{ends(file)}\n".encode())
     size = sum(size for _, size, _ in files)
     modified = max((modified for _, _, modified in files), default=0) // 1000
     names = tuple(file for file, _, _ in files)

@@ -23,12 +23,20 @@ from penstock.engine.log.bronze import (
     unmatched_in,
     walk,
 )
+from penstock.engine.log.ends import FileEnds
 from penstock.engine.log.files import count_hidden
 from penstock.engine.log.folder import is_local, open_table
 
 
 class DeltaLog:
-    """The `Log` over Delta tables in folders and, for URIs, through `deltalake`."""
+    """The `Log` over Delta tables in folders and, for URIs, through `deltalake`.
+
+    `remembered` is a file that keeps what was read of the ends of files.
+    """
+
+    def __init__(self, remembered: Path | None = None) -> None:
+        """Remember nothing of files unless there is a place for it."""
+        self._ends = FileEnds(remembered)
 
     def head(self, uri: str, hint: int | None = None) -> Head | None:
         """See `Log.head`. A local table costs a few looks at its folder and one small file."""
@@ -139,16 +147,19 @@ class DeltaLog:
     def listing(self, source: Source) -> Listing:
         """See `Log.listing`; a path that is not there is `source-missing` (case J17)."""
         found = sorted(_remote(source) if "://" in source.path else _local(source))
-        digest = hashlib.sha256()
-        for name, size, modified in found:
-            digest.update(f"{name}\0{size}\0{modified}\n".encode())
-        root = source.path.rstrip("/")
+        root, digest = source.path.rstrip("/"), hashlib.sha256()
         paths = tuple(f"{root}/{name}" if name else root for name, _, _ in found)
+        for (name, size, modified), path in zip(found, paths, strict=True):
+            content = str(modified) if "://" in path else self._ends.of(path)
+            digest.update(f"{name}\0{size}\0{content}\n".encode())
+        self._ends.save()
         return Listing(FilesPin(digest.hexdigest(), len(found)), paths)
 
     def slices(self, folder: BronzeFolder) -> tuple[ListedSlice, ...]:
         """See `Log.slices`."""
-        return slices_in(folder)
+        found = slices_in(folder, self._ends.of)
+        self._ends.save()
+        return found
 
     def unmatched(self, folder: BronzeFolder) -> tuple[str, ...]:
         """See `Log.unmatched`."""

@@ -28,7 +28,7 @@ from penstock.core.errors import DISTRIBUTION
 from penstock.core.masking import SECRETS
 from penstock.project.files.parsed import Packed, Spots
 
-FORMAT = 12
+FORMAT = 13
 _DAMAGE = (ValueError, TypeError, LookupError, AttributeError)
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ import os
 import posixpath
 import re
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from pathlib import PurePosixPath
@@ -77,36 +77,35 @@ def discover(
 ) -> Discovery:
     """Walk the folders of models and packages, each named at a place, and the others; no hidden."""
     findings: list[Finding] = []
-    sql, python, yaml = [], [], []
-    for path in _inside(root, "models", folders, findings):
-        name = PurePosixPath(path)
-        if name.suffix in _YAML:
-            yaml.append(path)
-        elif name.suffix == ".sql":
-            sql += [] if name.name.startswith("_") else [path]
-        elif name.suffix == ".py":
-            python.append(path)
-        elif name.suffix not in _PROSE:
-            sentence = "this is no model"
-            hint = "models are .sql and .py files, their descriptions .yml files"
-            stray = Finding(Location(path), "stray-file", sentence, hint, Severity.WARNING)
-            findings.append(stray)
-    findings += _from_elsewhere(root, folders)
+    models = _inside(root, "models", folders, findings)
     held = _inside(root, "session_paths", packages, findings)
-    seeds = sorted(_walk(root, "seeds", findings))
-    yaml += [path for path in seeds if path.endswith(_YAML)]
-    macros = [p for at in ("macros", GENERIC_TESTS) for p in sorted(_walk(root, at, findings))]
-    tests = [p for p in sorted(_walk(root, "tests", findings)) if not p.startswith(_NO_TESTS)]
+    below = {each: files_below(root, each, findings) for each in ("seeds", "macros", "tests")}
+    documents = files_below(root, ENTITIES, findings)
+    for paths, endings, hint in (
+        (models, (".sql", ".py", *_YAML), "models are .sql and .py files, their descriptions .yml"),
+        (held, _YAML, "session packages are .yml files"),
+        (below["seeds"], (*SEED_FORMATS, *_YAML), "seeds are .csv and .parquet files"),
+        (below["macros"], (".sql", *_YAML), "macros stand in .sql files"),
+        (documents, DOCUMENTS, "entities are .json and .yml files"),
+    ):
+        strays = (path for path in paths if not path.endswith((*endings, *_PROSE)))
+        what = "no model" if paths is models else "not read"
+        findings += (
+            Finding(Location(path), "stray-file", f"this is {what}", hint, Severity.WARNING)
+            for path in strays
+        )
+    findings += _from_elsewhere(root, folders, models, below["tests"])
+    yaml = [path for path in (*models, *below["seeds"]) if path.endswith(_YAML)]
+    generic = [path for path in below["tests"] if path.startswith(f"{GENERIC_TESTS}/")]
+    tests = [path for path in below["tests"] if not path.startswith(_NO_TESTS)]
     return Discovery(
-        sql=tuple(sql),
-        python=tuple(python),
+        sql=tuple(path for path in models if path.endswith(".sql")),
+        python=tuple(path for path in models if path.endswith(".py")),
         yaml=tuple(dict.fromkeys(yaml)),
-        macros=tuple(path for path in macros if path.endswith(".sql")),
+        macros=tuple(path for path in (*below["macros"], *generic) if path.endswith(".sql")),
         tests=tuple(path for path in tests if path.endswith(".sql")),
-        seeds=tuple(path for path in seeds if PurePosixPath(path).suffix in SEED_FORMATS),
-        entities=tuple(
-            path for path in sorted(_walk(root, ENTITIES, findings)) if path.endswith(DOCUMENTS)
-        ),
+        seeds=tuple(path for path in below["seeds"] if PurePosixPath(path).suffix in SEED_FORMATS),
+        entities=tuple(path for path in documents if path.endswith(DOCUMENTS)),
         sessions=tuple(path for path in held if path.endswith(_YAML)),
         findings=tuple(findings),
     )
@@ -118,29 +117,65 @@ _ELSEWHERE = {
     "dependencies.yml": "copy the macros that are used into macros/; packages are not installed",
     "profiles.yml": "write its outputs as targets: in penstock.yml",
 }
-_UNIT_TEST = re.compile(rb"^unit_test\s*:", re.MULTILINE)
+_FOLDERS_ELSEWHERE = {
+    "snapshots": "write models/NAME.sql with materialized='snapshot', or snapshots: in its YAML",
+    "analyses": "move queries that are to be built into models/; run others by penstock query",
+}
 
 
-def _from_elsewhere(root: FilePath, folders: Collection[str]) -> Iterator[Finding]:
-    """Warn of files that a project of dbt has, and that do nothing here."""
+@dataclass(frozen=True, slots=True)
+class _Elsewhere:
+    """A text of dbt that does nothing here."""
+
+    pattern: re.Pattern[bytes]
+    sentence: str
+    hint: str
+
+    def warnings_in(self, path: str, data: bytes) -> Iterator[Finding]:
+        """Yield a warning at the first place of a file that holds the text."""
+        for found in [*self.pattern.finditer(data)][:1]:
+            line = data[: found.start()].count(b"\n") + 1
+            yield ignored(path, self.sentence, self.hint, line)
+
+
+_UNIT_TEST = _Elsewhere(
+    re.compile(rb"^unit_test\s*:", re.MULTILINE),
+    "unit_test: is not read, so none of these tests run",
+    "write unit_tests:",
+)
+_DOCS = _Elsewhere(
+    re.compile(rb"\{%-?\s*docs\b"),
+    "{% docs %} is not read",
+    "write the text as a description: in a .yml file",
+)
+DOC = _Elsewhere(
+    re.compile(rb"\{\{-?\s*doc\("),
+    "doc() is not resolved: the description is this text",
+    "write the description itself",
+)
+
+
+def _from_elsewhere(
+    root: FilePath, folders: Collection[str], models: Sequence[str], tests: Sequence[str]
+) -> Iterator[Finding]:
+    """Warn of what a project of dbt has, and that does nothing here."""
     for name, hint in _ELSEWHERE.items():
         if (root / name).is_file():
-            yield _ignored(name, f"{name} is not read", hint)
-    snapshots = [] if "snapshots" in folders else [*_walk(root, "snapshots", [])]
-    if snapshots:
-        hint = "write models/NAME.sql with materialized='snapshot', or snapshots: in its YAML"
-        sentence = f"the folder snapshots/ is not read, and holds {len(snapshots)} files"
-        yield _ignored(snapshots[0], sentence.replace(" 1 files", " 1 file"), hint)
-    for path in _walk(root, "tests", []):
-        content = read_content(root, path, []) if path.endswith(_YAML) else None
-        found = _UNIT_TEST.search(content.data) if content else None
-        if content and found:
-            line = content.data[: found.start()].count(b"\n") + 1
-            sentence = "unit_test: is not read, so none of these tests run"
-            yield _ignored(path, sentence, "write unit_tests:", line)
+            yield ignored(name, f"{name} is not read", hint)
+    for folder, hint in _FOLDERS_ELSEWHERE.items():
+        found = [] if folder in folders else files_below(root, folder, [])
+        if found:
+            sentence = f"the folder {folder}/ is not read, and holds {len(found)} files"
+            yield ignored(found[0], sentence.replace(" 1 files", " 1 file"), hint)
+    sought = [(_UNIT_TEST, path) for path in tests if path.endswith(_YAML)]
+    sought += [(_DOCS, path) for path in models if path.endswith(".md")]
+    for what, path in sought:
+        content = read_content(root, path, [])  # its reader says why it cannot be read
+        yield from what.warnings_in(path, content.data) if content else ()
 
 
-def _ignored(path: str, sentence: str, hint: str, line: int = 1) -> Finding:
+def ignored(path: str, sentence: str, hint: str, line: int = 1) -> Finding:
+    """Return the warning of something that does nothing here."""
     return Finding(Location(path, line), IGNORED_CODE, sentence, hint, Severity.WARNING)
 
 
@@ -159,7 +194,7 @@ def _inside(root: FilePath, key: str, at: Mapping[str, Location], said: list[Fin
             hint = "make the folder, or correct its name"
             sentence = f"{key}: there is no folder {folder!r}"
             said.append(Finding(where, "bad-value", sentence, hint))
-    return sorted({path for folder in inside for path in _walk(root, folder, said)})
+    return sorted({path for folder in inside for path in files_below(root, folder, said)})
 
 
 def _is_folder(path: FilePath) -> bool:
@@ -177,8 +212,7 @@ def read_content(root: FilePath, path: str, findings: list[Finding]) -> Content 
             size = os.fstat(file.fileno()).st_size
             data = file.read() if size <= LIMIT_BYTES else b""
     except OSError as error:
-        why = f"cannot be read: {error.strerror}"
-        findings.append(Finding(where, "unreadable-file", why, _READABLE))
+        findings.append(unreadable(path, error))
         return None
     if size > LIMIT_BYTES:
         sentence = f"the file has {size:,} bytes; at most {LIMIT_BYTES:,} are read"
@@ -217,35 +251,82 @@ def check_name(what: str, name: str, where: Location) -> Finding | None:
     return Finding(where, "bad-name", sentence, "use letters, digits, _ and -")
 
 
-def _walk(root: FilePath, folder: str, said: list[Finding]) -> Iterable[str]:
-    """Give the files below a folder, none hidden; what cannot be read as one is a finding."""
-    for at, folders, names in os.walk(root / folder) if _is_folder(root / folder) else ():
-        folders[:] = sorted(f for f in folders if not f.startswith((".", "__pycache__")))
-        shown = FilePath(at).relative_to(root).as_posix()
-        for name in (*sorted(names), *(f for f in folders if f.endswith(_READ))):
-            finding = None if name.startswith(".") else _odd_file(root, f"{shown}/{name}")
-            if finding:
-                said.append(finding)
-            elif not name.startswith("."):
-                yield f"{shown}/{name}"
+def files_below(root: FilePath, folder: str, findings: list[Finding]) -> list[str]:
+    """Return the files below a folder, sorted, none hidden; links to folders are followed.
+
+    What cannot be read, as a folder or as a file, is a finding.
+    """
+    if not _is_there(root / folder):
+        return []
+    found, left = list[str](), [(folder, frozenset[tuple[int, int]]())]
+    while left:
+        shown, above = left.pop()
+        place = posixpath.join(root, shown)
+        try:
+            known = os.stat(place)  # noqa: PTH116  there are thousands
+            with os.scandir(place) as entries:
+                inside = [
+                    each for each in entries if not each.name.startswith((".", "__pycache__"))
+                ]
+        except OSError as error:
+            findings.append(unreadable(shown, error))
+            continue
+        here = above | {(known.st_dev, known.st_ino)}
+        for entry in inside:
+            path = f"{shown}/{entry.name}"
+            finding = _odd_file(entry, path, here)
+            findings += [finding] if finding else []
+            if _is_folder_entry(entry) and not (finding and entry.is_symlink()):
+                left.append((path, here))
+            elif not finding:
+                found.append(path)
+    return sorted(found)
 
 
-def _odd_file(root: FilePath, path: str) -> Finding | None:
-    """Say why a path is not that of a file whose text can be read and named in one line."""
+def _is_there(path: FilePath) -> bool:
+    try:
+        return os.path.lexists(path)
+    except ValueError:  # a NUL
+        return False
+
+
+def _is_folder_entry(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def unreadable(path: str, error: OSError) -> Finding:
+    """Return the finding of a file or folder that the system does not let be read."""
+    sentence = f"cannot be read: {error.strerror}"
+    return Finding(Location(path), "unreadable-file", sentence, _READABLE)
+
+
+def _odd_file(
+    entry: os.DirEntry[str], path: str, above: Collection[tuple[int, int]]
+) -> Finding | None:
+    """Say why a path is not that of a file, or of a folder, that can be read and named."""
     if not path.isprintable():
         shown = ascii(path)[1:-1]
         sentence = "the name of the file holds characters that cannot be printed"
         return Finding(Location(shown), "bad-name", sentence, "rename it")
     try:
-        mode = os.stat(posixpath.join(root, path)).st_mode  # noqa: PTH116  there are thousands
+        if entry.is_file():
+            return None
+        known = entry.stat()
     except OSError as error:
-        why = f"cannot be read: {error.strerror}"
-        return Finding(Location(path), "unreadable-file", why, _READABLE)
-    if stat.S_ISREG(mode):
-        return None
-    what = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
-    sentence = f"this is {what}, and a file is expected"
-    return Finding(Location(path), "unreadable-file", sentence, "rename it, or move it away")
+        return unreadable(path, error)
+    if not stat.S_ISDIR(known.st_mode):
+        sentence = "this is a pipe, socket or device, and a file is expected"
+        return Finding(Location(path), "unreadable-file", sentence, "rename it, or move it away")
+    if entry.is_symlink() and (known.st_dev, known.st_ino) in above:
+        sentence = "this link leads back to a folder above it"
+        return Finding(Location(path), "unreadable-file", sentence, "take the link away")
+    if path.endswith(_READ):
+        sentence = "this is a folder, and a file is expected"
+        return Finding(Location(path), "unreadable-file", sentence, "rename it, or move it away")
+    return None
 
 
 def queries_of(file: YamlFile) -> list[Content]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,14 +14,28 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import ModuleType
 
-from penstock.core.errors import PenstockError, PythonModelError
+from penstock.core.errors import PenstockError, PythonModelError, install_hint
 from penstock.core.findings import Finding, Location
+from penstock.project.files.discovery import ignored, read_content
 from penstock.project.python.declare import DISCOVERY, PythonModel, Registry
 
 LOADING: ContextVar[Path | None] = ContextVar("penstock_loading", default=None)
 """The project whose files are being imported, when nothing may run."""
 _TYPES = "write the type as an object: @udf(IntegerType()), not @udf('int'); no session reads it"
 _NOT_MODELS = ("conftest.py",)
+_MODEL_OF_DBT = re.compile(r"^(?:async\s+)?def\s+model\(\s*dbt\b", re.MULTILINE)
+_OF_DBT = (
+    "this is a Python model of dbt, and is not run",
+    "put @model above a function whose parameters are its inputs, and return a DataFrame",
+)
+_NOTHING = (
+    "the file declares no model, and no other file imports it",
+    "put @model, @table or @source above a function, or move the file out of models/",
+)
+_PRIVATE = (
+    "files and folders that begin with _ are read only where another file imports them",
+    "rename it, or import it",
+)
 
 
 def is_model_file(path: str) -> bool:
@@ -46,21 +61,31 @@ class Imported:
 
 
 def import_files(root: Path, paths: Sequence[str]) -> Imported:
-    """Import files, each once; the modules of the project are forgotten afterwards.
+    """Import model files, each once; the modules of the project are forgotten afterwards.
 
+    A file from which nothing comes, neither a model nor something that another file imports, is
+    `not-taken-over`.
     So two projects of one process never see each other's modules, and Spark sends functions to its
     workers by value, who have no such modules.
     """
     found, registry = Imported(root), Registry()
+    contents = {path: read_content(root, path, found.findings) for path in paths}
+    texts = {path: c.data.decode("utf-8", "replace") for path, c in contents.items() if c}
+    theirs = [path for path, text in texts.items() if _MODEL_OF_DBT.search(text)]
+    silent = set(texts).difference(theirs)
     discovery, loading = DISCOVERY.set(registry), LOADING.set(root)
     try:
         with project_modules(root) as modules:
-            for path in paths:
+            for path in (each for each in texts if is_model_file(each) and each not in theirs):
+                before = len(registry.models)
                 try:
                     with _same_process():
                         importlib.import_module(_module_name(path))
                 except (Exception, SystemExit) as error:  # noqa: BLE001  it is the user's code
                     found.findings.append(_failed(root, path, error))
+                    silent.discard(path)
+                if len(registry.models) > before:
+                    silent.discard(path)
     finally:
         DISCOVERY.reset(discovery)
         LOADING.reset(loading)
@@ -68,7 +93,37 @@ def import_files(root: Path, paths: Sequence[str]) -> Imported:
         found.modules[name] = place.read_text(encoding="utf-8", errors="replace")
         found.namespaces[name] = namespace
     found.models = registry.models
+    silent -= {_shown(root, each.place[0]) for each in found.models}
+    found.findings += (ignored(path, *_OF_DBT) for path in theirs)
+    found.findings += (
+        ignored(path, *(_NOTHING if is_model_file(path) else _PRIVATE))
+        for path in sorted(silent)
+        if not _is_used(path, texts[path], found)
+    )
     return found
+
+
+def _shown(root: Path, file: str) -> str:
+    place = Path(file)
+    return place.relative_to(root).as_posix() if place.is_relative_to(root) else ""
+
+
+def _is_used(path: str, text: str, found: Imported) -> bool:
+    """Whether a file that declares nothing is there for another one, for Python or for pytest."""
+    pure, module = PurePosixPath(path), _module_name(path)
+    if pure.name in _NOT_MODELS or pure.name.startswith("test_"):
+        return True
+    if not is_model_file(path) and not found.modules.keys().isdisjoint({module, _package(module)}):
+        return True
+    if not any(line.split("#")[0].strip() for line in text.splitlines()):
+        return True
+    named = re.compile(rf"^\s*(?:from|import)\b.*\b{re.escape(pure.stem)}\b", re.MULTILINE)
+    others = (each for name, each in found.modules.items() if name != module)
+    return any(map(named.search, others))
+
+
+def _package(module: str) -> str:
+    return module.removesuffix(".__init__")
 
 
 def refuse_foreign(app_root: Path) -> None:
@@ -158,7 +213,9 @@ def _failed(root: Path, path: str, error: BaseException) -> Finding:
         hint = _TYPES if _reads_type(error) else "build it inside the function"
         return Finding(where, "session-needed-at-import", sentence, hint)
     sentence = f"{type(error).__name__}: {error}".splitlines()[0][:300]
-    return Finding(where, "python-import-failed", sentence, "python -m py_compile shows more")
+    is_spark = isinstance(error, ModuleNotFoundError) and error.name in ("pyspark", "delta")
+    hint = install_hint("spark") if is_spark else "python -m py_compile shows more"
+    return Finding(where, "python-import-failed", sentence, hint)
 
 
 def needs_session(error: BaseException) -> bool:

@@ -17,7 +17,7 @@ from penstock.core.findings import Finding, Location
 from penstock.core.model import ColumnDoc, Seed, Source, SourceFreshness
 from penstock.core.names import TableName
 from penstock.core.project import STATE_PATIENCE, LeaseSettings, SparkSettings, Target
-from penstock.project.files.discovery import SEED_FORMATS, check_name
+from penstock.project.files.discovery import SEED_FORMATS, check_name, unreadable
 from penstock.project.files.parsed import YamlFile
 from penstock.project.files.values import Path as At
 from penstock.project.files.values import (
@@ -249,21 +249,27 @@ def seeds_of(
     root: Path, paths: Sequence[str], documented: Mapping[str, YamlEntry], settings: Settings
 ) -> tuple[list[Seed], list[Finding]]:
     """Give every seed file with what YAML says of it; an entry without a file is a finding."""
-    seeds, findings = [], []
+    seeds, findings = [], list[Finding]()
     for path in paths:
         name = PurePosixPath(path).stem
         bad = check_name("seed", name, Location(path))
         if bad:
             findings.append(bad)
         else:
-            seeds.append(_seed(root, path, documented.get(name), settings))
+            seeds.append(_seed(root, path, documented.get(name), settings, findings))
     for name in documented.keys() - {seed.name for seed in seeds}:
         sentence = f"no file under seeds/ is called {name}"
         findings.append(Finding(documented[name].where, "unknown-seed", sentence))
     return seeds, findings
 
 
-def _seed(root: Path, path: str, entry: YamlEntry | None, settings: Settings) -> Seed:
+def _seed(
+    root: Path,
+    path: str,
+    entry: YamlEntry | None,
+    settings: Settings,
+    findings: list[Finding],
+) -> Seed:
     tree: Mapping[str, Plain] = entry.tree if entry else {}
     config, pure, digest = mapping_of(tree.get("config")), PurePosixPath(path), ""
     folder = pure.parent.name if len(pure.parts) > 2 else settings.name  # noqa: PLR2004  seeds/file
@@ -271,8 +277,11 @@ def _seed(root: Path, path: str, entry: YamlEntry | None, settings: Settings) ->
     columns = {column.name: column for column in column_docs(tree.get("columns"))}
     for name, kind in pairs_of(config.get("column_types")).items():
         columns[name] = replace(columns.get(name, ColumnDoc(name)), type=kind)
-    with suppress(OSError), (root / path).open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    try:
+        with (root / path).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        findings.append(unreadable(path, error))
     return Seed(
         name=pure.stem,
         table=TableName(schema, text_of(config.get("alias")) or pure.stem),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from penstock.core.findings import Finding, Location
-from penstock.project.files.discovery import PROJECT_FILE, QUERY_KEYS
+from penstock.project.files.discovery import DOC, PROJECT_FILE, QUERY_KEYS
 from penstock.project.files.documents import read_document
 from penstock.project.files.json_documents import read_json
 from penstock.project.files.parsed import (
@@ -60,7 +60,7 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
         misfits = [finding for finding in found if finding.where not in places]
     names = sorted({name for _, name, _ in asked})
     reads = tuple(RenderContext(environ).read("env", name) for name in names)
-    findings = (*file.findings, *unset)
+    findings = (*file.findings, *unset, *DOC.warnings_in(path, text.encode("utf-8", "replace")))
     file = replace(file, findings=findings, reads=reads, misfits=tuple(misfits))
     if not is_described or is_apart:
         return file

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from penstock.core.checks import OnFailure
 from penstock.core.columns.types import ColumnType
@@ -16,6 +16,7 @@ from penstock.core.findings import Location
 from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.project import Project
+from penstock.project.files.discovery import files_below
 from penstock.project.sql.names import called
 
 DEFAULT_AS_OF = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
@@ -206,25 +207,23 @@ def files_with_tests(project: Project) -> Iterator[str]:
     """Give every YAML file in which the key's name occurs, below the project's folder."""
     root = Path(project.root)
     for folder in dict.fromkeys((FOLDER, *project.folders)):
-        for path in sorted((root / folder).rglob("*")):
-            inside = path.relative_to(root)
-            hidden = any(part.startswith(".") for part in inside.parts)
-            if path.suffix not in (".yml", ".yaml") or hidden or not path.is_file():
+        for path in files_below(root, folder, []):  # loading the project told what is odd
+            if not path.endswith((".yml", ".yaml")):
                 continue
             with suppress(OSError):  # its reader says why
-                if KEY.encode() not in path.read_bytes():
+                if KEY.encode() not in (root / path).read_bytes():
                     continue
-            yield inside.as_posix()
+            yield path
 
 
 def asked_variables(project: Project) -> set[str]:
     """Give the names that any SQL, Python or YAML of the project asks `var` for."""
     root, found = Path(project.root), set[str]()
     for folder in dict.fromkeys((*project.folders, "macros", FOLDER)):
-        for path in (root / folder).rglob("*"):
-            if path.suffix in _ASKING and path.is_file():
+        for path in files_below(root, folder, []):
+            if PurePosixPath(path).suffix in _ASKING:
                 with suppress(OSError):  # its reader says why
-                    found.update(_VAR.findall(path.read_text("utf-8", "replace")))
+                    found.update(_VAR.findall((root / path).read_text("utf-8", "replace")))
     return found
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, get_type_hints
 
 import click
 
-from penstock.app.flags import FlagField, FlagSpec, flag_fields, parameter_flags
+from penstock.app.flags import MOST, FlagField, FlagSpec, flag_fields, parameter_flags
 from penstock.app.request import CommandRequest, WorkRequest
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask
-from penstock.ui.cli.output import CommandOutput
+from penstock.ui.cli.output import CommandOutput, say
 from penstock.ui.cli.streams import keep_answer_apart
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ def command(
 
     def made(call: Command) -> click.Command:
         name, request = call.__name__.partition("_")[2], get_type_hints(call).get("request")
-        return make(name, epilog=_example(examples))(takes(request, without=without)(call))
+        more: dict[str, Any] = {"cls": ProjectFirst, "epilog": _example(examples)}
+        return make(name, **more)(takes(request, without=without)(call))
 
     return made
 
@@ -63,11 +64,21 @@ def _example(lines: str) -> str:
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines.splitlines())
 
 
-def opened(request: CommandRequest) -> AbstractContextManager[Services]:
+@contextmanager
+def opened(request: CommandRequest) -> Iterator[Services]:
     """Open the project that a request is about, with all that a use case needs."""
     from penstock.app.services import wire
 
-    return wire.opened(request)
+    noted: set[str] = set()
+
+    def note(text: str) -> None:
+        if text not in noted and not click.get_current_context().params.get("quiet"):
+            noted.add(text)
+            say(mask(text), err=True)
+
+    with wire.opened(request) as services:
+        services.note = note
+        yield services
 
 
 def ask(
@@ -107,13 +118,76 @@ def takes(request: type[CommandRequest] | None, *, without: Sequence[str] = ()) 
         # the command's own stand before those that say which project
         place = next((n for n, each in enumerate(declared) if each.name == "project"), 0)
         shown = (*declared[:place], *own, *declared[place:], *_OF_OUTPUT)
-        options = [_option(each, flag, key) for each in shown for key, flag in _keyed(each)]
+        named = [(each, flag, key) for each in shown for key, flag in _keyed(each)]
+        arguments = [each.name for each, flag, _ in named if _is_argument(each, flag)]
+        options = [
+            _option(each, flag, key)
+            for each, flag, key in named
+            # beside arguments of the command's own `ProjectFirst` finds it
+            if not (each.name == "project" and _is_argument(each, flag) and len(arguments) > 1)
+        ]
         made: Command = with_request
         for option in reversed(options):
             made = option(made)
         return made
 
     return with_options
+
+
+class ProjectFirst(click.Command):
+    """A command whose first argument may be the project's folder, before arguments of its own.
+
+    It is one if it holds penstock.yml, and more arguments are there than the command needs; with
+    --project-dir none is.
+    """
+
+    @property
+    def _own(self) -> list[click.Argument]:
+        found = [each for each in self.params if isinstance(each, click.Argument)]
+        has_project = any(param.name == "project" for param in self.params)
+        return [] if any(each.name == "project_1" for each in found) or not has_project else found
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Make an option of an argument that is the project."""
+        return super().parse_args(ctx, self._with_option(args) if self._own else args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Write the project before the command's own arguments."""
+        options, *arguments = super().collect_usage_pieces(ctx)
+        return [options, *(["[PROJECT]"] if self._own else []), *arguments]
+
+    def _with_option(self, args: list[str]) -> list[str]:
+        values, words = self._read(args)
+        needed = sum(1 for each in self._own if each.required)
+        if len(words) <= needed or values.get("project") or not _is_project(words[0]):
+            return args
+        for place in (n for n, word in enumerate(args) if word == words[0]):
+            rest = [*args[:place], *args[place + 1 :]]
+            if self._read(rest) == (values, words[1:]):
+                return ["--project-dir", words[0], *rest]
+        return args
+
+    def _read(self, args: list[str]) -> tuple[dict[str, Any], list[str]]:
+        """Return the values of options, and the arguments; none where options are wrong."""
+        options = [each for each in self.params if isinstance(each, click.Option)]
+        shadow = click.Command(self.name, params=list[click.Parameter](options))
+        context = click.Context(shadow, allow_extra_args=True, resilient_parsing=True)
+        try:
+            shadow.parse_args(context, list(args))
+        except click.UsageError:  # the command's own parser says so
+            return {}, []
+        return context.params, context.args
+
+
+def _is_project(word: str) -> bool:
+    try:
+        return Path(word, "penstock.yml").is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _is_argument(each: FlagField, flag: FlagSpec) -> bool:
+    return not each.names_of(flag)[0].startswith("-")
 
 
 def _keyed(each: FlagField) -> Iterator[tuple[str, FlagSpec]]:
@@ -125,7 +199,7 @@ def _keyed(each: FlagField) -> Iterator[tuple[str, FlagSpec]]:
 def _option(each: FlagField, flag: FlagSpec, key: str) -> Option:
     names = each.names_of(flag)
     is_place = each.name == "project"  # where one is needed, it is this folder
-    if not names[0].startswith("-"):
+    if _is_argument(each, flag):
         is_required = each.is_required and not is_place
         shown = names[0] if is_required else f"[{names[0]}]"
         return click.argument(
@@ -156,9 +230,9 @@ def _type(each: FlagField, flag: FlagSpec) -> click.ParamType[Any] | None:
     if flag.choices:
         return click.Choice(flag.choices)
     if int in each.kinds:
-        return click.IntRange(min=flag.least)
+        return click.IntRange(min=flag.least, max=MOST)
     if float in each.kinds:
-        return click.FloatRange(min=flag.least)
+        return click.FloatRange(min=flag.least, max=MOST)
     if Path not in each.kinds:
         return None
     names_file = "FILE" in (*flag.names, flag.metavar)
@@ -170,7 +244,7 @@ def _given(declared: Sequence[FlagField], values: dict[str, Any]) -> dict[str, A
     """Take the values of fields out of what click found, without those that nobody gave."""
     fields = {}
     for each in declared:
-        found = [values.pop(key) for key, _ in _keyed(each)]
+        found = [values.pop(key, None) for key, _ in _keyed(each)]
         given = [value for value in found if value not in (None, False, ())]
         if given:
             fields[each.name] = _value(each, found, given)
@@ -178,15 +252,18 @@ def _given(declared: Sequence[FlagField], values: dict[str, Any]) -> dict[str, A
 
 
 def _require_folder(found: Sequence[Any], given: Sequence[Any]) -> None:
-    """Refuse two folders, and a model where the folder of a project stands."""
+    """Refuse two folders, and something else where the folder of a project stands."""
     folder, argument = str(given[0]), str(given[-1])
     if given[0] not in (Path(), given[-1]):
         raise click.UsageError(f"the project is {argument!r} and --project-dir {folder!r}")
     here, there = Path("penstock.yml"), Path(argument, "penstock.yml")
     if found[1:] and found[-1] and here.is_file() and not there.is_file():
-        command = click.get_current_context().command_path
-        sentence = f"{argument!r} is the folder of no project; models are named by --select"
-        hint = f"{command} --select {shlex.quote(argument)}"
+        context, sentence = click.get_current_context(), f"{argument!r} is the folder of no project"
+        hint = f"{context.command_path} --project-dir DIR"
+        if any(param.name == "select" for param in context.command.params):
+            sentence += "; models are named by --select"
+            hint = f"{context.command_path} --select {shlex.quote(argument)}"
+            hint += "; a project's folder: --project-dir DIR"
         raise UsageError("bad-usage", sentence, hint=hint)
 
 

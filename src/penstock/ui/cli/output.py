@@ -236,11 +236,13 @@ def _way_out(error: click.ClickException) -> str:
         others = {word: f"here it is: {does}" for word, does in _THEIRS.items()}
         known = {**others, **ours} if path == "penstock" else ours
         return next((known[near] for near in get_close_matches(asked, known, 1)), f"{path} --help")
-    extra = error.message.startswith("Got unexpected extra argument")
-    if extra and any(param.name == "select" for param in command.params):
-        words = error.message.partition("(")[2].rpartition(")")[0]
-        return f"{path} --select {shlex.quote(words)}"
-    return f"{path} --help"
+    if not error.message.startswith("Got unexpected extra argument"):
+        return f"{path} --help"
+    names = {param.name for param in command.params}
+    words = error.message.partition("(")[2].rpartition(")")[0]
+    ways = [f"{path} --select {shlex.quote(words)}"] if "select" in names else []
+    ways += ["a project's folder: --project-dir DIR"] if "project" in names else []
+    return "; ".join(ways) or f"{path} --help"
 
 
 def confirm(question: str, *, yes: bool) -> bool:

@@ -109,7 +109,7 @@ def _hold_descriptors() -> None:
                 os.close(opened)
     for number, name in enumerate(_STANDARD):
         if getattr(sys, name) is None:
-            stream = open(number, "w" if number else "r", encoding="utf-8", closefd=False)  # noqa: SIM115,PTH123
+            stream = open(number, "w" if number else "r", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
 
@@ -119,7 +119,7 @@ def _apart() -> TextIO:
     own = os.dup(1)
     os.dup2(2, 1)
     encoding = sys.stdout.encoding
-    return open(own, "w", encoding=encoding, errors="backslashreplace")  # noqa: SIM115,PTH123
+    return open(own, "w", encoding=encoding, errors="backslashreplace")  # noqa: PTH123
 
 
 def keep_answer_apart() -> None:

@@ -191,11 +191,11 @@ def tree_text(graph: Graph) -> str:
 
 def _weights(read_by: Mapping[str, list[str]]) -> dict[str, int]:
     """Return how many tables each table reaches, itself included; the graph has no cycle."""
-    bits = {table: 1 << number for number, table in enumerate(read_by)}
-    for table in ordered(read_by):  # readers first
-        for reader in read_by[table]:
-            bits[table] |= bits[reader]
-    return {table: each.bit_count() for table, each in bits.items()}
+    bits = {read: 1 << number for number, read in enumerate(read_by)}
+    for read in ordered(read_by):  # readers first
+        for reader in read_by[read]:
+            bits[read] |= bits[reader]
+    return {read: each.bit_count() for read, each in bits.items()}
 
 
 def _named(node: GraphNode) -> str:

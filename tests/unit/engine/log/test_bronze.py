@@ -9,12 +9,13 @@ from penstock.core.errors import TableError
 from penstock.core.findings import Location
 from penstock.core.steps.slices import BronzeFolder
 from penstock.engine.log.bronze import slices_in
+from penstock.engine.log.ends import FileEnds
 
 WHERE = Location("entities/sales.json", 6)
 
 
 def listed(path, pattern="*"):
-    return slices_in(BronzeFolder(str(path), pattern, WHERE))
+    return slices_in(BronzeFolder(str(path), pattern, WHERE), FileEnds().of)
 
 
 def refused(path):

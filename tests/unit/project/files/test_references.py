@@ -249,7 +249,6 @@ def test_stray_files_are_warnings_and_files_of_python_are_none(findings):
         "models/notes.docx": b"x",
         "models/p.py": "",
         "models/README.md": "",
-        "models/_f.sql": "",
     }
 
     assert findings(files) == ["models/notes.docx:1: warning: stray-file: this is no model"]
