@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fakes.mutants import Mutant
+from fakes.wording import internals, wrong_names
 from penstock.ui.cli.main import main
 
 WORK_SECONDS, WAIT_SECONDS = 10, 120
@@ -99,7 +100,7 @@ def _hung(*_: object) -> None:
 
 
 def complaints(words: tuple[str, ...], code: int | None, said: str) -> Iterator[str]:
-    """Give a traceback or hang; an exit code that there is not; findings without a hint."""
+    """Give a traceback or hang, an unknown exit code, and findings whose words do not help."""
     if code is None or code not in (0, 1, 2):
         yield f"{words}: {code} {said}"
         return
@@ -109,8 +110,13 @@ def complaints(words: tuple[str, ...], code: int | None, said: str) -> Iterator[
         yield f"{words}: no document: {said[:300]}"
         return
     for found in _findings(document):
-        if not found["hint"]:
-            yield f"{words}: no hint: {found['code']}: {found.get('message')}"
+        code, said, hint = str(found["code"]), str(found.get("message")), str(found["hint"] or "")
+        if not hint:
+            yield f"{words}: no hint: {code}: {said}"
+        if named := [*internals(said, code), *internals(hint, code)]:
+            yield f"{words}: internals {named}: {code}: {said}: {hint}"
+        if wrong := [*wrong_names(hint)]:
+            yield f"{words}: there is no {wrong}: {code}: {said}: {hint}"
 
 
 def _findings(tree: object) -> Iterator[dict[str, object]]:

@@ -2,7 +2,8 @@
 
 import ast
 
-from house.source import files, place
+from fakes.wording import internals, wrong_names
+from house.source import files, found, place
 from house.test_docs import WITH_CODE_FIRST, code_of, codes, errors
 from penstock.core.errors import UsageError
 from penstock.core.findings import HINTS, Finding, Location
@@ -23,6 +24,74 @@ def test_a_finding_and_an_error_without_a_hint_have_that_of_their_code():
 
     assert (finding.hint, error.hint) == (HINTS["not-utf8"],) * 2
     assert Finding(Location("a.sql"), "not-utf8", "it is not", "own").hint == "own"
+
+
+def test_hints_name_commands_flags_and_keys_that_exist():
+    hints = [*HINTS.items(), *((where, text) for where, text in texts() if "penstock" in text)]
+
+    assert [(where, *wrong_names(text)) for where, text in hints if [*wrong_names(text)]] == []
+
+
+def test_what_people_read_names_no_class_of_ours_or_of_a_library():
+    assert [(where, *internals(text)) for where, text in texts() if internals(text)] == []
+
+
+def test_a_sentence_takes_the_name_of_a_class_from_code_of_users_alone():
+    named = {
+        str(path.name)
+        for path in files()
+        for text in found(path, ast.JoinedStr)
+        if any(isinstance(n, ast.Attribute) and n.attr == "__name__" for n in ast.walk(text))
+    }
+
+    assert named == NAMING
+
+
+NAMING = {
+    "commit.py",  # internal-error: a bug, with its traceback
+    "functions.py",  # model-failed, and what a function returned
+    "imports.py",  # python-import-failed
+    "notebooks.py",  # the head of a table in a notebook
+    "soundness.py",  # a damaged state: which Python type was expected
+    "sql_file.py",  # the command line of a process of ours
+    "strategy.py",  # a bug
+}
+
+
+def texts():
+    """Yield place and text of the sentences and hints that errors and findings are made with."""
+    with_code_first = (*errors(), *WITH_CODE_FIRST)
+    for path in files():
+        for function, call in calls(ast.parse(path.read_text(encoding="utf-8"))):
+            code = code_of(call, with_code_first)
+            names = {
+                n.id for arg in arguments(call) for n in ast.walk(arg) if isinstance(n, ast.Name)
+            }
+            bound = [n for n in ast.walk(function or call) if isinstance(n, ast.Assign)]
+            values = [
+                n.value
+                for n in bound
+                if names & {t.id for t in n.targets if isinstance(t, ast.Name)}
+            ]
+            for node in (*arguments(call), *values) if code is not None else ():
+                for text in words_of(node):
+                    yield f"{place(path, call)}: {code}", text
+
+
+def arguments(call):
+    return (*call.args, *(each.value for each in call.keywords))
+
+
+def words_of(node):
+    """Yield the texts of an expression; what is put in stands as X."""
+    match node:
+        case ast.JoinedStr(values=values):
+            yield "".join(v.value if isinstance(v, ast.Constant) else "X" for v in values)
+        case ast.Constant(value=str(text)):
+            yield text
+        case _:
+            for child in ast.iter_child_nodes(node):
+                yield from words_of(child)
 
 
 def unhinted():

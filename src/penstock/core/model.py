@@ -186,6 +186,7 @@ class Model:
     keeps_history: bool = field(init=False, repr=False, compare=False)
     strategy_name: str = field(init=False, repr=False, compare=False)
     grid: Grid = field(init=False, repr=False, compare=False)
+    hides_rows: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Ask the strategy once; every step of the model is told by these."""
@@ -198,6 +199,7 @@ class Model:
             "writing": strategy.writing,
             "keeps_history": strategy.history is not None,
             "strategy_name": strategy.name,
+            "hides_rows": strategy.hides_rows or any(each.revisions for each in self.versions),
             "grid": strategy.partitioning.grid if strategy.partitioning else Grid(),
         }
         for name, value in answers.items():

@@ -125,7 +125,11 @@ class Layout:
     properties: Mapping[str, str] = field(default_factory=dict)
 
 
-STORED = frozenset({"on_schema_change", "partition_by", "cluster_by", "table_properties"})
+DELETION_VECTORS = "delta.enableDeletionVectors"
+"""The property of a table whose rows may be hidden, instead of their files being rewritten."""
+STORED = frozenset(
+    {"on_schema_change", "partition_by", "cluster_by", "table_properties", "deletion_vectors"}
+)
 """The settings of whatever has a table."""
 WINDOWED = frozenset({"time_column", "lookback", "window_on", "null_watermark", "string_watermark"})
 """The settings that `GivenSettings.window` reads."""
@@ -181,6 +185,10 @@ class Buildable(Protocol):
     @property
     def description(self) -> str:
         """What is said of its table."""
+
+    @property
+    def hides_rows(self) -> bool:
+        """Whether a new table of it has deletion vectors."""
 
     @property
     def on_schema_change(self) -> OnSchemaChange:
@@ -261,6 +269,8 @@ class Strategy(ABC):
     rerun_is_safe: ClassVar[bool] = False
     by_passes: ClassVar[bool] = False
     moves_forward: ClassVar[bool] = False
+    hides_rows: ClassVar[bool] = False
+    """Whether steps delete or merge rows: its tables then have deletion vectors."""
     command: ClassVar[str] = "run"
     dbt: ClassVar[tuple[str, str]] = ("table", "")
     window: WindowSettings | None = None

@@ -89,7 +89,7 @@ _OBJECT: Plain = {"type": "object"}
 _OBJECTS: Plain = {"type": "array", "items": _OBJECT}
 _VERSIONED: Tree = {
     **dict.fromkeys(("version", "revision", "batch_size", "interval"), _COUNT),
-    **dict.fromkeys(("immutable", "nullable"), _FLAG),
+    **dict.fromkeys(("immutable", "nullable", "deletion_vectors"), _FLAG),
     **dict.fromkeys(("effective_from", "backfill_since"), _DATE),
     **dict.fromkeys(("tags", "cluster"), _TEXTS),
     "meta": _OBJECT,

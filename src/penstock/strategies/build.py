@@ -19,7 +19,7 @@ from penstock.core.statement import (
     Stage,
     Work,
 )
-from penstock.core.strategy import Build, Layout, OnSchemaChange
+from penstock.core.strategy import DELETION_VECTORS, Build, Buildable, Layout, OnSchemaChange
 from penstock.strategies.values import cast, merged_type, null
 
 CODE = "empty-partition-value"
@@ -220,17 +220,19 @@ def shaped(given: Schema, want: Schema) -> str:
 def create(build: Build, rows: str, properties: Mapping[str, str] | None = None) -> Commit:
     """One atomic replace: readers see the old rows or the new ones, never neither."""
     model = build.model
-    clauses = table_clauses(model.layout, model.description, build.location, properties)
+    clauses = table_clauses(model, model.layout, build.location, properties)
     before = {} if build.rows_before is None else {REPLACED_ROWS: build.rows_before}
     sql = f"CREATE OR REPLACE TABLE {build.target} USING delta {clauses} AS {rows}"
     return Commit(sql, metrics=before)
 
 
 def table_clauses(
-    layout: Layout, description: str, location: str, properties: Mapping[str, str] | None = None
+    model: Buildable, layout: Layout, location: str, properties: Mapping[str, str] | None = None
 ) -> str:
-    """Give what a statement that makes a table says of it; `location` where a catalog is told."""
-    all_properties = {"delta.enableDeletionVectors": "true", **layout.properties}
+    """Return what a statement that makes a table says of it; `location` where a catalog is told."""
+    description = model.description
+    # said even where it is off: the session of somebody else may have another default
+    all_properties = {DELETION_VECTORS: str(model.hides_rows).lower(), **layout.properties}
     clauses = []
     if layout.partition_by:
         clauses.append(f"PARTITIONED BY ({listed(layout.partition_by)})")

@@ -51,6 +51,7 @@ class Merge(port.Strategy):
     writing = port.Writing.MERGED
     keeps_rows = True
     is_incremental = True
+    hides_rows = True
     dbt = ("incremental", "merge")
 
     @classmethod

@@ -94,7 +94,7 @@ def physical(layout: Layout) -> Layout:
 
 
 def _clauses(model: Model, location: str) -> str:
-    return table_clauses(physical(model.layout), model.description, location)
+    return table_clauses(model, physical(model.layout), location)
 
 
 _WIDENING = "delta.enableTypeWidening"

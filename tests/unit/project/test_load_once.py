@@ -94,7 +94,7 @@ def test_of_fifty_known_keys_a_finding_names_the_nearest(findings):
     (found,) = findings({"models/a.sql": "{{ config(zzz=1) }}select 1 as a"}, hints=True)
 
     hint = found.partition("hint: ")[2]
-    assert hint.startswith("nearest of the ")
+    assert hint.startswith("delete it; penstock schema prints the ")
     assert hint.count(", ") == 4
 
 

@@ -8,7 +8,7 @@ def test_the_first_append_makes_the_table() -> None:
 
     assert work.decide({}) == Commit(
         "CREATE OR REPLACE TABLE delta.`/w/s/users` USING delta "
-        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true') "
+        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'false') "
         "AS SELECT `id`, `name` FROM `penstock_query`"
     )
 

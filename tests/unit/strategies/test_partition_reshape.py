@@ -30,7 +30,7 @@ def test_a_new_table_has_columns_layout_and_properties() -> None:
     assert create_empty(model, TARGET, wanted, location="/w/a/daily") == Commit(
         "CREATE TABLE delta.`/w/a/daily` (`date` date NOT NULL, `n` bigint COMMENT 'how many') "
         "USING delta PARTITIONED BY (`date`) COMMENT 'One row per day' LOCATION '/w/a/daily' "
-        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
+        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')",
         once=False,
     )
 
@@ -41,7 +41,7 @@ def test_a_clustered_table_takes_the_place_of_another() -> None:
     assert create_empty(model, TARGET, SCHEMA, replaces=True) == Commit(
         "REPLACE TABLE delta.`/w/a/daily` (`date` date, `n` bigint) USING delta "
         "CLUSTER BY (`date`, `n`) TBLPROPERTIES "
-        "('delta.enableDeletionVectors' = 'true', 'penstock.clusterBy' = 'date,n')",
+        "('delta.enableDeletionVectors' = 'false', 'penstock.clusterBy' = 'date,n')",
         once=False,
     )
 
@@ -51,7 +51,7 @@ def test_a_rewrite_casts_all_rows_and_adds_what_is_new() -> None:
 
     assert rewrite(DAILY, TARGET, wanted, facts(columns("date date, N bigint, old int"))) == Commit(
         "CREATE OR REPLACE TABLE delta.`/w/a/daily` USING delta PARTITIONED BY (`date`) "
-        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true') AS "
+        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'false') AS "
         "SELECT `date` AS `date`, CAST(`N` AS double) AS `n`, CAST(NULL AS bigint) AS `events` "
         "FROM delta.`/w/a/daily`",
         {"spark.sql.ansi.enabled": "true"},

@@ -17,7 +17,7 @@ def test_a_table_is_replaced_whole_in_one_statement() -> None:
     assert work.stages == ()
     assert work.decide({}) == Commit(
         "CREATE OR REPLACE TABLE delta.`/w/s/users` USING delta "
-        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true') "
+        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'false') "
         "AS SELECT `id`, `name` FROM `penstock_query`"
     )
 
@@ -42,7 +42,7 @@ def test_clustering_is_told_to_the_log_too() -> None:
 
     assert Table().work(a_build(model=model, query="id int")).decide({}) == Commit(
         "CREATE OR REPLACE TABLE delta.`/w/s/users` USING delta CLUSTER BY (`id`) "
-        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true', 'penstock.clusterBy' = 'id') "
+        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'false', 'penstock.clusterBy' = 'id') "
         "AS SELECT `id` FROM `penstock_query`"
     )
 

@@ -229,11 +229,10 @@ def _columns(tree: exp.Expr) -> Iterator[tuple[exp.Column, int]]:
 
 
 def _unread(error: SqlglotError) -> Finding:
-    (line, found), said = said_by(error), str(error).partition("\n")[0]
-    said = found or said
+    line, said = said_by(error)
     first = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
     if near := str(first.get("highlight") or ""):
-        said = f"{said.partition(' missing for ')[0]}, near {near!r}"
+        said = f"{said.removesuffix(' is missing')}, near {near!r}"
     sentence = f"the condition cannot be read: {said[:_SAID]}"
     hint = "write one condition, such as amount >= 0"
     return Finding(Location("", line), _CODE, sentence, hint)

@@ -47,7 +47,7 @@ def facts_of(text: str) -> ExpressionFacts:
         tokens = tokens_of(text)
         tree = _parsed(tokens, text)
     except SqlglotError as error:
-        said = (said_by(error)[1] or str(error).partition(" into ")[0])[:_SAID]
+        said = said_by(error)[1].partition(" into ")[0][:_SAID]
         return ExpressionFacts(problem=f"it cannot be read as one expression: {said}")
     problem = _problem(tree, tokens)
     if problem:

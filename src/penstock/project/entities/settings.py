@@ -17,7 +17,7 @@ from penstock.core.entity import (
 )
 from penstock.core.history import Retention
 from penstock.core.steps.slices import DATE_PARTS, Ordering, SliceOrder
-from penstock.core.strategy import OnSchemaChange
+from penstock.core.strategy import DELETION_VECTORS, OnSchemaChange
 from penstock.project.entities.parts import Findings, Part, PartReader, open_part, word_of
 from penstock.project.files.values import (
     Plain,
@@ -30,7 +30,13 @@ from penstock.project.files.values import (
 
 OUTPUTS = ("paths", "catalog")
 LAYERS = ("bronze", "silver")
-FLAGS = ("delete_missing", "allow_empty", "allow_empty_delete", "require_success")
+FLAGS = (
+    "delete_missing",
+    "allow_empty",
+    "allow_empty_delete",
+    "require_success",
+    "deletion_vectors",
+)
 OF_SLICES = ("slice_pattern", "order", "order_pattern")
 TEXTS = (
     *("bronze_table", "silver_table", "bronze_path", "silver_path"),
@@ -211,10 +217,16 @@ def entity_settings(merged_settings: MergedSettings) -> EntitySettings:
         on_schema_change=word_of(
             OnSchemaChange, text("on_schema_change").lower(), usual.on_schema_change
         ),
-        table_properties=pairs_of(plain.get("table_properties")),
+        table_properties=pairs_of(plain.get("table_properties")) | _vectors(plain),
         layout=text("layout").lower(),
         retention=Retention(last, days) if said else None,
     )
+
+
+def _vectors(plain: Mapping[str, Plain]) -> dict[str, str]:
+    """Return the table's property that a switch of ours stands for, where it is written."""
+    said = plain.get("deletion_vectors")
+    return {} if said is None else {DELETION_VECTORS: str(said).lower()}
 
 
 def idle(

@@ -56,6 +56,11 @@ def reference_in(node: yaml.ScalarNode) -> str | None:
     return None if node.style in ("|", ">") else inner_of(node.value)
 
 
+UNFOLDED = (
+    "write out what *aliases repeat, or split the file; no alias may stand inside its &anchor"
+)
+
+
 class _TooManyNodesError(Exception):
     pass
 
@@ -71,7 +76,7 @@ def read_document(path: str, text: str) -> YamlFile:
     except (_TooManyNodesError, RecursionError) as error:
         is_deep = isinstance(error, RecursionError)
         what = "is nested too deep" if is_deep else f"unfolds to more than {NODES:,} nodes"
-        builder.findings.append(Finding(where, "yaml-syntax", f"the document {what}"))
+        builder.findings.append(Finding(where, "yaml-syntax", f"the document {what}", UNFOLDED))
     return YamlFile(path, tree, builder.places, builder.keys, tuple(builder.findings))
 
 

@@ -32,7 +32,7 @@ _SECONDS = {
     **dict.fromkeys(("d", "day", "days"), 86400),
     **dict.fromkeys(("w", "week", "weeks"), 604800),
 }
-_FEW, _NEAR = 12, 5
+_FEW = 12
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
 _PARTS = re.compile(rf"(?:\s*{_PART.pattern}\s*)+")
 _ISO = re.compile(
@@ -136,12 +136,14 @@ def near_or_known(name: str, known: Iterable[str]) -> str:
 
     >>> near_or_known("tag", ["tags", "meta"]), near_or_known("x", ["tags", "meta"])
     ("did you mean 'tags'?", 'known here: meta, tags')
+    >>> near_or_known("x", map(str, range(99)))
+    'delete it; penstock schema prints the 99 keys that are known here'
     """
     names = sorted({*known})
     if len(names) <= _FEW:
         return did_you_mean(name, names) or f"known here: {', '.join(names) or 'none'}"
-    near = ", ".join(difflib.get_close_matches(name.lower(), names, n=_NEAR, cutoff=0.0))
-    return did_you_mean(name, names) or f"nearest of the {len(names)} known here: {near}"
+    many = f"delete it; penstock schema prints the {len(names)} keys that are known here"
+    return did_you_mean(name, names) or many
 
 
 def some_of(names: Iterable[str]) -> str:

@@ -28,7 +28,14 @@ _SHOWN = 80
 def settings_of(declared: PythonModel[..., Any], options: Mapping[str, Any]) -> dict[str, Plain]:
     """Give the options in the words of every other front end."""
     same = ("partition_by", "cluster_by", "table_properties", "unique_key", "time_column", "tags")
-    more = ("window_on", "null_watermark", "string_watermark", "null_keys", "on_duplicate")
+    more = (
+        "deletion_vectors",
+        "window_on",
+        "null_watermark",
+        "string_watermark",
+        "null_keys",
+        "on_duplicate",
+    )
     found: dict[str, Plain] = {k: options[k] for k in (*same, *more) if k in options}
     found |= {"description": options["description"]} if "description" in options else {}
     found |= {"depends_on": options["depends_on"]} if "depends_on" in options else {}

@@ -87,6 +87,7 @@ class TableOptions(CommonOptions, total=False):
     partition_by: str | list[str]
     cluster_by: list[str]
     table_properties: Mapping[str, str]
+    deletion_vectors: bool
     delta: list[str]
     checks: Mapping[str, Any] | Sequence[Any]
     on_failure: Literal["flag", "block", "rollback"]

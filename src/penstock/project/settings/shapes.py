@@ -120,6 +120,7 @@ class ModelConfigShape(SnapshotShape):
     cluster_by: Texts = []
     layout: Annotated[str, words("auto", "partitioned", "clustered", "current", "plain")] = "auto"
     table_properties: dict[str, Scalar] = {}
+    deletion_vectors: bool | None = None
     description: str | None = None
     comment: str | None = None
     time_column: str | None = None

@@ -18,6 +18,7 @@ from penstock.core.model import ColumnDoc
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.sessions.package import SessionModel, SessionPackage
 from penstock.core.strategy import (
+    DELETION_VECTORS,
     Layout,
     NullWatermark,
     PartitionSettings,
@@ -156,6 +157,11 @@ def layout_of(config: Config, strategy: Strategy) -> Layout:
         )
         hint = "take it out; Spark reads credentials from settings of the target"
         config.report("table_properties", "secret-in-table", sentence, hint)
+    if config.settings.get("deletion_vectors") is not None:
+        said = str(config.flag("deletion_vectors")).lower()
+        if properties.setdefault(DELETION_VECTORS, said).lower() != said:
+            sentence = f"deletion_vectors is {said} and table_properties say the opposite"
+            config.report("deletion_vectors", "option-conflict", sentence, "keep one of them")
     if strategy.partitioning is not None:
         if len(cluster) > CLUSTERED:
             most = f"Delta clusters by {CLUSTERED} at most"

@@ -31,7 +31,22 @@ _LATER = {"historic": "entities", "sessions": "session packages"}
 _ELSEWHERE = dict.fromkeys(
     ("pre_hook", "post_hook", "pre-hook", "post-hook", "on-run-start", "on-run-end"),
     "nothing runs beside a model: put it into the query, or run it before or after penstock",
-) | {"grants": "grant rights in the catalog or on the files; penstock changes none"}
+) | {
+    "access": "delete it; every model may read every other",
+    "constraints": "write a check: checks or data_tests",
+    "contract": "declare the columns with their types in a versioned YAML file, or write a check",
+    "docs": "write description; penstock graph draws the models",
+    "exposures": "delete it; meta or tags of a model can say who uses it",
+    "full_refresh": "delete it; penstock run --full-refresh builds a table again",
+    "grants": "grant rights in the catalog or on the files; penstock changes none",
+    "group": "delete it, or write a tag",
+    "groups": "delete it, or give the models a tag",
+    "latest_version": "write a versioned YAML file; see docs/drift.md",
+    "metrics": "delete it, or write a model that computes the metric",
+    "persist_docs": "delete it; a model's description and those of its columns are in its table",
+    "saved_queries": "delete it, or write a model",
+    "semantic_models": "delete it, or write a model",
+}
 """Keys of dbt's that do nothing here, and what to do instead."""
 UNKNOWN_WORD = "unknown_word"
 Tests = list[str | dict[str, Any]]

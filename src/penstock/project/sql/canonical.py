@@ -11,6 +11,7 @@ that mean nearly the same. A canonical form may not: an edit there would not be 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -103,7 +104,7 @@ def tokens_of(text: str) -> list[Token]:
     try:
         tokens = list(Spark().tokenize(text))
     except PARSER_BUGS as error:
-        raise ParseError(f"the parser gives up ({type(error).__name__})") from error
+        raise ParseError("the parser gives up") from error
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens.pop()
     return tokens
@@ -123,7 +124,7 @@ def trees_of(
             return list(parser.parse_into(into, list(tokens), text))
         return list(parser.parse(list(tokens), text))
     except PARSER_BUGS as error:
-        raise ParseError(f"the parser gives up ({type(error).__name__})") from error
+        raise ParseError("the parser gives up") from error
 
 
 def _refuse_large(tokens: Sequence[Token]) -> None:
@@ -175,12 +176,16 @@ def has_pipes(tokens: Sequence[Token]) -> bool:
     return any(token.token_type is TokenType.PIPE_GT for token in tokens)
 
 
+_TOKEN = re.compile(r"<Token [^>]*?\btext: (.*?), line: [^>]*>")
+_NODE = re.compile(r" missing for <class '[^']*'>")
+
+
 def said_by(error: SqlglotError) -> tuple[int, str]:
-    """Give the line and the sentence of the parser, "" where it has none for the place."""
-    if not isinstance(error, ParseError) or not error.errors:
-        return 1, ""
-    first = error.errors[0]
-    return int(first.get("line") or 1), str(first.get("description") or "").rstrip(".")
+    """Return line and sentence of the parser's message, without the names of its classes."""
+    first = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
+    said = str(first.get("description") or str(error).partition("\n")[0])
+    said = _TOKEN.sub(lambda found: "its end" if found[1] == "SENTINEL" else repr(found[1]), said)
+    return int(first.get("line") or 1), _NODE.sub(" is missing", said).rstrip(".")
 
 
 def print_canonical(tree: exp.Query) -> str | None:

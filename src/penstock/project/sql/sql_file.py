@@ -226,9 +226,7 @@ def _trimmed(text: str, tokens: Sequence[Token]) -> str:
 
 def _unparsed(error: SqlglotError | None) -> Finding:
     line, said = said_by(error) if error else (1, "")
-    if error and not getattr(error, "errors", None):
-        said = str(error).partition("\n")[0][:200]
-    sentence = f"{said or 'the parser does not read this query'}; Spark may still read it"
+    sentence = f"{said[:200] or 'the parser does not read this query'}; Spark may still read it"
     hint = "penstock then knows only its ref and source calls, and any change of text as a change"
     return Finding(Location("", line), "unparsed-sql", sentence, hint, Severity.WARNING)
 

@@ -303,6 +303,16 @@ def _plain(value: object) -> Plain:
     return str(value)
 
 
+_NO_LOOP_TAGS = "templates have no {% break %} and no {% continue %}; write {% if %} in the loop"
+_TAGS = {
+    "do": "write {% set _ = … %} around the expression; templates have no {% do %}",
+    "break": _NO_LOOP_TAGS,
+    "continue": _NO_LOOP_TAGS,
+    "docs": "write the text as description: in YAML; templates have no {% docs %}",
+}
+"""What to write instead of tags that other tools have."""
+
+
 def _template_finding(path: str, error: Exception, known: Mapping[str, object]) -> Finding:
     found = [(f.f_code.co_filename, n) for f, n in traceback.walk_tb(error.__traceback__)]
     own = [n for name, n in found if name == path]
@@ -321,7 +331,9 @@ def _said_of(error: Exception, known: Mapping[str, object]) -> tuple[str, str, s
     message = mask(str(error)).partition("\n")[0][:_SHOWN]
     match error:
         case TemplateSyntaxError():
-            return "template-syntax", mask(error.message or message)[:_SHOWN], ""
+            said = mask(error.message or message)[:_SHOWN]
+            tag = said.partition("unknown tag '")[2].partition("'")[0]
+            return "template-syntax", said, _TAGS.get(tag, "")
         case UndefinedError():
             hint = did_you_mean(message.partition("'")[2].partition("'")[0], known)
             return (
@@ -343,4 +355,5 @@ def _said_of(error: Exception, known: Mapping[str, object]) -> tuple[str, str, s
         case SyntaxError():
             return "template-syntax", error.msg, ""
         case _:
-            return "template-error", f"{type(error).__name__}: {message}", ""
+            said = f"there is no {message}" if isinstance(error, LookupError) else message
+            return "template-error", said or "the expression fails", ""

@@ -16,7 +16,7 @@ from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
 from penstock.core.partitions.partition import Grid
 from penstock.project.files import values
-from penstock.project.files.documents import NODES, begins_at, syntax_finding
+from penstock.project.files.documents import NODES, UNFOLDED, begins_at, syntax_finding
 from penstock.project.files.nodes import unknown_key
 from penstock.project.unit_tests.casting import CellError, scalar
 from penstock.project.unit_tests.definition import Cell, CellKind
@@ -48,7 +48,7 @@ def read_nodes(path: str, text: str) -> tuple[Cell | None, tuple[Finding, ...]]:
     except (_TooMuchError, RecursionError):
         where = Location(path, 1, 1)
         sentence = f"the document is nested too deep, or unfolds to more than {NODES:,} nodes"
-        return None, (Finding(where, "yaml-syntax", sentence),)
+        return None, (Finding(where, "yaml-syntax", sentence, UNFOLDED),)
     return found, tuple(reader.findings)
 
 

@@ -41,7 +41,9 @@ from penstock.project.versioned.versions import Versions
 
 _ALIASES = {"schema": "dataset", "name": "table"}
 DESTINATION = Keys(
-    ("dataset", "table", "partition", "cluster", "layout"), ("dataset", "table"), _ALIASES
+    ("dataset", "table", "partition", "cluster", "layout", "deletion_vectors"),
+    ("dataset", "table"),
+    _ALIASES,
 )
 _BOUNDS = ("start", "end", "interval")
 PARTITION = Keys(("field", "type", *_BOUNDS), ("field",))
@@ -77,6 +79,7 @@ def _read_destination(node: YamlNode, findings: list[Finding]) -> Destination:
         section.text("table"),
         cluster=cluster,
         layout=section.word("layout", LAYOUTS) or "auto",
+        vectors=section.flag("deletion_vectors"),
     )
     written = section.find("partition")
     if written is None:

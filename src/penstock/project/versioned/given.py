@@ -19,7 +19,7 @@ from penstock.core.columns.types import (
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.partitions import calendar
 from penstock.core.partitions.partition import Grain, Grid
-from penstock.core.strategy import Layout, PartitionSettings
+from penstock.core.strategy import DELETION_VECTORS, Layout, PartitionSettings
 from penstock.project.checks.phases import NONE, Phases
 from penstock.project.files.nodes import YamlNode
 from penstock.project.files.references import SqlText
@@ -76,6 +76,7 @@ class Destination:
     grid: Grid = Grid()
     cluster: tuple[str, ...] = ()
     layout: str = "auto"
+    vectors: bool | None = None
     typed: Location = Location("")
 
 
@@ -125,10 +126,13 @@ class VersionedDraft:
     def lies(self) -> Layout:
         """How the table lies on disk."""
         to = self.destination
-        if self.word == "view" or not to.field:
-            return Layout(cluster_by=() if self.word == "view" else to.cluster[:CLUSTERED])
+        if self.word == "view":
+            return Layout()
+        said = {} if to.vectors is None else {DELETION_VECTORS: str(to.vectors).lower()}
+        if not to.field:
+            return Layout(cluster_by=to.cluster[:CLUSTERED], properties=said)
         partition = PartitionSettings(to.field, self.field_type, to.grid)
-        return laid_out(partition, to.cluster, to.layout, {})
+        return laid_out(partition, to.cluster, to.layout, said)
 
 
 _TIMES = ("timestamp", "timestamp_ntz")

@@ -79,6 +79,7 @@ class MergeEntity(EntityStrategy):
 
     __slots__ = ()
     name, shown = "entity_merge", "merge"
+    hides_rows = True
     dbt = ("incremental", "merge")
 
 
@@ -87,6 +88,7 @@ class HistoricEntity(EntityStrategy):
 
     __slots__ = ()
     name, shown = "entity_historic", "historic"
+    hides_rows = True
     dbt = ("snapshot", "")
 
     @property

@@ -34,6 +34,7 @@ class Snapshot(HistorySettings, port.Strategy):
     settings = port.STORED | {"unique_key", "null_keys"}
     writing = port.Writing.MERGED
     rerun_is_safe = True
+    hides_rows = True
     command = "snapshot run"
     dbt = ("snapshot", "")
 

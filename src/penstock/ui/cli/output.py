@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -205,6 +205,7 @@ _THEIRS = {
     "source": "penstock check --sources",
 }
 """The words of dbt, each with the command that does it here."""
+_ALIKE = 0.75
 _THEIR_FLAGS = {
     "-f": "--full-refresh",
     "-m": "--select",
@@ -228,14 +229,14 @@ def _way_out(error: click.ClickException) -> str:
     if isinstance(error, click.NoSuchOption):
         flags = [name for param in command.params for name in param.opts]
         theirs = _THEIR_FLAGS.get(error.option_name)
-        near = [theirs] if theirs in flags else get_close_matches(error.option_name, flags, 1)
+        near = [theirs] if theirs in flags else _near(error.option_name, flags)
         return f"did you mean {near[0]}?" if near else f"{path} --help"
     asked = error.message.partition("'")[2].rpartition("'")[0]
     if isinstance(command, click.Group):
         ours = {name: f"did you mean {path} {name}?" for name in command.list_commands(context)}
         others = {word: f"here it is: {does}" for word, does in _THEIRS.items()}
         known = {**others, **ours} if path == "penstock" else ours
-        return next((known[near] for near in get_close_matches(asked, known, 1)), f"{path} --help")
+        return next((known[near] for near in _near(asked, known)), f"{path} --help")
     if not error.message.startswith("Got unexpected extra argument"):
         return f"{path} --help"
     names = {param.name for param in command.params}
@@ -243,6 +244,15 @@ def _way_out(error: click.ClickException) -> str:
     ways = [f"{path} --select {shlex.quote(words)}"] if "select" in names else []
     ways += ["a project's folder: --project-dir DIR"] if "project" in names else []
     return "; ".join(ways) or f"{path} --help"
+
+
+def _near(written: str, known: Iterable[str]) -> list[str]:
+    """Return the word that was meant: one that begins so, or differs in few letters; else none."""
+    bare = {each.lstrip("-"): each for each in known}
+    word = written.lstrip("-")
+    near = [each for each in bare if len(word) > 1 and each.startswith(word)]
+    near = near or get_close_matches(word, bare, 1, cutoff=_ALIKE)
+    return [bare[each] for each in near[:1]]
 
 
 def confirm(question: str, *, yes: bool) -> bool:

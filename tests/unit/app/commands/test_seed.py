@@ -61,7 +61,7 @@ def test_a_seed_is_created_with_declared_types_else_inferred_ones(services):
     )
     assert create == (
         "CREATE OR REPLACE TABLE delta.`/w/s/countries` USING delta "
-        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true') "
+        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'false') "
         "AS SELECT `code`, `zip` FROM `penstock_query`"
     )
 
