@@ -148,20 +148,9 @@ def versioned_strategy(word: str, partition: PartitionSettings | None) -> Strate
 def layout_of(config: Config, strategy: Strategy) -> Layout:
     """Give how the table lies on disk; a history table has current and closed rows apart."""
     parts, cluster = config.texts("partition_by"), config.texts("cluster_by")
-    properties = pairs_of(config.settings.get("table_properties"))
     if strategy.is_view:
         return Layout()
-    for key in (key for key, value in properties.items() if mask_value(key, value) != value):
-        sentence = (
-            f"table property {key!r} holds a secret, which everybody reads who reads the table"
-        )
-        hint = "take it out; Spark reads credentials from settings of the target"
-        config.report("table_properties", "secret-in-table", sentence, hint)
-    if config.settings.get("deletion_vectors") is not None:
-        said = str(config.flag("deletion_vectors")).lower()
-        if properties.setdefault(DELETION_VECTORS, said).lower() != said:
-            sentence = f"deletion_vectors is {said} and table_properties say the opposite"
-            config.report("deletion_vectors", "option-conflict", sentence, "keep one of them")
+    properties = _properties(config)
     if strategy.partitioning is not None:
         if len(cluster) > CLUSTERED:
             most = f"Delta clusters by {CLUSTERED} at most"
@@ -182,6 +171,23 @@ def layout_of(config: Config, strategy: Strategy) -> Layout:
     elif history is not None and history.by_current:
         parts = _first(history.columns.is_current, parts)
     return Layout(parts, cluster, properties)
+
+
+def _properties(config: Config) -> dict[str, str]:
+    """Return the properties of a table; one that holds a secret is a finding."""
+    properties = pairs_of(config.settings.get("table_properties"))
+    for key in (key for key, value in properties.items() if mask_value(key, value) != value):
+        sentence = (
+            f"table property {key!r} holds a secret, which everybody reads who reads the table"
+        )
+        hint = "take it out; Spark reads credentials from settings of the target"
+        config.report("table_properties", "secret-in-table", sentence, hint)
+    if config.settings.get("deletion_vectors") is not None:
+        chosen = str(config.flag("deletion_vectors")).lower()
+        if properties.setdefault(DELETION_VECTORS, chosen).lower() != chosen:
+            sentence = f"deletion_vectors is {chosen} and table_properties say the opposite"
+            config.report("deletion_vectors", "option-conflict", sentence, "keep one of them")
+    return properties
 
 
 def _first(column: str, others: Sequence[str]) -> tuple[str, ...]:
