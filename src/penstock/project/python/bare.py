@@ -76,6 +76,10 @@ class _Bare(ast.NodeTransformer):
         made = ast.Assign([node.target], node.value) if node.value else ast.Pass()
         return ast.copy_location(made, node)
 
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        node.kind = None  # the u of u'a'
+        return node
+
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
         node.names.sort(key=lambda each: (each.name, each.asname or ""))
         return node

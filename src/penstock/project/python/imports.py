@@ -184,8 +184,8 @@ def project_modules(root: Path) -> Iterator[dict[str, tuple[Path, Mapping[str, o
 
 def _file_of(module: ModuleType) -> Path | None:
     """Give the file of a module, the folder of a package without one."""
-    origin = getattr(module, "__file__", None)
-    spaces = [*getattr(module, "__path__", ())]
+    known = vars(module)  # a module may answer to any attribute by itself
+    origin, spaces = known.get("__file__"), [*known.get("__path__", ())]
     first = origin or (spaces[0] if spaces else None)
     return Path(first) if first else None
 

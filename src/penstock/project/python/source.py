@@ -207,6 +207,8 @@ class Reach:
             for star in known.stars:
                 if self.has(star):
                     yield from self._found(star, dotted, seen)
+            if "__getattr__" in known.statements:  # what the module answers to any name
+                yield module, "__getattr__"
 
     def _imported(
         self, module: str, name: str, rest: Sequence[str], seen: set[Place]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import inspect
 import linecache
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType
 
 _STANDARD = Path(inspect.__file__).resolve().parent
+BEGAN = time.time()
+"""When this process could first import a model; a time since then is one that a clock gave."""
 
 
 def text_of(file: str) -> str:

@@ -29,7 +29,7 @@ from typing import Any
 from penstock.core.masking import REDACTED, SECRETS, is_secret_key
 from penstock.project.python.bare import bare
 from penstock.project.python.contents import content_of, framed, pickled, shown
-from penstock.project.python.texts import ModuleTexts, source_of, text_of
+from penstock.project.python.texts import BEGAN, ModuleTexts, source_of, text_of
 
 Place = tuple[str, str]
 """A module and a name that it binds."""
@@ -47,7 +47,7 @@ class Values:
     texts: ModuleTexts
     home: str
     root: str
-    since: float = field(default_factory=time.time)
+    since: float = BEGAN
     places: list[Place] = field(default_factory=list)
     _known: dict[int, tuple[object, bytes]] = field(default_factory=dict)
 
