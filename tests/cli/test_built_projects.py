@@ -157,7 +157,7 @@ def test_rows_that_others_changed_are_accepted_with_a_reason_and_without_java(ma
     assert [each["version"] for each in document["commits"]] == [1]
     assert "one: tampered" not in status.out
     assert "two: upstream_changed" in status.out
-    assert "accept" in history.out
+    assert "accept: ticket 4711" in history.out
     assert (again.code, "nothing-to-accept" in again.err) == (2, True)
 
 
