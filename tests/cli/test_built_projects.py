@@ -142,6 +142,25 @@ def test_T23_a_log_that_was_cleaned_up_is_told_by_status_plan_and_run(made, call
         assert "nothing to do (2 models up to date)" in answer.out
 
 
+def test_rows_that_others_changed_are_accepted_with_a_reason_and_without_java(made, call):
+    write_commit(made, "one", 1, operation="UPDATE")
+
+    silent = call("accept", "one")
+    accepted = call("accept", "one", "--reason", "ticket 4711", "--json")
+    status, history = call("status"), call("history", "one", "--verbose")
+    again = call("accept", "one", "--reason", "ticket 4711")
+
+    assert (silent.code, "--reason" in silent.err) == (2, True)
+    assert accepted.code == 0
+    document = json.loads(accepted.out)
+    assert (document["command"], document["reason"]) == ("accept", "ticket 4711")
+    assert [each["version"] for each in document["commits"]] == [1]
+    assert "one: tampered" not in status.out
+    assert "two: upstream_changed" in status.out
+    assert "accept: ticket 4711" in history.out
+    assert (again.code, "nothing-to-accept" in again.err) == (2, True)
+
+
 def test_T24_the_table_of_another_store_at_the_same_version_is_tampered(made, call):
     shutil.rmtree(made / "warehouse" / "m" / "one")
     token = {"penstock": "0.1.0", "store": "store-2", "project": "billing", "step": "theirs"}

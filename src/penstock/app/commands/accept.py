@@ -13,6 +13,7 @@ from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services, named_model
 from penstock.app.services.workers import on_record
 from penstock.core.errors import UsageError
+from penstock.core.masking import mask
 from penstock.core.model import Model
 from penstock.core.partitions.partition import write_ranges
 from penstock.core.partitions.ranges import Ranges, merged
@@ -63,7 +64,9 @@ def accept(services: Services, name: str, reason: str, arguments: str = "") -> A
         raise UsageError("nothing-to-accept", sentence, hint=hint)
     intent = _intent(services, project_state, model, record)
     keys = write_ranges(model.grid, partitions)
-    intent = replace(intent, partitions=keys, reason=f"accepted: {reason.strip()}")
+    why = mask(reason.strip())
+    intent = replace(intent, partitions=keys, reason=f"accepted: {why}")
+    intent = replace(intent, triggered_by=f"accept: {why}")  # as the history shows it
     after = settled_before(services, intent, record.table_id)
     since = foreign_between(services, intent.uri, after, head.version)
     outcome = Outcome(None, record.table_id, head.version, foreign=(*record.foreign, *since))

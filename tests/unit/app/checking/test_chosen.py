@@ -14,7 +14,6 @@ from penstock.app.checking.chosen import (
     StepChecks,
     checks_of_step,
     planned_checks,
-    reads_table,
     skipped,
 )
 from penstock.core.checks import (
@@ -90,7 +89,7 @@ def test_a_step_that_makes_its_target_has_nothing_to_go_back_to():
     ],
 )
 def test_some_checks_see_the_target_as_a_whole(check, reads):
-    assert reads_table(check) is reads
+    assert check.reads_table is reads
     assert StepChecks(after=(GATE, check)).needs_table is reads
 
 

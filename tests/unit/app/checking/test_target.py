@@ -13,7 +13,6 @@ from fakes.builders import a_model, a_source, reads
 from fakes.check_inputs import answered, said
 from fakes.lake import ID
 from fakes.workshop import Workshop
-from penstock.app.checking.chosen import reads_table
 from penstock.core.checks import Check, Checks, OnFailure, Phase, Relationships, RowCount
 from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName
@@ -118,4 +117,4 @@ def test_rows_of_a_query_find_their_partners_in_the_own_table():
     text = "select 1 as id"
     changed = replace(PARENT, query=Query(text, text, text, ()))
 
-    assert reads_table(changed)
+    assert changed.reads_table

@@ -12,7 +12,7 @@ from penstock.core.columns.typed import TypedValue
 from penstock.core.names import TableName
 from penstock.core.steps.inputs import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
 from penstock.core.steps.slices import SliceId, UnchangedSlice
-from penstock.core.steps.step import Intent, StepKind
+from penstock.core.steps.step import ForeignCommit, Intent, StepKind
 from penstock.core.steps.token import (
     LIMIT_BYTES,
     pin_of,
@@ -44,6 +44,7 @@ AT = st.datetimes(timezones=st.just(dt.UTC)).map(lambda at: at.replace(fold=0))
 UNCHANGED = st.builds(
     UnchangedSlice, SLICE, TEXT, NUMBER, AT, st.dictionaries(TEXT, NUMBER, max_size=2)
 )
+FOREIGN = st.builds(ForeignCommit, NUMBER, AT, TEXT, TEXT)
 INTENTS = st.builds(
     replace,
     st.just(intent()),
@@ -62,6 +63,7 @@ INTENTS = st.builds(
     passed_by=st.lists(TEXT, max_size=3).map(tuple),
     slice=st.none() | SLICE,
     unchanged=st.lists(UNCHANGED, max_size=3).map(tuple),
+    foreign=st.lists(FOREIGN, max_size=20).map(tuple),
 )
 
 
