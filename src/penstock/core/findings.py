@@ -108,6 +108,7 @@ HINTS: Mapping[str, str] = {
     "bad-test-value": "correct the value, or declare the column's type under columns:",
     "bad-usage": "penstock --help lists commands, and COMMAND --help flags",
     "bad-value": "write what the sentence asks for; penstock schema prints keys and values",
+    "bronze-fits-nothing": "correct slice_pattern, or move the files out of the bronze folder",
     "calculated-column-failed": "correct the expression under columns: that the message shows",
     "check-cols-missing": "give check_cols a list of columns, or 'all'",
     "check-error": "correct the check at the place named; penstock check runs it alone",

@@ -198,6 +198,10 @@ def _unit_tests_schema() -> Tree:
     return {"title": "unit tests", "$defs": definitions, **top}
 
 
+_ROLES: Plain = {"type": "array", "items": {"enum": list(FieldRole)}}
+_KEPT_ROW: Tree = {"keep": {"enum": list(Keep)}, "order_by": _TEXTS}
+
+
 def _entity_schemas() -> Mapping[str, Tree]:
     """Give the schemas of documents of entities and of native files."""
     of_settings: Tree = {
@@ -207,11 +211,9 @@ def _entity_schemas() -> Mapping[str, Tree]:
         "table_properties": _OBJECT,
         "retention": _mapping(settings.RETENTION, {}, _COUNT),
     }
-    roles: Plain = {"type": "array", "items": {"enum": list(FieldRole)}}
     watermark: Tree = {"operation": {"enum": ["and", "or"]}, "operation_group": _FROM_ZERO}
-    columns = _mapping(COLUMN, {"fieldroles": roles}, _TEXT, ("name",))
-    kept: Tree = {"keep": {"enum": list(Keep)}, "order_by": _TEXTS}
-    made: Tree = {"deduplicate": _mapping(KEPT_ROW, kept, _TEXT)}
+    columns = _mapping(COLUMN, {"fieldroles": _ROLES}, _TEXT, ("name",))
+    made: Tree = {"deduplicate": _mapping(KEPT_ROW, _KEPT_ROW, _TEXT)}
     bronze: Tree = {"read": {"enum": ["slices", "whole"]}, "order": {"enum": list(SliceOrder)}}
     inner: Tree = {
         "id": {"type": "integer"},

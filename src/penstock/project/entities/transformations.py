@@ -28,7 +28,7 @@ _OF_TIME = frozenset({"current_timestamp", "now", "current_date", "curdate", "lo
 
 
 @dataclass(slots=True)
-class _Reading:
+class _TransformationReader:
     """The transformations so far; `unstable` are columns that differ from reading to reading."""
 
     known: Expressions
@@ -119,7 +119,7 @@ class _Reading:
 
 def transformations_of(entity: PartReader, known: Expressions) -> tuple[Transformation, ...]:
     """Read the transformations; texts side by side are one projection."""
-    part, reading = entity.find("transformations"), _Reading(known, entity.findings)
+    part, reading = entity.find("transformations"), _TransformationReader(known, entity.findings)
     items = (part,) if part and isinstance(part.value, str) else entity.items("transformations")
     found: list[Transformation] = []
     for is_text, run in groupby(items, lambda item: isinstance(item.value, str)):
