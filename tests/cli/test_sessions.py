@@ -315,6 +315,21 @@ def test_a_plan_of_two_passes_has_one_line_a_table(web, call):
     assert {*found.values()} == {f"backfill {first} 00:00:00; head {second} 00:00:00"}
 
 
+def test_variables_of_a_plan_move_its_limits_and_are_reported(web, call):
+    web(dict.fromkeys(CORE, STOOD))
+    words = ("--as-of", "2021-06-01", "--vars", "snowplow__backfill_limit_days=9")
+
+    answer = call("plan", "--select", "web_users", *words)
+
+    assert answer.err.startswith(
+        "sessions/web.yml:5:1: info: set-by-vars: backfill_limit_days is 9: "
+        "--vars snowplow__backfill_limit_days wins over 2 of the file\n"
+    )
+    assert without_clock(answer.out)[1].endswith("17:59:32 and 2021-01-14 23:59:32")
+    limits = call("sessions", "limits", "web", *words).out
+    assert without_clock(limits)[:2] == without_clock(answer.out)[:2]
+
+
 def numbered(text):
     return [line for line in text.splitlines() if line[:4].strip().rstrip(".").isdigit()]
 

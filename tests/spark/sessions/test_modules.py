@@ -141,6 +141,16 @@ def test_a_page_view_with_a_shared_id_counts_the_pings_of_its_own_session_alone(
 
 
 @LONG
+def test_without_known_users_there_is_no_mapping_and_no_row_has_one(lake):
+    web = lake(view("p1", "s1", "10:00:00", user_id="x"), user_stitching_id=None)
+    web.run("01-02")
+
+    assert web.package.modules == ("web_page_views", "web_sessions", "web_users")
+    assert web.read("sessions", ID, "user_id", "stitched_user_id") == [("s1", None, "u")]
+    assert web.read("users", "user_identifier", "user_id") == [("u", None)]
+
+
+@LONG
 @pytest.mark.parametrize(("compat", "count"), [(None, 2), ("snowplow", 1)])
 def test_S78_bots_have_no_session(lake, compat, count):
     agents = {"s1": "Mozilla", "s2": "GoogleBot", "s3": None}

@@ -112,7 +112,7 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
     run_timestamp = run_timestamp_of(services, request.run_timestamp)
     dated_project(services, run_timestamp)
     names, not_run, note = divided(services, request, run_timestamp)
-    found = findings_on(services.project, names)
+    found = findings_on(services.project, with_base_tables(services.project, names))
     warned = [each for each in found if each.is_warning]
     if request.options.strict and warned:
         raise ProjectError(tuple(replace(each, severity=Severity.ERROR) for each in warned))

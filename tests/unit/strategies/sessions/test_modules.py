@@ -39,6 +39,14 @@ def test_what_is_carried_over_stands_behind_the_formulas():
     ]
 
 
+def test_without_known_users_no_column_of_them_is_read():
+    run = a_run(user_stitching_id=None)
+
+    assert "CAST(NULL AS STRING) AS _ps_known" in module_events(run)
+    assert "user_id" in sessions(run).columns
+    assert "penstock_user_mapping" not in sessions(run).sql
+
+
 def test_an_event_without_a_page_url_column_has_none():
     run = a_run()
     less = Schema(tuple(each for each in run.schema.columns if each.name != "page_url"))
