@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from penstock.core.columns import types
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.types import parse_type
 from penstock.core.names import literal, quoted
@@ -20,7 +21,7 @@ from penstock.core.statement import (
     Work,
 )
 from penstock.core.strategy import DELETION_VECTORS, Build, Buildable, Layout, OnSchemaChange
-from penstock.strategies.values import cast, merged_type, null
+from penstock.strategies.values import cast, null
 
 CODE = "empty-partition-value"
 _TEXTS = ("string", "varchar", "char", "binary")
@@ -186,16 +187,20 @@ def feed_of(build: Build) -> Feed:
 
 
 def stored(build: Build) -> Schema:
-    """Return the columns of the table after the commit, with the types that hold old and new."""
+    """Return the columns of the table after the commit, with the types that hold old and new.
+
+    An entity that replaces its table may give a column another type.
+    """
     known = build.table
-    if known is None or not build.evolves:
-        return build.query if known is None else known
+    if known is None:
+        return build.query
     grows = build.model.on_schema_change is not OnSchemaChange.IGNORE
     columns = []
     for column in known.columns:
         given = build.query.find(column.name)
-        both = merged_type(column.type, given.type, grow=grows) if given else column.type
-        columns.append(replace(column, type=both))
+        both = given and types.merged(parse_type(column.type), parse_type(given.type), grow=grows)
+        kind = str(both) if both else given.type if given else column.type
+        columns.append(replace(column, type=kind))
     return Schema((*columns, *(c for c in build.query.columns if known.find(c.name) is None)))
 
 

@@ -108,7 +108,10 @@ class Watch:
     replaced: str = ""
     """The condition of a stored row that the step replaces, "" where it replaces no range."""
     kept: str = ""
-    """The condition of a row of `stays` that the step leaves in place, "" for all."""
+    """The condition of a row of `stays` that the step leaves in place, "" for all.
+
+    A step of partitions leaves those that are not `cut`.
+    """
     work_on: Callable[[str], Work] | None = None
     prepares: Callable[[str], tuple[str, ...]] = lambda _: ()
     """What must come before the rows, as statements on a table that is named in SQL."""
@@ -295,7 +298,8 @@ class Watch:
             self._bind(TARGET_VIEW, DeltaRead(self._uri, self.version))
         columns = session.define(_STAYS, self.stays)
         sides = (_STAYS, columns), (ROWS_VIEW, self.columns)
-        return target.as_table(with_rows(self.kept, *sides))
+        outside = f"NOT coalesce({inside(self.cut)}, false)" if self.cut else self.kept
+        return target.as_table(with_rows(outside, *sides))
 
     def _written(
         self, intent: Intent, decided: DecidedStatement, outcome: Outcome

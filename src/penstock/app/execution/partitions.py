@@ -27,7 +27,7 @@ from penstock.plan.cascade import reads_itself
 from penstock.plan.evolution import check_names, refuse
 from penstock.plan.obstacles import incompatible_type
 from penstock.plan.table_columns import Migration, migration, target_schema, with_described
-from penstock.strategies.partition import PartitionTable, Slice, check_columns, feed, inside
+from penstock.strategies.partition import PartitionTable, Slice, check_columns, feed
 from penstock.strategies.partition import replace as replace_range
 from penstock.strategies.relations import bind_query, leaves_of
 from penstock.strategies.reshape import (
@@ -250,7 +250,6 @@ def ready_partitions(state: StepState) -> StepState:
             shape.version,
             shape.stays,
             cut=table,
-            kept=f"NOT coalesce({inside(table)}, false)",
             prepare=(lambda: bring().version) if waits else None,
         )
     intent = replace(state.intent, base_version=shape.version)

@@ -33,12 +33,7 @@ from penstock.core.masking import MASK
 from penstock.core.model import Fingerprint, InputMapping, Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import write_grid
-from penstock.core.partitions.ranges import (
-    count,
-    intersection,
-    merged,
-    union,
-)
+from penstock.core.partitions.ranges import count, intersection, merged, union
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionRun, PartitionsRecord, Status
 from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
@@ -142,16 +137,13 @@ class ProjectState:
         return outside_differences(before, known.get(now.settings, ""))
 
     def _text(self, checksum: str) -> str | None:
-        """Read the SQL of a fingerprint; of all that other parsers made with one statement."""
-        records = self.services.reading.records
+        """Read the SQL of a fingerprint; of all that are on record with one statement."""
         if self._older is None:
-            now = {model.fingerprint.parser for model in self.project.models.values()}
-            made = [one.fingerprint for one in self.records.values() if one.fingerprint]
-            groups = (group for parts in self.parts.values() for group in parts.groups)
-            made += [self.fingerprints[group.fingerprint] for group in groups if group.fingerprint]
-            older = {one.sql for one in made if one.parser not in now}
-            self._older = records.texts({*older, checksum})
-        return self._older.get(checksum) or records.texts((checksum,)).get(checksum)
+            made = {one.fingerprint.sql for one in self.records.values() if one.fingerprint}
+            groups = (each.fingerprint for parts in self.parts.values() for each in parts.groups)
+            made |= {self.fingerprints[number].sql for number in groups if number}
+            self._older = self.services.reading.records.texts({*made, checksum})
+        return self._older.get(checksum)
 
     def _meanings_now(self) -> Mapping[str, str]:
         """Give the canonical checksums of all SQL in the files, by the checksums of its text."""

@@ -98,7 +98,7 @@ def _as_setting(document: str) -> str:
     r"""Write JSON so that Spark takes it as it is: it replaces `${env:HOME}` in any setting.
 
     >>> _as_setting('"${env:HOME}"')
-    '"\u0024{env:HOME}"'
+    '"\\u0024{env:HOME}"'
     """
     return document.replace("$", "\\u0024")
 

@@ -94,8 +94,8 @@ def _lines(results: Sequence[CheckResult], indent: str, *, phases: bool) -> list
 
 def scope_text(result: CheckResult) -> str:
     """Say of a check that did not look at the rows of a step alone what it looked at."""
-    looked = result.status is not CheckStatus.SKIPPED
-    return " (whole table)" if looked and result.scope is CheckScope.TABLE else ""
+    evaluated = result.status is not CheckStatus.SKIPPED
+    return " (whole table)" if evaluated and result.scope is CheckScope.TABLE else ""
 
 
 def _said(result: CheckResult) -> str:
