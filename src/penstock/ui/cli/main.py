@@ -15,6 +15,7 @@ from typing import NoReturn, TextIO, cast
 
 import click
 
+from penstock.core.errors import EnvironmentMissingError
 from penstock.core.masking import SECRETS
 
 _BY_FILE = {
@@ -70,6 +71,7 @@ COMMANDS = {name: says for named in _BY_FILE.values() for name, says in named.it
 INTERRUPTED = 130
 _SHOWN = 100
 TERMINATED = 143
+_UNWRITABLE = "output-unwritable"
 _ALIVE = 100_000
 """What a project is made of lives until a command ends: looking for garbage in it finds none."""
 
@@ -118,6 +120,8 @@ def commands(ctx: click.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; give its exit code. Words a user's mistake, lets a bug keep its traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:
+        _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a path may hold bytes that are no text
             stream.reconfigure(errors="backslashreplace")
@@ -135,16 +139,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+def _open_streams() -> None:
+    """Open streams that the caller has closed, or the next file would be taken for one."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            stream = os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False)
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
+
+
 def _drain() -> None:
     """Leave nothing that nobody reads any more to the interpreter's last flush.
 
     Click ends a command whose reader is gone by itself, with what it could not write still there.
     """
-    if sys.__stdout__ is not None:
-        try:
-            sys.__stdout__.flush()
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+    for stream in (sys.__stdout__, sys.__stderr__):
+        if stream is not None:
+            try:
+                stream.flush()
+            except OSError:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _leave(code: int) -> NoReturn:
@@ -161,6 +180,18 @@ def _leave(code: int) -> NoReturn:
     os._exit(code)
 
 
+@contextmanager
+def _worded() -> Iterator[None]:
+    """Let a full disk, or whatever else keeps a line from being printed, be an error in words."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        sentence = f"the output cannot be written: {error.strerror}"
+        raise EnvironmentMissingError(_UNWRITABLE, sentence) from error
+
+
 class MaskedStream:
     """A stream of text that shows no secret value, whoever writes to it."""
 
@@ -170,7 +201,13 @@ class MaskedStream:
 
     def write(self, text: str) -> int:
         """Write the text without secret values."""
-        return self._stream.write(SECRETS.hide(text))
+        with _worded():
+            return self._stream.write(SECRETS.hide(text))
+
+    def flush(self) -> None:
+        """Write what waits to be written."""
+        with _worded():
+            self._stream.flush()
 
     def __getattr__(self, name: str) -> object:
         """Be the other one in everything else."""
@@ -232,7 +269,10 @@ def _run(given: list[str]) -> int:
     except Exception as error:
         from penstock.ui.cli.output import print_error
 
-        code = print_error(error, given)
+        try:
+            code = print_error(error, given)
+        except (BrokenPipeError, EnvironmentMissingError):  # nobody can be told
+            code = EnvironmentMissingError.exit_code
         if code is None:
             raise
     return int(code or 0)
