@@ -66,11 +66,11 @@ def test_T21_an_interrupt_waits_until_the_statement_has_ended(services):
 def test_T21_a_second_interrupt_does_not_wait_and_leaves_the_lease(services):
     going_on = threading.Event()
     model = services.project.models["users"]
-    interrupt_after(0.1, 0.3)
 
     def interrupted():
         with on_record(services, a_run(services)):
             begin(services, model)
+            interrupt_after(0.1, 0.6)
             on_worker(services, lambda: going_on.wait(10))
 
     with pytest.raises(StillRunningError):

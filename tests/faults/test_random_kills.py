@@ -1,0 +1,187 @@
+"""Kills at any moment of runs over entities, packages, functions and cascades; pauses as well.
+
+Whatever was killed, however often: once the run is through, all is as after an undisturbed one.
+"""
+
+import random
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fakes.built_once import built_once
+from fakes.command import Command
+from fakes.entity_place import T1, T2, EntityPlace
+from fakes.history_place import HistoryPlace
+from fakes.kill_project import PROJECT
+from fakes.session_place import SessionPlace
+from faults import test_entity_kills as of_entities
+from faults import test_python_kills as of_functions
+from faults import test_session_kills as of_packages
+
+pytestmark = pytest.mark.spark
+
+loaded_package = of_packages.loaded_package
+TRIALS, SAMPLE = 200, (0, 3)
+TWO_LEASES = 8.5
+PAUSED = 0.15
+"""How many of the blows are a pause that lasts two leases."""
+QUERY = "select id, ts, amount from {{{{ {} }}}}"
+CASCADE = {
+    "log": (QUERY.format("source('raw', 'events')"), {"materialized": "append"}),
+    "latest": (QUERY.format("ref('log')"), {"materialized": "merge", "unique_key": "id"}),
+    "totals": ("select sum(amount) s from {{ ref('latest') }}", {"materialized": "table"}),
+    "again": ("select s + 1 as s from {{ ref('totals') }}", {"materialized": "table"}),
+}
+
+
+@dataclass(frozen=True)
+class Story:
+    """A project with something to do: the command, doing it in this process, what is left then."""
+
+    folder: Path
+    words: tuple[str, ...]
+    run: Callable[[Path], bool]
+    left: Callable[[Path], object]
+
+
+def entity(name, spark, factory):
+    def place(root):
+        return EntityPlace(root, spark, of_entities.ENTITIES[name])
+
+    def build(folder):
+        made = place(folder / "loaded")
+        made.write("penstock.yml", PROJECT)
+        made.slice("a", *of_entities.ROWS, entity=name)
+        assert made.at(T1, "kind:entity").succeeded
+        made.slice("b", *of_entities.NEXT, entity=name)
+        made.slice("c", *of_entities.ROWS, (9, 300, "z"), entity=name)
+
+    def run(root):
+        report = place(root).at(T2, "kind:entity")
+        assert report.succeeded, report
+        return report.plan.is_empty
+
+    folder = built_once(factory, f"random-{name}", build)
+    words = ("run", "--select", f"silver_aw.{name}", "--processing-time", T2)
+    return Story(folder, words, run, lambda root: of_entities.left(place(root), name))
+
+
+def package(spark, folder):
+    def run(root):
+        of_packages.run_until_in_sync(SessionPlace.at_folder(root, spark))
+        return True
+
+    def left(root):
+        return of_packages.left(SessionPlace.at_folder(root, spark))
+
+    return Story(folder, of_packages.WORDS, run, left)
+
+
+def tables(name, spark, factory, build):
+    """A project whose tables are made by `run` alone."""
+
+    def made(folder):
+        build(HistoryPlace(folder / "loaded", spark))
+
+    def run(root):
+        report = HistoryPlace(root, spark).run()
+        assert report.succeeded, report
+        return report.plan.is_empty
+
+    def left(root):
+        place = HistoryPlace(root, spark)
+        services = place.services()
+        store = services.writing
+        assert (store.leases.taken(), store.journal.running()) == ((), ())
+        records = services.reading.records.models()
+        marks = {n: [str(w.value) for w in each.watermarks] for n, each in records.items()}
+        services.close()
+        return {each: place.rows(each) for each in sorted(records)}, marks
+
+    return Story(built_once(factory, f"random-{name}", made), ("run",), run, left)
+
+
+def functions(place):
+    place.write("penstock.yml", PROJECT)
+    place.write("models/m/logs.py", of_functions.MODELS)
+    place.source("logs", "id INT, user STRING, ts TIMESTAMP, amount INT")
+    place.insert("logs", "(1, 'a', '2024-01-15 10:00', 10), (2, 'b', '2024-01-16 09:00', 20)")
+    assert place.run().succeeded
+    place.insert("logs", of_functions.DELIVERED)
+
+
+def cascade(place):
+    place.write("penstock.yml", PROJECT)
+    place.source("events", "id INT, ts TIMESTAMP, amount INT")
+    place.insert("events", "(1, '2024-01-01', 1), (2, '2024-01-02', 2)")
+    for name, (query, settings) in CASCADE.items():
+        windows = {} if settings["materialized"] == "table" else {"time_column": "ts"}
+        place.model(name, query, **settings, **windows)
+    assert place.run().succeeded
+    place.insert("events", "(2, '2024-01-03', 20), (3, '2024-01-04', 3)")
+
+
+KINDS = ("cascade", "package", "functions", "merge", "historic")
+
+
+@pytest.fixture(scope="session")
+def stories(spark, tmp_path_factory, request):
+    """Give the stories by kind, each with what an undisturbed run leaves and how long it took."""
+    made = {}
+
+    def of(kind):
+        if kind not in made:
+            match kind:
+                case "package":
+                    story = package(spark, request.getfixturevalue("loaded_package"))
+                case "functions":
+                    story = tables(kind, spark, tmp_path_factory, functions)
+                case "cascade":
+                    story = tables(kind, spark, tmp_path_factory, cascade)
+                case _:
+                    story = entity(kind, spark, tmp_path_factory)
+            root = tmp_path_factory.mktemp(kind) / "undisturbed"
+            shutil.copytree(story.folder / "loaded", root)
+            began = time.monotonic()
+            code, output = Command(root, *story.words, spark=spark).ended()
+            took = time.monotonic() - began
+            assert code == 0, output
+            story.run(root)
+            made[kind] = story, story.left(root), took
+        return made[kind]
+
+    return of
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [pytest.param(n, marks=() if n in SAMPLE else pytest.mark.matrix) for n in range(TRIALS)],
+)
+def test_what_is_killed_at_any_moment_ends_as_undisturbed(stories, spark, tmp_path, seed) -> None:
+    chance = random.Random(seed)  # noqa: S311  each seed is a case of its own
+    story, undisturbed, seconds = stories(KINDS[seed % len(KINDS)])
+    root = tmp_path / "shop"
+    shutil.copytree(story.folder / "loaded", root)
+
+    for _ in range(chance.randint(1, 3)):
+        command = Command(root, *story.words, spark=spark)
+        time.sleep(chance.uniform(0.0, seconds))
+        if chance.random() < PAUSED:
+            command.send(signal.SIGSTOP)
+            time.sleep(TWO_LEASES)
+            story.run(root)
+            code, output = command.ended()
+            assert code in (0, 1), output
+            assert "Traceback" not in output
+        else:
+            command.kill()
+    for _ in range(4):
+        if story.run(root):
+            break
+
+    assert story.left(root) == undisturbed
