@@ -1,5 +1,6 @@
 """Where a command's project, models and numbers may stand, and what they may be."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -198,14 +199,15 @@ def test_validate_reports_errors_of_unit_tests_beside_those_of_models(services, 
         }
     )
 
-    answer = call("validate")
+    answer = call("validate", "--json")
 
     assert answer.code == 1
-    assert (
-        "models/broken.sql:1: error: unknown-reference: no model is called 'nothing'" in answer.out
-    )
-    assert "models/worse.sql:1: error: " in answer.out
-    assert "tests/t.yml:2:31: error: unknown-key: unknown key 'expct'" in answer.out
-    assert "tests/t.yml:5:23: error: unknown-model: no model is called 'gone'" in answer.out
-    assert "'broken'" not in answer.out
+    found = json.loads(answer.out)["findings"]
+    assert [(each["code"], each["path"], each["line"]) for each in found] == [
+        ("unknown-reference", "models/broken.sql", 1),
+        ("unknown-key", "models/worse.sql", 1),
+        ("test-without-expectation", "tests/t.yml", 2),
+        ("unknown-key", "tests/t.yml", 2),
+        ("unknown-model", "tests/t.yml", 5),
+    ]
     assert [each.name for each in Path(".penstock").iterdir()] == ["cache"]

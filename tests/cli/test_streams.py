@@ -67,7 +67,7 @@ def test_an_error_is_one_document_beside_what_files_print(services):
     ended = shell(root, "penstock list --json")
 
     assert ended.returncode == 1
-    assert json.loads(ended.stdout)["error"]["code"] == "project-findings"
+    assert [each["code"] for each in json.loads(ended.stdout)["findings"]] == ["unknown-reference"]
 
 
 @pytest.mark.parametrize(
