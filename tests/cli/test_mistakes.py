@@ -107,11 +107,23 @@ def test_a_command_that_makes_no_sense_exits_2(words, said, services, call):
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        ("run users_clean", "penstock run --select users_clean"),
-        ("plan models/staging", "penstock plan --select models/staging"),
-        ("run models/staging/log.sql", "penstock run --select models/staging/log.sql"),
-        ("status users_clean", "penstock status --select users_clean"),
-        ("list a b", "penstock list --select 'a b'"),
+        (
+            "run users_clean",
+            "penstock run --select users_clean; a project's folder: --project-dir DIR",
+        ),
+        (
+            "plan models/staging",
+            "penstock plan --select models/staging; a project's folder: --project-dir DIR",
+        ),
+        (
+            "run models/staging/log.sql",
+            "penstock run --select models/staging/log.sql; a project's folder: --project-dir DIR",
+        ),
+        (
+            "status users_clean",
+            "penstock status --select users_clean; a project's folder: --project-dir DIR",
+        ),
+        ("list a b", "penstock list --select 'a b'; a project's folder: --project-dir DIR"),
         ("statsu", "did you mean penstock status?"),
         ("snapshot rum", "did you mean penstock snapshot run?"),
         ("entities lst", "did you mean penstock entities list?"),
@@ -206,8 +218,8 @@ def test_no_secret_value_is_printed_whoever_prints_it(services, call, monkeypatc
 
     answer = call("list")
 
-    assert answer.out == "the word is ***\n"
-    assert answer.err == "error: odd: no *** at x://***@h\n  hint: say ***\n"
+    assert answer.out == ""
+    assert answer.err == "the word is ***\nerror: odd: no *** at x://***@h\n  hint: say ***\n"
 
 
 def test_the_traceback_of_a_bug_shows_no_secret_value(services):

@@ -83,7 +83,7 @@ def _stop(spark: SparkSession) -> None:
 
 def running() -> SparkSession | None:
     """Give the session of the Spark that runs in this process; None if none does."""
-    if "pyspark" not in sys.modules:
+    if sys.modules.get("pyspark") is None:
         return None
     from pyspark import SparkContext
     from pyspark.sql import SparkSession

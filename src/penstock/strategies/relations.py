@@ -45,18 +45,34 @@ class _Binder:
     step_windows: FunctionWindows | None = None
 
     def view_of(self, name: InputName) -> str:
-        if name in self.views:
-            return self.views[name]
+        """Bind an input after all that it reads; a chain of views may be long."""
+        waiting = [name]
+        while waiting:
+            now = waiting[-1]
+            missing = [each for each in self._read_by_view(now) if each not in self.views]
+            if now not in self.views and missing:
+                waiting += reversed(missing)
+                continue
+            waiting.pop()
+            if now not in self.views:
+                self._bind(now)
+        return self.views[name]
+
+    def _read_by_view(self, name: InputName) -> tuple[InputName, ...]:
+        """Return what a view model reads; nothing of what is read itself."""
+        is_bound = name in self.views or name in self.reads
+        return () if is_bound else self.project.models[name.name].query.inputs
+
+    def _bind(self, name: InputName) -> None:
         read = self.reads.get(name)
         if read is None:  # a view model: its query, or its function, stands for it
             inner = self.project.models[name.name]
-            names = {each: self.view_of(each) for each in inner.query.inputs}
+            names = {each: self.views[each] for each in inner.query.inputs}
             read = self.called(inner, names) or QueryRead(self.bound(inner.query.text, names))
         # a view's name takes letters, digits and underscores; a source may be called by its path
         view = re.sub(r"\W", "_", f"{self.prefix}_{len(self.views)}_{name.name.rpartition('.')[2]}")
         self.views[name] = view
         self.relations.append(Relation(name, view, read))
-        return view
 
     def called(self, model: Model, views: Mapping[InputName, str]) -> FunctionRead | None:
         """Give the call of a model's function; None for one that is a query."""
@@ -186,10 +202,17 @@ def bind_tables(
 
 
 def _is_readable(project: Project, name: InputName, reads: Mapping[InputName, Read]) -> bool:
-    if name in reads:
-        return True
-    view = _view_model(project, name)
-    return view is not None and all(_is_readable(project, n, reads) for n in view.query.inputs)
+    waiting, seen = [name], set(reads)
+    while waiting:
+        each = waiting.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        view = _view_model(project, each)
+        if view is None:
+            return False
+        waiting.extend(view.query.inputs)
+    return True
 
 
 def _view_model(project: Project, name: InputName) -> Model | None:

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import pairwise
 
 from fakes.builders import NOON, a_model, a_project, a_source, reads
 from penstock.core.columns.typed import TypedValue
@@ -71,6 +72,15 @@ def test_a_view_over_views_is_bound_from_the_bottom_up() -> None:
     found = bound(a_model("users", "upper", "clean"), upper, CLEAN)
 
     assert [r.view for r in found.relations] == ["in_0_events", "in_1_clean", "in_2_upper"]
+
+
+def test_a_chain_of_views_may_be_longer_than_a_stack_is_deep() -> None:
+    names = [f"v{number:05}" for number in range(3_000)]
+    chain = [a_model(name, below, strategy=View()) for below, name in pairwise(["clean", *names])]
+
+    found = bound(a_model("users", names[-1]), CLEAN, *chain)
+
+    assert [each.input.name for each in found.relations[1:]] == ["clean", *names]
 
 
 def test_the_incremental_text_is_bound_only_when_the_step_builds_on_the_table() -> None:

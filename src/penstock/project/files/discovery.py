@@ -258,7 +258,8 @@ def files_below(root: FilePath, folder: str, findings: list[Finding]) -> list[st
     """
     if not _is_there(root / folder):
         return []
-    found, left = list[str](), [(folder, frozenset[tuple[int, int]]())]
+    outside = frozenset((s.st_dev, s.st_ino) for s in map(os.stat, (root, *root.parents)))
+    found, left = list[str](), [(folder, outside)]
     while left:
         shown, above = left.pop()
         place = posixpath.join(root, shown)

@@ -26,11 +26,11 @@ _NOT_MODELS = ("conftest.py",)
 _MODEL_OF_DBT = re.compile(r"^(?:async\s+)?def\s+model\(\s*dbt\b", re.MULTILINE)
 _OF_DBT = (
     "this is a Python model of dbt, and is not run",
-    "put @model above a function whose parameters are its inputs, and return a DataFrame",
+    "put @model above a function whose parameters are its inputs",
 )
 _NOTHING = (
     "the file declares no model, and no other file imports it",
-    "put @model, @table or @source above a function, or move the file out of models/",
+    "put @model or @table above a function, or move the file out of models/",
 )
 _PRIVATE = (
     "files and folders that begin with _ are read only where another file imports them",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import click
@@ -241,6 +242,9 @@ def _way_out(error: click.ClickException) -> str:
         return f"{path} --help"
     names = {param.name for param in command.params}
     words = error.message.partition("(")[2].rpartition(")")[0]
+    first = context.params.get("project_1")
+    if first is not None and not Path(first, "penstock.yml").is_file():
+        words = f"{first} {words}"
     ways = [f"{path} --select {shlex.quote(words)}"] if "select" in names else []
     ways += ["a project's folder: --project-dir DIR"] if "project" in names else []
     return "; ".join(ways) or f"{path} --help"

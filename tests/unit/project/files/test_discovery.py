@@ -1,11 +1,16 @@
 """Which files a project has: odd ones are findings, and what is not taken over is said."""
 
 import os
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from penstock.core.errors import UsageError
-from penstock.project.files.discovery import project_root
+from penstock.core.findings import Location
+from penstock.project.files.discovery import discover, project_root
+
+NOBODY = 65534
 
 
 def test_a_folder_a_pipe_and_a_lost_link_are_findings_where_a_file_is_expected(findings, tmp_path):
@@ -125,3 +130,149 @@ def test_a_folder_that_no_disk_can_have_holds_no_project(tmp_path, name):
         project_root(tmp_path / name, is_needed=True)
 
     assert (caught.value.code, caught.value.hint) == ("no-project", "penstock init DIR")
+
+
+@pytest.fixture
+def open_folder():
+    """Give a folder into which every user may look, as that of a test is its own user's alone."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as made:
+        Path(made).chmod(0o755)
+        yield Path(made)
+
+
+@pytest.fixture
+def without_rights():
+    """Be a user whom permissions stop, which they do not stop root."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(NOBODY)
+    yield
+    os.seteuid(before)
+
+
+@pytest.mark.parametrize("folder", ["models", "entities", "sessions", "tests", "seeds", "macros"])
+@pytest.mark.parametrize("inner", ["", "/inner"])
+def test_a_folder_that_cannot_be_read_is_an_error(open_folder, request, folder, inner):
+    closed = open_folder / f"{folder}{inner}"
+    closed.mkdir(parents=True)
+    closed.chmod(0)
+    request.getfixturevalue("without_rights")
+
+    found = discover(open_folder, *({each: Location("p")} for each in ("models", "sessions")))
+
+    assert [each.render().partition("\n")[0] for each in found.findings] == [
+        f"{folder}{inner}:1: error: unreadable-file: cannot be read: Permission denied"
+    ]
+
+
+def test_a_file_where_a_folder_is_expected_is_an_error(findings):
+    assert findings({"seeds": "a,b"}) == [
+        "seeds:1: error: unreadable-file: cannot be read: Not a directory"
+    ]
+
+
+def test_a_link_to_nothing_in_place_of_a_folder_is_an_error(findings, tmp_path):
+    (tmp_path / "macros").symlink_to("nowhere")
+
+    assert findings({}) == [
+        "macros:1: error: unreadable-file: cannot be read: No such file or directory"
+    ]
+
+
+def test_links_to_folders_are_followed_but_for_one_that_leads_back(load, findings, tmp_path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "orders.sql").write_text("select 1 as id")
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "linked").symlink_to("../shared")
+
+    assert [*load({}).models] == ["orders"]
+
+    (tmp_path / "shared" / "back").symlink_to("..")
+
+    assert findings({}) == [
+        ("models/linked/back:1: error: unreadable-file: this link leads back to a folder above it")
+    ]
+
+
+@pytest.mark.parametrize("path", ["models/a.sql", "models/a.yml", "models/a.py", "seeds/a.csv"])
+def test_a_file_that_cannot_be_read_is_an_error_of_its_own(findings, tmp_path, path):
+    target = tmp_path / path
+    target.parent.mkdir()
+    target.symlink_to(target.name)  # a circle, which stops every user
+
+    assert findings({}) == [
+        f"{path}:1: error: unreadable-file: cannot be read: Too many levels of symbolic links"
+    ]
+
+
+def test_sql_whose_name_begins_with_an_underscore_is_a_model(load):
+    project = load({"models/_x.sql": "select 1 as id", "models/_y/z.sql": "select 1 as id"})
+
+    assert [*project.models] == ["_x", "z"]
+
+
+def test_a_file_of_python_from_which_nothing_comes_is_a_warning(findings):
+    files = {
+        "models/lib.py": "def f(): ...",
+        "models/used.py": "LIMIT = 1",
+        "models/_used.py": "LIMIT = 1",
+        "models/_unused.py": "LIMIT = 1",
+        "models/test_p.py": "def test_f(): ...",
+        "models/empty.py": "# nothing\n",
+        "models/p.py": """\
+from models.used import LIMIT
+from models import _used
+from penstock import model
+@model
+def f(spark): ...
+""",
+        "models/snow.py": "import snowpark\n\ndef model(dbt, session):\n    return dbt.ref('f')\n",
+    }
+
+    assert findings(files, hints=True) == [
+        (
+            "models/_unused.py:1: warning: not-taken-over: "
+            "files and folders that begin with _ are read only where another file imports them\n"
+            "  hint: rename it, or import it"
+        ),
+        (
+            "models/lib.py:1: warning: not-taken-over: "
+            "the file declares no model, and no other file imports it\n"
+            "  hint: put @model or @table above a function, or move the file out of models/"
+        ),
+        (
+            "models/snow.py:1: warning: not-taken-over: "
+            "this is a Python model of dbt, and is not run\n"
+            "  hint: put @model above a function whose parameters are its inputs"
+        ),
+    ]
+
+
+def test_analyses_docs_blocks_and_doc_are_one_warning_each(findings):
+    files = {
+        "analyses/a.sql": "select 1",
+        "models/docs.md": "text\n{% docs orders %}\nAll orders.\n{% enddocs %}\n",
+        "models/o.sql": "select 1 as id",
+        "models/m.yml": "models:\n- name: o\n  description: '{{ doc(\"orders\") }}'\n",
+    }
+
+    assert findings(files) == [
+        (
+            "analyses/a.sql:1: warning: not-taken-over: "
+            "the folder analyses/ is not read, and holds 1 file"
+        ),
+        "models/docs.md:2: warning: not-taken-over: {% docs %} is not read",
+        (
+            "models/m.yml:3: warning: not-taken-over: "
+            "doc() is not resolved: the description is this text"
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    "path", ["seeds/a.tsv", "macros/a.jinja", "sessions/a.sql", "entities/a.sql", "models/a.sqlx"]
+)
+def test_a_file_of_another_kind_is_a_warning_in_every_folder(findings, path):
+    assert [each.partition(": ")[2][:19] for each in findings({path: ""})] == [
+        "warning: stray-file"
+    ]
