@@ -351,7 +351,8 @@ def _said_of(error: Exception, known: Mapping[str, object]) -> tuple[str, str, s
             said = message if isinstance(error, BudgetError) else "macros or files nest too deep"
             return "template-budget", said, ""
         case SecurityError():
-            return "template-error", message, ""
+            refused = message.partition("attribute '")[2].partition("'")[0] or "this call"
+            return "template-error", f"templates may not use {refused}", ""
         case SyntaxError():
             return "template-syntax", error.msg, ""
         case _:
