@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fakes.wording import unhelpful_lines
 from penstock.ui.cli.main import main
 
 FILES = {
@@ -73,6 +74,8 @@ def call(capfd: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
     def called(*words: str) -> Answer:
         capfd.readouterr()
         code = main(words)
-        return Answer(code, *capfd.readouterr())
+        answer = Answer(code, *capfd.readouterr())
+        assert unhelpful_lines(answer.out + answer.err) == []
+        return answer
 
     return called

@@ -135,6 +135,8 @@ def test_a_command_that_makes_no_sense_exits_2(words, said, services, call):
         ("debug", "here it is: penstock doctor"),
         ("zzz", "penstock --help"),
         ("run --fulll-refresh", "did you mean --full-refresh?"),
+        ("run --bogus", "penstock run --help"),
+        ("run --sel x", "did you mean --select?"),
         ("run -m users_clean", "did you mean --select?"),
         ("run --models users_clean", "did you mean --select?"),
         ("list --profiles-dir x", "did you mean --project-dir?"),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fakes.mutants import Mutant
-from fakes.wording import internals, wrong_names
+from fakes.wording import unhelpful
 from penstock.ui.cli.main import main
 
 WORK_SECONDS, WAIT_SECONDS = 10, 120
@@ -113,10 +113,8 @@ def complaints(words: tuple[str, ...], code: int | None, said: str) -> Iterator[
         code, said, hint = str(found["code"]), str(found.get("message")), str(found["hint"] or "")
         if not hint:
             yield f"{words}: no hint: {code}: {said}"
-        if named := [*internals(said, code), *internals(hint, code)]:
-            yield f"{words}: internals {named}: {code}: {said}: {hint}"
-        if wrong := [*wrong_names(hint)]:
-            yield f"{words}: there is no {wrong}: {code}: {said}: {hint}"
+        for wrong in unhelpful(code, said, hint):
+            yield f"{words}: {wrong}: {code}: {said}: {hint}"
 
 
 def _findings(tree: object) -> Iterator[dict[str, object]]:

@@ -18,15 +18,28 @@ SRC = Path(penstock.__file__).parent
 THEIR_OWN = {"model-failed", "python-import-failed"}
 """Codes whose sentences name the class that a user's code raised."""
 _ODD = re.compile(
-    r"object at 0x|PENSTOCK:\d|<(?:class|function|module|bound method|Token)\b|Traceback \(most"
-    r"|\b(?:penstock|sqlglot|jinja2|pydantic(?:_core)?|deltalake|sqlalchemy|alembic|py4j|psycopg"
+    r"object at 0x|(?i:penstock:(?:\d|this|ref))|Traceback \(most"
+    r"|<(?:class|function|module|bound method|Token)\b"
+    r"|\bpenstock\.(?:app|core|engine|plan|project|state|strategies|ui)\b"
+    r"|\b(?:sqlglot|jinja2|pydantic(?:_core)?|deltalake|sqlalchemy|alembic|py4j|psycopg"
     r"|yaml|click|pyarrow)\.[a-z_]+\.?[A-Za-z_]*\b(?!\.(?:yml|yaml))"
 )
 _RAISED = re.compile(r"\b[A-Z]\w*(?:Error|Exception|Undefined)\b")
 _COMMAND = re.compile(r"\bpenstock ((?:[a-z]+ ?)+)")
-_VERBS = {"changes", "has", "knows", "then"}  # of penstock itself, in a sentence
+_SAID = re.compile(r"^(?:\S+: )?(?:error|warning): ([a-z-]+): (.*)$", re.MULTILINE)
+_HINT = re.compile(r"^ *hint: (.*)$", re.MULTILINE)
+_VERBS = {
+    "adds",
+    "cannot",
+    "changes",
+    "has",
+    "in",
+    "knows",
+    "then",
+    "writes",
+}  # of penstock itself, in a sentence
 _FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
-_KEY = re.compile(r"(?<![\w/.'\"{*])([a-z]+(?:_[a-z]+)+)(?=: )")
+_KEY = re.compile(r"(?<!vars: )(?<![\w/.'\"{*])([a-z]+(?:_[a-z]+)+)(?=: )")
 
 
 @cache
@@ -59,6 +72,8 @@ def wrong_names(hint: str) -> Iterator[str]:
     known = flags()
     for clause in re.split(r";|, or | or (?=penstock )", hint):
         own = known
+        if "pip install" in clause:
+            continue
         named = _COMMAND.search(clause)
         if named and named[1].split()[0] not in _VERBS:
             command = command_of(named[1].split())
@@ -68,6 +83,23 @@ def wrong_names(hint: str) -> Iterator[str]:
                 own = flags_of(command)
         yield from (flag for flag in _FLAG.findall(clause) if flag not in own)
     yield from (f"{key}:" for key in _KEY.findall(hint) if key not in keys())
+
+
+def unhelpful(code: str, sentence: str, hint: str) -> list[str]:
+    """Return what is wrong with the words of an error or a finding."""
+    named = [f"names {each}" for each in (*internals(sentence, code), *internals(hint, code))]
+    return named + [f"there is no {each}" for each in wrong_names(hint)]
+
+
+def unhelpful_lines(output: str) -> list[str]:
+    """Return what is wrong with the errors, findings and hints that a command printed.
+
+    >>> unhelpful_lines("error: no-match: <class 'x'>\\n  hint: penstock rum\\n")
+    ['names <class', 'there is no penstock rum']
+    """
+    found = [unhelpful(each[1], each[2], "") for each in _SAID.finditer(output)]
+    found += [unhelpful("", "", each[1]) for each in _HINT.finditer(output)]
+    return [each for one in found for each in one]
 
 
 def command_of(words: list[str]) -> click.Command | None:

@@ -1,9 +1,10 @@
 """Every error and finding tells what to do: the hint of its place, or else that of its code."""
 
 import ast
+from functools import cache
 
 from fakes.wording import internals, wrong_names
-from house.source import files, found, place
+from house.source import files, found, place, tree
 from house.test_docs import WITH_CODE_FIRST, code_of, codes, errors
 from penstock.core.errors import UsageError
 from penstock.core.findings import HINTS, Finding, Location
@@ -51,31 +52,32 @@ NAMING = {
     "commit.py",  # internal-error: a bug, with its traceback
     "functions.py",  # model-failed, and what a function returned
     "imports.py",  # python-import-failed
-    "notebooks.py",  # the head of a table in a notebook
     "soundness.py",  # a damaged state: which Python type was expected
-    "sql_file.py",  # the command line of a process of ours
     "strategy.py",  # a bug
 }
 
 
+@cache
 def texts():
-    """Yield place and text of the sentences and hints that errors and findings are made with."""
-    with_code_first = (*errors(), *WITH_CODE_FIRST)
+    """Return place and text of the sentences and hints that errors and findings are made with."""
+    with_code_first, result = (*errors(), *WITH_CODE_FIRST), []
     for path in files():
-        for function, call in calls(ast.parse(path.read_text(encoding="utf-8"))):
+        for function, call in calls(tree(path)):
             code = code_of(call, with_code_first)
-            names = {
-                n.id for arg in arguments(call) for n in ast.walk(arg) if isinstance(n, ast.Name)
-            }
-            bound = [n for n in ast.walk(function or call) if isinstance(n, ast.Assign)]
-            values = [
-                n.value
-                for n in bound
-                if names & {t.id for t in n.targets if isinstance(t, ast.Name)}
-            ]
-            for node in (*arguments(call), *values) if code is not None else ():
-                for text in words_of(node):
-                    yield f"{place(path, call)}: {code}", text
+            if code is None:
+                continue
+            given = arguments(call)
+            names = {n.id for arg in given for n in ast.walk(arg) if isinstance(n, ast.Name)}
+            for node in (*given, *values_of(names, function)):
+                result += [(f"{place(path, call)}: {code}", text) for text in words_of(node)]
+    return result
+
+
+def values_of(names, function):
+    """Yield what a function binds to names."""
+    for node in ast.walk(function) if function else ():
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            yield from (value for name, value in pairs(target, node.value) if name in names)
 
 
 def arguments(call):

@@ -86,5 +86,5 @@ def test_a_table_that_is_there_keeps_its_deletion_vectors_until_another_is_asked
     numbers.run()
 
     assert kept == ("true", True)
-    assert [each.status for each in quiet.results] == ["current"]
+    assert [each.status for each in quiet.results] == ["unchanged"]
     assert vectors(numbers, "grown") == ("false", True)

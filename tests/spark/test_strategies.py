@@ -362,7 +362,7 @@ def test_layout_and_comments_are_those_of_the_project(events) -> None:
     told = events.services().log.facts(f"{events.root}/warehouse/m/t")
 
     assert told.partition_by == ("id",)
-    assert told.properties["delta.enableDeletionVectors"] == "true"
+    assert told.properties["delta.enableDeletionVectors"] == "false"
     assert told.properties["delta.enableChangeDataFeed"] == "true"
 
 

@@ -42,7 +42,7 @@ def test_a_new_table_has_the_declared_columns_and_no_rows(lot) -> None:
     )
     assert facts.properties == {
         "delta.enableChangeDataFeed": "true",
-        "delta.enableDeletionVectors": "true",
+        "delta.enableDeletionVectors": "false",
     }
     assert [(c.operation, c.changes_data, c.step) for c in table.commits()] == [
         ("CREATE TABLE", False, "step")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fakes.wording import unhelpful
 from penstock.core.errors import ProjectError
 from penstock.core.findings import HINTS, Finding
 from penstock.core.project import Project
@@ -44,6 +45,7 @@ def findings(load: Callable[..., Project]) -> Callable[..., list[str]]:
             said = load(files, **how).findings
         except ProjectError as error:
             said = error.findings
+        assert [each for f in said for each in unhelpful(f.code, f.sentence, f.hint)] == []
         return [f.render() if hints and is_own(f) else f.render().partition("\n")[0] for f in said]
 
     return found

@@ -13,6 +13,7 @@ def test_editors_know_every_key_of_a_versioned_model():
     assert sorted(schema["$defs"]["destination"]["properties"]) == [
         "cluster",
         "dataset",
+        "deletion_vectors",
         "layout",
         "name",
         "partition",

@@ -17,7 +17,7 @@ MACROS = {
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        ("boom()", "template-error: ZeroDivisionError: division by zero (in macros/m.sql:2)"),
+        ("boom()", "template-error: division by zero (in macros/m.sql:2)"),
         ("asks()", "missing-var: no var is called 'gone' (in macros/m.sql:4)"),
     ],
 )
@@ -90,12 +90,11 @@ def test_a_remote_warehouse_is_one_finding_whatever_lies_in_it(findings):
     ]
 
 
-def test_of_fifty_known_keys_a_finding_names_the_nearest(findings):
+def test_of_fifty_known_keys_a_finding_says_where_all_are_printed(findings):
     (found,) = findings({"models/a.sql": "{{ config(zzz=1) }}select 1 as a"}, hints=True)
 
     hint = found.partition("hint: ")[2]
-    assert hint.startswith("delete it; penstock schema prints the ")
-    assert hint.count(", ") == 4
+    assert hint == "delete it; penstock schema prints the 54 keys that are known here"
 
 
 def test_a_command_repeats_no_warning_of_models_that_it_did_not_select(load):

@@ -29,7 +29,7 @@ from penstock.project.sql.names import NameResolver, QueryOwner, link
 
 T = TypeVar("T", SqlFile, Understood)
 _MODELS_ARE = "a model is one query"
-_OWN_TABLE = "PENSTOCK:THIS"
+_OWN_TABLE = "{{ this }}"
 _HINTS = {
     "not-a-query": "a check reads the rows of a SELECT",
     "unparsed-sql": "penstock then knows only {destination} and the parameters in it",

@@ -151,7 +151,8 @@ def parse_query(tokens: Sequence[Token], text: str) -> exp.Query | None:
         raise NotAQueryError("there is no query", 1)
     first = tokens[0]
     if first.text.upper() not in _STARTS:
-        word = first.text.upper()
+        word = _MADE_NAME.sub("the name of a table", first.text.upper())
+        word = word.replace("PENSTOCK:THIS", "{{ this }}")
         raise NotAQueryError(
             f"a model is one query; this begins with {mask(word)[:40]}", first.line
         )
@@ -176,6 +177,8 @@ def has_pipes(tokens: Sequence[Token]) -> bool:
     return any(token.token_type is TokenType.PIPE_GT for token in tokens)
 
 
+_MADE_NAME = re.compile(r"PENSTOCK:\d+.*")
+"""What stands in SQL for a table that a template names."""
 _TOKEN = re.compile(r"<Token [^>]*?\btext: (.*?), line: [^>]*>")
 _NODE = re.compile(r" missing for <class '[^']*'>")
 

@@ -303,6 +303,7 @@ def _plain(value: object) -> Plain:
     return str(value)
 
 
+_OF_OURS = re.compile(r"'(?!(?:str|int|float|bool|list|dict|tuple|set)')\w+' object")
 _NO_LOOP_TAGS = "templates have no {% break %} and no {% continue %}; write {% if %} in the loop"
 _TAGS = {
     "do": "write {% set _ = … %} around the expression; templates have no {% do %}",
@@ -351,9 +352,11 @@ def _said_of(error: Exception, known: Mapping[str, object]) -> tuple[str, str, s
             said = message if isinstance(error, BudgetError) else "macros or files nest too deep"
             return "template-budget", said, ""
         case SecurityError():
-            return "template-error", message, ""
+            refused = message.partition("attribute '")[2].partition("'")[0] or "this call"
+            return "template-error", f"templates may not use {refused}", ""
         case SyntaxError():
             return "template-syntax", error.msg, ""
         case _:
-            said = f"there is no {message}" if isinstance(error, LookupError) else message
+            said = _OF_OURS.sub("this value", message)
+            said = f"there is no {said}" if isinstance(error, KeyError) else said
             return "template-error", said or "the expression fails", ""

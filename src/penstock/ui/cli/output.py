@@ -206,7 +206,7 @@ _THEIRS = {
     "source": "penstock check --sources",
 }
 """The words of dbt, each with the command that does it here."""
-_ALIKE = 0.75
+_ALIKE, _ALIKE_SHORT, _SHORT = 0.75, 0.6, 3
 _THEIR_FLAGS = {
     "-f": "--full-refresh",
     "-m": "--select",
@@ -255,7 +255,9 @@ def _near(written: str, known: Iterable[str]) -> list[str]:
     bare = {each.lstrip("-"): each for each in known}
     word = written.lstrip("-")
     near = [each for each in bare if len(word) > 1 and each.startswith(word)]
-    near = near or get_close_matches(word, bare, 1, cutoff=_ALIKE)
+    near = near or get_close_matches(
+        word, bare, 1, cutoff=_ALIKE if len(word) > _SHORT else _ALIKE_SHORT
+    )
     return [bare[each] for each in near[:1]]
 
 

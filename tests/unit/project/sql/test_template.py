@@ -47,9 +47,15 @@ def test_a_setting_in_two_headers_is_a_finding():
             "select\n\n{{ env_var('NOPE') }}",
             "3: error: missing-env-var: the environment variable NOPE is not set",
         ),
-        ("select {{ 1 / 0 }}", "1: error: template-error: ZeroDivisionError: division by zero"),
-        ("select {{ ''.__class__.mro() }}", "1: error: template-error: access to attribute "),
-        ("select {{ run_timestamp[:4] }}", "1: error: template-error: TypeError: "),
+        ("select {{ 1 / 0 }}", "1: error: template-error: division by zero"),
+        (
+            "select {{ ''.__class__.mro() }}",
+            "1: error: template-error: templates may not use __class__",
+        ),
+        (
+            "select {{ run_timestamp[:4] }}",
+            "1: error: template-error: this value is not subscriptable",
+        ),
         ("select {{ ref() }}", "1: error: bad-value: ref needs names"),
         ("{{ config(2) }} select 1", "1: error: bad-value: config takes settings by name"),
         (
