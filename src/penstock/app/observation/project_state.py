@@ -33,12 +33,7 @@ from penstock.core.masking import MASK
 from penstock.core.model import Fingerprint, InputMapping, Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import write_grid
-from penstock.core.partitions.ranges import (
-    count,
-    intersection,
-    merged,
-    union,
-)
+from penstock.core.partitions.ranges import count, intersection, merged, union
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionRun, PartitionsRecord, Status
 from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, Pin, ViewPin
@@ -136,9 +131,8 @@ class ProjectState:
 
     def explain(self, made: Fingerprint, now: Fingerprint) -> str:
         """Say what changed between two checksums of settings."""
-        known = {m.fingerprint.settings: m.outside for m in self.project.models.values()}
-        before = self.services.reading.records.text(made.settings)
-        return outside_differences(before, known.get(now.settings, ""))
+        text = self.services.reading.records.text
+        return outside_differences(text(made.settings), self.project.outside(now))
 
     def _meanings_now(self) -> Mapping[str, str]:
         """Give the canonical checksums of all SQL in the files, by the checksums of its text."""
