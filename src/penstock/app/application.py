@@ -176,7 +176,7 @@ class App(Decorators):
 
     def overview(self, name: str = "") -> Overview:
         """Return the graph with the state of each model, or one model; start no Spark."""
-        from penstock.app.overview import overview
+        from penstock.app.commands.status import overview
 
         with self.opened() as services:
             return overview(services, name)

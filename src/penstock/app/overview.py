@@ -5,14 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
-from penstock.app.commands.status import status
-from penstock.app.request import StatusRequest
-from penstock.app.services.services import Services
 from penstock.core.names import TableName
 from penstock.core.shown.notebooks import ShownInNotebooks
-from penstock.plan.cascade import parents_of
-
-_CURRENT = "current"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +48,3 @@ class Overview(ShownInNotebooks):
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         padded = ((c.ljust(w) for c, w in zip(line, widths, strict=True)) for line in lines)
         return "\n".join("  ".join(line).rstrip() for line in padded) or "no models"
-
-
-def overview(services: Services, name: str = "") -> Overview:
-    """Compare models with records and tables, all or one; start no JVM and write nothing."""
-    project = services.project
-    select = (name,) if name else ()
-    report = status(services, StatusRequest(project.root, select=select))
-    rows = (
-        ModelOverview(
-            each.model,
-            each.shown_strategy,
-            tuple(sorted(parents_of(project, project.models[each.model]))),
-            ", ".join(str(found.state) for found in each.states) or _CURRENT,
-            each.table,
-            each.executed_at,
-        )
-        for each in report.models
-    )
-    return Overview(tuple(rows))

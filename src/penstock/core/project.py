@@ -10,7 +10,7 @@ from penstock.core.checks import CheckSettings
 from penstock.core.entity import Entity, EntityEnvironment
 from penstock.core.findings import Finding
 from penstock.core.masking import Json
-from penstock.core.model import Model, Seed, Source
+from penstock.core.model import Fingerprint, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, quoted, shown_name
 from penstock.core.sessions.package import SessionPackage
 
@@ -154,6 +154,11 @@ class Project:
         if self.target.catalog:
             return f"{quoted(self.target.catalog)}.{table.sql}"
         return f"delta.{quoted(self.uri_of(table))}"
+
+    def outside(self, fingerprint: Fingerprint) -> str:
+        """Return the text behind a checksum of settings, where a model depends on files."""
+        known = {each.fingerprint.settings: each.outside for each in self.models.values()}
+        return known.get(fingerprint.settings, "")
 
     def shown_sql(self, model: Model) -> str:
         """Give a model's code as users know it: what `sql_checksum` sees.

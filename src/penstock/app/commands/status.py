@@ -9,6 +9,7 @@ from penstock.app.checking.flags import Lines, check_lines, with_lines
 from penstock.app.execution.seed_step import seeds_to_load
 from penstock.app.observation.detect_drift import DriftReport, detect_drift
 from penstock.app.observation.project_state import ProjectState, look
+from penstock.app.overview import ModelOverview, Overview
 from penstock.app.planning.selection import narrowed, selected_models
 from penstock.app.reports import Keys, ModelStatus, StateCount, StatusReport
 from penstock.app.request import StatusRequest
@@ -46,6 +47,25 @@ def status(services: Services, request: StatusRequest) -> StatusReport:
         within = narrowed(project.models[name], request.range, run_timestamp, known)
         found.append(with_lines(status_of_models(drift_report, name, within, wanted), lines))
     return StatusReport(run_timestamp, tuple(found))
+
+
+def overview(services: Services, name: str = "") -> Overview:
+    """Compare models with records and tables, all or one; start no JVM and write nothing."""
+    project = services.project
+    select = (name,) if name else ()
+    report = status(services, StatusRequest(project.root, select=select))
+    rows = (
+        ModelOverview(
+            each.model,
+            each.shown_strategy,
+            tuple(sorted(parents_of(project, project.models[each.model]))),
+            ", ".join(str(found.state) for found in each.states) or "current",
+            each.table,
+            each.executed_at,
+        )
+        for each in report.models
+    )
+    return Overview(tuple(rows))
 
 
 def _lines(services: Services, project_state: ProjectState, names: tuple[str, ...]) -> Lines:

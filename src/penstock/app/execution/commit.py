@@ -387,13 +387,12 @@ def _contents(project: Project, intent: Intent) -> Mapping[str, str]:
     model, made = project.models.get(intent.model), intent.fingerprint
     if model is None:
         return {}
-    outside = {made.settings: model.outside} if model.outside else {}
+    kept = {model.fingerprint.settings: model.outside} if model.outside else {}
     for version in model.versions:
         for body in version.bodies:
             if body.fingerprint == made:
-                texts = {made.sql: body.text, made.canonical: body.query.canonical}
-                outside |= {made.schema: version.schema_text} if made.schema else {}
-                return texts | outside
+                kept |= {made.schema: version.schema_text} if made.schema else {}
+                return kept | {made.sql: body.text, made.canonical: body.query.canonical}
     if made.sql != model.fingerprint.sql:
         return {}
-    return {made.sql: project.shown_sql(model), made.canonical: model.query.canonical} | outside
+    return {made.sql: project.shown_sql(model), made.canonical: model.query.canonical} | kept

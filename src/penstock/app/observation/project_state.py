@@ -132,9 +132,8 @@ class ProjectState:
 
     def explain(self, made: Fingerprint, now: Fingerprint) -> str:
         """Say what changed between two checksums of settings."""
-        known = {m.fingerprint.settings: m.outside for m in self.project.models.values()}
         before = self.services.reading.records.texts((made.settings,)).get(made.settings)
-        return outside_differences(before, known.get(now.settings, ""))
+        return outside_differences(before, self.project.outside(now))
 
     def _text(self, checksum: str) -> str | None:
         """Read the SQL of a fingerprint; of all that are on record with one statement."""

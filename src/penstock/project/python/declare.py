@@ -51,7 +51,7 @@ class FunctionKind(StrEnum):
 Lookback = dt.timedelta | str | int | Decimal
 
 
-class CommonOptions(TypedDict, total=False):
+class DecoratorOptions(TypedDict, total=False):
     """The options of all decorators."""
 
     name: str
@@ -61,7 +61,7 @@ class CommonOptions(TypedDict, total=False):
     depends_on: list[str]
 
 
-class SourceOptions(CommonOptions, total=False):
+class SourceOptions(DecoratorOptions, total=False):
     """The options of `source`."""
 
     persist: Literal["auto"] | bool
@@ -71,14 +71,14 @@ class SourceOptions(CommonOptions, total=False):
     options: Mapping[str, str]
 
 
-class ModelOptions(CommonOptions, total=False):
+class ModelOptions(DecoratorOptions, total=False):
     """The options of `model`."""
 
     columns: Mapping[str, str]
     persist: Literal["auto"] | bool
 
 
-class TableOptions(CommonOptions, total=False):
+class TableOptions(DecoratorOptions, total=False):
     """The options of `table`."""
 
     columns: Mapping[str, str]

@@ -130,8 +130,8 @@ class Reach:
         module, name = place
         known = self.module(module)
         found = [*known.statements.get(name, []), *known.deeds.get(name, [])]
-        marks = known.marks.get(name, []) if self._is_own(module, name) else []
-        return found + [each for each in marks if each not in found]
+        decorated = known.decorated.get(name, []) if self._is_own(module, name) else []
+        return found + [each for each in decorated if each not in found]
 
     def _is_own(self, module: str, name: str) -> bool:
         """Whether a name is one of the project, and not what a library gives."""
@@ -201,7 +201,7 @@ class Reach:
             origins = known.imports[first]
             found = [p for each in origins for p in self._imported(*each, rest, seen)]
             yield from found or [(module, first)]
-            if first in known.deeds or (found and first in known.marks):
+            if first in known.deeds or (found and first in known.decorated):
                 yield module, first
         else:
             for star in known.stars:

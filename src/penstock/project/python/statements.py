@@ -44,13 +44,13 @@ class Statement:
 class Module:
     """What a module binds: statements by name, and names that it imports, wherever it does.
 
-    `deeds` are statements that change what a name holds, or call it, without binding it; `marks`
-    are definitions that a decorator takes in. `moving` are names whose value a clock makes.
+    `deeds` are statements that change what a name holds, or call it, without binding it, and
+    `decorated` definitions that a decorator takes in. `moving` are names whose value a clock makes.
     """
 
     statements: dict[str, list[Statement]] = field(default_factory=dict)
     deeds: dict[str, list[Statement]] = field(default_factory=dict)
-    marks: dict[str, list[Statement]] = field(default_factory=dict)
+    decorated: dict[str, list[Statement]] = field(default_factory=dict)
     imports: dict[str, list[Place]] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
     moving: set[str] = field(default_factory=set)
@@ -66,12 +66,12 @@ class Module:
                 self.deeds.setdefault(name, []).append(statement)
         for name in dict.fromkeys(_marking(statement.node)):
             if name not in names:
-                self.marks.setdefault(name, []).append(statement)
+                self.decorated.setdefault(name, []).append(statement)
 
     def bind_calls(self) -> None:
         """Let statements that call a function at import count where the function writes to."""
         every = {s: n for n, each in [*self.statements.items(), *self.deeds.items()] for s in each}
-        every |= {s: n for n, each in self.marks.items() for s in each}
+        every |= {s: n for n, each in self.decorated.items() for s in each}
         writes = {n: w for s, n in every.items() if (w := written_by(s.node, self.statements))}
         for statement, own in every.items() if writes else ():
             for called in called_at_import(statement.node):

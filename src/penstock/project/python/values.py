@@ -92,8 +92,8 @@ class Values:
             found = marshal.dumps(value, 2)
         except ValueError:
             return None
-        told = self.root.encode() in found or _SECRET.search(found)
-        known = told or any(each.encode("utf-8", "replace") in found for each in SECRETS.known)
+        hits = self.root.encode() in found or _SECRET.search(found)
+        known = hits or any(each.encode("utf-8", "replace") in found for each in SECRETS.known)
         return None if known or value == dict(os.environ) else found
 
     def _many(self, value: Any) -> bytes:  # noqa: ANN401  a collection
