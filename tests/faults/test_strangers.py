@@ -14,7 +14,7 @@ from fakes.entity_place import EntityPlace
 from fakes.history_place import CK, COLUMNS, HistoryPlace
 from fakes.kill_project import PROJECT
 from fakes.requests import a_run
-from fakes.strangers import OF_NONE, OF_ROWS, other_key, same_key
+from fakes.strangers import OF_NONE, OF_ROWS, other_key
 from penstock.app.commands.accept import accept
 from penstock.app.commands.run import run
 from penstock.app.commands.sync import sync
@@ -163,7 +163,7 @@ def hidden(place):
         pytest.param(
             point,
             deed,
-            marks=() if (point, deed) == ("before-commit", same_key) else pytest.mark.matrix,
+            marks=pytest.mark.matrix,
             id=f"{point}-{deed.__name__}",
         )
         for point in POINTS

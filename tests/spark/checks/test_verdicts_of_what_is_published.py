@@ -36,6 +36,7 @@ def insert(place, key):
     )
 
 
+@pytest.mark.matrix
 def test_rows_that_would_be_double_beside_those_of_somebody_else_are_not_published(log):
     once_at(log, "after-checks", lambda: insert(log, 2))
 

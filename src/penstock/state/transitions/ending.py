@@ -254,16 +254,17 @@ def _partitions_after(records: ModelState, end: StepEnd) -> Runs[PartitionState]
 
 def _accepted(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
     """Let rows stand as they lie; to those that read them they are a change."""
-    outcome = end.outcome
+    outcome, ords = end.outcome, ords_of(end.intent)
 
-    def after(was: PartitionState | None) -> PartitionState | None:
-        if was is None or was.settled_version is None:
+    def stands(was: PartitionState) -> PartitionState:
+        if was.settled_version is None:
             return was
         at = max([*(each.version for each in outcome.foreign), was.commit_version or 0])
-        stands = replace(was, commit_version=at, settled_version=outcome.settled_version)
-        return end.put(was, stands)
+        return replace(was, commit_version=at, settled_version=outcome.settled_version)
 
-    return changed(records.partitions, ords_of(end.intent), after)
+    if end.intent.grid.is_whole:
+        return _each(records, end, stands)
+    return changed(records.partitions, ords, lambda was: was and end.put(was, stands(was)))
 
 
 def _built(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
