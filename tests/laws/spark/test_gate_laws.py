@@ -156,6 +156,7 @@ def ran(place: Place, monkeypatch) -> int:
     return len(looks.of)
 
 
+@pytest.mark.matrix
 def test_gates_of_random_models_looked_at_what_was_committed(place, monkeypatch) -> None:
     assert story(place, random.Random(3), monkeypatch, models=3, runs=2) == 6  # noqa: S311  a story
 
