@@ -9,7 +9,10 @@ import pytest
 from fakes.command import PENSTOCK
 
 ONE = "{{ config(materialized='table', description='größe') }}\nselect 1 as n\n"
-FULL = "error: output-unwritable: the output cannot be written: No space left on device\n"
+FULL = (
+    "error: output-unwritable: the output cannot be written: No space left on device\n"
+    "  hint: free space, or print elsewhere; what was done is done\n"
+)
 
 
 @pytest.fixture

@@ -71,7 +71,6 @@ COMMANDS = {name: says for named in _BY_FILE.values() for name, says in named.it
 INTERRUPTED = 130
 _SHOWN = 100
 TERMINATED = 143
-_UNWRITABLE = "output-unwritable"
 _ALIVE = 100_000
 """What a project is made of lives until a command ends: looking for garbage in it finds none."""
 
@@ -189,7 +188,8 @@ def _worded() -> Iterator[None]:
         raise
     except OSError as error:
         sentence = f"the output cannot be written: {error.strerror}"
-        raise EnvironmentMissingError(_UNWRITABLE, sentence) from error
+        hint = "free space, or print elsewhere; what was done is done"
+        raise EnvironmentMissingError("output-unwritable", sentence, hint=hint) from error
 
 
 class MaskedStream:
