@@ -203,7 +203,7 @@ def test_validate_reports_errors_of_unit_tests_beside_those_of_models(services, 
 
     assert answer.code == 1
     found = json.loads(answer.out)["findings"]
-    assert [(each["code"], each["path"], each["line"]) for each in found] == [
+    assert [(each["code"], each["file"], each["line"]) for each in found] == [
         ("unknown-reference", "models/broken.sql", 1),
         ("unknown-key", "models/worse.sql", 1),
         ("test-without-expectation", "tests/t.yml", 2),
