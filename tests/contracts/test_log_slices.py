@@ -3,9 +3,9 @@
 import pytest
 
 from contracts.log_worlds import FolderWorld, LakeWorld
+from penstock.core.entities.slices import BronzeFolder
 from penstock.core.errors import TableError
 from penstock.core.findings import Location
-from penstock.core.steps.slices import BronzeFolder
 
 WHERE = Location("entities/sales.json", 6)
 

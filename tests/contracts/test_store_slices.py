@@ -8,9 +8,9 @@ import pytest
 from contracts.store_cases import BROKEN, HERE, check, failed_gate, intent, succeed, wrote
 from fakes.clock import NOON
 from penstock.core.checks import OnFailure
+from penstock.core.entities.slices import SliceId
 from penstock.core.ports.ports import RebuiltStep
 from penstock.core.records import SliceRecord, SliceSkip, Status
-from penstock.core.steps.slices import SliceId
 from penstock.core.steps.step import StepKind
 
 T1 = dt.datetime(2025, 5, 5, 10, tzinfo=dt.UTC)

@@ -19,6 +19,7 @@ from fakes.clock import NOON
 from fakes.folders import FakeFolders
 from fakes.lake_session import FakeSession
 from penstock.core.columns.schema import Column, Schema
+from penstock.core.entities.slices import BronzeFolder, ListedSlice, SliceId
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.findings import Location
@@ -26,7 +27,6 @@ from penstock.core.model import Source
 from penstock.core.ports.engine import FrameReaders, QueryResult
 from penstock.core.statement import Row
 from penstock.core.steps.inputs import FilesPin, Relation
-from penstock.core.steps.slices import BronzeFolder, ListedSlice, SliceId
 from penstock.core.steps.token import read_metrics, signed_by
 
 Trouble = BaseException | Callable[[], None]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fakes.builders import a_model
 from penstock.app.preparing.statements import hold, staged
 from penstock.core.columns.typed import TypedValue
-from penstock.core.entity import (
+from penstock.core.entities.entity import (
     Entity,
     EntityColumn,
     EntitySettings,

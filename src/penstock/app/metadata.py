@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from penstock.app.services.wire import SystemClock, Where, open_project, wired
-from penstock.core.entity import Entity, ProcessType
+from penstock.core.entities.entity import Entity, ProcessType
 from penstock.core.errors import UsageError
 from penstock.project.entities.selection import (
     entities_by_id,

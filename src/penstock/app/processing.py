@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from penstock.app.artifacts.write import summary_of
 from penstock.app.documents import printed
 from penstock.app.metadata import LoadedEntity
-from penstock.core.entity import ProcessType
+from penstock.core.entities.entity import ProcessType
 from penstock.core.errors import ProcessStrategyNotSupportedError, UsageError
 from penstock.core.masking import Json
 from penstock.core.shown.notebooks import ShownInNotebooks

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from penstock.core.checks import Check, Checks
 from penstock.core.columns.schema import Schema
-from penstock.core.entity import Entity
+from penstock.core.entities.entity import Entity
 from penstock.core.findings import Location
 from penstock.core.history import HistorySettings
 from penstock.core.masking import SECRETS

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.checks import CheckSettings
-from penstock.core.entity import Entity, EntityEnvironment
+from penstock.core.entities.entity import Entity, EntityEnvironment
 from penstock.core.findings import Finding
 from penstock.core.masking import Json
 from penstock.core.model import Fingerprint, Model, Seed, Source

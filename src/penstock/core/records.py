@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from penstock.core.entities.slices import SliceId
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.partition import Grid
 from penstock.core.steps.inputs import Pin
-from penstock.core.steps.slices import SliceId
 from penstock.core.steps.step import ForeignCommit, Intent, Outcome, StepFailure
 from penstock.core.steps.window import Watermark
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.core.entity import ProcessType
+from penstock.core.entities.entity import ProcessType
 from penstock.core.errors import PartitionSchemaError, PenstockError, SchemaError, TableError
 from penstock.core.findings import Location
 from penstock.core.model import Fingerprint, Model

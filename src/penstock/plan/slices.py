@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
+from penstock.core.entities.slices import ListedSlice, natural_key
 from penstock.core.errors import PenstockError, TableError, UsageError, error_of_warnings
 from penstock.core.findings import some
 from penstock.core.model import Model
 from penstock.core.records import ModelRecord, SliceRecord, Status
-from penstock.core.steps.slices import ListedSlice, natural_key
 from penstock.plan.values import Now, Options, SlicesNow, State, Step
 
 _NEAR = 3

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from penstock.core.entities.slices import ListedSlice
 from penstock.core.errors import PenstockError
 from penstock.core.facts import TableFacts
 from penstock.core.model import Model
@@ -21,7 +22,6 @@ from penstock.core.partitions.ranges import (
 )
 from penstock.core.project import Project
 from penstock.core.records import ModelRecord
-from penstock.core.steps.slices import ListedSlice
 from penstock.core.strategy import Writing
 from penstock.plan.cascade import grid_of, reads_itself, upstream_models
 from penstock.plan.changes import spans_of

@@ -9,7 +9,8 @@ from enum import StrEnum
 
 from penstock.core.checks import OnFailure
 from penstock.core.columns.typed import TypedValue
-from penstock.core.entity import ProcessType
+from penstock.core.entities.entity import ProcessType
+from penstock.core.entities.slices import BronzeFolder, ListedSlice
 from penstock.core.errors import PenstockError
 from penstock.core.facts import TableFacts, Touched
 from penstock.core.findings import Finding, Location
@@ -21,7 +22,6 @@ from penstock.core.records import SliceRecord
 from penstock.core.sessions.manifest import PlannedPass, SessionStep, executed
 from penstock.core.sessions.package import SessionPackage
 from penstock.core.steps.inputs import Pin
-from penstock.core.steps.slices import BronzeFolder, ListedSlice
 
 
 class State(StrEnum):

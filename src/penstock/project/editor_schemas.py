@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TypeAlias, cast
 
 from penstock.core.checks import OnFailure
-from penstock.core.columns.transformations import Keep
-from penstock.core.entity import FieldRole
+from penstock.core.entities.entity import FieldRole
+from penstock.core.entities.slices import SliceOrder
+from penstock.core.entities.transformations import Keep
 from penstock.core.sessions.package import MODULES, SNOWPLOW
-from penstock.core.steps.slices import SliceOrder
 from penstock.project.entities import settings
 from penstock.project.entities.columns import COLUMN, WATERMARK
 from penstock.project.entities.definition import (

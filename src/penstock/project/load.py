@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.core.entity import EntityEnvironment
+from penstock.core.entities.entity import EntityEnvironment
 from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
 from penstock.core.masking import SECRETS

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-from penstock.core.entity import Entity
+from penstock.core.entities.entity import Entity
 from penstock.core.errors import SelectorError, UsageError
 from penstock.core.graph import children, ordered, reach
 from penstock.core.model import Model, kind_of

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fakes.silver_model import SilverModel, TimeTakenError
 from fakes.silver_table import KEY, T1, SilverTable, an_entity
 from penstock.core.columns.schema import Column
-from penstock.core.entity import EntityColumn, FieldRole, LastSeen, ProcessType
+from penstock.core.entities.entity import EntityColumn, FieldRole, LastSeen, ProcessType
 from penstock.core.errors import PenstockError
 from penstock.strategies.values import row_hash
 

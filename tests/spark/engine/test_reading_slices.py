@@ -6,11 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.core.entities.slices import BronzeFolder
 from penstock.core.errors import TableError
 from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName
 from penstock.core.steps.inputs import EVERY_COLUMN, FilesRead, Relation
-from penstock.core.steps.slices import BronzeFolder
 from penstock.engine.log.bronze import slices_in
 
 NAMES = ("a b", "100%", "50%25", "it's", 'say "x"', "é", "a\nb", "[x]", "{a,b}", "*", "a,b", "x\\y")

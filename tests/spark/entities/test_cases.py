@@ -11,7 +11,7 @@ from fakes.silver_table import T1 as AT1
 from fakes.silver_table import T2 as AT2
 from fakes.silver_table import T3 as AT3
 from fakes.silver_table import SilverTable, an_entity
-from penstock.core.entity import EntityColumn, FieldRole, LastSeen
+from penstock.core.entities.entity import EntityColumn, FieldRole, LastSeen
 from penstock.core.errors import DataError
 
 pytestmark = pytest.mark.spark

@@ -9,7 +9,7 @@ from fakes.entity_place import T3 as THIRD
 from fakes.entity_place import EntityPlace
 from fakes.silver_table import T1, T2, SilverTable, an_entity
 from fakes.spark_reads import scans_of, statements_that_read
-from penstock.core.entity import LastSeen
+from penstock.core.entities.entity import LastSeen
 from penstock.engine.session import SparkStepSession
 
 pytestmark = pytest.mark.spark

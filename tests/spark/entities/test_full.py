@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fakes.silver_table import KEY, T1, T2, XF, XM, SilverTable, an_entity
-from penstock.core.entity import EntityColumn, FieldRole, ProcessType
+from penstock.core.entities.entity import EntityColumn, FieldRole, ProcessType
 from penstock.core.errors import DataError, SchemaError
 
 PARTITION = frozenset({FieldRole.PARTITION})

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from fakes.silver_table import T1, T2, T3, T4, XH, SilverTable, an_entity
-from penstock.core.entity import EntityColumn, EntityScope, FieldRole, ProcessType
+from penstock.core.entities.entity import EntityColumn, EntityScope, FieldRole, ProcessType
 from penstock.core.errors import DataError
 
 VERSIONS = "ID, p_ValidFrom, p_ValidTo, p_IsCurrent, SeqNr, name, p_lastSeen"

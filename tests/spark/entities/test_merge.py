@@ -6,7 +6,13 @@ import pytest
 
 from fakes.silver_table import KEY, SEQ, T1, T2, T3, T4, XM, SilverTable, an_entity
 from penstock.core.columns.typed import TypedValue
-from penstock.core.entity import EntityColumn, EntityScope, FieldRole, LastSeen, WatermarkEntry
+from penstock.core.entities.entity import (
+    EntityColumn,
+    EntityScope,
+    FieldRole,
+    LastSeen,
+    WatermarkEntry,
+)
 from penstock.core.errors import SchemaError
 
 pytestmark = pytest.mark.matrix

@@ -9,8 +9,8 @@ from fakes.history_table import utc
 from fakes.row_text import hash_of
 from fakes.silver_table import KEY, T1, T2, XF, XM, SilverTable, an_entity
 from penstock.core.columns.schema import Column
-from penstock.core.columns.transformations import ColumnTransformation, Projection
-from penstock.core.entity import EntityColumn, FieldRole, HashKind, ProcessType
+from penstock.core.entities.entity import EntityColumn, FieldRole, HashKind, ProcessType
+from penstock.core.entities.transformations import ColumnTransformation, Projection
 from penstock.core.errors import DataError, QueryError, SchemaError
 from penstock.strategies.values import hash_of_values, row_text
 

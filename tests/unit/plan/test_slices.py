@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes.builders import a_model
+from penstock.core.entities.slices import BronzeFolder, ListedSlice, Ordering, SliceId, SliceOrder
 from penstock.core.findings import Location
 from penstock.core.records import ModelRecord, SliceRecord, Status
-from penstock.core.steps.slices import BronzeFolder, ListedSlice, Ordering, SliceId, SliceOrder
 from penstock.core.steps.step import StepFailure
 from penstock.plan.slices import (
     DividedSlices,

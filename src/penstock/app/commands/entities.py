@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from penstock.app.observation.observe import slices_now
 from penstock.app.services.services import Services, in_one_state, user_name
 from penstock.app.services.wire import Where, open_project
-from penstock.core.entity import Entity
+from penstock.core.entities.entity import Entity
+from penstock.core.entities.slices import ListedSlice, SliceId
 from penstock.core.errors import ProjectError, SelectorError, UsageError
 from penstock.core.findings import Finding
 from penstock.core.project import Project
 from penstock.core.records import SliceRecord, SliceSkip, Status
-from penstock.core.steps.slices import ListedSlice, SliceId
 from penstock.plan.slices import slice_called, unmatched_note
 from penstock.project.entities.places import bronze_folder
 from penstock.project.entities.selection import select_entities

@@ -14,7 +14,7 @@ from penstock.app.execution.recover import recover
 from penstock.app.preparing.slice_inputs import BRONZE
 from penstock.app.services.services import Services, in_one_state, named_model, user_name
 from penstock.core.columns.typed import TypedValue, is_watermark_type, read_typed
-from penstock.core.entity import Entity
+from penstock.core.entities.entity import Entity
 from penstock.core.errors import LeaseHeldError, StateError, UsageError
 from penstock.core.model import Model
 from penstock.core.names import InputKind

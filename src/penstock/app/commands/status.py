@@ -58,7 +58,7 @@ def overview(services: Services, name: str = "") -> Overview:
         ModelOverview(
             each.model,
             each.shown_strategy,
-            tuple(sorted(parents_of(project, project.models[each.model]))),
+            direct_parents(project.models[each.model]),
             ", ".join(str(found.state) for found in each.states) or "current",
             each.table,
             each.executed_at,

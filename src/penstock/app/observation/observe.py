@@ -10,12 +10,12 @@ from typing import TypeVar
 
 from penstock.app.services.services import Services
 from penstock.app.services.workers import left_open
+from penstock.core.entities.slices import BronzeFolder
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.facts import Head, Listing, LogCommit, Touched
 from penstock.core.model import Model, Source
 from penstock.core.records import ModelRecord
 from penstock.core.steps.inputs import NoPin, Pin
-from penstock.core.steps.slices import BronzeFolder
 from penstock.core.steps.step import StepKind
 from penstock.core.steps.token import project_of, read_intent
 from penstock.plan.changes import sources_below

@@ -25,7 +25,7 @@ from penstock.app.planning.selection import check_named, divided, narrowed
 from penstock.app.preparing.run_context import Context
 from penstock.app.request import AnyRun, StepsRequest
 from penstock.app.services.services import Services, in_one_state
-from penstock.core.entity import ProcessType
+from penstock.core.entities.entity import ProcessType
 from penstock.core.errors import (
     PenstockError,
     ProcessStrategyNotSupportedError,

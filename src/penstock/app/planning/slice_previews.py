@@ -11,7 +11,7 @@ from penstock.app.request import AnyRun, AnySync
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue
-from penstock.core.entity import Entity, ProcessType
+from penstock.core.entities.entity import Entity, ProcessType
 from penstock.core.errors import PenstockError
 from penstock.core.names import quoted
 from penstock.core.steps.window import Bound, InputWindow, Window

@@ -12,14 +12,14 @@ from penstock.app.preparing.statements import hold
 from penstock.app.preparing.step_inputs import Looking, StepInputs
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue
-from penstock.core.entity import Entity, ProcessType, WholeFolder
+from penstock.core.entities.entity import Entity, ProcessType, WholeFolder
+from penstock.core.entities.slices import ListedSlice, UnchangedSlice
 from penstock.core.errors import DataError, QueryError, TableError
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
 from penstock.core.records import ModelRecord, Status
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Work
 from penstock.core.steps.inputs import EVERY_COLUMN, DeltaRead, FilesRead, Relation
-from penstock.core.steps.slices import ListedSlice, UnchangedSlice
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Build
 from penstock.plan.evolution import Evolution

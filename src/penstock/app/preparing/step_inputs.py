@@ -11,6 +11,7 @@ from penstock.app.preparing.pins import Inputs, version_read
 from penstock.app.preparing.run_context import Context
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
+from penstock.core.entities.slices import UnchangedSlice
 from penstock.core.errors import TableError
 from penstock.core.facts import TableFacts
 from penstock.core.model import Model
@@ -18,7 +19,6 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Work
 from penstock.core.steps.inputs import DeltaRead, InputPin, Relation
-from penstock.core.steps.slices import UnchangedSlice
 from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.core.strategy import Build, Writing

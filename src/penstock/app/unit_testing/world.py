@@ -12,7 +12,7 @@ from penstock.app.services.wire import SystemClock
 from penstock.core.checks import Check, Checks, Relationships, SqlCheck
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue
-from penstock.core.entity import Entity, RunText, Slices
+from penstock.core.entities.entity import Entity, RunText, Slices
 from penstock.core.errors import UsageError
 from penstock.core.model import Body, Model, PythonFunction, Source, Version
 from penstock.core.names import InputKind, InputName

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from penstock.core.entities.slices import BronzeFolder, ListedSlice
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, Seen, TableFacts, Touched
 from penstock.core.model import Fingerprint, Source
 from penstock.core.partitions.partition import Span
@@ -32,7 +33,6 @@ from penstock.core.records import (
     WatermarkChange,
 )
 from penstock.core.steps.inputs import Pin
-from penstock.core.steps.slices import BronzeFolder, ListedSlice
 from penstock.core.steps.step import Intent, Outcome, PartitionRows, StepFailure
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from penstock.core.entities.slices import SliceId, UnchangedSlice
 from penstock.core.errors import PenstockError
 from penstock.core.findings import HINTS
 from penstock.core.model import Fingerprint
@@ -15,7 +16,6 @@ from penstock.core.partitions.partition import Grid, read_ranges
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.sessions.manifest import SessionPromise
 from penstock.core.steps.inputs import InputPin
-from penstock.core.steps.slices import SliceId, UnchangedSlice
 from penstock.core.steps.window import InputWindow, Watermark
 from penstock.core.strategy import Writing
 

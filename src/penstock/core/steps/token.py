@@ -13,13 +13,13 @@ from dataclasses import asdict, astuple, replace
 from typing import Any
 
 from penstock.core.columns.typed import TypedValue, read_typed
+from penstock.core.entities.slices import SliceId, UnchangedSlice
 from penstock.core.masking import mask
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, read_grid, write_grid
 from penstock.core.sessions.manifest import ManifestRow, SessionPromise
 from penstock.core.steps.inputs import DeltaPin, FilesPin, InputPin, NoPin, Pin, ViewPin
-from penstock.core.steps.slices import SliceId, UnchangedSlice
 from penstock.core.steps.step import ForeignCommit, Intent, StepKind
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Writing

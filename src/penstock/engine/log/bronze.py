@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 from stat import S_ISDIR
 
+from penstock.core.entities.slices import BronzeFolder, ListedSlice, SliceId
 from penstock.core.errors import TableError
-from penstock.core.steps.slices import BronzeFolder, ListedSlice, SliceId
 
 FileState = tuple[str, int, int]
 """The path of a file below the folder that was asked for, its size and its time in nanoseconds."""

@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from penstock.core.columns.schema import Column, Schema
+from penstock.core.entities.slices import BronzeFolder, ListedSlice
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.model import Source
 from penstock.core.steps.inputs import FilesPin
-from penstock.core.steps.slices import BronzeFolder, ListedSlice
 from penstock.engine.log import folder
 from penstock.engine.log.bronze import (
     FileState,

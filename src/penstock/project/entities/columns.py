@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.core.columns.transformations import Transformation
-from penstock.core.entity import EntityColumn, FieldRole, WatermarkEntry, normalised
+from penstock.core.entities.entity import EntityColumn, FieldRole, WatermarkEntry, normalised
+from penstock.core.entities.transformations import Transformation
 from penstock.project.entities.parts import ExpressionFacts, Findings, Part, PartReader, open_part
 from penstock.project.entities.template_functions import UNKNOWN, BadExpressionError
 from penstock.project.entities.templates import parse_watermark

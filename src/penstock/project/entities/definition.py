@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 
-from penstock.core.entity import (
+from penstock.core.entities.entity import (
     Bronze,
     Entity,
     FieldRole,
@@ -17,8 +17,8 @@ from penstock.core.entity import (
     WholeFolder,
     WholeTable,
 )
+from penstock.core.entities.slices import Ordering, SliceOrder
 from penstock.core.names import TableName
-from penstock.core.steps.slices import Ordering, SliceOrder
 from penstock.project.checks.phases import NONE, Phases, read_phases
 from penstock.project.entities.columns import (
     Expressions,

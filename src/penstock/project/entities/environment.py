@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 
-from penstock.core.entity import EntityEnvironment
+from penstock.core.entities.entity import EntityEnvironment
 from penstock.project.entities.parts import Findings, Part, PartReader, open_part
 from penstock.project.entities.settings import OUTPUTS, checked
 from penstock.project.files.parsed import YamlFile

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.core.entity import Entity, EntityEnvironment, EntityScope
+from penstock.core.entities.entity import Entity, EntityEnvironment, EntityScope
 from penstock.core.findings import Finding, Location
 from penstock.project.checks.phases import NONE, Phases
 from penstock.project.entities.columns import Expressions

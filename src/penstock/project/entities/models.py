@@ -7,14 +7,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from penstock.core.columns.transformations import (
+from penstock.core.entities.entity import (
+    Entity,
+    EntityColumn,
+    ProcessType,
+    Slices,
+    WholeFolder,
+    WholeTable,
+)
+from penstock.core.entities.transformations import (
     ColumnTransformation,
     Deduplicate,
     Filter,
     Projection,
     Transformation,
 )
-from penstock.core.entity import Entity, EntityColumn, ProcessType, Slices, WholeFolder, WholeTable
 from penstock.core.findings import Finding
 from penstock.core.history import SystemColumns
 from penstock.core.masking import without_credentials, without_secrets
@@ -183,7 +190,7 @@ def _said(entity: Entity) -> dict[str, Plain]:
 def definition(entity: Entity) -> str:
     """Write what an entity does as people read it.
 
-    >>> from penstock.core.entity import NOWHERE, FieldRole, RunText
+    >>> from penstock.core.entities.entity import NOWHERE, FieldRole, RunText
     >>> key = EntityColumn("Order No", type="int", roles=frozenset({FieldRole.BUSINESS_KEY}))
     >>> bronze, where = Slices(RunText("/in")), NOWHERE
     >>> made = Entity("x", "s.x", TableName("s", "x"), ProcessType.MERGE, bronze, where)

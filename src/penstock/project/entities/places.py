@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.core.columns.typed import TypedValue
-from penstock.core.entity import (
+from penstock.core.entities.entity import (
     Bronze,
     Entity,
     RunText,
@@ -17,9 +17,9 @@ from penstock.core.entity import (
     WholeTable,
     normalised,
 )
+from penstock.core.entities.slices import BronzeFolder
 from penstock.core.masking import is_secret_key
 from penstock.core.names import TableName
-from penstock.core.steps.slices import BronzeFolder
 from penstock.project.entities.environment import ReadEnvironment
 from penstock.project.entities.parts import Findings, Part
 from penstock.project.entities.settings import OF_SLICES, MergedSettings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from penstock.core.entity import Entity
+from penstock.core.entities.entity import Entity
 from penstock.core.errors import (
     ConnectionNotFoundError,
     EntityNotFoundError,

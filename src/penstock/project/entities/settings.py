@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from penstock.core.entity import (
+from penstock.core.entities.entity import (
     Bronze,
     EntitySettings,
     HashKind,
@@ -15,8 +15,8 @@ from penstock.core.entity import (
     WholeFolder,
     WholeTable,
 )
+from penstock.core.entities.slices import DATE_PARTS, Ordering, SliceOrder
 from penstock.core.history import Retention
-from penstock.core.steps.slices import DATE_PARTS, Ordering, SliceOrder
 from penstock.core.strategy import DELETION_VECTORS, OnSchemaChange
 from penstock.project.entities.parts import Findings, Part, PartReader, open_part, word_of
 from penstock.project.files.values import (

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from penstock.core.columns.transformations import (
+from penstock.core.entities.entity import NOWHERE, FieldRole
+from penstock.core.entities.transformations import (
     ColumnTransformation,
     Deduplicate,
     Filter,
@@ -15,7 +16,6 @@ from penstock.core.columns.transformations import (
     Projection,
     Transformation,
 )
-from penstock.core.entity import NOWHERE, FieldRole
 from penstock.project.entities.columns import Expressions, ReadColumns, facts_under
 from penstock.project.entities.parts import Findings, Part, PartReader, open_part, word_of
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from sqlalchemy import Select, bindparam, case, func, insert, select
 
+from penstock.core.entities.slices import SliceId
 from penstock.core.records import SliceRecord, SliceSkip, Status
-from penstock.core.steps.slices import SliceId
 from penstock.core.steps.token import read_slice
 from penstock.state.schema import models, slice_skips, steps
 from penstock.state.sql.database import Database, batched

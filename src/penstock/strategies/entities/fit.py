@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import merged, parse_type
-from penstock.core.entity import Entity, FieldRole, ProcessType
+from penstock.core.entities.entity import Entity, FieldRole, ProcessType
 from penstock.core.findings import Finding
 from penstock.core.strategy import OnSchemaChange
 from penstock.strategies.entities.rows import SliceRows, StagedColumn

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.core.columns.schema import Column, Schema
-from penstock.core.columns.transformations import (
+from penstock.core.entities.entity import Entity, EntityColumn, FieldRole
+from penstock.core.entities.transformations import (
     ColumnTransformation,
     Deduplicate,
     Filter,
     Keep,
     Projection,
 )
-from penstock.core.entity import Entity, EntityColumn, FieldRole
 from penstock.core.errors import QueryError, SchemaError
 from penstock.core.history import ENGINE_PREFIX
 from penstock.core.names import literal, quoted

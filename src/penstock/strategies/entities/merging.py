@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from penstock.core.columns.schema import Column, Schema
-from penstock.core.entity import LastSeen
+from penstock.core.entities.entity import LastSeen
 from penstock.core.history import ENGINE_PREFIX
 from penstock.core.names import quoted
 from penstock.core.statement import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from penstock.core.entity import LastSeen, ProcessType
+from penstock.core.entities.entity import LastSeen, ProcessType
 from penstock.strategies.entities.merging import INFERRED
 from penstock.strategies.entities.target import EntityStep
 

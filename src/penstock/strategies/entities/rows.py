@@ -19,7 +19,7 @@ from penstock.core.columns.types import (
     sql_type,
     widens,
 )
-from penstock.core.entity import EntityColumn
+from penstock.core.entities.entity import EntityColumn
 from penstock.core.errors import SchemaError
 from penstock.core.findings import Finding
 from penstock.core.names import quoted

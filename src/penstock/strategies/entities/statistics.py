@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from penstock.core.columns.schema import Column
 from penstock.core.columns.typed import TypedValue, is_watermark_type
 from penstock.core.columns.types import parse_type, sql_type
-from penstock.core.entity import Entity
+from penstock.core.entities.entity import Entity
 from penstock.core.errors import IncrementalConfigError, UsageError
 from penstock.core.names import literal, quoted
 from penstock.core.statement import Row, Rule, Stage

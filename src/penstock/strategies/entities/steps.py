@@ -12,7 +12,7 @@ from dataclasses import replace
 from penstock.core.columns.casts import castable
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import parse_type, scalars
-from penstock.core.entity import (
+from penstock.core.entities.entity import (
     Entity,
     EntityColumn,
     FieldRole,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NoReturn, Self
 
 from penstock.core import strategy as port
-from penstock.core.entity import Entity, ProcessType, Slices
+from penstock.core.entities.entity import Entity, ProcessType, Slices
 from penstock.core.history import HistorySettings
 
 

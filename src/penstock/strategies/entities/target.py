@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.core.entity import Entity, EntityColumn, FieldRole, ProcessType
+from penstock.core.entities.entity import Entity, EntityColumn, FieldRole, ProcessType
 from penstock.core.errors import TableError
 from penstock.core.facts import TableFacts
 from penstock.core.names import quoted

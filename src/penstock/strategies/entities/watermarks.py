@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue
-from penstock.core.entity import Entity, WatermarkEntry
+from penstock.core.entities.entity import Entity, WatermarkEntry
 from penstock.core.errors import IncrementalConfigError
 from penstock.core.names import quoted
 from penstock.strategies.entities.statistics import SliceCounts

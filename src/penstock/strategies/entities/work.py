@@ -8,7 +8,7 @@ from functools import partial
 from types import MappingProxyType
 
 from penstock.core.columns.schema import Schema
-from penstock.core.entity import Entity, ProcessType
+from penstock.core.entities.entity import Entity, ProcessType
 from penstock.core.history import (
     ENGINE_PREFIX,
     HardDeletes,

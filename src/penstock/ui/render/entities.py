@@ -8,8 +8,8 @@ from functools import partial
 
 from penstock.app.commands.entities import EntitiesReport, SlicesReport
 from penstock.app.documents import Json, document_of
-from penstock.core.columns.transformations import ColumnTransformation, Transformation
-from penstock.core.entity import Entity, EntityColumn
+from penstock.core.entities.entity import Entity, EntityColumn
+from penstock.core.entities.transformations import ColumnTransformation, Transformation
 from penstock.core.masking import mask, mask_value
 from penstock.ui.render.run import slice_text
 from penstock.ui.render.values import (

@@ -10,8 +10,8 @@ from fakes.lake import FakeLake
 from fakes.services import a_shop
 from fakes.silver_table import T1, an_entity
 from penstock.app.commands.entities import list_slices, skip_slice
+from penstock.core.entities.slices import SliceId
 from penstock.core.errors import UsageError
-from penstock.core.steps.slices import SliceId
 
 ENTITY = an_entity()
 TOLD = {"recordsInSlice": 3, "flagged": 0, "numTargetRowsInserted": 1, "numSourceRows": 3}

@@ -16,10 +16,10 @@ from penstock.app.commands.state import (
 )
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue
-from penstock.core.entity import EntityColumn, WatermarkEntry
+from penstock.core.entities.entity import EntityColumn, WatermarkEntry
+from penstock.core.entities.slices import SliceId
 from penstock.core.errors import LeaseHeldError, UsageError
 from penstock.core.facts import TableFacts
-from penstock.core.steps.slices import SliceId
 from penstock.core.steps.step import Outcome
 from penstock.core.steps.window import Watermark
 from penstock.core.strategy import WindowSettings

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from contracts.store_cases import intent
 from penstock.core.columns.typed import TypedValue
+from penstock.core.entities.slices import SliceId, UnchangedSlice
 from penstock.core.names import TableName
 from penstock.core.steps.inputs import DeltaPin, FilesPin, InputPin, NoPin, ViewPin
-from penstock.core.steps.slices import SliceId, UnchangedSlice
 from penstock.core.steps.step import ForeignCommit, Intent, StepKind
 from penstock.core.steps.token import (
     LIMIT_BYTES,

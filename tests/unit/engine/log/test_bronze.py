@@ -5,9 +5,9 @@ import time
 
 import pytest
 
+from penstock.core.entities.slices import BronzeFolder
 from penstock.core.errors import TableError
 from penstock.core.findings import Location
-from penstock.core.steps.slices import BronzeFolder
 from penstock.engine.log.bronze import slices_in
 from penstock.engine.log.ends import FileEnds
 

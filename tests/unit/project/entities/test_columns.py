@@ -3,8 +3,8 @@
 import pytest
 
 from fakes.entity_files import KEY, entity, files
-from penstock.core.columns.transformations import ColumnTransformation, Projection
-from penstock.core.entity import WatermarkEntry
+from penstock.core.entities.entity import WatermarkEntry
+from penstock.core.entities.transformations import ColumnTransformation, Projection
 
 
 def read(load, **said):

@@ -3,7 +3,7 @@
 import pytest
 
 from fakes.entity_files import PATH, document, entity, files
-from penstock.core.entity import RunText, Slices, WholeFolder, WholeTable
+from penstock.core.entities.entity import RunText, Slices, WholeFolder, WholeTable
 
 NATIVE = """\
 name: x

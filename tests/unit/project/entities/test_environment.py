@@ -3,7 +3,7 @@
 import pytest
 
 from fakes.entity_files import CONNECTION, PATH, document, entity, files
-from penstock.core.entity import EntityEnvironment
+from penstock.core.entities.entity import EntityEnvironment
 
 
 def codes(lines):

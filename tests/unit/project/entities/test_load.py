@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fakes.entity_files import CONNECTION, ENVIRONMENT, KEY, PATH, document, entity, files
-from penstock.core.entity import (
+from penstock.core.entities.entity import (
     EntityColumn,
     EntityScope,
     EntitySettings,

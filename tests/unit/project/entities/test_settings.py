@@ -3,7 +3,7 @@
 import pytest
 
 from fakes.entity_files import entity, files
-from penstock.core.entity import EntitySettings, HashKind, LastSeen
+from penstock.core.entities.entity import EntitySettings, HashKind, LastSeen
 from penstock.core.history import Retention
 from penstock.core.strategy import OnSchemaChange
 from penstock.project.entities.settings import merged

@@ -3,7 +3,7 @@
 import pytest
 
 from fakes.entity_files import KEY, entity, files
-from penstock.core.columns.transformations import Deduplicate, Filter, Keep
+from penstock.core.entities.transformations import Deduplicate, Filter, Keep
 
 LATEST = {"deduplicate": {"keep": "last", "order_by": ["changed"]}}
 MADE_KEY = [

@@ -36,11 +36,11 @@ from penstock.app.request import (
 )
 from penstock.core.check_results import Checked, Quarantine
 from penstock.core.checks import OnFailure
+from penstock.core.entities.slices import SliceId
 from penstock.core.errors import PenstockError
 from penstock.core.facts import Seen, Touched
 from penstock.core.records import SliceSkip, Status
 from penstock.core.sessions.manifest import SessionPromise
-from penstock.core.steps.slices import SliceId
 from penstock.core.steps.step import Outcome, StepKind
 from penstock.core.strategy import WindowSettings
 from penstock.state.open import open_store

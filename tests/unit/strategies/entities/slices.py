@@ -8,7 +8,7 @@ from fakes.builders import a_model
 from fakes.lake import columns
 from fakes.silver_table import T1
 from penstock.core.columns.schema import Schema
-from penstock.core.entity import Entity
+from penstock.core.entities.entity import Entity
 from penstock.core.strategy import Build
 from penstock.strategies.entities.rows import SliceRead, SliceRows
 from penstock.strategies.entities.statistics import SliceCounts

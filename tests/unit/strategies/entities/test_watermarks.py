@@ -3,7 +3,7 @@ import pytest
 from fakes.lake import columns
 from fakes.silver_table import SEQ, XM, an_entity
 from penstock.core.columns.typed import TypedValue
-from penstock.core.entity import ProcessType, WatermarkEntry
+from penstock.core.entities.entity import ProcessType, WatermarkEntry
 from penstock.core.errors import IncrementalConfigError
 from penstock.strategies.entities.statistics import SliceCounts
 from penstock.strategies.entities.watermarks import (

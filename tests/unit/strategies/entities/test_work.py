@@ -8,7 +8,7 @@ import pytest
 from fakes.silver_table import KEY, XF, XH, XM, an_entity
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue
-from penstock.core.entity import (
+from penstock.core.entities.entity import (
     EntityColumn,
     EntityScope,
     FieldRole,

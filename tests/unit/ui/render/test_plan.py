@@ -8,10 +8,10 @@ import pytest
 from fakes.reports import a_plan, a_report, a_result, a_step
 from penstock.app.commands.plan import Preview, SqlChange
 from penstock.core.columns.typed import TypedValue
+from penstock.core.entities.slices import ListedSlice, SliceId
 from penstock.core.errors import TableError
 from penstock.core.findings import Location
 from penstock.core.partitions.partition import Grain, Grid
-from penstock.core.steps.slices import ListedSlice, SliceId
 from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.plan.values import Blocked, Estimate, State
 from penstock.ui.render.plan import plan_text

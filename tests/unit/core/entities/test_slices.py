@@ -2,9 +2,9 @@
 
 import pytest
 
+from penstock.core.entities.slices import ListedSlice, Ordering, SliceId, SliceOrder, natural_key
 from penstock.core.errors import TableError
 from penstock.core.findings import Location
-from penstock.core.steps.slices import ListedSlice, Ordering, SliceId, SliceOrder, natural_key
 
 WHERE = Location("entities/sales.json", 6)
 

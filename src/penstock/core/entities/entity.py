@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 
-from penstock.core.columns.transformations import Transformation
+from penstock.core.entities.slices import Ordering
+from penstock.core.entities.transformations import Transformation
 from penstock.core.findings import Location
 from penstock.core.history import Retention
 from penstock.core.names import TableName
-from penstock.core.steps.slices import Ordering
 from penstock.core.strategy import OnSchemaChange
 
 NOWHERE = Location("")

@@ -1,0 +1,1 @@
+"""Entities as values: settings, slices, transformations."""
