@@ -339,22 +339,18 @@ class ProjectState:
     def _news(self, name: str, uri: str, least: int) -> tuple[Touched, ...]:
         """Give the commits that changed a table; one that nobody can tell of may change all."""
         tail = self.log_reader.tail(name, uri, least, ())
-        if tail.gap is None:
-            return tail.commits
-        lost = Touched(tail.gap[1], self.run_timestamp, "unknown")
-        return (lost, *tail.commits)
+        lost = tail.gap and Touched(tail.gap[1], self.run_timestamp, "unknown")
+        return (lost, *tail.commits) if lost else tail.commits
 
     def files_lines(self, name: str) -> tuple[str, ...]:
         """Say which inputs of files of a model changed; nobody knows for which partitions."""
-        parts = self.parts.get(name)
+        parts, sources = self.parts.get(name), self.view.now.sources.items()
         files = {
             source: now
-            for source, now in self.view.now.sources.items()
+            for source, now in sources
             if isinstance(now, FilesPin) and parts and source in parts.pins
         }
-        if not files:  # most models: their steps need not be looked at
-            return ()
-        pins = self.services.reading.records.step_pins(name)[name]
+        pins = self.services.reading.records.step_pins(name)[name] if files else {}
         return tuple(
             f"{source}: files changed, partitions unknown; "
             f"penstock sync --full-refresh or backfill {name}"
@@ -367,11 +363,10 @@ class ProjectState:
 def look(services: Services, names: Iterable[str], run_timestamp: dt.datetime) -> ProjectState:
     """Look at some models; tables are opened only where something happened."""
     project = dated_project(services, run_timestamp)
-    records = dict(services.reading.records.models())
-    wanted = set(names)
-    chosen = tuple(ordered(parents_among(project, wanted)))
-    view = observe(services, chosen, records, run_timestamp)
     reading = services.reading.records
+    records = dict(reading.models())
+    chosen = tuple(ordered(parents_among(project, {*names})))
+    view = observe(services, chosen, records, run_timestamp)
     found = ProjectState(
         services,
         project,

@@ -100,8 +100,7 @@ class Log(Protocol):
     def slices(self, folder: BronzeFolder) -> tuple[ListedSlice, ...]:
         """List the slices of a bronze folder, by the code points of their names.
 
-        `bronze-missing` if it is not there, `bronze-unreadable` if it cannot be looked into,
-        `bronze-is-delta` if it, or a folder in it, is a Delta table.
+        Raises `bronze-missing`, `bronze-unreadable`, and `bronze-is-delta` for a Delta table in it.
         """
         ...
 
@@ -325,15 +324,12 @@ class SliceRecords(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RebuiltStep:
-    """A step as a table's log tells it, for `state rebuild`.
-
-    `new_table` is whether that table is another one than the store knows.
-    """
+    """A step as a table's log tells it, for `state rebuild`."""
 
     intent: Intent
     outcome: Outcome
     ended: dt.datetime
-    new_table: bool = False
+    new_table: bool = False  # another table than the one on record
 
 
 class Archive(Protocol):

@@ -200,8 +200,7 @@ class StoreJournal:
         none. A step that began already is returned as it began; it is lost if it was given up.
         """
         with self._transactions.write() as tables:
-            found = tables.find(intent.step)
-            if found is not None:
+            if (found := tables.find(intent.step)) is not None:
                 _require_owned(tables, found)
                 return Begun(found.seq, found.lease_token, found.intent.epoch)
             target = str(intent.table)
