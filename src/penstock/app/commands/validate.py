@@ -13,6 +13,7 @@ from penstock.core.findings import Finding
 from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.project import Project
+from penstock.project.files.discovery import LIMIT_BYTES
 from penstock.project.unit_tests.definition import files_with_tests
 
 _OF_MISSING = frozenset({"unknown-model", "unknown-input", "missing-input", "missing-var"})
@@ -97,7 +98,11 @@ def _is_whole(project: Project, models: Mapping[str, Model], model: Model) -> bo
 
 
 def _text(path: Path) -> str:
+    """Return what a project file holds; "" for a device, a pipe or what cannot be read."""
+    if not path.is_file():
+        return ""
     try:
-        return path.read_text("utf-8", "replace")
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(LIMIT_BYTES)
     except OSError:
         return ""
