@@ -5,9 +5,10 @@ import inspect
 import pytest
 
 import penstock
+from fakes.reports import a_plan, a_report
 from penstock.app import entry
 from penstock.app.flags import flag_fields
-from penstock.core.errors import UsageError
+from penstock.core.errors import InterruptedRunError, UsageError
 
 POINTS = [name for name, found in vars(entry).items() if hasattr(found, "__signature__")]
 
@@ -47,6 +48,30 @@ def test_the_points_are_the_public_functions():
 def test_what_a_command_refuses_is_refused_before_anything_is_opened(point, asked, said):
     with pytest.raises(UsageError, match=said):
         point("/nowhere", **asked)
+
+
+@pytest.mark.parametrize(
+    ("point", "command", "words"),
+    [
+        (penstock.run, "run.run", {}),
+        (penstock.run, "catch_up.catch_up", {"catch_up": True}),
+        (penstock.snapshot_run, "run.run", {}),
+        (penstock.sync, "sync.sync", {}),
+        (penstock.backfill, "sync.sync", {"model": "a", "from_": "2024-01-01", "to": "2024-01-02"}),
+    ],
+)
+def test_an_interrupt_is_raised_with_the_report_of_what_was_done(
+    point, command, words, tmp_path, monkeypatch
+):
+    report = a_report(a_plan(), interrupted=True, resume="penstock run --select b")
+    monkeypatch.setattr(f"penstock.app.commands.{command}", lambda *_: report)
+    (tmp_path / "penstock.yml").write_text("name: shop\n")
+
+    with pytest.raises(InterruptedRunError) as caught:
+        point(tmp_path, **words)
+
+    assert caught.value.report is report
+    assert (caught.value.code, caught.value.hint) == ("interrupted", "penstock run --select b")
 
 
 def test_a_quote_that_masking_took_its_partner_from_breaks_nothing():

@@ -77,23 +77,27 @@ def on_worker(services: Services, work: Callable[[], Given]) -> Given:
     """Do work that commits on a thread of its own; give its result, or raise what it raised.
 
     Ctrl-C cancels its jobs and waits until its statement has ended, so that what became of it can
-    be written down; then it is passed on. A second one does not wait: `StillRunningError`.
+    be written down; then it is passed on. A second one does not wait: `StillRunningError`. Work
+    that had not begun at the first one never begins.
     """
     done: Future[Given] = Future()
 
     def do() -> None:
+        if not done.set_running_or_notify_cancel():
+            return
         try:
             done.set_result(work())
         except BaseException as error:  # noqa: BLE001  raised where the result is taken
             done.set_exception(error)
 
-    Thread(target=do, name="penstock-work", daemon=True).start()
     try:
+        Thread(target=do, name="penstock-work", daemon=True).start()
         return done.result()
     except KeyboardInterrupt:
-        services.interrupt()
         try:
-            done.exception()
+            services.interrupt()
+            if not done.cancel():
+                done.exception()
         except KeyboardInterrupt as again:
             raise StillRunningError from again
         raise

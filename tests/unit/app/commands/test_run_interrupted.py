@@ -62,6 +62,19 @@ def test_a_running_query_is_cancelled_and_its_step_marked_failed():
     assert workshop.store.journal.running() == ()
 
 
+def test_a_function_that_raises_what_ctrl_c_raises_interrupts_the_run():
+    workshop = Workshop(*PARTS)
+    workshop.lake.trouble("b", "define", KeyboardInterrupt())
+
+    report = workshop.run()
+
+    assert report.interrupted
+    assert statuses(report) == {"a": "success", "b": "failed", "c": "skipped"}
+    assert report["b"].error.code == "interrupted"
+    assert report.resume == "penstock run --select 'b c'"
+    assert (workshop.store.leases.taken(), workshop.store.journal.running()) == ((), ())
+
+
 def test_a_bug_ends_the_run_and_leaves_no_lease_behind():
     workshop = Workshop(*PARTS)
     workshop.lake.trouble("b", "commit", ZeroDivisionError("a bug"))

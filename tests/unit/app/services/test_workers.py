@@ -25,9 +25,9 @@ def _interruptible():
     signal.signal(signal.SIGINT, before)
 
 
-def interrupt_after(*seconds):
-    for each in seconds:
-        threading.Timer(each, os.kill, (os.getpid(), signal.SIGINT)).start()
+def interrupt():
+    """Be the user who presses Ctrl-C; the main thread hears it."""
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def a_run(services):
@@ -52,10 +52,10 @@ def test_T21_an_interrupt_waits_until_the_statement_has_ended(services):
     ended = threading.Event()
 
     def statement():
+        interrupt()
         services.engine.lake.cancelled.wait(10)
         ended.set()
 
-    interrupt_after(0.1)
     with pytest.raises(KeyboardInterrupt) as caught:
         on_worker(services, statement)
 
@@ -67,19 +67,61 @@ def test_T21_a_second_interrupt_does_not_wait_and_leaves_the_lease(services):
     going_on = threading.Event()
     model = services.project.models["users"]
 
+    def statement():
+        interrupt()
+        services.engine.lake.cancelled.wait(10)
+        interrupt()
+        going_on.wait(10)
+
     def interrupted():
         with on_record(services, a_run(services)):
             begin(services, model)
-            interrupt_after(0.1, 0.6)
-            on_worker(services, lambda: going_on.wait(10))
+            on_worker(services, statement)
 
-    with pytest.raises(StillRunningError):
+    with pytest.raises(KeyboardInterrupt) as caught:
         interrupted()
     going_on.set()
 
     journal = services.writing.journal
+    assert isinstance(caught.value, StillRunningError)
     assert [lease.run for lease in services.writing.leases.taken()] == ["run-1"]
     assert [step.status for step in journal.running()] == [Status.RUNNING]
+
+
+def test_a_second_interrupt_while_the_jobs_are_being_cancelled_leaves_the_lease(
+    services, monkeypatch
+):
+    going_on = threading.Event()
+
+    def interrupted_again(_):
+        raise KeyboardInterrupt
+
+    def statement():
+        interrupt()
+        going_on.wait(10)
+
+    monkeypatch.setattr(type(services), "interrupt", interrupted_again)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        on_worker(services, statement)
+    going_on.set()
+
+    assert isinstance(caught.value, StillRunningError)
+
+
+def test_work_that_had_not_begun_at_an_interrupt_never_begins(services, monkeypatch):
+    class Waiting(threading.Thread):
+        def start(self):
+            waiting.append(self)
+            raise KeyboardInterrupt
+
+    waiting, begun = [], []
+    monkeypatch.setattr("penstock.app.services.workers.Thread", Waiting)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        on_worker(services, lambda: begun.append(1))
+    waiting[0].run()
+
+    assert begun == []
+    assert not isinstance(caught.value, StillRunningError)
 
 
 def begin(services, model):

@@ -2,10 +2,12 @@
 
 import datetime as dt
 import io
+import json
 from pathlib import Path
 
 import pytest
 
+from fakes.builders import NOON
 from fakes.reports import a_plan, a_report, a_result, a_step
 from penstock.app.commands.plan import Preview
 from penstock.app.flags import Range
@@ -15,6 +17,8 @@ from penstock.app.request import (
     RunRequest,
     SyncRequest,
 )
+from penstock.core.errors import CheckFailedError, LeaseHeldError, TableError
+from penstock.core.records import Lease
 
 NOTHING = a_report(a_plan(current=("daily",)))
 
@@ -146,6 +150,76 @@ def test_a_failed_sync_exits_1_and_resumes_at_the_same_place(use_case, call):
 
     assert code == 1
     assert out.splitlines()[-1] == "Resume: penstock sync --yes --project-dir shop"
+
+
+HELD = LeaseHeldError(
+    Lease("s.log", "run-7", "host-b", 22, 1, NOON, NOON, NOON + dt.timedelta(minutes=5)), "wait"
+)
+GATE = CheckFailedError("gate-failed", "raw.events: 2 rows")
+LOST = TableError("table-unreadable", "a table")
+
+
+@pytest.mark.parametrize(
+    ("errors", "code"),
+    [
+        ([HELD], 75),
+        ([HELD, HELD], 75),
+        ([GATE], 3),
+        ([GATE, HELD], 3),
+        ([LOST], 1),
+        ([LOST, HELD], 1),
+        ([LOST, GATE], 1),
+    ],
+)
+def test_a_run_exits_75_for_a_lease_3_for_a_check_and_1_where_something_else_failed(
+    use_case, call, errors, code
+):
+    results = [a_result(f"m{n}", "failed", error=each) for n, each in enumerate(errors)]
+    use_case("commands.run", "run", a_report(a_plan(a_step("m0")), *results))
+
+    assert call("run", "--json")[0] == code
+
+
+def test_a_run_that_was_interrupted_exits_130_whatever_failed(use_case, call):
+    failed = a_result("m", "failed", error=HELD)
+    use_case("commands.run", "run", a_report(a_plan(a_step("m")), failed, interrupted=True))
+
+    assert call("run")[0] == 130
+
+
+def test_the_document_of_a_run_says_who_holds_the_lease_and_what_is_left(use_case, call):
+    failed = a_result("log", "failed", error=HELD)
+    resume = {"resume": "penstock run --select log", "left": ("log",)}
+    use_case("commands.run", "run", a_report(a_plan(a_step("log")), failed, **resume))
+
+    code, out, _ = call("run", "--json")
+    document = json.loads(out)
+
+    assert code == 75
+    assert document["models"][0]["error"]["code"] == "lease-held"
+    assert document["models"][0]["error"]["holder"] == {
+        "target": "s.log",
+        "run": "run-7",
+        "host": "host-b",
+        "pid": 22,
+        "since": "2024-03-01T12:00:00Z",
+        "expires": "2024-03-01T12:05:00Z",
+    }
+    assert document["resume"] == {"select": ["log"], "command": "penstock run --select log"}
+
+
+def test_a_lease_that_stops_the_whole_command_is_told_in_the_same_words(use_case, call):
+    def held(*_):
+        raise HELD
+
+    use_case("commands.run", "run", held)
+
+    code, out, _ = call("run", "--json")
+    document = json.loads(out)
+
+    assert code == 75
+    assert document["error"]["holder"]["run"] == "run-7"
+    assert (document["models"], document["resume"]) == ([], {"select": [], "command": None})
 
 
 def test_backfill_names_a_model_and_a_range(use_case, call):

@@ -94,13 +94,13 @@ def test_groups_are_named_by_date_by_key_or_all_at_once(check):
     [
         (found(BOUNDS), 0),
         (found(BOUNDS, NULLS), 0),
-        (found(BOUNDS, NULLS, strict=True), 1),
-        (found(MIN_USERS), 1),
+        (found(BOUNDS, NULLS, strict=True), 3),
+        (found(MIN_USERS), 3),
         (found(NO_BASE), 1),
         (CheckReport(), 1),
     ],
 )
-def test_C56_it_exits_1_for_a_failure_and_for_silence(report, code, check):
+def test_C56_it_exits_3_for_a_failure_and_1_for_silence(report, code, check):
     assert check(report)[1] == code
 
 

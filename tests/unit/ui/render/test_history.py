@@ -4,11 +4,14 @@ import datetime as dt
 import json
 from dataclasses import replace
 
+from fakes.builders import NOON, a_model
+from fakes.services import an_intent
 from penstock.app.documents import printed
 from penstock.app.reports import HistoryReport, HistoryRow
 from penstock.core.model import Fingerprint
-from penstock.core.records import Execution, Status
-from penstock.core.steps.step import StepFailure
+from penstock.core.records import Execution, Status, StepRecord
+from penstock.core.steps.inputs import DeltaPin
+from penstock.core.steps.step import Outcome, RowCounts, StepFailure
 from penstock.ui.render.history import history_document, history_text
 
 
@@ -155,9 +158,32 @@ def test_DH1_the_document_has_code_and_message_of_a_failure():
                 "step": "step-abc123",
                 "rows_written": 3,
                 "bytes_written": 100,
+                "run": None,
+                "inputs": None,
+                "table_version": None,
+                "rows": None,
                 "duration": 1.5,
                 "error": {"code": "query-failed", "message": "no such column"},
                 "sql": None,
             }
         ],
+    }
+
+
+def test_the_document_has_run_inputs_version_and_rows_by_kind_of_what_a_step_did():
+    intent = an_intent(a_model("daily"), raw__events=DeltaPin("id", 7), raw__users=None)
+    rows = RowCounts(inserted=3, updated=2, deleted=1, late=1)
+    step = StepRecord(intent, Status.SUCCESS, NOON, outcome=Outcome(4, rows=rows))
+    report = HistoryReport("daily", "", (ran("2024-12-03 10:00:00", "abc123", step=step),))
+
+    (execution,) = json.loads(printed(history_document(report)))["executions"]
+
+    assert {name: execution[name] for name in ("run", "inputs", "table_version", "rows")} == {
+        "run": "run-1",
+        "inputs": [
+            {"input": "raw.events", "version": "v7"},
+            {"input": "raw.users", "version": None},
+        ],
+        "table_version": 4,
+        "rows": {"inserted": 3, "updated": 2, "deleted": 1, "late": 1},
     }

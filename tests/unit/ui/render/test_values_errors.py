@@ -41,6 +41,7 @@ def test_findings_end_with_their_number():
         "a.sql:3:7: error: bad-value: threads is 0\n"
         "  hint: give 1 or more\n"
         "b.sql:1: warning: stray-file: no model\n"
+        "  hint: move it out of this folder, or correct its ending\n"
         "1 error, 1 warning"
     )
 
