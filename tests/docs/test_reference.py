@@ -57,7 +57,7 @@ entities/sales.yml:
       processtype: merge
       columns: [{name: a}, {name: ID, datatype: long, fieldroles: [businesskey]}]
       watermark: [{column_name: changed}]
-      transformations: [{column: city, expression: lower(city)}]
+      transformations: [{deduplicate: {keep: first, order_by: [changed]}}]
 models/silver/prices.yml:
   name: prices
   schema: silver
@@ -89,6 +89,7 @@ BY = {
     "sessions/web.yml": (MORE, "seeds/countries.csv"),
 }
 """The files that a project has beside the one with the example."""
+TRANSFORMATION = "entities.0.transformations.0"
 PLACES = {
     "penstock": ("penstock.yml", ""),
     "target": ("penstock.yml", "targets.dev"),
@@ -125,7 +126,8 @@ PLACES = {
     "entities.entities": (SALES, "entities.0"),
     "entities.entities.columns": (SALES, "entities.0.columns.0"),
     "entities.entities.watermark": (SALES, "entities.0.watermark.0"),
-    "entities.entities.transformations": (SALES, "entities.0.transformations.0"),
+    "entities.entities.transformations": (SALES, TRANSFORMATION),
+    "entities.entities.transformations.deduplicate": (SALES, f"{TRANSFORMATION}.deduplicate"),
     "entities.entities.settings": (SALES, "entities.0.settings"),
     "entity": ("models/silver/prices.yml", ""),
     "entity.entity": ("models/silver/prices.yml", "entity"),
@@ -158,6 +160,10 @@ INSTEAD = {
     ("run", "expect_error"): ("expect",),
     ("entity.entity.bronze", "table"): ("path",),
     ("snapshot_entry", "sql"): ("relation",),
+    **{
+        ("entities.entities.transformations", key): ("deduplicate",)
+        for key in ("column", "expression", "where")
+    },
 }
 """What gives way to an example."""
 OF_RANGE = {"type": "RANGE", "start": 0, "end": 10, "interval": 5}
@@ -174,6 +180,8 @@ BESIDE = {
     ("expect", "format"): {"rows": "id,n\n1,1\n"},
     ("expect", "fixture"): {"format": "csv"},
     ("field", "fields"): {"type": "RECORD"},
+    ("entities.entities.transformations", "column"): {"expression": "lower(city)"},
+    ("entities.entities.transformations", "expression"): {"column": "city"},
     **{("partition", key): OF_RANGE for key in ("start", "end", "interval")},
 }
 """What an example needs beside it."""
