@@ -65,6 +65,7 @@ models/silver/prices.yml:
   entity:
     bronze: {path: /data/prices}
     columns: [{name: ID, datatype: long, fieldroles: [businesskey]}]
+    transformations: [{deduplicate: {order_by: [ID]}}]
 sessions/web.yml: {strategy: sessions, name: web, events: raw.events}
 tests/users.csv: "id,n\n1,1\n"
 tests/fixtures/users.csv: "id,n\n1,1\n"
@@ -126,6 +127,10 @@ PLACES = {
     "entities.entities.columns": (SALES, "entities.0.columns.0"),
     "entities.entities.watermark": (SALES, "entities.0.watermark.0"),
     "entities.entities.transformations": (SALES, "entities.0.transformations.0"),
+    "entities.entities.transformations.deduplicate": (
+        "models/silver/prices.yml",
+        "entity.transformations.0.deduplicate",
+    ),
     "entities.entities.settings": (SALES, "entities.0.settings"),
     "entity": ("models/silver/prices.yml", ""),
     "entity.entity": ("models/silver/prices.yml", "entity"),
@@ -157,6 +162,10 @@ INSTEAD = {
     **dict.fromkeys([("expect", key) for key in ("fixture", "format")], ("row_count",)),
     ("run", "expect_error"): ("expect",),
     ("entity.entity.bronze", "table"): ("path",),
+    **{
+        ("entities.entities.transformations", key): ("column", "expression")
+        for key in ("where", "deduplicate")
+    },
     ("snapshot_entry", "sql"): ("relation",),
 }
 """What gives way to an example."""
