@@ -57,7 +57,7 @@ entities/sales.yml:
       processtype: merge
       columns: [{name: a}, {name: ID, datatype: long, fieldroles: [businesskey]}]
       watermark: [{column_name: changed}]
-      transformations: [{deduplicate: {keep: first, order_by: [changed]}}]
+      transformations: [{column: city, expression: lower(city)}]
 models/silver/prices.yml:
   name: prices
   schema: silver
@@ -65,6 +65,7 @@ models/silver/prices.yml:
   entity:
     bronze: {path: /data/prices}
     columns: [{name: ID, datatype: long, fieldroles: [businesskey]}]
+    transformations: [{deduplicate: {order_by: [ID]}}]
 sessions/web.yml: {strategy: sessions, name: web, events: raw.events}
 tests/users.csv: "id,n\n1,1\n"
 tests/fixtures/users.csv: "id,n\n1,1\n"
@@ -89,7 +90,6 @@ BY = {
     "sessions/web.yml": (MORE, "seeds/countries.csv"),
 }
 """The files that a project has beside the one with the example."""
-TRANSFORMATION = "entities.0.transformations.0"
 PLACES = {
     "penstock": ("penstock.yml", ""),
     "target": ("penstock.yml", "targets.dev"),
@@ -126,8 +126,11 @@ PLACES = {
     "entities.entities": (SALES, "entities.0"),
     "entities.entities.columns": (SALES, "entities.0.columns.0"),
     "entities.entities.watermark": (SALES, "entities.0.watermark.0"),
-    "entities.entities.transformations": (SALES, TRANSFORMATION),
-    "entities.entities.transformations.deduplicate": (SALES, f"{TRANSFORMATION}.deduplicate"),
+    "entities.entities.transformations": (SALES, "entities.0.transformations.0"),
+    "entities.entities.transformations.deduplicate": (
+        "models/silver/prices.yml",
+        "entity.transformations.0.deduplicate",
+    ),
     "entities.entities.settings": (SALES, "entities.0.settings"),
     "entity": ("models/silver/prices.yml", ""),
     "entity.entity": ("models/silver/prices.yml", "entity"),
@@ -159,11 +162,11 @@ INSTEAD = {
     **dict.fromkeys([("expect", key) for key in ("fixture", "format")], ("row_count",)),
     ("run", "expect_error"): ("expect",),
     ("entity.entity.bronze", "table"): ("path",),
-    ("snapshot_entry", "sql"): ("relation",),
     **{
-        ("entities.entities.transformations", key): ("deduplicate",)
-        for key in ("column", "expression", "where")
+        ("entities.entities.transformations", key): ("column", "expression")
+        for key in ("where", "deduplicate")
     },
+    ("snapshot_entry", "sql"): ("relation",),
 }
 """What gives way to an example."""
 OF_RANGE = {"type": "RANGE", "start": 0, "end": 10, "interval": 5}
@@ -180,8 +183,6 @@ BESIDE = {
     ("expect", "format"): {"rows": "id,n\n1,1\n"},
     ("expect", "fixture"): {"format": "csv"},
     ("field", "fields"): {"type": "RECORD"},
-    ("entities.entities.transformations", "column"): {"expression": "lower(city)"},
-    ("entities.entities.transformations", "expression"): {"column": "city"},
     **{("partition", key): OF_RANGE for key in ("start", "end", "interval")},
 }
 """What an example needs beside it."""

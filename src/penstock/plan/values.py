@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from penstock.core.checks import OnFailure
@@ -127,6 +127,16 @@ class SlicesNow:
     recorded: tuple[SliceRecord, ...] = ()
     folder: BronzeFolder = BronzeFolder("", "", Location(""))
     unmatched: tuple[str, ...] = ()
+
+    def on_record(self, recorded: tuple[SliceRecord, ...]) -> SlicesNow:
+        """Return these beside what is on record of any.
+
+        A slice that was run keeps the time that it had then: a copy changes no order.
+        """
+        as_run = {each.id: each.id for each in recorded}
+        there = (replace(each, id=as_run.get(each.id, each.id)) for each in self.there)
+        ordered = self.folder.ordering.of(there, self.folder.where)
+        return replace(self, there=ordered, recorded=recorded)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName
 from penstock.core.steps.inputs import EVERY_COLUMN, FilesRead, Relation
 from penstock.engine.log.bronze import slices_in
+from penstock.engine.log.ends import FileEnds
 
 NAMES = ("a b", "100%", "50%25", "it's", 'say "x"', "é", "a\nb", "[x]", "{a,b}", "*", "a,b", "x\\y")
 
@@ -26,7 +27,8 @@ def deliver(bench, name, *ids, **more):
 def read(bench, name, pattern="*"):
     """Give the columns and rows of a slice."""
     root = bench.at("bronze")
-    listed = slices_in(BronzeFolder(root, pattern, Location("entities/x.json", 6)))
+    folder = BronzeFolder(root, pattern, Location("entities/x.json", 6))
+    listed = slices_in(folder, FileEnds().of)
     (found,) = [each for each in listed if each.id.name == name]
     paths = tuple(f"{root}/{file}" for file in found.files)
     files = FilesRead("parquet", root, paths, EVERY_COLUMN)

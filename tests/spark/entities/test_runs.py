@@ -1,6 +1,8 @@
 """Entities run as projects: slices wait, run in order, fail, are run again, and are told of."""
 
 import json
+import os
+import shutil
 
 import pytest
 
@@ -185,3 +187,24 @@ def test_EC16_EM2_the_summary_is_told_whatever_the_log_level(place):
     finally:
         services.close()
     assert [kept[name] for name in counts] == [3, 1, 2, 0, 0, 0]
+
+
+def test_a_copied_project_is_current_and_its_slices_keep_their_order(spark, tmp_path):
+    here = EntityPlace(tmp_path / "here", spark, entity(settings={"order": "modified"}))
+    for age, name in ((1, "b"), (2, "a")):
+        os.utime(here.slice(name, (1, age, name)), (1_700_000_000 + age,) * 2)
+    told = here.told(T1)
+    copy = tmp_path / "elsewhere" / "there"
+    shutil.copytree(here.root, copy, copy_function=shutil.copyfile)
+    for age, path in enumerate(sorted(copy.rglob("*"))):
+        os.utime(path, (1_600_000_000 + age,) * 2)
+    shutil.rmtree(here.root)
+    there = EntityPlace(copy, spark, entity(settings={"order": "modified"}))
+
+    states, report = there.states(), there.at(T2)
+
+    assert told == ["b.parquet 1/1/0/0", "a.parquet 1/0/1/0"]
+    assert states == {"silver_aw.x": []}
+    assert ([each.status for each in report.results], report.notes) == (["unchanged"], ())
+    assert there.told(T3, full_refresh=True) == ["b.parquet 1/1/0/0", "a.parquet 1/0/1/0"]
+    assert there.stored() == [(1, 2, "a")]

@@ -221,6 +221,20 @@ def test_what_comes_early_is_judged_by_the_order_that_counts():
     assert by_number.notes == ()
 
 
+def test_slices_that_were_copied_keep_the_order_in_which_they_were_run():
+    def at(name, time):
+        return SliceId(name, 1, time, "d")
+
+    files = tuple(ListedSlice(at(name, 50 - n), (name,)) for n, name in enumerate("abc"))
+    record = (SliceRecord(at("a", 1), Status.SUCCESS), SliceRecord(at("b", 2), Status.SUCCESS))
+
+    now = of_folder(files, order=SliceOrder.MODIFIED).on_record(record)
+
+    assert names(now.there) == ["a", "b", "c"]
+    assert names(taken(now, GONE, full_refresh=True).slices) == ["a", "b", "c"]
+    assert (names(taken(now).slices), taken(now).notes) == (["c"], ())
+
+
 @pytest.mark.parametrize(
     ("pattern", "files", "told"),
     [

@@ -101,9 +101,10 @@ def list_slices(services: Services, name: str) -> SlicesReport:
     if folder is None:
         sentence = f"{entity.model} reads its source as a whole: it has no slices"
         raise UsageError("no-slices", sentence, hint="penstock status tells whether it is current")
-    now = slices_now(services, folder)
+    recorded = services.reading.slices.recorded(entity.model)
+    now = slices_now(services, folder).on_record(recorded)
     there = {each.id.name: each for each in now.there}
-    known = {each.id.name: each for each in services.reading.slices.recorded(entity.model)}
+    known = {each.id.name: each for each in recorded}
     lines = (_line(entity, there.get(each), known.get(each)) for each in {*there, *known})
     note, ordering = unmatched_note(now), folder.ordering
     ordered = sorted(lines, key=lambda line: ordering.key(line.id) or ((), line.id.name))

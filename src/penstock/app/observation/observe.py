@@ -183,7 +183,7 @@ def _slices(
         except (TableError, OSError) as error:
             unreadable[model.name] = not_read(model, error)
     known = services.reading.slices.recorded_of((*listed,)) if listed else {}
-    return {name: replace(now, recorded=known.get(name, ())) for name, now in listed.items()}
+    return {name: now.on_record(known.get(name, ())) for name, now in listed.items()}
 
 
 def slices_now(services: Services, folder: BronzeFolder) -> SlicesNow:

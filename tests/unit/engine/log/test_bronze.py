@@ -1,6 +1,7 @@
 """What only real folders can be asked of the slices in them."""
 
 import os
+import shutil
 import time
 
 import pytest
@@ -53,6 +54,23 @@ def test_links_are_followed_and_those_to_nothing_are_no_slices(tmp_path):
     (tmp_path / "bronze" / "b").symlink_to(tmp_path / "gone")
 
     assert [(e.id.name, e.id.size) for e in listed(tmp_path / "bronze")] == [("a", 2)]
+
+
+def test_a_slice_that_was_copied_elsewhere_at_another_time_is_the_same_slice(tmp_path):
+    place = tmp_path / "bronze"
+    (place / "d").mkdir(parents=True)
+    (place / "a").write_bytes(b"x" * 200_000)
+    (place / "d" / "part-0").write_bytes(b"y")
+    copy = shutil.copytree(place, tmp_path / "copy", copy_function=shutil.copyfile)
+    for file in (copy / "a", copy / "d" / "part-0"):
+        os.utime(file, (7, 7))
+
+    before, after = listed(place), listed(copy)
+
+    assert before == after
+    assert [each.id.modified for each in after] == [7_000_000, 7_000_000]
+    (copy / "a").write_bytes(b"x" * 199_999 + b"z")
+    assert [one == other for one, other in zip(before, listed(copy), strict=True)] == [False, True]
 
 
 def test_a_file_uri_is_a_folder_of_this_machine(tmp_path):
