@@ -57,7 +57,7 @@ entities/sales.yml:
       processtype: merge
       columns: [{name: a}, {name: ID, datatype: long, fieldroles: [businesskey]}]
       watermark: [{column_name: changed}]
-      transformations: [{column: city, expression: lower(city)}]
+      transformations: [{deduplicate: {}}]
 models/silver/prices.yml:
   name: prices
   schema: silver
@@ -89,6 +89,7 @@ BY = {
     "sessions/web.yml": (MORE, "seeds/countries.csv"),
 }
 """The files that a project has beside the one with the example."""
+STEP = "entities.0.transformations.0"
 PLACES = {
     "penstock": ("penstock.yml", ""),
     "target": ("penstock.yml", "targets.dev"),
@@ -125,7 +126,8 @@ PLACES = {
     "entities.entities": (SALES, "entities.0"),
     "entities.entities.columns": (SALES, "entities.0.columns.0"),
     "entities.entities.watermark": (SALES, "entities.0.watermark.0"),
-    "entities.entities.transformations": (SALES, "entities.0.transformations.0"),
+    "entities.entities.transformations": (SALES, STEP),
+    "entities.entities.transformations.deduplicate": (SALES, f"{STEP}.deduplicate"),
     "entities.entities.settings": (SALES, "entities.0.settings"),
     "entity": ("models/silver/prices.yml", ""),
     "entity.entity": ("models/silver/prices.yml", "entity"),
@@ -146,6 +148,7 @@ PLACES = {
 }
 """Where the keys of each section stand."""
 FROM_OUTSIDE = ("table", "path", "format", "options")
+STEPS = "entities.entities.transformations"
 INSTEAD = {
     **dict.fromkeys((("destination", "schema"), ("destination", "dataset")), ("dataset", "schema")),
     **dict.fromkeys((("destination", "name"), ("destination", "table")), ("table", "name")),
@@ -158,6 +161,7 @@ INSTEAD = {
     ("run", "expect_error"): ("expect",),
     ("entity.entity.bronze", "table"): ("path",),
     ("snapshot_entry", "sql"): ("relation",),
+    **{(STEPS, key): ("deduplicate",) for key in ("column", "expression", "where")},
 }
 """What gives way to an example."""
 OF_RANGE = {"type": "RANGE", "start": 0, "end": 10, "interval": 5}
@@ -174,6 +178,9 @@ BESIDE = {
     ("expect", "format"): {"rows": "id,n\n1,1\n"},
     ("expect", "fixture"): {"format": "csv"},
     ("field", "fields"): {"type": "RECORD"},
+    (STEPS, "column"): {"expression": "lower(city)"},
+    (STEPS, "expression"): {"column": "city"},
+    (f"{STEPS}.deduplicate", "keep"): {"order_by": "city"},
     **{("partition", key): OF_RANGE for key in ("start", "end", "interval")},
 }
 """What an example needs beside it."""
