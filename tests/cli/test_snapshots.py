@@ -110,7 +110,7 @@ def test_H117_a_number_to_keep_needs_prune_and_prune_needs_a_retention(project, 
 
     assert (alone.code, none.code, unset.code) == (2, 2, 2)
     assert "--keep-last needs --prune" in alone.err
-    assert "0 is not in the range x>=1" in none.err
+    assert "0 is not in the range 1<=x<=" in none.err
     assert "retention-not-set" in unset.err
 
 

@@ -236,22 +236,44 @@ def test_S80_an_older_event_does_not_change_the_mapping(lake, compat, known):
     assert web.read("user_mapping", "user_identifier", "user_id") == [("u1", known)]
 
 
+PAGE = {"doc_width": 1000, "doc_height": 4000, "br_viewwidth": 800, "br_viewheight": 600}
+SCROLL = [f"{way}_{what}_scrolled" for what in ("pixels", "percentage") for way in WAYS]
+
+
 @LONG
 def test_S75_how_far_a_page_was_scrolled(lake):
-    page = {"doc_width": 1000, "doc_height": 4000, "br_viewwidth": 800, "br_viewheight": 600}
     web = lake(
-        view("p1", "s", "10:00:00", **page),
-        ping("p1", "s", "10:00:10", **page, pp_yoffset_max=1000),
-        ping("p1", "s", "10:00:20", **page, pp_yoffset_max=400),
-        view("p2", "s", "11:00:00", **{**page, "doc_height": 0}),
+        view("p1", "s", "10:00:00", **PAGE),
+        ping("p1", "s", "10:00:10", **PAGE, pp_yoffset_max=1000),
+        ping("p1", "s", "10:00:20", **PAGE, pp_yoffset_max=400),
+        view("p2", "s", "11:00:00", **{**PAGE, "doc_height": 0}),
     )
     web.schema = SCROLLED
     web.run("01-02")
 
-    ways = [f"{way}_{what}_scrolled" for what in ("pixels", "percentage") for way in WAYS]
-    assert web.read("page_views", "page_view_id", *ways) == [
+    assert web.read("page_views", "page_view_id", *SCROLL) == [
         ("p1", 0, 1000, 80, 40),
         ("p2", None, None, None, None),
+    ]
+
+
+@LONG
+@pytest.mark.parametrize("compat", [None, "snowplow"])
+def test_bots_begin_no_page_view_but_scroll_those_that_are_there(lake, compat):
+    bot, human = ({**PAGE, "useragent": agent} for agent in ("GoogleBot", "Mozilla"))
+    web = lake(
+        view("p1", "s", "10:00:00", **human, pp_yoffset_max=400),
+        view("p1", "s", "10:00:01", **bot, pp_yoffset_max=1000),
+        ping("p1", "s", "10:00:10", **bot, pp_xoffset_max=100),
+        view("p2", "s", "11:00:00", **bot, pp_yoffset_max=3000),
+        bot_pattern="bot",
+        compat=compat,
+    )
+    web.schema = SCROLLED
+    web.run("01-02")
+
+    assert web.read("page_views", "page_view_id", "engaged_time_in_s", *SCROLL) == [
+        ("p1", 5, 100, 1000, 90, 40)
     ]
 
 

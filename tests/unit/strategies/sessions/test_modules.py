@@ -20,6 +20,13 @@ def test_scroll_columns_are_there_where_all_that_they_need_is():
     assert not has_scroll(a_run(schema=Schema(SCROLLED.columns[:-1])))
 
 
+def test_views_of_bots_are_no_first_views_and_scroll_as_others():
+    found = page_views(a_run(schema=SCROLLED, bot_pattern="bot")).sql
+
+    assert found.count("NOT _ps_bot") == 2  # the first view, and its place
+    assert found.count("FILTER (WHERE doc_width > 0 AND doc_height > 0), 0), ") == 4
+
+
 def test_what_is_carried_over_stands_behind_the_formulas():
     carried = Passthrough(
         sessions_first=(CarriedColumn("x", "upper(app_id)"),),
