@@ -57,7 +57,9 @@ entities/sales.yml:
       processtype: merge
       columns: [{name: a}, {name: ID, datatype: long, fieldroles: [businesskey]}]
       watermark: [{column_name: changed}]
-      transformations: [{column: city, expression: lower(city)}]
+      transformations:
+        - {column: city, expression: lower(city)}
+        - deduplicate: {order_by: [changed]}
 models/silver/prices.yml:
   name: prices
   schema: silver
@@ -126,6 +128,10 @@ PLACES = {
     "entities.entities.columns": (SALES, "entities.0.columns.0"),
     "entities.entities.watermark": (SALES, "entities.0.watermark.0"),
     "entities.entities.transformations": (SALES, "entities.0.transformations.0"),
+    "entities.entities.transformations.deduplicate": (
+        SALES,
+        "entities.0.transformations.1.deduplicate",
+    ),
     "entities.entities.settings": (SALES, "entities.0.settings"),
     "entity": ("models/silver/prices.yml", ""),
     "entity.entity": ("models/silver/prices.yml", "entity"),
@@ -157,6 +163,10 @@ INSTEAD = {
     **dict.fromkeys([("expect", key) for key in ("fixture", "format")], ("row_count",)),
     ("run", "expect_error"): ("expect",),
     ("entity.entity.bronze", "table"): ("path",),
+    **{
+        ("entities.entities.transformations", key): ("column", "expression")
+        for key in ("where", "deduplicate")
+    },
     ("snapshot_entry", "sql"): ("relation",),
 }
 """What gives way to an example."""
@@ -185,9 +195,11 @@ def put(tree, path, example, gone=()):
         kept = {key: value for key, value in (tree or {}).items() if key not in gone}
         return {**kept, **example}
     first, *rest = path
-    if first == "0":
-        head, *others = tree if isinstance(tree, list) else [None]
-        return [put(head, rest, example, gone), *others]
+    if first.isdigit():
+        members = tree if isinstance(tree, list) else [None]
+        place = int(first)
+        member = put(members[place], rest, example, gone)
+        return [*members[:place], member, *members[place + 1 :]]
     return {**(tree or {}), first: put((tree or {}).get(first), rest, example, gone)}
 
 
