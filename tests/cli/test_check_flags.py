@@ -109,7 +109,12 @@ def test_the_history_of_checks_starts_empty(services, call):
     document = json.loads(call("history", "daily", "--checks", "--json").out)
 
     assert (answer.code, answer.out) == (0, "no results of checks\n")
-    assert document == {"command": "history", "model": "daily", "checks": []}
+    assert document == {
+        "command": "history",
+        "model": "daily",
+        "checks": [],
+        "truncated": False,
+    }
 
 
 @pytest.mark.parametrize(
