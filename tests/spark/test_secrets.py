@@ -181,6 +181,18 @@ def call(root, *words, **environ):
     )
 
 
+def test_commands_that_start_no_spark_show_and_keep_no_secret(shop):
+    commands = ("plan --verbose --as-of 2024-12-03", "show by_sql --json", "entities show x")
+
+    told = {words: call(shop, *words.split()) for words in commands}
+
+    assert {words: each.returncode for words, each in told.items()} == dict.fromkeys(commands, 0)
+    assert leaks((words, each.stdout + each.stderr) for words, each in told.items()) == []
+    assert "at ***" in told["show by_sql --json"].stdout
+    assert leaks(written(shop)) == []
+    assert stat.S_IMODE((shop / ".penstock/cache/parse.json").stat().st_mode) == 0o600
+
+
 @pytest.mark.matrix
 def test_nothing_that_a_run_writes_or_starts_shows_a_secret(shop):
     with Onlooker() as lines:
