@@ -44,6 +44,31 @@ def test_list_names_models_upstreams_first(services, call):
     )
 
 
+def test_list_as_json_says_what_each_model_reads(services, call):
+    services()
+
+    models = json.loads(call("list", "--json").out)["models"]
+
+    assert {model["model"]: model["upstream"] for model in models} == {
+        "log": [],
+        "users_clean": [],
+        "daily": ["users_clean"],
+    }
+
+
+def test_what_an_older_penstock_left_open_to_others_is_closed(services, call):
+    root = services()
+    folder, state = root / ".penstock", root / ".penstock" / "state.db-wal"
+    folder.mkdir()
+    folder.chmod(0o755)
+    state.touch(0o644)
+    state.chmod(0o644)
+
+    call("status")
+
+    assert [each.stat().st_mode & 0o777 for each in (folder, state)] == [0o700, 0o600]
+
+
 def test_query_and_model_are_aliases_of_select(services, call):
     services()
 

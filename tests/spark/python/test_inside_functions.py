@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
+
+from fakes.place import statuses
+from penstock.core.errors import InterruptedRunError
 
 
 def landed(place, *numbers: int) -> None:
@@ -11,6 +15,36 @@ def landed(place, *numbers: int) -> None:
     folder.mkdir(exist_ok=True)
     for number in numbers:
         (folder / f"{number}.json").write_text(f'{{"id": {number}}}\n')
+
+
+def test_a_function_that_raises_what_ctrl_c_raises_ends_the_run_and_the_next_one_does_the_rest(
+    place,
+):
+    raises = [True]
+
+    @place.app.table
+    def one(spark):
+        return spark.range(1)
+
+    @place.app.table
+    def two(one):
+        if raises.pop():
+            raise KeyboardInterrupt
+        return one
+
+    @place.app.table
+    def three(two):
+        return two
+
+    with pytest.raises(InterruptedRunError) as caught:
+        place.app.run()
+    report = caught.value.report
+    raises.append(False)
+    again = place.app.run()
+
+    assert statuses(report) == {"one": "success", "two": "failed", "three": "skipped"}
+    assert statuses(again) == {"one": "unchanged", "two": "success", "three": "success"}
+    assert place.rows("three") == [(0,)]
 
 
 def test_the_active_session_inside_a_function_is_that_of_the_step(place, spark):
