@@ -84,6 +84,7 @@ def test_a_success_is_a_row_of_the_history(store, world):
             status=Status.SUCCESS,
             triggered_by="run",
             executed_by="ann@host-a",
+            reason="never_run",
         ),
     )
 
@@ -114,6 +115,7 @@ def test_a_failure_leaves_what_the_last_success_left(store, world):
             triggered_by="run",
             executed_by="ann@host-a",
             failure=BROKEN,
+            reason="never_run",
         ),
     )
     assert store.leases.taken() == ()

@@ -51,7 +51,7 @@ def test_C25_a_gate_that_divides_by_zero_fails_the_run_and_no_other_check():
         ("failed", "could not be evaluated: Division by zero"),
         ("passed", "no NULL"),
     ]
-    assert exit_code(report) == 1
+    assert exit_code(report) == 3
     assert report["a"].error.code == "after-check-failed"
 
 
