@@ -26,6 +26,7 @@ def mounts() -> bool:
 
 pytestmark = [
     pytest.mark.spark,
+    pytest.mark.matrix,
     pytest.mark.skipif(not mounts(), reason="only who may mount has a disk of its own to fill"),
 ]
 
@@ -68,16 +69,9 @@ def disk(crash):
     made.unmount()
 
 
-@pytest.mark.parametrize("model", ["log", pytest.param("users", marks=pytest.mark.matrix)])
+@pytest.mark.parametrize("model", ["log", "users"])
 @pytest.mark.parametrize(
-    "left",
-    [
-        pytest.param(None, id="read-only", marks=pytest.mark.matrix),
-        *(
-            pytest.param(n, id=f"{n} pages", marks=() if n == 4 else pytest.mark.matrix)
-            for n in range(9)
-        ),
-    ],
+    "left", [None, *range(9)], ids=lambda n: f"{n} pages" if n is not None else "read-only"
 )
 def test_a_disk_that_gives_out_in_mid_commit_is_one_sentence_and_the_next_run_repairs_it(
     crash, disk, model, left
