@@ -1,6 +1,5 @@
 """Work on a thread of its own, and what Ctrl-C makes of it."""
 
-import os
 import signal
 import threading
 
@@ -26,8 +25,8 @@ def _interruptible():
 
 
 def interrupt():
-    """Be the user who presses Ctrl-C; the main thread hears it."""
-    os.kill(os.getpid(), signal.SIGINT)
+    """Be the user who presses Ctrl-C while the main thread waits for the work."""
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
 
 def a_run(services):
