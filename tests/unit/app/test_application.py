@@ -196,6 +196,33 @@ def test_an_app_and_its_functions_show_the_graph_with_states(files):
     assert [each.name for each in (files.root / ".penstock").iterdir()] == ["cache"]
 
 
+KEPT = """\
+import warnings
+from contextlib import ExitStack, contextmanager
+
+from penstock.app.application import keep
+
+@contextmanager
+def opened():
+    try:
+        yield
+    finally:
+        with warnings.catch_warnings():
+            print("closed")
+
+with ExitStack() as lasting:
+    lasting.enter_context(opened())
+    keep(lasting)
+print("kept")
+"""
+
+
+def test_what_a_frame_needs_ends_while_python_has_its_modules():
+    done = subprocess.run([sys.executable, "-c", KEPT], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "kept\nclosed\n", "")
+
+
 def test_a_notebook_shows_what_is_wrong_with_an_app_and_no_traceback(files):
     app = penstock.conf(root=files.root)
     table = app.table(lambda nothing: nothing)
