@@ -21,7 +21,7 @@ def numbers(raw):
     return raw.select("id")
 
 app.run()
-print(penstock.query(".", "select id from main.numbers").collect())
+print(penstock.query(".", "select 7 as id").collect())
 print(numbers.build_lazy().count())
 """
 

@@ -28,6 +28,15 @@ thread.join()
 def noisy(users_clean):
     return users_clean
 """
+USERS = """\
+sources:
+  - name: raw
+    tables:
+      - name: users
+        path: ../landing/users.csv
+        format: csv
+        columns: [{name: id, type: INT}, {name: email, type: STRING}, {name: seen, type: DATE}]
+"""
 PRINTS = ("printed", "written", "from C", "from a process", "from a thread")
 
 
@@ -134,7 +143,7 @@ def test_a_file_of_the_project_never_takes_the_place_of_a_closed_stdout(services
     ],
 )
 def test_a_run_that_nobody_reads_is_finished_and_recorded(services, ending):
-    root = services(**{"models/marts/noisy.py": NOISY})
+    root = services(**{"models/marts/noisy.py": NOISY, "models/sources.yml": USERS})
     (root / "models/staging/log.sql").unlink()
 
     ended = shell(root, f"penstock run {ending}; echo ${{PIPESTATUS[0]}}")

@@ -26,8 +26,14 @@ def world(request, tmp_path, monkeypatch):
     return SparkWorld(request.getfixturevalue("spark"), tmp_path, monkeypatch)
 
 
-def test_nothing_starts_before_the_first_session(world):
+def test_cancelling_and_stopping_start_nothing(world):
     world.engine.cancel()
+    world.engine.stop()
+
+    assert world.starts() == 0
+
+
+def test_nothing_starts_before_the_first_session(world):
     world.engine.stop()
     before = world.starts()
     with world.engine.session("orders"):

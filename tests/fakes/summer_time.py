@@ -140,7 +140,7 @@ def story(root: Path, change: str) -> list[object]:
         # a run timestamp without a zone is UTC; as a wall clock it may not be, or be twice
         as_of = f"{middle + dt.timedelta(minutes=after):%Y-%m-%dT%H:%M:%S}"
         report = penstock.run(str(root), as_of=as_of)
-        rest = penstock.sync(str(root), select=["hourly", "daily"], cascade=True, as_of=as_of)
+        rest = penstock.sync(str(root), select=["hourly daily"], cascade=True, as_of=as_of)
         both = (*report.results, *rest.results)
         failed = [str(each.error) for each in both if each.error]
         marks = sorted(f"{r.name} {w}" for r in report.results for w in r.watermarks)
