@@ -101,8 +101,10 @@ def test_all_that_is_wrong_is_said_at_once(store):
         "",
         "  runs[0].host: is 5, expected text",
         '  steps[0].status: is "DONE", expected one of RUNNING, SUCCESS, FAILED, SKIPPED',
-        '  steps[1].kind: is "x", expected one of '
-        "build, alter, seed, create, rewrite, rollback, accept",
+        (
+            '  steps[1].kind: is "x", expected one of '
+            "build, alter, seed, create, rewrite, rollback, accept"
+        ),
     ]
 
 

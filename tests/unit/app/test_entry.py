@@ -37,10 +37,10 @@ def test_the_points_are_the_public_functions():
     ("point", "asked", "said"),
     [
         (penstock.run, {"as_of": "noon"}, "'noon' is no time"),
-        (penstock.run, {"threads": 0}, "--threads 0 is not at least 1"),
+        (penstock.run, {"threads": 0}, "--threads 0 is not between 1 and 2,147,483,647"),
         (penstock.run, {"date": "2024-12-01", "to": "2024-12-02"}, "--date and --to exclude"),
         (penstock.sync, {"days": 3, "from_": "2024-12-01"}, "--days and --from exclude"),
-        (penstock.status, {"days": 0}, "--days 0 is not at least 1"),
+        (penstock.status, {"days": 0}, "--days 0 is not between 1 and 2,147,483,647"),
         (penstock.snapshot_run, {"keep_last": 3}, "--keep-last needs --prune"),
         (penstock.snapshot_run, {"prune": True, "no_prune": True}, "--no-prune and --prune"),
     ],

@@ -65,7 +65,10 @@ def test_a_number_below_the_least_is_refused():
     with pytest.raises(UsageError) as caught:
         Asked(many=0)
 
-    assert (caught.value.code, caught.value.sentence) == ("bad-value", "--many 0 is not at least 1")
+    assert (caught.value.code, caught.value.sentence) == (
+        "bad-value",
+        "--many 0 is not between 1 and 2,147,483,647",
+    )
 
 
 def test_flags_are_named_as_they_were_typed():

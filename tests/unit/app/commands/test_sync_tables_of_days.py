@@ -164,12 +164,16 @@ def test_T24_the_table_of_another_store_at_the_same_version_is_tampered(place, p
 
     made = plan(place)
 
-    assert told(place) == (
+    text = told(place)
+    assert text.startswith(
         "daily: tampered (3 partitions)\n"
         "    2024-12-14 to 2024-12-16   tampered   another table took its place, "
         f"of project '{project}' (state store store-2)\n"
-        "\n"
-        "3 of 3 partitions drifted. Next: penstock sync"
+        f"    table-of-another-store: s.daily is written by project '{project}' "
+        "(state store store-2), whose records are not those of this one: "
+    )
+    assert text.endswith(
+        "\n\n3 of 3 partitions drifted. Next: penstock run --select daily --full-refresh --adopt"
     )
     assert [(each.model, each.error.code) for each in made.blocked] == [
         ("daily", "table-of-another-store")
