@@ -180,14 +180,14 @@ def test_a_link_to_nothing_in_place_of_a_folder_is_an_error(findings, tmp_path):
 
 
 def test_links_to_folders_are_followed_but_for_one_that_leads_back(load, findings, tmp_path):
-    (tmp_path / "shared").mkdir()
-    (tmp_path / "shared" / "orders.sql").write_text("select 1 as id")
+    (tmp_path / "common").mkdir()
+    (tmp_path / "common" / "orders.sql").write_text("select 1 as id")
     (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "linked").symlink_to("../shared")
+    (tmp_path / "models" / "linked").symlink_to("../common")
 
     assert [*load({}).models] == ["orders"]
 
-    (tmp_path / "shared" / "back").symlink_to("..")
+    (tmp_path / "common" / "back").symlink_to("..")
 
     assert findings({}) == [
         ("models/linked/back:1: error: unreadable-file: this link leads back to a folder above it")
