@@ -4,6 +4,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 import penstock
 from penstock.core.errors import ProjectError
@@ -186,7 +188,12 @@ def test_what_an_import_does_to_the_process_ends_with_it(files, monkeypatch):
         ("f = F.col('a')", "build it inside the function"),
     ],
 )
-def test_a_type_as_text_at_module_level_gets_the_hint_of_the_other_form(files, line, hint):
+def test_a_type_as_text_at_module_level_gets_the_hint_of_the_other_form(
+    files, monkeypatch, line, hint
+):
+    # Other tests of this process may have left a session, and then these lines work.
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
+    monkeypatch.setattr(SparkSession, "_instantiatedSession", None)
     files.models(
         "from pyspark.sql import functions as F\nfrom pyspark.sql.types import StructType\n" + line
     )
