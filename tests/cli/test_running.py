@@ -181,7 +181,9 @@ def assert_one_step(document) -> None:
 def test_J21_a_password_in_the_state_url_is_masked_everywhere(events, call) -> None:
     url = "postgresql+psycopg://ann:hunter2@127.0.0.1:1/penstock"
     file = events.root / "penstock.yml"
-    file.write_text(file.read_text().replace("{warehouse:", f'{{state: "{url}", warehouse:'))
+    file.write_text(
+        file.read_text().replace("{warehouse:", f'{{state: "{url}", state_patience: 1s, warehouse:')
+    )
 
     for words in ("status", "run", "run --json", "status --json", "list --json", "doctor"):
         told = call(*words.split())

@@ -78,12 +78,11 @@ def run_until_in_sync(web):
     raise AssertionError(web.windows())
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     ("point", "number"),
     [
-        pytest.param(
-            point, n, marks=() if (point, n) == ("after-commit", 6) else pytest.mark.matrix
-        )
+        (point, n)
         for point, first in (("after-begin", 2), ("after-commit", 1))
         for n in range(first, first + STEPS)
     ],

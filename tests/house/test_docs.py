@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from functools import cache
 
 from house.source import ROOT, SRC, files, found, place
 
@@ -89,6 +90,7 @@ def explained_codes():
     return re.findall(r"^\| `(.+?)` \|", text, re.MULTILINE)
 
 
+@cache
 def codes():
     """Give every literal code with the first place that uses it."""
     with_code_first = (*errors(), *WITH_CODE_FIRST)
@@ -148,6 +150,7 @@ def literal_in(value):
     return ""
 
 
+@cache
 def errors():
     """Give the names of PenstockError and of every class below it."""
     parents = {

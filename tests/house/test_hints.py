@@ -101,7 +101,7 @@ def unhinted():
     with_code_first = (*errors(), *WITH_CODE_FIRST)
     hinted, result = set(), {}
     for path in files():
-        for function, call in calls(ast.parse(path.read_text(encoding="utf-8"))):
+        for function, call in calls(tree(path)):
             code = code_of(call, with_code_first)
             if code is not None and is_hinted(call, code, texts_in(function)):
                 hinted.add(code)

@@ -11,7 +11,7 @@ from fakes.mutants import mutant
 
 pytestmark = pytest.mark.laws
 SEARCHES = settings.default.max_examples > 100
-OF_ALL = 20_000 if SEARCHES else 500
+OF_ALL = 20_000 if SEARCHES else 250
 SHARES = OF_ALL // 125
 MOST_COMMANDS = 25 if SEARCHES else 2
 ODD_WORDS = ("\0", "\udcff", "a\nb", "", "-", "--", "*", "%s", "x" * 5000)

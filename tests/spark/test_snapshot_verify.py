@@ -25,9 +25,8 @@ def shared(tmp_path_factory, spark):
     for name in ("people", "few"):
         place.source(name, COLUMNS)
         place.has(name, *FIRST)
-    for name in ("users", "broken", "switched"):
+    for name in ("users", "broken"):
         place.snapshot(name, **TS)
-    place.snapshot("hashed", **HASHED[0])
     place.snapshot("gone", "few", hard_deletes="invalidate", **CK)
     place.snapshot("event", "few", hard_deletes="invalidate", **EV)
     place.model("mart", "select 1 as id", materialized="table")
@@ -48,6 +47,7 @@ def two(tmp_path, spark):
     place.has("people", *FIRST)
     place.snapshot("timed", **TS)
     place.snapshot("plain", **CK)
+    place.snapshot("hashed", **HASHED[0])
     place.snap(T1)
     place.has("people", "1 A 02-01", "2 b 01-06", "3 c 02-02")
     place.snap(T2)
@@ -145,14 +145,14 @@ def test_verify_is_for_history_models(shared) -> None:
 
 
 @pytest.mark.matrix
-def test_H100_a_migrated_table_gets_a_property_and_no_version(shared) -> None:
-    shared.snapshot("switched", **CK)
-    error = shared.snap(T3, "switched")["switched"].error
-    before = shared.tree()
-    shown = migrated(shared, "switched", dry_run=True)
-    untouched = shared.tree() == before
+def test_H100_a_migrated_table_gets_a_property_and_no_version(two) -> None:
+    two.snapshot("timed", **CK)
+    error = two.snap(T3, "timed")["timed"].error
+    before = two.tree()
+    shown = migrated(two, "timed", dry_run=True)
+    untouched = two.tree() == before
 
-    report = migrated(shared, "switched")
+    report = migrated(two, "timed")
 
     assert error.code == "history-settings-changed"
     assert "change is 'timestamp' in the table and 'check' in the model" in error.sentence
@@ -161,35 +161,35 @@ def test_H100_a_migrated_table_gets_a_property_and_no_version(shared) -> None:
     assert [(each.opens, each.closes, each.rehashed) for each in (shown, report)] == [
         (0, 0, False)
     ] * 2
-    assert [list(action) for action in shared.commit("switched", 2)] == [
+    assert [list(action) for action in two.commit("timed", 2)] == [
         ["commitInfo"],
         ["metaData"],
     ]
-    assert again(shared, T4, "switched").status == "unchanged"
-    assert shared.version("switched") == 2
-    assert not migrated(shared, "switched").differs
+    assert again(two, T4, "timed").status == "unchanged"
+    assert two.version("timed") == 2
+    assert not migrated(two, "timed").differs
 
 
 @pytest.mark.matrix
-def test_H48_a_migrated_row_hash_is_made_anew_also_after_a_crash_halfway(shared) -> None:
-    shared.snapshot("hashed", **HASHED[1])
-    code = shared.snap(T3, "hashed")["hashed"].error.code
+def test_H48_a_migrated_row_hash_is_made_anew_also_after_a_crash_halfway(two) -> None:
+    two.snapshot("hashed", **HASHED[1])
+    code = two.snap(T3, "hashed")["hashed"].error.code
     with pytest.raises(RuntimeError):
-        migrated(shared, "hashed", fault=at_third_commit())
-    shared.snapshot("hashed", **HASHED[0])
-    halfway = shared.snap(T3, "hashed")["hashed"].error
-    shared.snapshot("hashed", **HASHED[1])
+        migrated(two, "hashed", fault=at_third_commit())
+    two.snapshot("hashed", **HASHED[0])
+    halfway = two.snap(T3, "hashed")["hashed"].error
+    two.snapshot("hashed", **HASHED[1])
 
-    report = migrated(shared, "hashed")
+    report = migrated(two, "hashed")
 
     assert code == halfway.code == "history-settings-changed"
     assert "hash_columns is 'being rewritten' in the table" in halfway.sentence
     assert (report.opens, report.closes, report.rehashed) == (0, 0, True)
-    version = shared.version("hashed")
-    assert again(shared, T4, "hashed").status == "unchanged"
-    assert shared.version("hashed") == version == report.version
-    assert shared.snap(T4, "hashed")["hashed"].reason == "current"
-    assert snapshot_verify(shared.root, "hashed", spark=shared.spark).ok
+    version = two.version("hashed")
+    assert again(two, T4, "hashed").status == "unchanged"
+    assert two.version("hashed") == version == report.version
+    assert two.snap(T4, "hashed")["hashed"].reason == "current"
+    assert snapshot_verify(two.root, "hashed", spark=two.spark).ok
 
 
 def at_third_commit():

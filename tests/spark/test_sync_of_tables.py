@@ -62,7 +62,8 @@ def test_keys_that_vanished_are_gone_once_other_sql_is_synced(built: Place) -> N
     assert rows["reader"] == [(2, 1002), (3, 1003)]
     assert [states for states in built.states().values() if states] == []
     assert {name: built.version(name) for name in KEEPING} == dict.fromkeys(KEEPING, 2)
-    assert rows == _from_scratch(built)
+    assert [(row[0], row[2]) for row in rows["windowed_merge"]] == [(2, 1002), (3, 1003)]
+    assert rows["log"] == rows["windowed_merge"] == rows["whole_merge"]
 
 
 @pytest.mark.matrix

@@ -137,9 +137,8 @@ def test_rows_in_the_window_that_a_slice_lacks_are_gone_by_hand(spark, tmp_path)
         ]
 
 
-@pytest.mark.parametrize("seed", [1, 3])
-def test_a_sample_of_stories_ends_as_the_second_opinion_says(spark, tmp_path, seed):
-    OutsideStory(tmp_path / "s", spark, seed).tell(2)
+def test_a_sample_of_a_story_ends_as_the_second_opinion_says(spark, tmp_path):
+    OutsideStory(tmp_path / "s", spark, 3).tell(2)
 
 
 @pytest.mark.matrix

@@ -9,7 +9,7 @@ import pytest
 
 from fakes.summer_time import CHANGES, LATER, MINUTES, instants, told_in
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 SPRING, AUTUMN = CHANGES["Europe/Berlin"]
 
 
@@ -38,7 +38,6 @@ def test_the_hour_that_comes_twice_is_two_hours(tmp_path):
     assert third["days"] == [["2025-10-25", "2"], ["2025-10-26", "16"]]
 
 
-@pytest.mark.matrix
 @pytest.mark.parametrize("zone", CHANGES)
 def test_the_zone_of_the_operating_system_changes_nothing(tmp_path, zone):
     here = told_in(zone, tmp_path / "here", *CHANGES[zone])

@@ -124,6 +124,7 @@ def test_S76_S77_a_view_in_two_sessions_and_a_ping_before_its_view(lake, keys, e
     assert min(absolute) == (-5 if keys else 0)
 
 
+@LONG
 def test_a_page_view_with_a_shared_id_counts_the_pings_of_its_own_session_alone(lake):
     web = lake(
         view("p1", "sA", "10:00:00"),

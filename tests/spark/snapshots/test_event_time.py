@@ -89,7 +89,7 @@ def test_H65_two_rows_of_a_key_at_the_same_time_are_refused(runs) -> None:
     assert runs.told(log, 2) == Told("tied-versions", 0, LOG)
 
 
-returned = CASES.add(
+returned = LONG.add(
     "returned",
     EV | {"hard_deletes": "invalidate"},
     "1 a 01-10, 2 b 01-10, 3 c 01-10",
@@ -106,22 +106,27 @@ AGAIN = [
 ]
 
 
-def test_H68_a_key_that_returns_with_an_old_row_is_opened_again_at_T(runs) -> None:
+@pytest.mark.matrix
+def test_H68_a_key_that_returns_with_an_old_row_is_opened_again_at_T(long_runs) -> None:
     """H69 in the same run: key 3 returns with a row of ten days after it was gone."""
     gone = ["1 a 01-10 [01-10, T2)", "2 b 01-10 [01-10, )", "3 c 01-10 [01-10, T2)"]
     left = {"source_rows": 1, "unchanged": 1, "closed": 2, "deleted": 2}
     back = {"source_rows": 3, "opened_changed": 1, "reopened": 1, "unchanged": 1}
 
-    assert runs.told(returned, 2) == Told("success", 1, gone, left)
-    assert runs.told(returned, 3) == Told("success", 2, AGAIN, back)
+    assert long_runs.told(returned, 2) == Told("success", 1, gone, left)
+    assert long_runs.told(returned, 3) == Told("success", 2, AGAIN, back)
 
 
-def test_H68_a_key_that_returned_is_known(runs) -> None:
-    assert runs.told(returned, 4) == Told("unchanged", 2, AGAIN, {"source_rows": 3, "unchanged": 3})
+@pytest.mark.matrix
+def test_H68_a_key_that_returned_is_known(long_runs) -> None:
+    assert long_runs.told(returned, 4) == Told(
+        "unchanged", 2, AGAIN, {"source_rows": 3, "unchanged": 3}
+    )
 
 
-def test_H69_a_key_that_returns_with_a_new_row_starts_there(runs) -> None:
-    assert runs.told(returned, 3).versions[3:] == AGAIN[3:]
+@pytest.mark.matrix
+def test_H69_a_key_that_returns_with_a_new_row_starts_there(long_runs) -> None:
+    assert long_runs.told(returned, 3).versions[3:] == AGAIN[3:]
 
 
 dated = LONG.add(

@@ -147,6 +147,7 @@ def test_H105_extracts_replayed_with_as_of_make_the_table_that_live_runs_made(re
     assert live == ts
 
 
+@pytest.mark.matrix
 def test_H103_a_run_before_the_last_one_or_after_now_or_on_a_version_of_its_own_time_fails(
     refused,
 ) -> None:
@@ -173,6 +174,7 @@ def test_H86_an_empty_source_closes_keys_only_where_that_is_allowed(story, empti
     assert story.versions("inv") == ["1 a 01-05 [T1, T4)", "2 b 01-06 [T1, T2)"]
 
 
+@pytest.mark.matrix
 def test_H102_a_full_refresh_starts_over_in_one_commit_and_time_travel_shows_what_was(
     story, emptied
 ) -> None:
