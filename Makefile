@@ -1,6 +1,8 @@
 # Everything starts here; `make` lists the targets.
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
+# Tests start hundreds of processes: each would compile all of penstock again.
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 BIN := $(VENV)/bin
