@@ -61,7 +61,7 @@ def vacuumed(spark: SparkSession, table: Path, key: str, column: str) -> None:
 
 def described(spark: SparkSession, table: Path, key: str, column: str) -> None:
     """Set a property."""
-    spark.sql(f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('owner' = 'eve')")
+    spark.sql(f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('seen_by' = 'eve')")
 
 
 OF_ROWS: tuple[Deed, ...] = (same_key, other_key, updated, deleted, restored)

@@ -47,7 +47,6 @@ def test_rows_that_would_be_double_beside_those_of_somebody_else_are_not_publish
     assert log.version("m/log") == 1
 
 
-@pytest.mark.matrix
 def test_rows_that_pass_beside_those_of_somebody_else_are_published_and_both_are_told(log):
     once_at(log, "after-checks", lambda: insert(log, 7))
 
