@@ -7,10 +7,11 @@ import linecache
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType
 
+Place = tuple[str, str]
+"""A module and a name that it binds."""
 _STANDARD = Path(inspect.__file__).resolve().parent
 BEGAN = time.time()
 """When this process could first import a model; a time since then is one that a clock gave."""
@@ -56,6 +57,7 @@ class ModuleTexts(dict[str, str]):
         self._folders = folders
         self._namespaces = namespaces or {}
         self._absent: set[str] = set()
+        self._own: dict[str, bool] = {}
 
     def __contains__(self, name: object) -> bool:
         """Whether a module is one of the project."""
@@ -84,19 +86,20 @@ class ModuleTexts(dict[str, str]):
 
     def is_own(self, file: str) -> bool:
         """Whether a file is one of the project, and none of a library."""
-        path = _resolved(file)
-        if path.is_relative_to(_STANDARD) or any(p.endswith("-packages") for p in path.parts):
-            return False
-        return any(path.is_relative_to(folder) for folder in self._folders)
+        if file not in self._own:
+            path = Path(file).resolve()
+            library = path.is_relative_to(_STANDARD) or _is_installed(path)
+            self._own[file] = not library and any(map(path.is_relative_to, self._folders))
+        return self._own[file]
 
     def is_package(self, name: str) -> bool:
         """Whether modules lie below a module."""
-        return any(folder.joinpath(*name.split(".")).is_dir() for folder in self._folders)
+        folders = (folder.joinpath(*name.split(".")) for folder in self._folders)
+        return any(map(Path.is_dir, folders)) or any(n.startswith(f"{name}.") for n in self)
 
 
-@lru_cache(maxsize=1024)
-def _resolved(file: str) -> Path:
-    return Path(file).resolve()
+def _is_installed(path: Path) -> bool:
+    return any(each.endswith("-packages") for each in path.parts)
 
 
 def _file_in(folder: Path, name: str) -> Path | None:

@@ -27,12 +27,10 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any
 
 from penstock.core.masking import REDACTED, SECRETS, is_secret_key
-from penstock.project.python.bare import bare
 from penstock.project.python.contents import content_of, framed, pickled, shown
-from penstock.project.python.texts import BEGAN, ModuleTexts, source_of, text_of
+from penstock.project.python.statement import bare
+from penstock.project.python.texts import BEGAN, ModuleTexts, Place, source_of, text_of
 
-Place = tuple[str, str]
-"""A module and a name that it binds."""
 _SECRET = re.compile(REDACTED.encode())
 _DUNDER = re.compile(r"__\w+__|_abc_impl")
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, bytearray, range, slice, type(...))
