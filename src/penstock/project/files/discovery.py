@@ -267,7 +267,7 @@ def files_below(root: FilePath, folder: str, findings: list[Finding]) -> list[st
             known = os.stat(place)  # noqa: PTH116  there are thousands
             with os.scandir(place) as entries:
                 inside = [
-                    each for each in entries if not each.name.startswith((".", "__pycache__"))
+                    each for each in entries if each.name[0] != "." and each.name != "__pycache__"
                 ]
         except OSError as error:
             findings.append(unreadable(shown, error))
@@ -275,7 +275,7 @@ def files_below(root: FilePath, folder: str, findings: list[Finding]) -> list[st
         here = above | {(known.st_dev, known.st_ino)}
         for entry in inside:
             path = f"{shown}/{entry.name}"
-            finding = _odd_file(entry, path, here)
+            finding = odd_file(entry, path, here)
             findings += [finding] if finding else []
             if _is_folder_entry(entry) and not (finding and entry.is_symlink()):
                 left.append((path, here))
@@ -304,10 +304,10 @@ def unreadable(path: str, error: OSError) -> Finding:
     return Finding(Location(path), "unreadable-file", sentence, _READABLE)
 
 
-def _odd_file(
-    entry: os.DirEntry[str], path: str, above: Collection[tuple[int, int]]
+def odd_file(
+    entry: os.DirEntry[str] | FilePath, path: str, above: Collection[tuple[int, int]] = ()
 ) -> Finding | None:
-    """Say why a path is not that of a file, or of a folder, that can be read and named."""
+    """Return why a path is no file, or folder, that can be read and named; None where it is."""
     if not path.isprintable():
         shown = ascii(path)[1:-1]
         sentence = "the name of the file holds characters that cannot be printed"

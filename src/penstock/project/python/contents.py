@@ -84,7 +84,7 @@ class _Pickler(pickle._Pickler):  # noqa: SLF001  the one in C cannot be changed
 
 
 def shown(value: object, root: str) -> bytes:
-    """Return the `repr` of a value without addresses and the project's folder, its sets in order."""
+    """Return the `repr` of a value without addresses or the project's folder, sets in order."""
     try:
         text = _ADDRESS.sub("", repr(value)).replace(root, "<root>")
     except Exception:  # noqa: BLE001  code of a user, or of any library

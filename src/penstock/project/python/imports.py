@@ -32,6 +32,7 @@ _NOTHING = (
     "the file declares no model, and no other file imports it",
     "put @model or @table above a function, or move the file out of models/",
 )
+_DOTTED = ("Python imports no file whose path holds a dot before .py", "rename it")
 _PRIVATE = (
     "files and folders that begin with _ are read only where another file imports them",
     "rename it, or import it",
@@ -72,11 +73,14 @@ def import_files(root: Path, paths: Sequence[str]) -> Imported:
     contents = {path: read_content(root, path, found.findings) for path in paths}
     texts = {path: c.data.decode("utf-8", "replace") for path, c in contents.items() if c}
     theirs = [path for path, text in texts.items() if _MODEL_OF_DBT.search(text)]
-    silent = set(texts).difference(theirs)
+    ours = [path for path in texts if is_model_file(path) and path not in theirs]
+    dotted = [path for path in ours if any("." in part for part in _parts(path))]
+    found.findings += (Finding(Location(path), "bad-name", *_DOTTED) for path in dotted)
+    silent = set(texts).difference(theirs, dotted)
     discovery, loading = DISCOVERY.set(registry), LOADING.set(root)
     try:
         with project_modules(root) as modules:
-            for path in (each for each in texts if is_model_file(each) and each not in theirs):
+            for path in (each for each in ours if each not in dotted):
                 before = len(registry.models)
                 try:
                     with _same_process():
@@ -157,7 +161,8 @@ def project_modules(root: Path) -> Iterator[dict[str, tuple[Path, Mapping[str, o
     What it gives is filled, in the end, with the file and the names of each.
     """
     found: dict[str, tuple[Path, Mapping[str, object]]] = {}
-    folders = {each.name for each in root.iterdir() if each.is_dir()}
+    known = {n.partition(".")[0] for n in sys.modules}
+    folders = {each for each in known if (root / each).is_dir()}
     hidden = {n: m for n, m in sys.modules.items() if n.partition(".")[0] in folders}
     hidden = {n: m for n, m in hidden.items() if _file_of(m) and not _is_below(root, m)}
     for name in hidden:  # an installed package may have the name of one of our folders
@@ -195,8 +200,12 @@ def _is_below(root: Path, module: ModuleType) -> bool:
     return place is not None and place.is_relative_to(root)
 
 
+def _parts(path: str) -> tuple[str, ...]:
+    return PurePosixPath(path).with_suffix("").parts
+
+
 def _module_name(path: str) -> str:
-    return ".".join(PurePosixPath(path).with_suffix("").parts)
+    return ".".join(_parts(path))
 
 
 def _failed(root: Path, path: str, error: BaseException) -> Finding:

@@ -75,18 +75,14 @@ class _Following:
         name = str(getattr(self.plain, "__qualname__", "")).partition(".")[0]
         self._value((self.home, name), "itself", self.declared.function)
         more = ""
-        try:
-            if self.reach.holds((self.home, name)):
-                self.reach.add([(self.home, name)])
-            elif name != "<lambda>" or not self.declared.identity[0]:
-                more = self.declared.text or source_of(self.plain)
-                self.reach.add_all_of(self.home)
-            self._follow()
-            code = self.reach.text()
-        except SyntaxError:
-            return Meaning("\n".join((self.declared.text, *self.lines)))
+        if self.reach.holds((self.home, name)):
+            self.reach.add([(self.home, name)])
+        elif name != "<lambda>" or not self.declared.identity[0]:
+            more = self.declared.text or source_of(self.plain)
+            self.reach.add_all_of(self.home)
+        self._follow()
         lines = sorted(self.lines)
-        return Meaning("\n".join((code, more, *lines)), tuple(self._unfollowed()))
+        return Meaning("\n".join((self.reach.text(), more, *lines)), tuple(self._unfollowed()))
 
     def _value(self, place: Place, label: str, value: object) -> None:
         """Note a value; a function is not handed on because it stands in its own place."""

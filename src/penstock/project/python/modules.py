@@ -7,6 +7,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from hashlib import sha256
 
 from penstock.project.python.statement import FUNCTIONS, Statement, declares, run_at_import
 from penstock.project.python.texts import Place
@@ -85,6 +86,12 @@ def parsed(text: str, package: str) -> Module:
         found.bind(_statement(node), names)
     found.bind_calls()
     return found
+
+
+def unparsed(text: str) -> Module:
+    """Return a module that is no text of Python: whatever name is asked of it, all of it counts."""
+    whole = Statement(ast.Expr(ast.Constant(sha256(text.encode()).hexdigest())))
+    return Module({"__getattr__": [whole]})
 
 
 def _statement(node: ast.AST) -> Statement:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from penstock.project.python.modules import Module, parsed
+from penstock.project.python.modules import Module, parsed, unparsed
 from penstock.project.python.statement import Reads, Statement
 from penstock.project.python.texts import ModuleTexts, Place
 
@@ -28,7 +28,10 @@ class Reach:
         """Return a module of the project, read."""
         if name not in self._read:
             package = name if self.texts.is_package(name) else name.rpartition(".")[0]
-            self._read[name] = parsed(self.texts[name], package)
+            try:
+                self._read[name] = parsed(self.texts[name], package)
+            except (SyntaxError, ValueError, RecursionError):
+                self._read[name] = unparsed(self.texts[name])
         return self._read[name]
 
     def has(self, module: str) -> bool:

@@ -9,8 +9,11 @@ from __future__ import annotations
 import ast
 import copy
 import symtable
-from collections.abc import Collection, Iterator
+import sys
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from threading import Lock
+from typing import TypeVar
 
 DECLARING = frozenset({"source", "model", "table", "incremental_table"})
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
@@ -26,6 +29,9 @@ _CLOCKS = frozenset(
     token_urlsafe urandom""".split()  # noqa: SIM905  as a list it fills a page
 )
 """Calls whose value is another one each time: their code counts, and their value does not."""
+_LEVELS = 50_000
+_ROOM = Lock()
+T = TypeVar("T")
 Read = tuple[tuple[str, ...], bool]
 """A name with its attributes, and whether it is used as a value, not only called."""
 
@@ -45,13 +51,14 @@ class Statement:
         """Return its text; with its own annotations, or with docstrings, where they are read."""
         key = annotated, documented
         if key not in self._texts:
-            self._texts[key] = ast.unparse(self._bare(annotated=annotated, documented=documented))
+            self._texts[key] = _with_room(lambda: ast.unparse(self._bare(*key)))
         return self._texts[key]
 
     def reads(self, *, annotated: bool) -> Reads:
         """Return what it reads, with its annotations or without."""
         if annotated not in self._reads:
-            self._reads[annotated] = reads_of(self._bare(annotated=annotated, documented=False))
+            bared = _with_room(lambda: self._bare(annotated, documented=False))
+            self._reads[annotated] = reads_of(bared)
         return self._reads[annotated]
 
     def made_of(self) -> tuple[bool, frozenset[tuple[str, ...]]]:
@@ -69,9 +76,26 @@ class Statement:
             self._unfollowed = [(getattr(e, "lineno", 1), ast.unparse(e)) for e in found]
         return self._unfollowed
 
-    def _bare(self, *, annotated: bool, documented: bool) -> ast.AST:
+    def _bare(self, annotated: bool, documented: bool) -> ast.AST:  # noqa: FBT001  a key of texts
         more = {getattr(self.node, "name", "")} if annotated else set()
         return bare(self.node, more, documented=documented)
+
+
+def _with_room(work: Callable[[], T]) -> T:
+    """Return the result of work on a tree; a chain of some hundred calls is as many levels deep.
+
+    Python's own compiler took the tree, so it ends; no code of a user runs meanwhile.
+    """
+    try:
+        return work()
+    except RecursionError:
+        with _ROOM:
+            limit = sys.getrecursionlimit()
+            sys.setrecursionlimit(_LEVELS)
+            try:
+                return work()
+            finally:
+                sys.setrecursionlimit(limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +272,7 @@ def dotted_names(statement: ast.AST) -> Iterator[tuple[tuple[str, ...], bool]]:
 def _outer_names(statement: ast.AST) -> set[str]:
     """Give the names that a statement does not bind for itself: a parameter is no model."""
     found: set[str] = set()
-    tables = [symtable.symtable(ast.unparse(statement), "", "exec")]
+    tables = [symtable.symtable(_with_room(lambda: ast.unparse(statement)), "", "exec")]
     while tables:
         table = tables.pop()
         tables += table.get_children()

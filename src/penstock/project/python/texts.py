@@ -34,7 +34,10 @@ def _text_of_module(name: str, file: Path) -> str:
     runs = str(getattr(module, "__file__", "")) == str(file)
     if runs and name in _RUNNING and _RUNNING[name][0] is spec:
         return _RUNNING[name][1]
-    text = file.read_text(encoding="utf-8", errors="replace")
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError:  # it cannot be imported either, which the run then says
+        return ""
     if runs:
         _RUNNING[name] = (spec, text)
     return text

@@ -101,7 +101,7 @@ class Values:
         """Return plain data at once: version 2 of marshal has no references and sorts sets."""
         try:
             found = marshal.dumps(value, 2)
-            is_plain = marshal.loads(found) == value  # an array comes back as bytes
+            is_plain = marshal.loads(found) == value  # noqa: S302  an array comes back as bytes
         except Exception:  # noqa: BLE001  whatever the parts say when they are compared
             return b""
         hits = self.root.encode() in found or _SECRET.search(found.lower())

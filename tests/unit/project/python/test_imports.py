@@ -222,3 +222,13 @@ def test_a_decorator_that_hides_the_function_gets_the_way_out(files):
     ((_, _, hint),) = {each for each in files.findings() if each[0] == "variadic-parameter"}
 
     assert hint == "put @functools.wraps(function) above it, in the decorator that made it"
+
+
+def test_a_file_with_a_dot_in_its_name_is_a_finding_that_says_so(files):
+    files.models("@table\ndef t(): ...", "models/orders.v2.py")
+    files.models("@table\ndef u(): ...", "models/v1.2/orders.py")
+
+    assert files.findings() == [
+        ("bad-name", "models/orders.v2.py:1", "rename it"),
+        ("bad-name", "models/v1.2/orders.py:1", "rename it"),
+    ]
