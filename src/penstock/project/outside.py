@@ -21,6 +21,7 @@ from penstock.project.settings.config import Config
 
 _ENV, _PACKAGE = "env:", "pkg:"
 _OWN = ".penstock"
+_LONG = 80
 _FORMS = "write conf/*.yml or conf/**/*.yml, from the project's root, env:NAME or pkg:NAME"
 
 
@@ -107,8 +108,8 @@ class Outside:
             return self._find(where, "path-outside-project", sentence)
         try:
             matches = sorted(self.root.glob(pattern))
-        except (ValueError, IndexError):
-            sentence = f"depends_on: {pattern!r} is not a pattern of files"
+        except (ValueError, IndexError, OSError):
+            sentence = f"depends_on: {pattern[:_LONG]!r} is not a pattern of files"
             return self._find(where, "bad-value", sentence, _FORMS)
         self._look_into(PurePath(pattern).parts[:-1])
         found = False
