@@ -221,7 +221,7 @@ def _failed(root: Path, path: str, error: BaseException) -> Finding:
         sentence = "it needs a Spark session while it is imported"
         hint = _TYPES if _reads_type(error) else "build it inside the function"
         return Finding(where, "session-needed-at-import", sentence, hint)
-    sentence = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+    sentence = f"{type(error).__name__}: {str(error).strip()}".splitlines()[0][:300]
     is_spark = isinstance(error, ModuleNotFoundError) and error.name in ("pyspark", "delta")
     hint = install_hint("spark") if is_spark else "python -m py_compile shows more"
     return Finding(where, "python-import-failed", sentence, hint)
