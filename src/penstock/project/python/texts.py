@@ -91,7 +91,7 @@ class ModuleTexts(dict[str, str]):
         """Whether a file is one of the project, and none of a library."""
         if file not in self._own:
             path = Path(file).resolve()
-            library = path.is_relative_to(_STANDARD) or _is_installed(path)
+            library = path.is_relative_to(_STANDARD) or is_installed(path)
             self._own[file] = not library and any(map(path.is_relative_to, self._folders))
         return self._own[file]
 
@@ -101,7 +101,8 @@ class ModuleTexts(dict[str, str]):
         return any(map(Path.is_dir, folders)) or any(n.startswith(f"{name}.") for n in self)
 
 
-def _is_installed(path: Path) -> bool:
+def is_installed(path: Path) -> bool:
+    """Whether a path leads into an environment: `site-packages`, or `dist-packages` of Debian."""
     return any(each.endswith("-packages") for each in path.parts)
 
 

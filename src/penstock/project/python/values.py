@@ -60,7 +60,7 @@ class Values:
             parts.append(self.encoded(self._deep.pop()))
         return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
 
-    def encoded(self, value: object) -> bytes:
+    def encoded(self, value: Any) -> bytes:  # noqa: ANN401  anything at all
         """Return a value as bytes; what lies too deep in it waits for its turn."""
         kind = type(value)
         if kind in _LEAVES:
