@@ -171,6 +171,15 @@ def test_links_to_folders_are_followed_but_for_one_that_leads_back(load, finding
     ]
 
 
+def test_a_folder_of_models_that_leads_above_the_project_is_not_walked(findings, tmp_path):
+    (tmp_path.parent / "stranger.sql").write_text("select 1")
+    (tmp_path / "models").symlink_to("..")
+
+    assert findings({}) == [
+        "models:1: error: unreadable-file: this link leads back to a folder above it"
+    ]
+
+
 @pytest.mark.parametrize("path", ["models/a.sql", "models/a.yml", "models/a.py", "seeds/a.csv"])
 def test_a_file_that_cannot_be_read_is_an_error_of_its_own(findings, tmp_path, path):
     target = tmp_path / path
