@@ -144,7 +144,8 @@ class Reach:
         texts = [each.text(annotated=annotated, documented=documented) for each in found]
         if name in known.statements:
             return texts
-        origins = (".".join(part for part in each if part) for each in known.imports[name])
+        imports = known.imports.get(name, [])
+        origins = (".".join(part for part in each if part) for each in imports)
         return [*(f"import {origin} as {name}" for origin in dict.fromkeys(origins)), *texts]
 
     def _named(self, module: str, reads: Reads) -> Iterator[tuple[Place, bool]]:
@@ -183,11 +184,13 @@ class Reach:
             if first in known.deeds or (found and first in known.decorated):
                 yield module, first
         else:
-            for star in known.stars:
-                if self.has(star):
-                    yield from self._found(star, dotted, seen)
+            stars = (self._found(each, dotted, seen) for each in known.stars if self.has(each))
+            found = [place for each in stars for place in each]
+            if not found and first[:2] != "__" and first in (self.texts.namespace(module) or {}):
+                found = [(module, first)]  # `globals()` put it there, or a library's star import
             if "__getattr__" in known.statements:  # what the module answers to any name
-                yield module, "__getattr__"
+                found.append((module, "__getattr__"))
+            yield from found
 
     def _imported(
         self, module: str, name: str, rest: Sequence[str], seen: set[Place]
