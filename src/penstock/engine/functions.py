@@ -1,8 +1,7 @@
-"""Calling the functions of a project: frames in, one frame out, and what may be wrong with it."""
+"""Calling functions of a project: frames in, one frame out, and errors about that frame."""
 
 from __future__ import annotations
 
-import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -31,14 +30,14 @@ _NAMES_ONLY = ("SubqueryAlias", "View")
 
 
 class SharedFrames:
-    """The frames of one run: each is made by the first who reads it, and handed to the others.
+    """The frames of one run: the first reader builds a frame, the others reuse it.
 
-    A frame belongs to the session that built it, and so would its reader's commit: it is handed on
-    under a global temporary view.
+    A frame belongs to the session that built it, and a commit of its rows would run there. So
+    other sessions get it as a global temporary view.
     """
 
     def __init__(self, readers: Mapping[str, FrameReaders]) -> None:
-        """Take who reads which frame."""
+        """Note which models read which frame."""
         self._readers = {name: set(each.models) for name, each in readers.items()}
         self._keeps = {name for name, each in readers.items() if each.keeps}
         self._cuts = {name: each.cut for name, each in readers.items() if each.keeps}
@@ -46,7 +45,7 @@ class SharedFrames:
         self._locks: dict[str, Lock] = {name: Lock() for name in readers}
 
     def frame(self, spark: SparkSession, read: FunctionRead) -> DataFrame:
-        """Give a frame, made now unless somebody made it of the same inputs."""
+        """Return a frame; call its function unless the same inputs were read before."""
         cut = self._cuts.get(read.model)
         if read.model not in self._locks or (cut and not _is_inside(read, cut)):
             return call(spark, read)
@@ -56,7 +55,9 @@ class SharedFrames:
                 return handed_over(made[1], spark)
             frame, asked = _called(spark, read)
             if made is not None or asked:
-                return frame  # what it reads has moved on, or it is another one for each reader
+                return (
+                    frame  # its inputs have newer versions, or each reader has a window of its own
+                )
             if read.model in self._keeps:
                 known = {name.lower() for name in frame.columns}
                 cuts = cut is not None and cut.column.lower() in known
@@ -65,14 +66,14 @@ class SharedFrames:
             return frame
 
     def done(self, model: str) -> None:
-        """Release what nobody reads any more, now that a model is made."""
+        """Release the frames that only this model still had to read."""
         for name, models in self._readers.items():
             models.discard(model)
             if not models:
                 self._release(name)
 
     def close(self) -> None:
-        """Release all that is left."""
+        """Release all frames."""
         for name in [*self._made]:
             self._release(name)
 
@@ -83,23 +84,23 @@ class SharedFrames:
 
 
 def _is_inside(read: FunctionRead, cut: Window) -> bool:
-    """Whether who reads a frame asks for nothing that was cut off from it."""
+    """Whether a reader's window lies in the rows that were kept."""
     own = read.windows.lowest(read.model) if read.windows else None
     return bool(own and own.lower and cut.lower and own.lower.value >= cut.lower.value)
 
 
 def call(spark: SparkSession, read: FunctionRead) -> DataFrame:
-    """Call a function with the frames of its inputs; nothing is run.
+    """Call a function with the frames of its inputs, without running a query.
 
-    Raises `ModelFailedError` for whatever it raises, `PythonModelError` for what is no frame that
-    a table can hold.
+    Raises `ModelFailedError` for an exception of the function, and `PythonModelError` for a result
+    that no table can hold.
     """
     frame, _ = _called(spark, read)
     return frame
 
 
 def _called(spark: SparkSession, read: FunctionRead) -> tuple[DataFrame, bool]:
-    """Call a function; give its frame, and whether it asked for the window of its reader."""
+    """Call a function; return its frame, and whether it used the window of its reader."""
     add_methods()
     given: dict[str, object] = {name: opened(spark, view) for name, view in read.views.items()}
     if "spark" in read.function.reserved:
@@ -125,7 +126,7 @@ def _called(spark: SparkSession, read: FunctionRead) -> tuple[DataFrame, bool]:
 
 
 def handed_over(frame: DataFrame, spark: SparkSession) -> DataFrame:
-    """Give a frame of another session to this one."""
+    """Return a frame of another session as one of this session."""
     view = f"penstock_{uuid4().hex}"
     frame.createOrReplaceGlobalTempView(view)
     try:
@@ -135,7 +136,7 @@ def handed_over(frame: DataFrame, spark: SparkSession) -> DataFrame:
 
 
 def opened(spark: SparkSession, view: str) -> DataFrame:
-    """Give the rows of a view; of files with the columns of their metadata, which a view hides."""
+    """Return the rows of a view, with the metadata columns of files, which a view hides."""
     from pyspark.sql.classic.dataframe import DataFrame
 
     frame = spark.table(view)
@@ -153,7 +154,7 @@ def opened(spark: SparkSession, view: str) -> DataFrame:
 
 @contextmanager
 def active(spark: SparkSession) -> Iterator[None]:
-    """Let a session be the active one of this thread, for Python and for the JVM."""
+    """Make a session the active one of this thread, in Python and in the JVM."""
     token = ACTIVE.set(spark)
     kind: Any = getattr(spark, "_jvm", None) and spark._jvm.SparkSession  # type: ignore[union-attr]  # noqa: SLF001
     before = kind.getActiveSession() if kind else None
@@ -170,7 +171,7 @@ def active(spark: SparkSession) -> Iterator[None]:
 
 
 def _failed(read: FunctionRead, error: Exception) -> PenstockError:
-    """Name the innermost line that is no library's; of what Spark raised, its reason."""
+    """Return the error at the innermost line outside libraries; for Spark, with its reason."""
     raised = f"{read.model!r} raised {type(error).__name__}"
     frames = [
         (each.filename, each.lineno or 1) for each in traceback.extract_tb(error.__traceback__)
@@ -178,7 +179,7 @@ def _failed(read: FunctionRead, error: Exception) -> PenstockError:
     found = innermost(frames, read.where)
     where = found[1] if found else read.where
     if not type(error).__module__.startswith(("pyspark.", "py4j.", "delta.")):
-        sentence = mask(f"{raised}: {error}").splitlines()[0][:300]
+        sentence = mask(f"{raised}: {str(error).strip()}").splitlines()[0][:300]
         return ModelFailedError("model-failed", sentence, where=where)
     reason = explained(error, where)
     if isinstance(reason, SparkDiedError | InterruptedRunError | ModelFailedError):
@@ -193,18 +194,28 @@ def _sound(read: FunctionRead, frame: object) -> DataFrame:
         return PythonModelError(code, f"{read.model!r} {sentence}", where=read.where, hint=hint)
 
     if not isinstance(frame, DataFrame):
-        pandas = sys.modules.get("pandas")
-        is_pandas = pandas is not None and isinstance(frame, pandas.DataFrame)
-        hint = "spark.createDataFrame(...) makes one of it" if is_pandas else "return a DataFrame"
-        sentence = f"returned {'a pandas' if is_pandas else 'a'} {type(frame).__name__}"
-        sentence = "returned None" if frame is None else sentence
-        raise refused("not-a-frame", sentence, hint)
+        raise refused("not-a-frame", *_instead_of_frame(frame))
     if frame.isStreaming:
         raise refused("streaming-frame", "returned a streaming frame", "read it as a batch")
     seen: set[str] = set()
     for each in frame.schema.fields:
         if each.name.lower() in seen:
             sentence = f"returned column {each.name!r} twice"
-            raise refused("duplicate-column", sentence, "select or rename one of them")
+            raise refused("duplicate-column", sentence, "drop or rename one of them")
         seen.add(each.name.lower())
     return frame
+
+
+def _instead_of_frame(found: object) -> tuple[str, str]:
+    """Return what a function returned instead of a frame, and the way out."""
+    kind = type(found)
+    match kind.__module__.partition(".")[0], kind.__name__:
+        case "pandas", "DataFrame":
+            hint = "convert it: spark.createDataFrame(frame)"
+            return "returned a pandas DataFrame", hint
+        case "penstock", _ if name := getattr(found, "name", ""):
+            return f"returned the function {name!r}, not its rows", f"add the parameter {name}"
+        case _ if found is None:
+            return "returned None", "return a DataFrame"
+        case _:
+            return f"returned a value of type {kind.__name__}", "return a DataFrame"

@@ -1,28 +1,32 @@
-"""What a model depends on outside of its code: files, variables, packages, a version by hand.
+"""What a model depends on outside its code: files, variables, packages, a version set by hand.
 
-`depends_on` and `version` name it; each counts in the fingerprint of the settings by a digest.
+`depends_on` and `version` name them; the fingerprint of the settings holds a digest of each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
+from hashlib import file_digest
 from importlib import metadata
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.masking import SECRETS, is_secret_key
 from penstock.core.model import Body, Model, Version
+from penstock.project.files.discovery import odd_file, unreadable
 from penstock.project.files.values import digest
 from penstock.project.settings.config import Config
 
 _ENV, _PACKAGE = "env:", "pkg:"
 _OWN = ".penstock"
+_LONG = 80
+_FORMS = "write conf/*.yml or conf/**/*.yml, from the project's root, env:NAME or pkg:NAME"
 
 
 def is_outside(entry: str) -> bool:
-    """Whether an entry of `depends_on` names no model: a variable, a package or files.
+    """Whether an entry of `depends_on` names a variable, a package or files, not a model.
 
     >>> [is_outside(each) for each in ("users", "raw.events", "env:RATE", "./a.yml", "conf/*.yml")]
     [False, False, True, True, True]
@@ -32,7 +36,7 @@ def is_outside(entry: str) -> bool:
 
 @dataclass(slots=True)
 class Outside:
-    """Reads what models depend on, each thing once."""
+    """Reads what models depend on outside their code, each entry once."""
 
     root: Path
     environ: Mapping[str, str]
@@ -40,7 +44,7 @@ class Outside:
     _known: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def applied(self, model: Model, config: Config | None) -> Model:
-        """Let what a model depends on count in its settings."""
+        """Return the model with what it depends on in the fingerprint of its settings."""
         if config is None:
             return model
         where, version = config.own.get("depends_on", model.where), config.text("version")
@@ -73,38 +77,69 @@ class Outside:
 
     def _read(self, entry: str, where: Location) -> Iterator[str]:
         _, _, name = entry.partition(":")
-        if entry.startswith(_PACKAGE):
+        if not entry.strip() or entry in (_PACKAGE, _ENV):
+            self._find(where, "bad-value", f"depends_on: {entry!r} names nothing", _FORMS)
+        elif entry.startswith(_PACKAGE):
             yield f"{entry} {self._package(name, where)}"
-        elif entry.startswith(_ENV):
-            value = self.environ.get(name)
-            if is_secret_key(name) or value in SECRETS.known:
-                sentence = f"depends_on names {entry!r}, which looks like a secret"
-                hint = "take it out, and raise version= where a new secret means other rows"
-                self.findings.append(Finding(where, "bad-value", sentence, hint))
-            else:
-                yield f"{entry} {'unset' if value is None else digest(value)[:16]}"
-        else:
+        elif not entry.startswith(_ENV):
             yield from self._files(entry, where)
+        elif is_secret_key(name) or self.environ.get(name) in SECRETS.known:
+            hint = "remove it, and raise version= when a new secret changes the rows"
+            self._find(where, "bad-value", f"depends_on: {entry!r} looks like a secret", hint)
+        else:
+            value = self.environ.get(name)
+            yield f"{entry} {'unset' if value is None else digest(value)[:16]}"
+
+    def _find(self, where: Location, code: str, sentence: str, hint: str = "") -> None:
+        severity = Severity.WARNING if code == "no-match" else Severity.ERROR
+        self.findings.append(Finding(where, code, sentence, hint, severity))
 
     def _package(self, name: str, where: Location) -> str:
         try:
             return metadata.version(name)
         except (metadata.PackageNotFoundError, ValueError):
-            sentence = f"depends_on names package {name!r}, which is not installed"
-            hint = "write the name that pip list shows"
-            self.findings.append(Finding(where, "no-match", sentence, hint, Severity.WARNING))
+            sentence = f"depends_on: package {name!r} is not installed"
+            self._find(where, "no-match", sentence, "write the name that pip list shows")
             return "absent"
 
     def _files(self, pattern: str, where: Location) -> Iterator[str]:
         if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
-            sentence = f"depends_on names {pattern!r}, which lies outside of the project"
-            self.findings.append(Finding(where, "path-outside-project", sentence))
-            return
-        paths = {each.relative_to(self.root): each for each in self.root.glob(pattern)}
-        files = {p: f for p, f in paths.items() if p.parts[0] != _OWN and f.is_file()}
-        for path in sorted(files):
-            yield f"{path.as_posix()} {sha256(files[path].read_bytes()).hexdigest()[:16]}"
-        if not files:
-            sentence = f"depends_on names {pattern!r}, and no file of the project is called so"
-            hint = "write paths from the root of the project: conf/*.yml, env:NAME or pkg:name"
-            self.findings.append(Finding(where, "no-match", sentence, hint, Severity.WARNING))
+            sentence = f"depends_on: {pattern!r} is not a path from the project's root"
+            return self._find(where, "path-outside-project", sentence)
+        try:
+            matches = sorted(self.root.glob(pattern))
+        except (ValueError, IndexError, OSError):
+            sentence = f"depends_on: {pattern[:_LONG]!r} is not a pattern of files"
+            return self._find(where, "bad-value", sentence, _FORMS)
+        self._look_into(PurePath(pattern).parts[:-1])
+        found = False
+        for path in matches:
+            shown = path.relative_to(self.root).as_posix()
+            if shown.partition("/")[0] != _OWN and not path.is_dir():
+                found = True
+                yield f"{shown} {self._digest(path, shown)}"
+        if not found:
+            is_folder = any(map(Path.is_dir, matches))
+            hint = f"for all files below a folder write {pattern.rstrip('/*') or '.'}/**/*"
+            sentence = f"depends_on: no file matches {pattern!r}"
+            self._find(where, "no-match", sentence, hint if is_folder else _FORMS)
+        return None
+
+    def _look_into(self, folders: Sequence[str]) -> None:
+        """Report folders on the way that cannot be read: a glob passes them by in silence."""
+        patterns = ("/".join(folders[:depth]) for depth in range(1, len(folders) + 1))
+        for folder in dict.fromkeys(each for p in patterns for each in self.root.glob(p)):
+            if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK, effective_ids=True):
+                shown = folder.relative_to(self.root).as_posix()
+                self.findings.append(unreadable(shown, PermissionError(0, "Permission denied")))
+
+    def _digest(self, path: Path, shown: str) -> str:
+        finding = odd_file(path, shown)
+        if finding is None:
+            try:
+                with path.open("rb") as file:
+                    return file_digest(file, "sha256").hexdigest()[:16]
+            except OSError as error:
+                finding = unreadable(shown, error)
+        self.findings.append(finding)
+        return "unreadable"

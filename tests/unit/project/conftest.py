@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from penstock.project.load import load_project
 
 Files = Mapping[str, str | bytes]
 NAMED = "name: shop\n"
+NOBODY = 65534
 
 
 def write(root: Path, files: Files) -> None:
@@ -54,3 +57,27 @@ def findings(load: Callable[..., Project]) -> Callable[..., list[str]]:
 def is_own(finding: Finding) -> bool:
     """Whether the hint is one of the place, and not that of the code."""
     return finding.hint != HINTS.get(finding.code, "")
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Return a folder that every user may enter; the folder of a test is open to its user alone."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as made:
+        Path(made).chmod(0o755)
+        yield Path(made)
+
+
+@pytest.fixture
+def closed() -> Iterator[Callable[[Path], None]]:
+    """Take all rights from a path, and from this process those of root, which no rights stop."""
+    before, paths = os.geteuid(), list[Path]()
+
+    def close(path: Path) -> None:
+        path.chmod(0)
+        paths.append(path)
+        os.seteuid(before or NOBODY)
+
+    yield close
+    os.seteuid(before)
+    for path in paths:
+        path.chmod(0o700)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from fakes.python_files import PythonFiles
@@ -126,6 +128,10 @@ def test_a_model_that_depends_on_nothing_outside_has_the_settings_that_it_had(fi
         ("/etc/passwd", "path-outside-project", True),
         ("../other/a.yml", "path-outside-project", True),
         ("env:DB_PASSWORD", "bad-value", True),
+        ("", "bad-value", True),
+        (".", "bad-value", True),
+        ("env:", "bad-value", True),
+        ("**.yml", "bad-value", True),
         ("conf/*.yml", "no-match", False),
         ("pkg:no-such-package", "no-match", False),
     ],
@@ -140,6 +146,46 @@ def test_what_cannot_be_depended_on_is_a_finding(files, entry, code, stops):
     else:
         found = load_project(files.root, environ={}).findings
     assert [(each.code, str(each.where)) for each in found] == [(code, "models/m/pipeline.py:6")]
+
+
+def test_a_folder_that_is_named_alone_gets_the_pattern_of_its_files(files):
+    files.write("conf/deep/a.yml", "a: 1")
+    declared(files, ["conf/"])
+
+    (found,) = load_project(files.root, environ={}).findings
+
+    assert found.sentence == "depends_on: no file matches 'conf/'"
+    assert found.hint == "for all files below a folder write conf/**/*"
+
+
+def test_links_to_nothing_and_pipes_are_findings_at_their_place(files):
+    files.write("conf/good.yml", "a: 1")
+    (files.root / "conf/lost.yml").symlink_to("nowhere")
+    os.mkfifo(files.root / "conf/pipe.yml")
+    declared(files, ["conf/*.yml"])
+
+    with pytest.raises(ProjectError) as caught:
+        loaded(files)
+
+    assert [(each.code, str(each.where)) for each in caught.value.findings] == [
+        ("unreadable-file", "conf/lost.yml:1"),
+        ("unreadable-file", "conf/pipe.yml:1"),
+    ]
+
+
+@pytest.mark.parametrize("place", ["conf/deep/a.yml", "conf/deep", "conf"])
+def test_files_and_folders_without_read_access_are_findings(place, open_folder, closed):
+    files = PythonFiles(open_folder)
+    files.write("conf/deep/a.yml", "a: 1")
+    declared(files, ["conf/**/*.yml"])
+    closed(files.root / place)
+
+    with pytest.raises(ProjectError) as caught:
+        load_project(files.root, environ={}, use_cache=False)
+
+    assert [str(each.where) for each in caught.value.findings if not each.is_warning] == [
+        f"{place}:1"
+    ]
 
 
 def test_what_is_new_and_what_is_gone_is_named():

@@ -29,6 +29,7 @@ variant_explode variant_explode_outer
 GENERATORS = frozenset(_NAMES.split())
 """Every function that makes several rows of one."""
 _OF_USERS = frozenset({"current_user", "session_user", "user"})
+_OPEN_ENDS = (TokenType.COMMA, TokenType.ALIAS)
 _SAID = 120
 
 
@@ -132,12 +133,15 @@ def projection_facts(item: str) -> ExpressionFacts:
     """
     text = f"SELECT {item}"
     try:
-        query = parse_query(tokens_of(text), text)
+        tokens = tokens_of(text)
+        query = parse_query(tokens, text)
     except SqlglotError as error:
         said = said_by(error)[1] or str(error).partition(" into ")[0]
         return ExpressionFacts(problem=said[:_SAID])
     except NotAQueryError as error:
         return ExpressionFacts(problem=error.sentence.rpartition("; ")[2])
+    if len(tokens) == 1 or tokens[-1].token_type in _OPEN_ENDS:
+        return ExpressionFacts(problem=f"nothing follows {tokens[-1].text}")
     if query is None:  # Spark reads it, and the parser does not
         return ExpressionFacts(item)
     if not isinstance(query, exp.Select):

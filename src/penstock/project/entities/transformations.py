@@ -29,11 +29,14 @@ _OF_TIME = frozenset({"current_timestamp", "now", "current_date", "curdate", "lo
 
 @dataclass(slots=True)
 class _TransformationReader:
-    """The transformations so far; `unstable` are columns that differ from reading to reading."""
+    """Reads transformations in their order."""
 
     known: Expressions
     findings: Findings
+    volatile: set[str] = field(default_factory=set)
+    """Columns made so far that differ from run to run."""
     unstable: set[str] = field(default_factory=set)
+    """Those of them that differ each time a slice is read."""
 
     def of_mapping(self, reader: PartReader) -> Iterator[Transformation]:
         """Read a filter, a deduplication or a made column."""
@@ -66,6 +69,7 @@ class _TransformationReader:
                 hint = "write columns and expressions as after SELECT; filter with where: CONDITION"
                 self.findings.report(item, "bad-expression", sentence, hint)
         self.unstable.update(name.lower() for name in volatile)
+        self.volatile |= self.unstable
         return Projection(tuple(texts), tuple(volatile), items[0].where if items else NOWHERE)
 
     def _filter(self, part: Part) -> Iterator[Filter]:
@@ -111,10 +115,13 @@ class _TransformationReader:
         if column and written:
             facts = facts_under(reader.members["expression"], self.known, self.findings)
             if facts is not None:
-                if not _OF_TIME.issuperset(facts.volatile):
+                reads = {name.lower() for name in facts.reads}
+                if not _OF_TIME.issuperset(facts.volatile) or reads & self.unstable:
                     self.unstable.add(column.lower())
+                is_volatile = bool(facts.volatile) or bool(reads & self.volatile)
+                self.volatile |= {column.lower()} if is_volatile else set()
                 where = reader.whole.where
-                yield ColumnTransformation(column, facts.text, bool(facts.volatile), where)
+                yield ColumnTransformation(column, facts.text, is_volatile, where)
 
 
 def transformations_of(entity: PartReader, known: Expressions) -> tuple[Transformation, ...]:

@@ -1,4 +1,4 @@
-"""Finding and reading the files of a project: which there are, by what they are."""
+"""Find and read the files of a project, by what they hold."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _USUAL = ("models", "sessions")
 GENERIC_TESTS = "tests/generic"
 _NO_TESTS = (f"{GENERIC_TESTS}/", "tests/fixtures/")
 _READ = (".sql", ".py", ".csv", ".parquet", *DOCUMENTS)
-_READABLE = "let the file be read by who runs penstock, or take it away"
+_READABLE = "give yourself read access, or remove it"
 _SHOWN = 300
 _PROSE = (".md", ".txt", ".rst", ".gitkeep")
 SEED_FORMATS = {".csv": "csv", ".parquet": "parquet"}
@@ -37,7 +37,7 @@ _TABLE = re.compile(r"[\w.-]+|(?:`[^`]+`\.?)+")
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The files of a project by what they are; paths are relative to the root, sorted."""
+    """The files of a project by what they hold; paths are relative to the root, and sorted."""
 
     sql: tuple[str, ...] = ()
     python: tuple[str, ...] = ()
@@ -60,7 +60,10 @@ class Content:
 
 
 def project_root(folder: FilePath, *, is_needed: bool) -> tuple[FilePath, bool]:
-    """Give a folder as an absolute one, and whether it holds penstock.yml, which may be needed."""
+    """Return the absolute path of a folder, and whether it holds penstock.yml.
+
+    Raises `no-project` where it does not and `is_needed`.
+    """
     try:
         root = folder.resolve()
         found = (root / PROJECT_FILE).is_file()
@@ -75,7 +78,7 @@ def project_root(folder: FilePath, *, is_needed: bool) -> tuple[FilePath, bool]:
 def discover(
     root: FilePath, folders: Mapping[str, Location], packages: Mapping[str, Location]
 ) -> Discovery:
-    """Walk the folders of models and packages, each named at a place, and the others; no hidden."""
+    """Find the files of models and packages, and of the fixed folders; hidden ones are left out."""
     findings: list[Finding] = []
     models = _inside(root, "models", folders, findings)
     held = _inside(root, "session_paths", packages, findings)
@@ -89,10 +92,9 @@ def discover(
         (documents, DOCUMENTS, "entities are .json and .yml files"),
     ):
         strays = (path for path in paths if not path.endswith((*endings, *_PROSE)))
-        what = "no model" if paths is models else "not read"
+        what = "this is not a model" if paths is models else "this file is not read"
         findings += (
-            Finding(Location(path), "stray-file", f"this is {what}", hint, Severity.WARNING)
-            for path in strays
+            Finding(Location(path), "stray-file", what, hint, Severity.WARNING) for path in strays
         )
     findings += _from_elsewhere(root, folders, models, below["tests"])
     yaml = [path for path in (*models, *below["seeds"]) if path.endswith(_YAML)]
@@ -125,7 +127,7 @@ _FOLDERS_ELSEWHERE = {
 
 @dataclass(frozen=True, slots=True)
 class _Elsewhere:
-    """A text of dbt that does nothing here."""
+    """A text of dbt that has no effect here."""
 
     pattern: re.Pattern[bytes]
     sentence: str
@@ -158,7 +160,7 @@ DOC = _Elsewhere(
 def _from_elsewhere(
     root: FilePath, folders: Collection[str], models: Sequence[str], tests: Sequence[str]
 ) -> Iterator[Finding]:
-    """Warn of what a project of dbt has, and that does nothing here."""
+    """Warn of files and texts of dbt that have no effect here."""
     for name, hint in _ELSEWHERE.items():
         if (root / name).is_file():
             yield ignored(name, f"{name} is not read", hint)
@@ -175,17 +177,17 @@ def _from_elsewhere(
 
 
 def ignored(path: str, sentence: str, hint: str, line: int = 1) -> Finding:
-    """Return the warning of something that does nothing here."""
+    """Return the warning about something that has no effect here."""
     return Finding(Location(path, line), IGNORED_CODE, sentence, hint, Severity.WARNING)
 
 
 def _inside(root: FilePath, key: str, at: Mapping[str, Location], said: list[Finding]) -> list[str]:
-    """Give the files in folders that a key of penstock.yml names; the usual one may be missing."""
+    """Return the files below the folders of a key of penstock.yml; the usual one may be missing."""
     inside = []
     for folder, where in at.items():
         pure = PurePosixPath(folder)
         if pure.is_absolute() or ".." in pure.parts:
-            sentence = f"{key}: {folder!r} lies outside of the project"
+            sentence = f"{key}: {folder!r} lies outside the project"
             hint = "name a folder of the project, relative to penstock.yml"
             said.append(Finding(where, "path-outside-project", sentence, hint))
             continue
@@ -205,7 +207,7 @@ def _is_folder(path: FilePath) -> bool:
 
 
 def read_content(root: FilePath, path: str, findings: list[Finding]) -> Content | None:
-    """Read the bytes of a text file; None beside a finding for one that penstock does not read."""
+    """Read the bytes of a text file; None, and a finding, where that is not possible."""
     where = Location(path)
     try:
         with open(posixpath.join(root, path), "rb") as file:  # noqa: PTH123  there are thousands
@@ -224,7 +226,7 @@ def read_content(root: FilePath, path: str, findings: list[Finding]) -> Content 
 
 
 def decode(content: Content, findings: list[Finding]) -> str | None:
-    r"""Give the text with line ends as `\n`; None beside a finding for what is no text."""
+    r"""Return the text with line ends as `\n`; None, and a finding, where it is not UTF-8."""
     at, sentence, hint = content.data.find(b"\0"), "the file holds a NUL byte", ""
     try:
         text = content.data.decode("utf-8-sig")
@@ -239,12 +241,12 @@ def decode(content: Content, findings: list[Finding]) -> str | None:
 
 
 def model_name(path: str) -> str:
-    """Give the name of a model by its file: all before the first dot."""
+    """Return the name of a model from its file: all before the first dot."""
     return path.rpartition("/")[2].partition(".")[0]
 
 
 def check_name(what: str, name: str, where: Location) -> Finding | None:
-    """Say when a name holds other characters than letters, digits, `_` and `-`."""
+    """Return a finding where a name holds other characters than letters, digits, `_` and `-`."""
     if _NAME.fullmatch(name):
         return None
     sentence = f"{name!r} cannot name a {what}"
@@ -258,27 +260,30 @@ def files_below(root: FilePath, folder: str, findings: list[Finding]) -> list[st
     """
     if not _is_there(root / folder):
         return []
-    outside = frozenset((s.st_dev, s.st_ino) for s in map(os.stat, (root, *root.parents)))
-    found, left = list[str](), [(folder, outside)]
+    above = frozenset((s.st_dev, s.st_ino) for s in map(os.stat, (root, *root.parents)))
+    found, left = list[str](), [(folder, above)]
     while left:
         shown, above = left.pop()
         place = posixpath.join(root, shown)
         try:
             known = os.stat(place)  # noqa: PTH116  there are thousands
+            if (known.st_dev, known.st_ino) in above:
+                sentence = "this link leads back to a folder above it"
+                findings.append(Finding(Location(shown), "unreadable-file", sentence, "remove it"))
+                continue
             with os.scandir(place) as entries:
                 inside = [
-                    each for each in entries if not each.name.startswith((".", "__pycache__"))
+                    each for each in entries if each.name[0] != "." and each.name != "__pycache__"
                 ]
         except OSError as error:
             findings.append(unreadable(shown, error))
             continue
-        here = above | {(known.st_dev, known.st_ino)}
         for entry in inside:
             path = f"{shown}/{entry.name}"
-            finding = _odd_file(entry, path, here)
+            finding = odd_file(entry, path)
             findings += [finding] if finding else []
-            if _is_folder_entry(entry) and not (finding and entry.is_symlink()):
-                left.append((path, here))
+            if _is_folder_entry(entry):
+                left.append((path, above | {(known.st_dev, known.st_ino)}))
             elif not finding:
                 found.append(path)
     return sorted(found)
@@ -299,15 +304,13 @@ def _is_folder_entry(entry: os.DirEntry[str]) -> bool:
 
 
 def unreadable(path: str, error: OSError) -> Finding:
-    """Return the finding of a file or folder that the system does not let be read."""
+    """Return the finding of a file or folder that cannot be read."""
     sentence = f"cannot be read: {error.strerror}"
     return Finding(Location(path), "unreadable-file", sentence, _READABLE)
 
 
-def _odd_file(
-    entry: os.DirEntry[str], path: str, above: Collection[tuple[int, int]]
-) -> Finding | None:
-    """Say why a path is not that of a file, or of a folder, that can be read and named."""
+def odd_file(entry: os.DirEntry[str] | FilePath, path: str) -> Finding | None:
+    """Return what is wrong with a path as that of a file or folder; None where nothing is."""
     if not path.isprintable():
         shown = ascii(path)[1:-1]
         sentence = "the name of the file holds characters that cannot be printed"
@@ -321,9 +324,6 @@ def _odd_file(
     if not stat.S_ISDIR(known.st_mode):
         sentence = "this is a pipe, socket or device, and a file is expected"
         return Finding(Location(path), "unreadable-file", sentence, "rename it, or move it away")
-    if entry.is_symlink() and (known.st_dev, known.st_ino) in above:
-        sentence = "this link leads back to a folder above it"
-        return Finding(Location(path), "unreadable-file", sentence, "take the link away")
     if path.endswith(_READ):
         sentence = "this is a folder, and a file is expected"
         return Finding(Location(path), "unreadable-file", sentence, "rename it, or move it away")
@@ -331,7 +331,7 @@ def _odd_file(
 
 
 def queries_of(file: YamlFile) -> list[Content]:
-    """Give the query of every entry that has exactly one, under the key of `entry_key`.
+    """Return the query of every entry that has exactly one, under the key of `entry_key`.
 
     Newlines in front of it make its lines those of the YAML file.
     """
@@ -352,5 +352,5 @@ def queries_of(file: YamlFile) -> list[Content]:
 
 
 def entry_key(file: YamlFile, index: int) -> str:
-    """Give the key under which the query of an entry is parsed and kept."""
+    """Return the key under which the query of an entry is parsed and cached."""
     return place_key((file.path, "snapshots", index))

@@ -119,9 +119,11 @@ def lookback_of(value: object) -> dt.timedelta | int | Decimal | None:
     return value
 
 
-def misfits_of(declared: PythonModel[..., Any], where: Location) -> list[Finding]:
-    """Say which options cannot be: of another type, of no such word, or not together."""
-    found = []
+def misfits_of(
+    declared: PythonModel[..., Any], where: Location
+) -> tuple[list[Finding], dict[str, Any]]:
+    """Return what is wrong with options, of another type or not together; and those that fit."""
+    found, fitting = [], dict(declared.options)
     # whoever reads the checks says what is wrong with them
     options = {k: v for k, v in declared.options.items() if k not in CHECK_KEYS}
     try:
@@ -130,20 +132,21 @@ def misfits_of(declared: PythonModel[..., Any], where: Location) -> list[Finding
         for each in error.errors(include_url=False, include_context=True):
             key = str(each["loc"][0]) if each["loc"] else ""
             found.append(_misfit(key, options.get(key), each, where))
+            if key != "time_column":  # without it others would be asked for
+                fitting.pop(key, None)
     if "lookback" in options and lookback_of(options["lookback"]) is None:
-        sentence = f"lookback is {_shown(options['lookback'])}; it must be a duration, 0 or more"
+        sentence = f"lookback is {shown(options['lookback'])}; it must be a duration, 0 or more"
         found.append(Finding(where, "bad-value", sentence, "such as '1 day', or 0"))
     found += [Finding(where, code, sentence, hint) for code, sentence, hint in _conflicts(options)]
     by_key = {(each.code, each.sentence.partition(" ")[0]): each for each in reversed(found)}
-    return sorted(by_key.values())
+    return sorted(by_key.values()), fitting
 
 
 def _misfit(key: str, value: object, error: Mapping[str, Any], where: Location) -> Finding:
-    sentence = (
-        f"{key} is {_shown(value)}; it must be {error['msg'].removeprefix('Input should be ')}"
-    )
+    wanted = error["msg"].removeprefix("Input should be ").replace("a valid ", "a ")
+    sentence = f"{key} is {shown(value)}; it must be {wanted}"
     words = re.findall(r"'([^']+)'", str(error.get("ctx", {}).get("expected", "")))
-    near = nearest(str(value), words) if words else ""
+    near = nearest(shown(value), words) if words else ""
     return Finding(where, "bad-value", sentence, near)
 
 
@@ -183,14 +186,20 @@ def _conflicts(options: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 def name_findings(name: str, where: Location) -> list[Finding]:
     """Say why a function cannot have its name."""
     if name in RESERVED:
-        sentence = f"{name!r} is what functions are given, and no name of a model"
-        return [Finding(where, "reserved-name", sentence, "give the function another name")]
+        sentence = f"{name!r} is a reserved parameter and cannot name a model"
+        return [Finding(where, "reserved-name", sentence, "rename the function")]
     if not _IDENTIFIER.fullmatch(name):
-        sentence = f"{name!r} cannot name a model of Python"
-        return [Finding(where, "bad-value", sentence, "an identifier without dots")]
+        sentence = f"{name[:_SHOWN]!r} cannot name a Python model"
+        return [Finding(where, "bad-value", sentence, "use letters, digits and _, no digit first")]
     return []
 
 
-def _shown(value: object) -> str:
-    text = repr(value)
+def shown(value: object) -> str:
+    """Return a value as it is written, or its type alone where Python writes an address."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001  code of a user
+        text = "<"
+    if text.startswith("<") or " at 0x" in text:
+        return f"{'function' if callable(value) else type(value).__name__}(…)"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

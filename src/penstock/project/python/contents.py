@@ -11,7 +11,7 @@ from pathlib import PurePath
 from types import FunctionType, ModuleType
 from typing import Any
 
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_ADDRESS = re.compile(r"(?: at |address=)0x[0-9a-fA-F]+")
 _GROUP = re.compile(r"\{([^{}:]*)\}")
 _BY_CONTENT = ("numpy", "pandas", "pyarrow", "pyspark")
 _PARTS = (set, frozenset, ModuleType, FunctionType, PurePath, random.Random)
@@ -83,10 +83,10 @@ class _Pickler(pickle._Pickler):  # noqa: SLF001  the one in C cannot be changed
         return NotImplemented
 
 
-def shown(value: object) -> bytes:
-    """Return the `repr` of a value without addresses, its sets in order."""
+def shown(value: object, root: str) -> bytes:
+    """Return the `repr` of a value without addresses or the project's folder, sets in order."""
     try:
-        text = _ADDRESS.sub("", repr(value))
+        text = _ADDRESS.sub("", repr(value)).replace(root, "<root>")
     except Exception:  # noqa: BLE001  code of a user, or of any library
         text = ""
     kind = type(value)

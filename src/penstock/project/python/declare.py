@@ -281,7 +281,8 @@ class PythonModel(Generic[P, R]):
     @property
     def name(self) -> str:
         """What the project calls it."""
-        return str(self.options.get("name") or getattr(self.function, "__name__", ""))
+        name = self.options.get("name")
+        return name if name and isinstance(name, str) else getattr(self.function, "__name__", "")
 
     @property
     def place(self) -> tuple[str, int]:

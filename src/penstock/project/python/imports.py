@@ -12,18 +12,20 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from types import ModuleType
+from typing import Any
 
 from penstock.core.errors import PenstockError, PythonModelError, install_hint
 from penstock.core.findings import Finding, Location
 from penstock.project.files.discovery import ignored, read_content
 from penstock.project.python.declare import DISCOVERY, PythonModel, Registry
+from penstock.project.python.texts import is_installed
 
 LOADING: ContextVar[Path | None] = ContextVar("penstock_loading", default=None)
 """The project whose files are being imported, when nothing may run."""
 _TYPES = "write the type as an object: @udf(IntegerType()), not @udf('int'); no session reads it"
 _NOT_MODELS = ("conftest.py",)
 _MODEL_OF_DBT = re.compile(r"^(?:async\s+)?def\s+model\(\s*dbt\b", re.MULTILINE)
+_IMPORTS = r"(?:^\s*from\b[^\n(]*\([^)]*|^\s*(?:from|import)\b.*|\bimport_module\(.*)"
 _OF_DBT = (
     "this is a Python model of dbt, and is not run",
     "put @model above a function whose parameters are its inputs",
@@ -32,6 +34,7 @@ _NOTHING = (
     "the file declares no model, and no other file imports it",
     "put @model or @table above a function, or move the file out of models/",
 )
+_DOTTED = ("Python imports no file whose path holds a dot before .py", "rename it")
 _PRIVATE = (
     "files and folders that begin with _ are read only where another file imports them",
     "rename it, or import it",
@@ -72,11 +75,14 @@ def import_files(root: Path, paths: Sequence[str]) -> Imported:
     contents = {path: read_content(root, path, found.findings) for path in paths}
     texts = {path: c.data.decode("utf-8", "replace") for path, c in contents.items() if c}
     theirs = [path for path, text in texts.items() if _MODEL_OF_DBT.search(text)]
-    silent = set(texts).difference(theirs)
+    ours = [path for path in texts if is_model_file(path) and path not in theirs]
+    dotted = [path for path in ours if any("." in part for part in _parts(path))]
+    found.findings += (Finding(Location(path), "bad-name", *_DOTTED) for path in dotted)
+    silent = set(texts).difference(theirs, dotted)
     discovery, loading = DISCOVERY.set(registry), LOADING.set(root)
     try:
         with project_modules(root) as modules:
-            for path in (each for each in texts if is_model_file(each) and each not in theirs):
+            for path in (each for each in ours if each not in dotted):
                 before = len(registry.models)
                 try:
                     with _same_process():
@@ -117,7 +123,7 @@ def _is_used(path: str, text: str, found: Imported) -> bool:
         return True
     if not any(line.split("#")[0].strip() for line in text.splitlines()):
         return True
-    named = re.compile(rf"^\s*(?:from|import)\b.*\b{re.escape(pure.stem)}\b", re.MULTILINE)
+    named = re.compile(rf"{_IMPORTS}\b{re.escape(pure.stem)}\b", re.MULTILINE)
     others = (each for name, each in found.modules.items() if name != module)
     return any(map(named.search, others))
 
@@ -157,9 +163,10 @@ def project_modules(root: Path) -> Iterator[dict[str, tuple[Path, Mapping[str, o
     What it gives is filled, in the end, with the file and the names of each.
     """
     found: dict[str, tuple[Path, Mapping[str, object]]] = {}
-    folders = {each.name for each in root.iterdir() if each.is_dir()}
+    known = {n.partition(".")[0] for n in sys.modules}
+    folders = {each for each in known if (root / each).is_dir()}
     hidden = {n: m for n, m in sys.modules.items() if n.partition(".")[0] in folders}
-    hidden = {n: m for n, m in hidden.items() if _file_of(m) and not _is_below(root, m)}
+    hidden = {n: m for n, m in hidden.items() if (f := _file_of(m)) and not _is_below(root, f)}
     for name in hidden:  # an installed package may have the name of one of our folders
         del sys.modules[name]
     before = set(sys.modules)
@@ -172,31 +179,37 @@ def project_modules(root: Path) -> Iterator[dict[str, tuple[Path, Mapping[str, o
         sys.dont_write_bytecode = writes
         with suppress(ValueError):
             sys.path.remove(str(root))
-        own = {n: m for n, m in sys.modules.items() if n not in before and _is_below(root, m)}
-        places = {name: _file_of(module) for name, module in own.items()}
-        found |= {
-            n: (place, vars(own[n])) for n, place in places.items() if place and place.is_file()
-        }
+        new = {n: (_file_of(m), _names(m)) for n, m in sys.modules.items() if n not in before}
+        own = {name: (file, names) for name, (file, names) in new.items() if _is_below(root, file)}
+        found |= {n: (file, names) for n, (file, names) in own.items() if file and file.is_file()}
         for name in own:
             del sys.modules[name]
         sys.modules.update(hidden)
 
 
-def _file_of(module: ModuleType) -> Path | None:
-    """Give the file of a module, the folder of a package without one."""
-    known = vars(module)  # a module may answer to any attribute by itself
-    origin, spaces = known.get("__file__"), [*known.get("__path__", ())]
-    first = origin or (spaces[0] if spaces else None)
-    return Path(first) if first else None
+def _names(module: object) -> Mapping[str, object]:
+    return getattr(module, "__dict__", {})  # what stands among modules may be anything, or None
 
 
-def _is_below(root: Path, module: ModuleType) -> bool:
-    place = _file_of(module)
-    return place is not None and place.is_relative_to(root)
+def _file_of(module: object) -> Path | None:
+    """Return the file of a module, the folder of a package without one."""
+    known = _names(module)  # a module may answer to any attribute by itself
+    spaces: Any = known.get("__path__", ())
+    first = known.get("__file__") or next(iter(spaces), None)
+    return Path(str(first)) if first else None
+
+
+def _is_below(root: Path, place: Path | None) -> bool:
+    """Whether a file is one of the project; libraries in a .venv below its root are not."""
+    return bool(place and place.is_relative_to(root) and not is_installed(place.relative_to(root)))
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return PurePosixPath(path).with_suffix("").parts
 
 
 def _module_name(path: str) -> str:
-    return ".".join(PurePosixPath(path).with_suffix("").parts)
+    return ".".join(_parts(path))
 
 
 def _failed(root: Path, path: str, error: BaseException) -> Finding:
@@ -212,7 +225,7 @@ def _failed(root: Path, path: str, error: BaseException) -> Finding:
         sentence = "it needs a Spark session while it is imported"
         hint = _TYPES if _reads_type(error) else "build it inside the function"
         return Finding(where, "session-needed-at-import", sentence, hint)
-    sentence = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+    sentence = f"{type(error).__name__}: {str(error).strip()}".splitlines()[0][:300]
     is_spark = isinstance(error, ModuleNotFoundError) and error.name in ("pyspark", "delta")
     hint = install_hint("spark") if is_spark else "python -m py_compile shows more"
     return Finding(where, "python-import-failed", sentence, hint)
@@ -239,6 +252,6 @@ def innermost(root: Path, error: BaseException) -> Location | None:
     """Give the innermost line of the project that an error came through."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
-        if path.is_relative_to(root):
+        if _is_below(root, path):
             return Location(path.relative_to(root).as_posix(), frame.lineno or 1)
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,9 +12,8 @@ from penstock.core.findings import Finding, Location, Severity
 from penstock.core.masking import is_secret_key
 from penstock.project.python.declare import PythonModel
 from penstock.project.python.imports import Imported
-from penstock.project.python.source import Reach, unfollowed
-from penstock.project.python.statements import Place
-from penstock.project.python.texts import ModuleTexts, source_of
+from penstock.project.python.reach import Reach
+from penstock.project.python.texts import ModuleTexts, Place, source_of
 from penstock.project.python.values import Values
 
 _SHOWN = 60
@@ -77,18 +75,14 @@ class _Following:
         name = str(getattr(self.plain, "__qualname__", "")).partition(".")[0]
         self._value((self.home, name), "itself", self.declared.function)
         more = ""
-        try:
-            if self.reach.holds((self.home, name)):
-                self.reach.add([(self.home, name)])
-            elif name != "<lambda>" or not self.declared.identity[0]:
-                more = self.declared.text or source_of(self.plain)
-                self.reach.add_all_of(self.home)
-            self._follow()
-            code = self.reach.text()
-        except SyntaxError:
-            return Meaning("\n".join((self.declared.text, *self.lines)))
+        if self.reach.holds((self.home, name)):
+            self.reach.add([(self.home, name)])
+        elif name != "<lambda>" or not self.declared.identity[0]:
+            more = self.declared.text or source_of(self.plain)
+            self.reach.add_all_of(self.home)
+        self._follow()
         lines = sorted(self.lines)
-        return Meaning("\n".join((code, more, *lines)), tuple(self._unfollowed()))
+        return Meaning("\n".join((self.reach.text(), more, *lines)), tuple(self._unfollowed()))
 
     def _value(self, place: Place, label: str, value: object) -> None:
         """Note a value; a function is not handed on because it stands in its own place."""
@@ -107,8 +101,9 @@ class _Following:
             for place in found:
                 module, name = place
                 namespace = self.texts.namespace(module) or {}
-                moves = name in self.reach.module(module).moving or place in self.reach.first[:1]
-                if name in namespace and not moves and not is_secret_key(name):
+                if name not in namespace or place in self.reach.first[:1] or is_secret_key(name):
+                    continue
+                if not self.reach.moves(place):
                     label = name if module == self.home else f"{module}.{name}"
                     self._value(place, label, namespace[name])
             self.waiting += self._subclasses()
@@ -128,9 +123,8 @@ class _Following:
     def _unfollowed(self) -> Iterator[tuple[Location, str]]:
         first: dict[Location, str] = {}
         for module, statement in self.reach.statements():
-            for node in unfollowed(statement):
-                where = self._where(module, getattr(node, "lineno", 1))
-                first.setdefault(where, ast.unparse(node)[:_SHOWN])
+            for line, text in statement.unfollowed():
+                first.setdefault(self._where(module, line), text[:_SHOWN])
         yield from first.items()
 
     def _where(self, module: str, line: int) -> Location:

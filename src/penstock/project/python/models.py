@@ -28,6 +28,7 @@ from penstock.project.python.config import (
     name_findings,
     paragraph_of,
     settings_of,
+    shown,
     shown_options,
 )
 from penstock.project.python.declare import FunctionKind, PythonModel
@@ -48,6 +49,8 @@ class PythonDraft(Draft):
     """A function with its options as a model that is to be linked."""
 
     declared: PythonModel[..., Any] = field(kw_only=True)
+    options: Mapping[str, Any] = field(kw_only=True)
+    """Those of the decorator that have the right types."""
     text: str = field(kw_only=True, default="")
     code: str = field(kw_only=True, default="")
 
@@ -63,15 +66,13 @@ class PythonDraft(Draft):
     @property
     def is_source(self) -> bool:
         """Whether it is a frame of a table or of files that it names."""
-        options = self.declared.options
-        return self.declared.kind is FunctionKind.SOURCE and bool(
-            options.keys() & {"table", "path"}
-        )
+        written = self.declared.options.keys() & {"table", "path"}
+        return self.declared.kind is FunctionKind.SOURCE and bool(written)
 
     def source(self, root: Path, target: Target) -> Source:
         """Give the table or files that it names, under the name that it writes."""
-        options = cast("Mapping[str, Any]", self.declared.options)
-        written = str(options.get("table") or options.get("path"))
+        options = self.options
+        written = str(options.get("table") or options.get("path") or "")
         if "table" in options:
             schema, _, table = written.rpartition(".")
             name = TableName(schema, table)
@@ -134,8 +135,8 @@ def _draft(
     where, name = Location(shown, line), declared.name
     meaning = meaning_of(declared, imported)
     entry = entries(name)
-    options = dict(declared.options)
-    findings = [*misfits_of(declared, where), *name_findings(name, where)]
+    misfits, options = misfits_of(declared, where)
+    findings = [*misfits, *name_findings(name, where)]
     findings += [] if "version" in options else meaning.findings(name)
     described_by = entry_settings(entry.tree) if entry else {}
     layers = [paragraph_of(declared), described_by, settings_of(declared, options)]
@@ -153,30 +154,33 @@ def _draft(
         TableName(settings.target.schema_prefix + schema, name),
         TableName(schema, name),
         entry,
-        path=_own_path(declared, root),
+        path=_own_path(declared.kind, options, root),
         declared=declared,
+        options=options,
         text=text,
         code=meaning.code,
     )
 
 
-def _own_path(declared: PythonModel[..., Any], root: Path) -> str:
-    """Give the folder that a table says is its own; that of a source is no table of ours."""
-    path = str(declared.options.get("path") or "")
-    stored = declared.kind in (FunctionKind.TABLE, FunctionKind.INCREMENTAL)
+def _own_path(kind: FunctionKind, options: Mapping[str, Any], root: Path) -> str:
+    """Return the folder that a table names as its own; that of a source is no table of ours."""
+    path = str(options.get("path") or "")
+    stored = kind in (FunctionKind.TABLE, FunctionKind.INCREMENTAL)
     return absolute(path, root) if path and stored else ""
 
 
 def _plain(written: object) -> Plain:
-    """Give checks as YAML would hold them; those of `penstock.checks` say it of themselves."""
+    """Return checks as YAML would hold them; those of `penstock.checks` say it of themselves."""
     match written:
+        case None | str() | int() | float():
+            return written
         case Mapping():
             return {str(key): _plain(value) for key, value in written.items()}
         case list() | tuple():
             return [_plain(each) for each in written]
         case _:
             as_mapping = getattr(written, "as_mapping", None)
-            return cast("Plain", as_mapping() if as_mapping else written)
+            return cast("Plain", as_mapping()) if as_mapping else shown(written)
 
 
 def _folder(path: str, settings: Settings) -> str:
@@ -265,7 +269,7 @@ class _Linking:
                 draft.text,
                 self.parameters,
                 frozenset(self.reserved),
-                _persist(kind, draft.declared.options.get("persist", "auto")),
+                _persist(kind, draft.options.get("persist", "auto")),
             ),
         )
         return built
@@ -297,7 +301,7 @@ class _Linking:
 
     def _check_named(self) -> None:
         """Hold the options that name parameters against those there are."""
-        options, where = self.draft.declared.options, self.draft.where
+        options, where = self.draft.options, self.draft.where
         for key in ("window_on", "delta"):
             named = options.get(key, ())
             for name in named if isinstance(named, Mapping | list) else ():
@@ -325,9 +329,8 @@ class _Linking:
             sentence = f"is a source and takes {named}; it may take {words}"
             self._report("source-with-inputs", sentence, "make it a @model to read other models")
         elif source:
-            name = str(
-                self.draft.declared.options.get("table") or self.draft.declared.options["path"]
-            )
+            options = self.draft.options
+            name = str(options.get("table") or options.get("path") or "")
             self.parameters["df"] = InputName(InputKind.SOURCE, name)
         else:
             self.reserved |= set(parameters)

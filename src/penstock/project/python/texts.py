@@ -7,10 +7,11 @@ import linecache
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType
 
+Place = tuple[str, str]
+"""A module and a name that it binds."""
 _STANDARD = Path(inspect.__file__).resolve().parent
 BEGAN = time.time()
 """When this process could first import a model; a time since then is one that a clock gave."""
@@ -33,7 +34,10 @@ def _text_of_module(name: str, file: Path) -> str:
     runs = str(getattr(module, "__file__", "")) == str(file)
     if runs and name in _RUNNING and _RUNNING[name][0] is spec:
         return _RUNNING[name][1]
-    text = file.read_text(encoding="utf-8", errors="replace")
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError:  # it cannot be imported either, which the run then says
+        return ""
     if runs:
         _RUNNING[name] = (spec, text)
     return text
@@ -56,6 +60,7 @@ class ModuleTexts(dict[str, str]):
         self._folders = folders
         self._namespaces = namespaces or {}
         self._absent: set[str] = set()
+        self._own: dict[str, bool] = {}
 
     def __contains__(self, name: object) -> bool:
         """Whether a module is one of the project."""
@@ -84,19 +89,21 @@ class ModuleTexts(dict[str, str]):
 
     def is_own(self, file: str) -> bool:
         """Whether a file is one of the project, and none of a library."""
-        path = _resolved(file)
-        if path.is_relative_to(_STANDARD) or any(p.endswith("-packages") for p in path.parts):
-            return False
-        return any(path.is_relative_to(folder) for folder in self._folders)
+        if file not in self._own:
+            path = Path(file).resolve()
+            library = path.is_relative_to(_STANDARD) or is_installed(path)
+            self._own[file] = not library and any(map(path.is_relative_to, self._folders))
+        return self._own[file]
 
     def is_package(self, name: str) -> bool:
         """Whether modules lie below a module."""
-        return any(folder.joinpath(*name.split(".")).is_dir() for folder in self._folders)
+        folders = (folder.joinpath(*name.split(".")) for folder in self._folders)
+        return any(map(Path.is_dir, folders)) or any(n.startswith(f"{name}.") for n in self)
 
 
-@lru_cache(maxsize=1024)
-def _resolved(file: str) -> Path:
-    return Path(file).resolve()
+def is_installed(path: Path) -> bool:
+    """Whether a path leads into an environment: `site-packages`, or `dist-packages` of Debian."""
+    return any(each.endswith("-packages") for each in path.parts)
 
 
 def _file_in(folder: Path, name: str) -> Path | None:

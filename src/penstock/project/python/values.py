@@ -27,16 +27,16 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any
 
 from penstock.core.masking import REDACTED, SECRETS, is_secret_key
-from penstock.project.python.bare import bare
 from penstock.project.python.contents import content_of, framed, pickled, shown
-from penstock.project.python.texts import BEGAN, ModuleTexts, source_of, text_of
+from penstock.project.python.statement import bare
+from penstock.project.python.texts import BEGAN, ModuleTexts, Place, source_of, text_of
 
-Place = tuple[str, str]
-"""A module and a name that it binds."""
-_SECRET = re.compile(REDACTED.encode())
+_SECRET = re.compile(REDACTED.removeprefix("(?i)").encode())
+"""For bytes in small letters: without regard to case it takes ten times as long."""
 _DUNDER = re.compile(r"__\w+__|_abc_impl")
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, bytearray, range, slice, type(...))
 _PLAIN = (dict, list, tuple, set, frozenset, str, bytes, int, float)
+_DEEPEST = 30
 _RANDOM = re.compile(r"random|numpy\.random(\..*)?")
 
 
@@ -50,20 +50,32 @@ class Values:
     since: float = BEGAN
     places: list[Place] = field(default_factory=list)
     _known: dict[int, tuple[object, bytes]] = field(default_factory=dict)
+    _deep: list[object] = field(default_factory=list)
+    _depth: int = 0
 
     def digest(self, value: object) -> str:
         """Return a short text that is equal exactly where the values are."""
-        return hashlib.sha256(self.encoded(value)).hexdigest()[:16]
+        parts = [self.encoded(value)]
+        while self._deep:
+            parts.append(self.encoded(self._deep.pop()))
+        return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
 
-    def encoded(self, value: object) -> bytes:
-        """Return a value as bytes."""
-        if isinstance(value, _LEAVES) and type(value) in _LEAVES:
+    def encoded(self, value: Any) -> bytes:  # noqa: ANN401  anything at all
+        """Return a value as bytes; what lies too deep in it waits for its turn."""
+        kind = type(value)
+        if kind in _LEAVES:
             return self._leaf(value)
-        if id(value) not in self._known:
+        if id(value) in self._known:
+            if kind is FunctionType:
+                self._own_places(value)
+        elif self._depth == _DEEPEST:
+            self._deep.append(value)
+            return b"deep"
+        else:
             self._known[id(value)] = (value, b"again")  # it may hold itself
+            self._depth += 1
             self._known[id(value)] = (value, self._data(value))
-        elif isinstance(value, FunctionType):
-            self._own_places(value)
+            self._depth -= 1
         return self._known[id(value)][1]
 
     def _leaf(self, value: Any) -> bytes:  # noqa: ANN401  any of _LEAVES
@@ -78,23 +90,23 @@ class Values:
         return marshal.dumps(value, 2)
 
     def _data(self, value: Any) -> bytes:  # noqa: ANN401  anything at all
-        if type(value) in (list, tuple, dict, set, frozenset):
-            quick = self._quick(value)
-            return self._many(value) if quick is None else quick
         try:
+            if type(value) in (list, tuple, dict, set, frozenset):
+                return self._quick(value) or self._many(value)
             return self._code(value) or self._content(value) or self._object(value)
         except Exception:  # noqa: BLE001  code of a user, or of any library
-            return shown(value)
+            return shown(value, self.root)
 
-    def _quick(self, value: Any) -> bytes | None:  # noqa: ANN401  a collection
+    def _quick(self, value: Any) -> bytes:  # noqa: ANN401  a collection
         """Return plain data at once: version 2 of marshal has no references and sorts sets."""
         try:
             found = marshal.dumps(value, 2)
-        except ValueError:
-            return None
-        hits = self.root.encode() in found or _SECRET.search(found)
+            is_plain = marshal.loads(found) == value  # noqa: S302  an array comes back as bytes
+        except Exception:  # noqa: BLE001  whatever the parts say when they are compared
+            return b""
+        hits = self.root.encode() in found or _SECRET.search(found.lower())
         known = hits or any(each.encode("utf-8", "replace") in found for each in SECRETS.known)
-        return None if known or value == dict(os.environ) else found
+        return b"" if known or not is_plain or value == dict(os.environ) else found
 
     def _many(self, value: Any) -> bytes:  # noqa: ANN401  a collection
         name = type(value).__name__.encode()

@@ -98,8 +98,8 @@ def read_sessions(paths: Sequence[str], settings: Settings, first: FirstPass) ->
     named: dict[str, SessionFile] = {}
     for path in paths:
         file = first.yaml_file(path)
-        if file.tree is None:  # reported, or empty
-            if not file.findings:
+        if file.tree is None:
+            if all(each.where.path != path for each in first.findings):  # none says why
                 hint = "write a package, or delete the file"
                 empty = Finding(file.place(), "empty-file", "the file is empty", hint)
                 found.findings.append(empty)

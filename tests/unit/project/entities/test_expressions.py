@@ -89,6 +89,9 @@ def test_a_select_list_is_a_projection(item):
         ("upper(a", "Expecting )"),
         ("a) AS (b", "Invalid expression / Unexpected token"),
         ("a; DROP TABLE t", "another statement follows"),
+        ("", "nothing follows SELECT"),
+        ("a,", "nothing follows ,"),
+        ("a AS", "nothing follows AS"),
     ],
 )
 def test_what_is_no_select_list_is_told(item, problem):

@@ -60,6 +60,14 @@ def test_rows_are_filtered_and_duplicates_left_out(load):
             [{"column": "r", "expression": "uuid()"}, {"where": "r > 'a'"}],
             "bad-expression: \"r > 'a'\" uses r: it differs on every reading ($[1].where)",
         ),
+        (
+            [
+                {"column": "r", "expression": "uuid()"},
+                {"column": "q", "expression": "upper(R)"},
+                {"where": "q > 'a'"},
+            ],
+            "bad-expression: \"q > 'a'\" uses q: it differs on every reading ($[2].where)",
+        ),
         ([{"where": 3}], "bad-value: where is the number 3 ($[0].where)"),
         ([{"where": "a", "column": "b"}], "unknown-key: unknown key 'column' ($[0].column)"),
         (
@@ -102,3 +110,16 @@ def test_a_filter_and_its_order_are_part_of_the_meaning(load):
     one, two = {"where": "a > 0"}, LATEST
 
     assert len({meaning(one, two), meaning(two, one), meaning(one), meaning(two)}) == 4
+
+
+def test_a_column_made_of_a_volatile_one_is_volatile(load):
+    said = [
+        {"column": "at", "expression": "current_timestamp()"},
+        {"column": "day", "expression": "to_date(AT)"},
+        {"column": "year", "expression": "year(day)"},
+        {"column": "other", "expression": "upper(name)"},
+    ]
+
+    found = read(load, transformations=said)
+
+    assert [each.volatile for each in found.transformations] == [("at",), ("day",), ("year",), ()]

@@ -1,16 +1,12 @@
 """Which files a project has: odd ones are findings, and what is not taken over is said."""
 
 import os
-import tempfile
-from pathlib import Path
 
 import pytest
 
 from penstock.core.errors import UsageError
 from penstock.core.findings import Location
 from penstock.project.files.discovery import discover, project_root
-
-NOBODY = 65534
 
 
 def test_a_folder_a_pipe_and_a_lost_link_are_findings_where_a_file_is_expected(findings, tmp_path):
@@ -132,31 +128,12 @@ def test_a_folder_that_no_disk_can_have_holds_no_project(tmp_path, name):
     assert (caught.value.code, caught.value.hint) == ("no-project", "penstock init DIR")
 
 
-@pytest.fixture
-def open_folder():
-    """Give a folder into which every user may look, as that of a test is its own user's alone."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as made:
-        Path(made).chmod(0o755)
-        yield Path(made)
-
-
-@pytest.fixture
-def without_rights():
-    """Be a user whom permissions stop, which they do not stop root."""
-    before = os.geteuid()
-    if before == 0:
-        os.seteuid(NOBODY)
-    yield
-    os.seteuid(before)
-
-
 @pytest.mark.parametrize("folder", ["models", "entities", "sessions", "tests", "seeds", "macros"])
 @pytest.mark.parametrize("inner", ["", "/inner"])
-def test_a_folder_that_cannot_be_read_is_an_error(open_folder, request, folder, inner):
-    closed = open_folder / f"{folder}{inner}"
-    closed.mkdir(parents=True)
-    closed.chmod(0)
-    request.getfixturevalue("without_rights")
+def test_a_folder_that_cannot_be_read_is_an_error(open_folder, closed, folder, inner):
+    place = open_folder / f"{folder}{inner}"
+    place.mkdir(parents=True)
+    closed(place)
 
     found = discover(open_folder, *({each: Location("p")} for each in ("models", "sessions")))
 
@@ -191,6 +168,15 @@ def test_links_to_folders_are_followed_but_for_one_that_leads_back(load, finding
 
     assert findings({}) == [
         ("models/linked/back:1: error: unreadable-file: this link leads back to a folder above it")
+    ]
+
+
+def test_a_folder_of_models_that_leads_above_the_project_is_not_walked(findings, tmp_path):
+    (tmp_path.parent / "stranger.sql").write_text("select 1")
+    (tmp_path / "models").symlink_to("..")
+
+    assert findings({}) == [
+        "models:1: error: unreadable-file: this link leads back to a folder above it"
     ]
 
 

@@ -251,4 +251,4 @@ def test_stray_files_are_warnings_and_files_of_python_are_none(findings):
         "models/README.md": "",
     }
 
-    assert findings(files) == ["models/notes.docx:1: warning: stray-file: this is no model"]
+    assert findings(files) == ["models/notes.docx:1: warning: stray-file: this is not a model"]

@@ -81,6 +81,27 @@ class Words(list[str]):
     pass
 
 
+class Unbound:
+    """Raises whatever it is asked, as a proxy of a web framework outside of a request."""
+
+    def __getattribute__(self, name: str) -> object:
+        raise RuntimeError(name)
+
+
+def nested(n: object) -> object:
+    found = n
+    for _ in range(3000):
+        found = [found]
+    return found
+
+
+def chained(n: object) -> object:
+    found = n
+    for _ in range(400):
+        found = types.SimpleNamespace(a=Slots(found))
+    return found
+
+
 def closure(n: object) -> object:
     return lambda: n
 
@@ -216,6 +237,13 @@ CAPTURES: dict[str, tuple[object, object, object]] = {
                          pa.table({"a": [1, 2]})),
     "a schema of Arrow": (pa.schema({"a": pa.int64()}), pa.schema({"a": pa.int64()}),
                           pa.schema({"a": pa.int32()})),
+    "arrays in a list": ([np.array(["a", None], object)], [np.array([late("a"), None], object)],
+                         [np.array(["b", None], object)]),
+    "the type of arrays in a list": ([np.array([1], "int64")], [np.array([1], "int64")],
+                                     [np.array([1, 0], "int32")]),
+    "a list of many levels": (nested(1), nested(1), nested(2)),
+    "objects of many levels": (chained(1), chained(1), chained(2)),
+    "what raises whenever it is asked": ([Unbound()], [Unbound()], [Unbound(), 1]),
     "an array of Arrow": (pa.array([1, 2]), pa.array([0, 1, 2]).slice(1), pa.array([1, 3])),
 }  # fmt: skip
 

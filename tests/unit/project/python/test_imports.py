@@ -222,3 +222,78 @@ def test_a_decorator_that_hides_the_function_gets_the_way_out(files):
     ((_, _, hint),) = {each for each in files.findings() if each[0] == "variadic-parameter"}
 
     assert hint == "put @functools.wraps(function) above it, in the decorator that made it"
+
+
+def test_a_file_with_a_dot_in_its_name_is_a_finding_that_says_so(files):
+    files.models("@table\ndef t(): ...", "models/orders.v2.py")
+    files.models("@table\ndef u(): ...", "models/v1.2/orders.py")
+
+    assert files.findings() == [
+        ("bad-name", "models/orders.v2.py:1", "rename it"),
+        ("bad-name", "models/v1.2/orders.py:1", "rename it"),
+    ]
+
+
+def test_libraries_of_an_environment_in_the_project_stay_imported(files, monkeypatch):
+    packages = ".venv/lib/python3.11/site-packages"
+    files.write(f"{packages}/installed_here.py", "N = 1\n")
+    files.models("import installed_here\n@table\ndef t(): return installed_here.N\n")
+    monkeypatch.syspath_prepend(str(files.root / packages))
+
+    files.load()
+
+    assert sys.modules.pop("installed_here").N == 1
+
+
+def test_a_library_of_an_environment_in_the_project_counts_by_its_import(files, monkeypatch):
+    packages = ".venv/lib/python3.11/site-packages"
+    library = files.write(f"{packages}/other_here.py", "def f(): return 1\n")
+    files.models("import other_here\n@table\ndef t(): return other_here.f()\n")
+    monkeypatch.syspath_prepend(str(files.root / packages))
+    before = files.load().models["t"].fingerprint.canonical
+    sys.modules.pop("other_here")
+    library.write_text("def f(): return 22\n")
+
+    after = files.load().models["t"].fingerprint.canonical
+
+    sys.modules.pop("other_here")
+    assert before == after
+
+
+def test_the_line_of_the_project_is_named_and_not_that_of_a_library_below_it(files, monkeypatch):
+    packages = ".venv/lib/python3.11/site-packages"
+    files.write(f"{packages}/raises_here.py", "def f(): return 1 / 0\n")
+    files.write("models/m/a.py", "import raises_here\n\nraises_here.f()\n")
+    monkeypatch.syspath_prepend(str(files.root / packages))
+
+    ((code, where, _),) = files.findings()
+
+    sys.modules.pop("raises_here")
+    assert (code, where) == ("python-import-failed", "models/m/a.py:3")
+
+
+def test_a_file_may_put_anything_among_the_modules(files):
+    files.models(
+        "import sys\nsys.modules['blocked_here'] = None\nsys.modules['odd_here'] = 3\n"
+        "@table\ndef t(): ...\n"
+    )
+
+    assert [*files.load().models] == ["t"]
+    assert (sys.modules.pop("blocked_here"), sys.modules.pop("odd_here")) == (None, 3)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from models.m import (\n    os_names,\n    tools,\n)",
+        "from models.m import tools as t1, os_names",
+        "import models.m.tools",
+        "import importlib\ntools = importlib.import_module('models.m.tools')",
+    ],
+)
+def test_a_file_that_another_one_imports_is_no_finding(files, line):
+    files.write("models/m/tools.py", "N = 1\n")
+    files.write("models/m/os_names.py", "N = 1\n")
+    files.models(f"{line}\nfrom models.m import os_names\n@table\ndef t(): ...\n")
+
+    assert files.load().findings == ()

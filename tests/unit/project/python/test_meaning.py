@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import penstock
+from fakes.python_files import PythonFiles
+from penstock.project.load import load_project
 from penstock.project.python.texts import text_of
 
 HELPERS = "K = 3\n\n\ndef clean(frame):\n    return frame.limit(K)\n"
@@ -202,6 +204,37 @@ def test_code_that_a_text_names_is_followed(files, body):
     )
 
     assert files.load().findings == ()
+
+
+def test_a_chain_of_hundreds_of_calls_is_followed(files):
+    files.models(f"@table\ndef t(logs):\n    return logs{'.distinct()' * 400}.limit(1)\n")
+
+    before, after = meaning(files, "models/m/pipeline.py", "limit(1)", "limit(2)")
+
+    assert before != after
+
+
+@pytest.mark.parametrize("broken", ["def broken(:\n", "print 'two'\n", "\0\n"])
+@pytest.mark.parametrize("file", ["helpers.py", "broken.py"])
+def test_a_helper_that_python_cannot_read_hides_no_other(files, broken, file):
+    files.write("helpers.py", HELPERS.replace("K)", "K)  # K = 3"))
+    files.write("broken.py", f"# K = 3\n{broken}")
+    files.models(
+        "from helpers import clean\n@table\ndef t(logs):\n    import broken\n"
+        "    return broken.it(clean(logs))\n"
+    )
+
+    before, after = meaning(files, file, "K = 3", "K = 4")
+
+    assert before != after
+
+
+def test_a_helper_that_may_not_be_read_is_no_traceback(open_folder, closed):
+    files = PythonFiles(open_folder)
+    files.models("@table\ndef t():\n    import helpers\n    return helpers.clean(0)\n")
+    closed(files.write("helpers.py", HELPERS))
+
+    assert [*load_project(open_folder, environ={}, use_cache=False).models] == ["t"]
 
 
 def cell(number: int, text: str, names: dict[str, object]) -> None:

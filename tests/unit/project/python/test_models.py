@@ -5,6 +5,8 @@ import linecache
 
 import pytest
 
+from fakes.wording import unhelpful
+from penstock.core.errors import ProjectError
 from penstock.core.names import InputKind
 from penstock.project.first_pass import GivenParts
 from penstock.project.load import load_project
@@ -397,3 +399,37 @@ def test_a_file_of_many_functions_is_read_once(files, monkeypatch):
 
     assert len(files.load().models) == 10
     assert len([text for text in parsed if "def t8" in text]) == 2
+
+
+ODD = ("object()", "logs", "[object()]", "{1: 2}", "[[1]]", "(n for n in ())", "lambda: 1", "b''")
+OPTIONS = ("name", "description", "tags", "columns", "schema", "path", "partition_by", "checks")
+OPTIONS += ("cluster_by", "table_properties", "delta", "on_failure", "unique_key", "lookback")
+OPTIONS += ("grain", "window_on", "late", "version", "depends_on", "partition_mode")
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_an_option_of_another_type_is_named_without_its_address(files, option):
+    tables = "".join(
+        f"@incremental_table(time_column='ts', {option}={value})\ndef t{n}(logs): ...\n"
+        for n, value in enumerate(ODD)
+    )
+    files.models(f"@source\ndef logs(spark): ...\n{tables}")
+
+    with pytest.raises(ProjectError) as caught:
+        files.load()
+
+    found = caught.value.findings
+    assert any(
+        each.sentence.startswith(f"{option} is object(…); it must be") for each in found
+    ) or (option in ("checks", "on_failure"))
+    assert [each for f in found for each in unhelpful(f.code, f.sentence, f.hint)] == []
+
+
+@pytest.mark.parametrize("option", ["table", "path", "format", "options"])
+def test_an_option_of_a_source_of_another_type_is_one_finding(files, option):
+    more = "" if option in ("table", "path") else "path='in', "
+    files.models(f"@source({more}{option}=object())\ndef logs(df): ...\n")
+
+    ((code, _, _),) = files.findings()
+
+    assert code == "bad-value"

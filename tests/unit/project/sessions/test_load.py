@@ -210,3 +210,10 @@ def test_expressions_are_kept_by_the_cache(load, tmp_path, monkeypatch):
     monkeypatch.setattr("penstock.project.entities.expressions.facts_of", None)
 
     assert load(said, use_cache=True).packages["web"].options.session_id == ("domain_sessionid",)
+
+
+def test_a_file_that_cannot_be_read_is_not_said_to_be_empty(findings, tmp_path):
+    (tmp_path / "sessions").mkdir()
+    (tmp_path / "sessions" / "web.yml").write_bytes(b"\xff\xfe")
+
+    assert findings({}) == ["sessions/web.yml:1: error: not-utf8: byte 0xff is not UTF-8"]

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.project.python.source import normalised
+from penstock.project.python import statement
+from penstock.project.python.reach import Reach
+from penstock.project.python.texts import ModuleTexts
 
+READS = statement.reads_of
 HELPERS = """
 LIMIT = 3
 
@@ -33,6 +36,15 @@ LIMIT = 3
 def clean(frame):
     return frame.limit(LIMIT)
 import pyspark.sql.functions as F"""
+
+
+def normalised(source: str, name: str, modules: dict[str, str]) -> str:
+    """Return the code of a function of a module, and of what it reaches."""
+    home = next((module for module, text in modules.items() if text == source), "")
+    reach = Reach(ModuleTexts({**modules, home: source}))
+    reach.add([(home, name)])
+    reach.follow()
+    return reach.text()
 
 
 def edited(old: str, new: str) -> str:
@@ -104,11 +116,6 @@ def test_functions_that_call_each_other_end():
     assert normalised(source, "g", {}) == "def g():\n    return f()\ndef f():\n    return g()"
 
 
-def test_a_name_that_the_module_does_not_bind_is_refused():
-    with pytest.raises(KeyError):
-        normalised("x = 1", "f", {})
-
-
 @pytest.mark.parametrize(
     ("module", "old", "new"),
     [
@@ -162,3 +169,23 @@ def test_what_a_script_does_when_it_is_called_counts_for_no_function():
     module = "K = [1]\ndef t(): return K\nif __name__ == '__main__':\n    print(K)\n"
 
     assert normalised(module, "t", {}) == normalised(module.replace("print(K)", "0"), "t", {})
+
+
+def test_a_helper_of_many_functions_is_read_once(monkeypatch):
+    read = []
+    monkeypatch.setattr(statement, "reads_of", lambda node: read.append(node) or READS(node))
+    shared = "def shared():\n    return 1\n"
+    module = shared + "".join(f"def f{n}():\n    return shared()\n" for n in range(50))
+
+    found = {normalised(module, f"f{n}", {}) for n in range(50)}
+
+    assert len(found) == 50
+    assert len(read) == 51
+
+
+def test_a_chain_of_a_thousand_constants_moves_with_the_clock_at_its_end():
+    chain = "".join(f"A{n} = A{n - 1}\n" for n in range(1, 2000))
+    reach = Reach(ModuleTexts({"m": f"import time\nA0 = time.time()\nB = 1\n{chain}"}))
+
+    assert reach.moves(("m", "A1999"))
+    assert not reach.moves(("m", "B"))

@@ -1,43 +1,19 @@
-"""What the statements of a module bind and change, and which parts of them mean nothing."""
+"""What the statements of a module bind and change."""
 
 from __future__ import annotations
 
 import ast
 import copy
-import symtable
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from hashlib import sha256
 
-from penstock.project.python.bare import FUNCTIONS, bare, declares
+from penstock.project.python.statement import FUNCTIONS, Statement, declares, run_at_import
+from penstock.project.python.texts import Place
 
 _PARTS = {"body", "orelse", "finalbody", "handlers", "cases"}
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_CLOCKS = frozenset(
-    """now utcnow today time time_ns monotonic perf_counter localtime gmtime uuid1 uuid4 random
-    randint randrange uniform choice choices sample shuffle getrandbits getpid getcwd cwd home
-    gethostname node mkdtemp mkstemp token_hex token_bytes token_urlsafe urandom""".split()  # noqa: SIM905  as a list it fills a page
-)
-"""Calls whose value is another one each time: their code counts, and their value does not."""
-Place = tuple[str, str]
-"""A module and a name that it binds."""
-
-
-@dataclass(slots=True, eq=False)
-class Statement:
-    """A statement of a module: as it is written, and without what means nothing."""
-
-    node: ast.AST
-    is_declared: bool = False
-    _bare: dict[tuple[bool, bool], ast.AST] = field(default_factory=dict)
-
-    def bare(self, *, annotated: bool = False, documented: bool = False) -> ast.AST:
-        """Return it without annotations, or docstrings, that nobody reads."""
-        key = annotated, documented
-        if key not in self._bare:
-            more = {getattr(self.node, "name", "")} if annotated else set()
-            self._bare[key] = bare(self.node, more, documented=documented)
-        return self._bare[key]
 
 
 @dataclass(slots=True)
@@ -45,7 +21,7 @@ class Module:
     """What a module binds: statements by name, and names that it imports, wherever it does.
 
     `deeds` are statements that change what a name holds, or call it, without binding it, and
-    `decorated` definitions that a decorator takes in. `moving` are names whose value a clock makes.
+    `decorated` definitions that a decorator takes in.
     """
 
     statements: dict[str, list[Statement]] = field(default_factory=dict)
@@ -53,7 +29,6 @@ class Module:
     decorated: dict[str, list[Statement]] = field(default_factory=dict)
     imports: dict[str, list[Place]] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
-    moving: set[str] = field(default_factory=set)
 
     def bind(self, statement: Statement, names: Sequence[str]) -> None:
         """Take a statement in; what it does to models is no part of what they mean."""
@@ -72,9 +47,9 @@ class Module:
         """Let statements that call a function at import count where the function writes to."""
         every = {s: n for n, each in [*self.statements.items(), *self.deeds.items()] for s in each}
         every |= {s: n for n, each in self.decorated.items() for s in each}
-        writes = {n: w for s, n in every.items() if (w := written_by(s.node, self.statements))}
+        writes = {n: w for s, n in every.items() if (w := _written_by(s.node, self.statements))}
         for statement, own in every.items() if writes else ():
-            for called in called_at_import(statement.node):
+            for called in _called_at_import(statement.node):
                 for name in writes.get(called, ()):
                     held = self.deeds.setdefault(name, [])
                     if name != own and statement not in held:
@@ -95,22 +70,6 @@ class Module:
             self.stars += [origin] if alias.name == "*" else []
             self.imports.setdefault(alias.asname or alias.name, []).append((origin, alias.name))
 
-    def find_moving(self) -> None:
-        """Note the names whose values come from clocks, or from such names."""
-        plain = {n: [_run_at_import(s.node) for s in each] for n, each in self.statements.items()}
-        while more := {n for n, each in plain.items() if any(map(self._moves, each))} - self.moving:
-            self.moving |= more
-
-    def _moves(self, nodes: Sequence[ast.AST]) -> bool:
-        for each in (inner for node in nodes for inner in ast.walk(node)):
-            match each:
-                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-                    if name in _CLOCKS:
-                        return True
-                case ast.Name(id=name) if name in self.moving:
-                    return True
-        return False
-
 
 @lru_cache(maxsize=256)
 def parsed(text: str, package: str) -> Module:
@@ -126,8 +85,13 @@ def parsed(text: str, package: str) -> Module:
     for node, names in _statements(body):
         found.bind(_statement(node), names)
     found.bind_calls()
-    found.find_moving()
     return found
+
+
+def unparsed(text: str) -> Module:
+    """Return a module that is no text of Python: whatever name is asked of it, all of it counts."""
+    whole = Statement(ast.Expr(ast.Constant(sha256(text.encode()).hexdigest())))
+    return Module({"__getattr__": [whole]})
 
 
 def _statement(node: ast.AST) -> Statement:
@@ -234,7 +198,7 @@ def _marking(statement: ast.AST) -> Iterator[str]:
             yield _root(called)
 
 
-def written_by(definition: ast.AST, known: dict[str, list[Statement]]) -> set[str]:
+def _written_by(definition: ast.AST, known: dict[str, list[Statement]]) -> set[str]:
     """Return the names of a module that a function changes when it is called."""
     if not isinstance(definition, DEFINITIONS):
         return set()
@@ -243,54 +207,9 @@ def written_by(definition: ast.AST, known: dict[str, list[Statement]]) -> set[st
     return found | {name for each in nodes for name in _changed(each) if name in known}
 
 
-def called_at_import(statement: ast.AST) -> set[str]:
+def _called_at_import(statement: ast.AST) -> set[str]:
     """Return the names that are called when a module is imported: bases and decorators too."""
     heads = [*getattr(statement, "decorator_list", ()), *getattr(statement, "bases", ())]
-    nodes = _run_at_import(statement)
+    nodes = run_at_import(statement)
     calls = (each.func for node in nodes for each in ast.walk(node) if isinstance(each, ast.Call))
     return {name for each in (*heads, *calls) if (name := _root(each))}
-
-
-def _run_at_import(statement: ast.AST) -> list[ast.AST]:
-    """Return the parts of a statement that run when its module is imported."""
-    match statement:
-        case ast.FunctionDef() | ast.AsyncFunctionDef():
-            given = (*statement.args.defaults, *statement.args.kw_defaults)
-            return [*statement.decorator_list, *(each for each in given if each is not None)]
-        case ast.ClassDef(body=body):
-            inner = (part for each in body for part in _run_at_import(each))
-            return [*statement.decorator_list, *statement.bases, *inner]
-        case _:
-            return [statement]
-
-
-def dotted_names(statement: ast.AST) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """Return every name of a module that is read, with its attributes, and whether as a value."""
-    inner: set[ast.AST] = set()
-    outer = _outer_names(statement)
-    called = {id(each.func) for each in ast.walk(statement) if isinstance(each, ast.Call)}
-    for node in ast.walk(statement):
-        chain: list[str] = []
-        at: ast.AST = node
-        while isinstance(at, ast.Attribute):
-            chain.append(at.attr)
-            at = at.value
-        if isinstance(at, ast.Name) and at not in inner and at.id in outer:
-            inner.add(at)
-            yield (at.id, *reversed(chain)), id(node) not in called
-
-
-def _outer_names(statement: ast.AST) -> set[str]:
-    """Give the names that a statement does not bind for itself: a parameter is no model."""
-    found: set[str] = set()
-    tables = [symtable.symtable(ast.unparse(statement), "", "exec")]
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        is_module = table.get_type() == "module"
-        found |= {
-            each.get_name()
-            for each in table.get_symbols()
-            if is_module or each.is_global() or each.is_imported()
-        }
-    return found
