@@ -1,4 +1,4 @@
-"""Waiting for a state store that is away: its statements are repeated until it is back."""
+"""Waiting for a state store that is away: statements are repeated until it is back."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ Answer = TypeVar("Answer")
 
 _PAUSES, _PAUSE = (0.2, 0.5, 1.0, 2.0), 4.0
 """Seconds between two attempts."""
-_AT_ONCE = ("renew",)
-"""A heartbeat is never late: the next one takes its place."""
+_AT_ONCE = ("renew", "load")
+"""Calls that are never repeated: the next heartbeat takes the place of one that was lost, and an
+import that did succeed would delete what others wrote since."""
 
 
 def _warn(sentence: str) -> None:
@@ -38,14 +39,14 @@ def _warn(sentence: str) -> None:
 
 
 class Patience:
-    """How long a command waits for its store, in seconds; `tell` says once per outage that it does.
+    """How long a command waits for its store; `tell` is called once per outage.
 
-    The time counts from the first failure of an outage, over all threads and statements: once it
-    is over, everything fails at once until the store answers again.
+    The time counts from the first failure of an outage, over all threads and statements. Once it
+    is over, every statement fails at once until the store answers again.
     """
 
     def __init__(self, seconds: float) -> None:
-        """Wait for no outage yet."""
+        """Allow each outage so many seconds."""
         self._seconds = seconds
         self._since: float | None = None
         self._lock = threading.Lock()
@@ -54,15 +55,20 @@ class Patience:
         self.tell: Callable[[str], None] = _warn
 
     def repeat(self, act: Callable[[], Answer]) -> Answer:
-        """Do what asks the store, again and again while the store is away.
+        """Call `act`, and call it again as long as the store is away.
 
-        Within `held` an error is raised at once: whoever began there must begin again.
+        Inside `held` the error is raised at once: the outermost call repeats the whole block.
         """
+        since: float | None = None
         for pause in chain(_PAUSES, repeat(_PAUSE)):
             try:
                 answer = act()
             except StateAwayError as error:
-                left = 0.0 if getattr(self._held, "depth", 0) else self._left(error)
+                if getattr(self._held, "depth", 0) or self._over.is_set():
+                    raise
+                # answers to other threads end no wait: a standby answers questions for ever
+                since = self._outage(error) if since is None else since
+                left = since + self._seconds - time.monotonic()
                 if left <= 0 or self._over.wait(min(pause, left)):
                     raise
             else:
@@ -72,7 +78,7 @@ class Patience:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Repeat nothing of this thread until the block ends: it lasts over many statements."""
+        """Repeat no statement of this thread until the block ends."""
         self._held.depth = getattr(self._held, "depth", 0) + 1
         try:
             yield
@@ -80,21 +86,21 @@ class Patience:
             self._held.depth -= 1
 
     def end(self) -> None:
-        """Wait no more, for the command was interrupted."""
+        """Stop every wait: the command was interrupted."""
         self._over.set()
 
-    def _left(self, error: StateAwayError) -> float:
-        """Return the seconds that this outage may still last; report one that begins."""
+    def _outage(self, error: StateAwayError) -> float:
+        """Return when the outage began; report one that begins now."""
         with self._lock:
-            now, is_new = time.monotonic(), self._since is None
-            since = self._since = now if self._since is None else self._since
+            is_new = self._since is None
+            since = self._since = time.monotonic() if self._since is None else self._since
         if is_new and self._seconds > 0:
             self.tell(f"state-away: {error.sentence}; waiting up to {self._seconds:g} s for it")
-        return since + self._seconds - now
+        return since
 
 
 class _PatientPart:
-    """One part of a store; each call is repeated through an outage."""
+    """One part of a store, whose calls are repeated through an outage."""
 
     def __init__(self, part: object, patience: Patience) -> None:
         self._part, self._patience = part, patience
@@ -107,15 +113,15 @@ class _PatientPart:
 
 
 class PatientStore:
-    """A `Store` that waits for another one which is away.
+    """A `Store` that waits while the store behind it is away.
 
-    A statement whose answer was lost is repeated, too: the journal looks whether it is done.
+    A call whose answer was lost is repeated too, so each call leaves the same twice as once.
     """
 
     def __init__(self, store: Store, patience: Patience) -> None:
-        """Pass everything on to the store."""
+        """Wrap each part of the store."""
 
-        def patient(part: object) -> Any:  # noqa: ANN401  see below
+        def patient(part: object) -> Any:  # noqa: ANN401  cast below
             return _PatientPart(part, patience)
 
         self._store, self._patience = store, patience

@@ -172,7 +172,7 @@ class StoreJournal:
         self._after_run = after_run
 
     def start_run(self, run: Run) -> None:
-        """Write the run as RUNNING, unless it is on record."""
+        """Write the run as RUNNING; to write it twice is to write it once."""
         with self._transactions.write() as tables:
             tables.write_run(replace(run, status=Status.RUNNING, ended=None))
 
@@ -197,7 +197,7 @@ class StoreJournal:
         """Take the lease and write the step as RUNNING; a stale lease's step stays RUNNING.
 
         The plan is outdated when another run began a step of the model after `planned_on`, 0 for
-        none. A step that began already is returned as it began; it is lost if it was given up.
+        none. A step that has begun is returned as it began, and is lost if it was given up since.
         """
         with self._transactions.write() as tables:
             if (found := tables.find(intent.step)) is not None:
@@ -252,13 +252,12 @@ class StoreJournal:
         with self._transactions.write() as tables:
             if tables.find(intent.step) is not None:  # the answer to it was lost
                 return
-            now, number = tables.now, tables.last_number() + 1
+            now, number, model = tables.now, tables.last_number() + 1, intent.model
             given = replace(intent, step_seq=number)
-            tables.happen(intent.model, Began(given, now, executed_by(holder)))
+            tables.happen(model, Began(given, now, executed_by(holder)))
             if checked is not None:
-                tables.happen(intent.model, ChecksRecorded(number, now, checked))
-            event = Failed(number, now, failure, skipped=checked is not None)
-            tables.happen(intent.model, event)
+                tables.happen(model, ChecksRecorded(number, now, checked))
+            tables.happen(model, Failed(number, now, failure, skipped=checked is not None))
 
     def running(self) -> tuple[StepRecord, ...]:
         """Give the steps that are written as RUNNING, in the order they began."""
@@ -331,12 +330,13 @@ class StoreLeases:
         with self._transactions.read() as tables:
             return tuple(tables.leases())
 
-    def unlock(self, target: str) -> bool:
-        """Drop the lease of a target, whoever holds it; False if nobody does."""
+    def unlock(self, target: str, token: int | None = None) -> bool:
+        """See `Leases.unlock`."""
         with self._transactions.write() as tables:
             held, _ = tables.lease(target)
-            tables.put_lease(target, None)
-            return held is not None
+            if drops := held is not None and token in (None, held.token):
+                tables.put_lease(target, None)
+            return drops
 
 
 def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> None:

@@ -198,9 +198,16 @@ class SqlRecords:
             return tuple(watermark_of(row) for row in connection.execute(query))
 
     def change_watermark(self, change: WatermarkChange) -> None:
-        """Append a change that a person made; the value may go down."""
+        """Append a change that a person made; the value may go down.
+
+        A change on record is not appended again: the answer to it was lost, and since then a run
+        may have moved the watermark on.
+        """
+        query = _of_model(select(watermarks, models.c.name), watermarks.c.model_id, change.model)
+        query = query.where(watermarks.c.set_at == change.set_at)
         with self._database.write() as connection:
-            insert_watermark(connection, change)
+            if change not in map(watermark_of, connection.execute(query)):
+                insert_watermark(connection, change)
 
 
 class SqlNotes:

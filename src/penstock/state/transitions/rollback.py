@@ -153,14 +153,22 @@ def again(
 
 
 def watermarks_before(records: ModelState, intent: Intent) -> Values:
-    """Give what watermarks were before `restores` began; what a person set until then counts."""
-    first = records.steps.get(intent.restores)
-    number_of = {step.intent.step: step.seq for step in records.steps.values()}
+    """Return what watermarks were before `restores` began; what a person set until then counts.
+
+    Changes are in order; the clock decides only about a person between two steps that moved none.
+    """
+    first, number_of = records.steps.get(intent.restores), {"": 0}
+    number_of |= {step.intent.step: step.seq for step in records.steps.values()}
+    numbers = [number_of.get(change.step, -1) for change in records.watermarks]
+    before = max((n for n, seq in enumerate(numbers) if 0 < seq < intent.restores), default=-1)
+    since = min((n for n, seq in enumerate(numbers) if seq >= intent.restores), default=None)
+    is_exact = since is not None and numbers[since] == intent.restores
     found: Values = {}
-    for change in records.watermarks:
-        number = number_of.get(change.step, intent.restores)
-        counts = number < intent.restores and not records.steps[number].undone_by
-        by_hand = change.step == "" and first is not None and change.set_at <= first.started
-        if counts or by_hand:
+    for place, (change, number) in enumerate(zip(records.watermarks, numbers, strict=True)):
+        counts = 0 < number < intent.restores and not records.steps[number].undone_by
+        if number == 0 and (since is None or place < since):
+            in_time = first is not None and change.set_at <= first.started
+            counts = place < before or is_exact or in_time
+        if counts:
             found[change.input, change.column] = change.value
     return found
