@@ -245,8 +245,8 @@ class SparkEngine:
     @contextmanager
     def session(self, model: str, where: Location | None = None) -> Iterator[SparkStepSession]:
         """See `Engine.session`."""
-        root = self._started()
-        if self._cancelled.is_set():  # while Spark was starting
+        root = None if self._cancelled.is_set() else self._started()
+        if root is None or self._cancelled.is_set():  # while Spark was starting
             raise interruption(where)
         with explaining(where, interrupted=self._cancelled.is_set):
             root.sparkContext.addJobTag(self._tag)
