@@ -185,11 +185,10 @@ def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
         return ("the table is gone: full rebuild from all inputs",)
     if initial or not (model.strategy.keeps_rows or model.keeps_history):
         return ()
-    reads_all = not (model.strategy.adds_again or model.keeps_history)
-    if reads_all and model.strategy.window is None:
-        wrong = State.SQL_CHANGED in states or State.TAMPERED in states
-        return ("rows that the query no longer gives stay; --full-refresh drops them",) * wrong
-    notes = (_KEPT[model.keeps_history],) if State.SQL_CHANGED in states else ()
+    reads_less = model.strategy.adds_again or model.strategy.window or model.entity
+    gone = "rows that the query no longer gives stay; --full-refresh drops them"
+    kept = _KEPT[model.keeps_history] if reads_less or model.keeps_history else gone
+    notes = (kept,) if State.SQL_CHANGED in states else ()
     return (*notes, way_out(model)) if State.TAMPERED in states else notes
 
 
