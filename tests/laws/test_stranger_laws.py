@@ -103,7 +103,10 @@ def test_what_others_changed_in_the_midst_of_a_step_is_told_until_sync_mends_it(
     assert (place.story.states(), place.story.complaints()) == ({}, [])
 
 
-KEPT = "{{ config(materialized='snapshot', strategy='check', check_cols='all', unique_key='id') }}\n"
+KEPT = (
+    "{{ config(materialized='snapshot', strategy='check', check_cols='all', unique_key='id') }}\n"
+    "select * from {{ source('raw', 'people') }}\n"
+)
 SOURCES = (
     "sources: [{name: raw, tables: [{name: events, path: ../landing/events}, "
     "{name: people, path: ../landing/people}]}]\n"
@@ -146,7 +149,7 @@ class OtherKinds(PackageWorkshop):
             {
                 **files(*entities, environment={"root_folder": str(root)}),
                 "models/raw.yml": SOURCES,
-                "models/m/kept.sql": f"{KEPT}select * from {{{{ source('raw', 'people') }}}}\n",
+                "models/m/kept.sql": KEPT,
             }
         )
         self.lake.gives("penstock_slice", "id int, name string")

@@ -111,10 +111,8 @@ def test_a_run_says_which_rows_of_an_earlier_sql_it_leaves(strategy, notes):
 def test_a_run_says_that_it_leaves_rows_that_others_changed_and_what_to_do(strategy):
     step = table_step(question(), replace(BASE, strategy=strategy), Reason(State.TAMPERED), ())
 
-    assert step.notes == (
-        "rows that others changed stay as they are; penstock sync --select base re-makes it, "
-        "penstock accept base --reason TEXT lets them stand",
-    )
+    stay = "rows that others changed stay as they are; penstock sync --select base re-makes it, "
+    assert step.notes == (f"{stay}penstock accept base --reason TEXT lets them stand",)
 
 
 def test_a_run_over_an_entity_with_other_settings_says_that_earlier_slices_stay_as_they_are():

@@ -197,9 +197,8 @@ class Journal(CheckJournal, Protocol):
     ) -> Begun:
         """Take the target's lease and write the step as RUNNING, or do nothing at all.
 
-        Its number is greater than all here and than `above`, the one that the target's log holds:
-        a copy of the store that was put back does not know all that were given out. A step that
-        has begun is returned as it began.
+        Its number is greater than all here and than `above`, the one in the target's log: a store
+        that was put back does not know all. A step that has begun is returned as it began.
 
         Raises `LeaseHeldError`, and `PlanOutdatedError` when the target's last step is not the
         one that was planned on (None asks for no comparison).
