@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +30,10 @@ Answer = TypeVar("Answer")
 
 _PAUSES, _PAUSE = (0.2, 0.5, 1.0, 2.0), 4.0
 """Seconds between two attempts."""
+_RENEWING = 5.0
+"""Seconds in which living runs, which try every second, renew leases after an outage."""
+_TAKING = ("begin", "begin_pass")
+"""Calls that take a lease which lapsed."""
 _AT_ONCE = ("renew", "load")
 """Calls that are never repeated: the next heartbeat takes the place of one that was lost, and an
 import that did succeed would delete what others wrote since."""
@@ -45,9 +50,9 @@ class Patience:
     is over, every statement fails at once until the store answers again.
     """
 
-    def __init__(self, seconds: float) -> None:
-        """Allow each outage so many seconds."""
-        self._seconds = seconds
+    def __init__(self, seconds: float, lapse: float = math.inf) -> None:
+        """Allow each outage so many seconds; in `lapse` seconds leases of living runs lapse."""
+        self._seconds, self._lapse = seconds, lapse
         self._since: float | None = None
         self._lock = threading.Lock()
         self._over = threading.Event()
@@ -72,9 +77,14 @@ class Patience:
                 if left <= 0 or self._over.wait(min(pause, left)):
                     raise
             else:
-                self._since = None
+                self._back()
                 return answer
         raise AssertionError  # the pauses never end
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the last statement found the store away."""
+        return self._since is not None
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -89,6 +99,12 @@ class Patience:
         """Stop every wait: the command was interrupted."""
         self._over.set()
 
+    def _back(self) -> None:
+        """End the outage; after a long one let living runs renew their leases first."""
+        since, self._since = self._since, None
+        if since is not None and time.monotonic() - since > self._lapse:
+            self._over.wait(_RENEWING)
+
     def _outage(self, error: StateAwayError) -> float:
         """Return when the outage began; report one that begins now."""
         with self._lock:
@@ -102,14 +118,20 @@ class Patience:
 class _PatientPart:
     """One part of a store, whose calls are repeated through an outage."""
 
-    def __init__(self, part: object, patience: Patience) -> None:
-        self._part, self._patience = part, patience
+    def __init__(self, part: object, patience: Patience, store: Store) -> None:
+        self._part, self._patience, self._store = part, patience, store
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  the ports say what it is
-        act = getattr(self._part, name)
+        act, patience = getattr(self._part, name), self._patience
         if name in _AT_ONCE:
             return act
-        return lambda *asked, **named: self._patience.repeat(lambda: act(*asked, **named))
+
+        def once(*asked: object, **named: object) -> object:
+            if name in _TAKING and patience.is_away:
+                patience.repeat(self._store.archive.epoch)
+            return act(*asked, **named)
+
+        return lambda *asked, **named: patience.repeat(lambda: once(*asked, **named))
 
 
 class PatientStore:
@@ -122,7 +144,7 @@ class PatientStore:
         """Wrap each part of the store."""
 
         def patient(part: object) -> Any:  # noqa: ANN401  cast below
-            return _PatientPart(part, patience)
+            return _PatientPart(part, patience, store)
 
         self._store, self._patience = store, patience
         self.journal = cast("Journal", patient(store.journal))

@@ -1,7 +1,7 @@
 """How long a command waits for its store, and what it never repeats."""
 
 import threading
-from collections import defaultdict
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,6 +9,7 @@ from penstock.core.errors import StateAwayError
 from penstock.state import patience as module
 from penstock.state.patience import Patience, PatientStore
 
+PARTS = ("journal", "leases", "records", "slices", "checks", "notes", "sessions", "archive")
 AWAY = StateAwayError("state-unreachable", "the server is away")
 
 
@@ -131,6 +132,39 @@ def test_what_reads_one_state_begins_again_as_a_whole(patience, clock):
     assert begun == [0.0, 1.0, 2.0]
 
 
+class Waits(threading.Event):
+    """Keeps what is waited for, and waits for nothing."""
+
+    def __init__(self, clock):
+        super().__init__()
+        self.seconds, self._clock = [], clock
+
+    def wait(self, timeout=None):
+        self.seconds.append(timeout)
+        self._clock.now += timeout
+        return False
+
+
+@pytest.mark.parametrize(("failures", "waits"), [(2, [0.0, 0.0]), (5, [0.0] * 5 + [5.0])])
+def test_a_lease_that_lapsed_in_an_outage_is_taken_when_living_runs_had_time_to_renew_it(
+    clock, failures, waits
+):
+    patience, calls = Patience(100.0, lapse=3.0), []
+    patience._over = Waits(clock)
+    away = failing(clock, failures)
+
+    def call(name):
+        calls.append(name)
+        return away()
+
+    part = SimpleNamespace(begin=lambda: call("begin"), epoch=lambda: call("epoch"))
+    store = PatientStore(SimpleNamespace(**dict.fromkeys(PARTS, part)), patience)
+    store.journal.begin()
+
+    assert calls == ["begin", *["epoch"] * failures, "begin"]
+    assert patience._over.seconds == waits
+
+
 class Part:
     """Every method of it is away."""
 
@@ -142,19 +176,9 @@ class Part:
         return act
 
 
-class Store:
-    """A store that is away."""
-
-    def __init__(self):
-        self._parts = defaultdict(Part)
-
-    def __getattr__(self, name):
-        return self._parts[name]
-
-
 @pytest.mark.parametrize(("part", "method"), [("leases", "renew"), ("archive", "load")])
 def test_a_heartbeat_and_an_import_are_not_repeated(part, method):
-    away = Store()
+    away = SimpleNamespace(**{each: Part() for each in PARTS})
     store = PatientStore(away, Patience(10.0))
 
     with pytest.raises(StateAwayError):
