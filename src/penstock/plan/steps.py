@@ -133,7 +133,7 @@ APART = 8
 def table_step(
     question: Question, model: Model, reason: Reason, waits: tuple[str, ...], *, anew: bool = False
 ) -> Step:
-    """Give the step that builds a model after those it waits for; `anew` from all its inputs."""
+    """Return the step that builds a model after those it waits for; `anew` from all its inputs."""
     record, options = question.records.get(model.name), question.options
     built = record is not None and record.succeeded_once
     adopted = State.FOREIGN_TABLE in reason.states and (options.adopt or model.keeps_history)
@@ -232,7 +232,7 @@ _KEPT = {
 def partition_steps(
     model: Model, verdict: Verdict, wanted: Wanted, trigger: str, batch_size: int | None
 ) -> Iterator[Step]:
-    """Give the steps of one model in the order of its partitions.
+    """Return the steps of one model in the order of its partitions.
 
     Neighbours of one segment go together: all of them where the SQL takes a range, at most
     `batch_size` where it takes one partition; where there are many gaps, what lies between them

@@ -84,19 +84,19 @@ class Transaction:
         return change_package(self._connection, package, event)
 
     def find(self, step: str | int) -> StoredStep | None:
-        """Give a step by its id or number; None if it never began here."""
+        """Return a step by its id or number; None if it never began here."""
         which = steps.c.id if isinstance(step, str) else steps.c.step_seq
         row = self._connection.execute(select(steps).where(which == step)).first()
         return None if row is None else step_of(row)
 
     def running(self) -> Sequence[StoredStep]:
-        """Give the steps that are written as RUNNING, in the order they began."""
+        """Return the steps that are written as RUNNING, in the order they began."""
         query = select(steps).where(steps.c.status == str(Status.RUNNING))
         rows = self._connection.execute(query.order_by(steps.c.step_seq))
         return [step_of(row) for row in rows]
 
     def last_number(self, model: str = "", besides: str = "") -> int:
-        """Give the greatest number of a step, of a model's besides those of a run; 0 if none."""
+        """Return the greatest number of a step, of a model's besides those of a run; 0 if none."""
         query = select(steps.c.step_seq).order_by(steps.c.step_seq.desc()).limit(1)
         if model:
             query = query.join(models, models.c.id == steps.c.model_id)
@@ -104,7 +104,7 @@ class Transaction:
         return self._connection.scalar(query) or 0
 
     def lease(self, target: str) -> tuple[Lease | None, int]:
-        """Give who holds a target, and the last token that was given for it, 0 without one."""
+        """Return who holds a target, and the last token that was given for it, 0 without one."""
         query = select(leases).where(leases.c.target == target)
         row = self._connection.execute(query).first()
         if row is None:
@@ -112,7 +112,7 @@ class Transaction:
         return None if row.run is None else lease_of(row), row.token
 
     def leases(self) -> Sequence[Lease]:
-        """Give the leases that are taken, expired ones too, by target."""
+        """Return the leases that are taken, expired ones too, by target."""
         query = select(leases).where(leases.c.run.is_not(None)).order_by(leases.c.target)
         return [lease_of(row) for row in self._connection.execute(query)]
 
@@ -260,7 +260,7 @@ class StoreJournal:
             tables.happen(model, Failed(number, now, failure, skipped=checked is not None))
 
     def running(self) -> tuple[StepRecord, ...]:
-        """Give the steps that are written as RUNNING, in the order they began."""
+        """Return the steps that are written as RUNNING, in the order they began."""
         with self._transactions.read() as tables:
             return tuple(step.record for step in tables.running())
 
@@ -326,7 +326,7 @@ class StoreLeases:
                     tables.put_lease(lease.target, replace(lease, heartbeat=now, expires=expires))
 
     def taken(self) -> tuple[Lease, ...]:
-        """Give the leases that are taken, expired ones too, by target."""
+        """Return the leases that are taken, expired ones too, by target."""
         with self._transactions.read() as tables:
             return tuple(tables.leases())
 
@@ -363,7 +363,7 @@ def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> No
 
 
 def find_step(tables: Transaction, step: str) -> StoredStep:
-    """Give a step by its id; `unknown-step` if it never began."""
+    """Return a step by its id; `unknown-step` if it never began."""
     found = tables.find(step)
     if found is None:
         raise StateError("unknown-step", f"no step has the id {step!r}")
@@ -371,7 +371,7 @@ def find_step(tables: Transaction, step: str) -> StoredStep:
 
 
 def executed_by(holder: Holder) -> str:
-    """Give the words under which the history names a process."""
+    """Return the words under which the history names a process."""
     return f"{holder.user}@{holder.host}"
 
 

@@ -64,7 +64,7 @@ def undone(records: ModelState, step: StoredStep) -> ModelState:
 
 
 def restored(records: ModelState, intent: Intent) -> Runs[Restored]:
-    """Give what was written last to each partition before `restores`, flagged rows included."""
+    """Return what was written last to each partition before `restores`, flagged rows included."""
     flagged: dict[int, list[int]] = {}
     for seq, number in records.flags:
         flagged.setdefault(seq, []).append(number)
@@ -92,7 +92,7 @@ def restored(records: ModelState, intent: Intent) -> Runs[Restored]:
 
 
 def written_since(records: ModelState, step: StoredStep, back: Ranges, *, is_ours: bool) -> Ranges:
-    """Give the partitions that steps from `restores` on have written, those it names included.
+    """Return the partitions that steps from `restores` on have written, those it names included.
 
     A step that made or rewrote the table has written all: those that come `back`, and those on
     record if the records are of the rollback's grid.
@@ -114,7 +114,7 @@ def written_since(records: ModelState, step: StoredStep, back: Ranges, *, is_our
 def parts(
     intent: Intent, closes: tuple[Key, ...], ords: Ranges
 ) -> tuple[tuple[StepFailure | None, Ranges], ...]:
-    """Give what the history says of a rollback, with the partitions of which it does.
+    """Return what the history says of a rollback, with the partitions of which it does.
 
     One that takes back rows that failed a gate undoes the other partitions of the step too.
     """
@@ -128,7 +128,7 @@ def parts(
 def again(
     records: ModelState, step: StoredStep, back: Runs[Restored], outcome: Outcome
 ) -> Runs[PartitionState]:
-    """Give what comes back: FAILED where its rows are flagged, or undone with rows that failed.
+    """Return what comes back: FAILED where its rows are flagged, or undone with rows that failed.
 
     What others changed after a step, and before the version that came back, comes back with it.
     """
