@@ -177,7 +177,7 @@ def decide_table(question: Question, earlier: Earlier, model: Model) -> Decided:
     if not found.passed:
         return left
     why = f"{found.detail} changed rows that it had read"
-    why = f"{why}; penstock sync --select {model.name} re-makes it"
+    why = f"{why}; penstock sync --select {model.name} rebuilds it"
     if found.state is State.TAMPERED:
         why = f"{found.detail}; {way_out(model)}"
     return replace(left, notes=(*left.notes, f"{model.name}: {why}"))

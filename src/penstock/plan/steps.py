@@ -194,14 +194,14 @@ def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
 
 def way_out(model: Model, package: str = "") -> str:
     """Say what it takes to be rid of rows that others changed, or to let them stand."""
-    accept = f"penstock accept {model.name} --reason TEXT lets them stand"
+    accept = f"penstock accept {model.name} --reason TEXT keeps them"
     if package:
-        again = f"penstock run --select {package} --full-refresh makes all tables of {package} anew"
+        again = f"penstock run --select {package} --full-refresh rebuilds all tables of {package}"
     elif model.keeps_history:
         command = f"penstock {model.strategy.command} --select {model.name} --full-refresh"
         again = f"{command} would drop all versions"
     else:
-        again = f"penstock sync --select {model.name} re-makes it"
+        again = f"penstock sync --select {model.name} rebuilds it"
     return f"rows that others changed stay as they are; {again}, {accept}"
 
 
@@ -222,7 +222,7 @@ def slice_steps(step: Step, slices: Sequence[ListedSlice]) -> Iterator[Step]:
 
 
 _KEPT = {
-    False: "rows loaded before keep what the earlier code made; --full-refresh re-makes them",
+    False: "rows loaded before keep what the earlier code made; --full-refresh rebuilds them",
     True: "versions opened before keep what the earlier SQL made; "
     "--full-refresh would drop them all",
 }

@@ -371,7 +371,7 @@ def _check_same(model: Model, now: WindowedInput, known: Watermark | None) -> No
             "time-column-changed",
             f"the watermark of {now.input} is on {known.column!r}, the code says {now.column!r}",
             where=model.where,
-            hint="--full-refresh re-makes the table with the new column",
+            hint="--full-refresh rebuilds the table with the new column",
         )
     if known is not None and family(known.value.type) != family(now.type):
         raise IncrementalConfigError(
@@ -379,7 +379,7 @@ def _check_same(model: Model, now: WindowedInput, known: Watermark | None) -> No
             f"the watermark of {now.input}.{known.column} is a {known.value.type}, the column is "
             f"{now.type.upper()} now",
             where=model.where,
-            hint="--full-refresh re-makes the table, or cast the column in a view",
+            hint="--full-refresh rebuilds the table, or cast the column in a view",
         )
 
 

@@ -87,7 +87,7 @@ def test_the_last_success_is_the_estimate_of_the_next_step():
     assert step.estimate == Estimate(10, 2_000, 1.5)
 
 
-OLD_ROWS = "rows loaded before keep what the earlier code made; --full-refresh re-makes them"
+OLD_ROWS = "rows loaded before keep what the earlier code made; --full-refresh rebuilds them"
 GONE_ROWS = "rows that the query no longer gives stay; --full-refresh drops them"
 
 
@@ -111,8 +111,8 @@ def test_a_run_says_which_rows_of_an_earlier_sql_it_leaves(strategy, notes):
 def test_a_run_says_that_it_leaves_rows_that_others_changed_and_what_to_do(strategy):
     step = table_step(question(), replace(BASE, strategy=strategy), Reason(State.TAMPERED), ())
 
-    stay = "rows that others changed stay as they are; penstock sync --select base re-makes it, "
-    assert step.notes == (f"{stay}penstock accept base --reason TEXT lets them stand",)
+    stay = "rows that others changed stay as they are; penstock sync --select base rebuilds it, "
+    assert step.notes == (f"{stay}penstock accept base --reason TEXT keeps them",)
 
 
 def test_a_run_over_an_entity_with_other_settings_says_that_earlier_slices_stay_as_they_are():
