@@ -130,13 +130,24 @@ def again(
 ) -> Runs[PartitionState]:
     """Return what comes back: FAILED where its rows are flagged, or undone with rows that failed.
 
-    What others changed after a step, and before the version that came back, comes back with it.
+    What others changed after a step, and before the version that came back, comes back with it;
+    what was accepted by then stays accepted.
     """
+    accepted = max(
+        (
+            each.outcome.settled_version or 0
+            for each in records.steps.values()
+            if each.outcome and each.intent.kind is StepKind.ACCEPT and each.intent.grid.is_whole
+            if each.seq < step.intent.restores and not each.undone_by
+        ),
+        default=-1,
+    )
     undone = ords_of(step.intent) if undoes_failure(step.intent) else ()
     result: list[tuple[int, int, PartitionState]] = []
     for low, high, was in back:
         made = records.steps[was.step_seq].outcome
         left = made.stands_at if made and made.stands_at is not None else -1
+        left = max(left, accepted)
         is_changed = any(each.version > left for each in outcome.foreign)
         state = PartitionState(
             status=Status.SUCCESS,

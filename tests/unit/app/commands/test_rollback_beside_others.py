@@ -4,6 +4,7 @@ import pytest
 
 from fakes.builders import a_model, a_source
 from fakes.workshop import Workshop
+from penstock.app.commands.accept import accept
 from penstock.app.commands.rollback import rollback
 from penstock.app.commands.status import status
 from penstock.app.request import RollbackRequest, StatusRequest
@@ -35,6 +36,21 @@ def test_a_change_of_others_that_comes_back_is_told_again(strategy):
     undo_last(workshop)
 
     assert State.TAMPERED in states(workshop)
+
+
+def test_a_change_of_others_that_was_accepted_stays_accepted():
+    workshop = Workshop(
+        a_source("events"), a_model("top", "raw.events", strategy=Append(WindowSettings("n")))
+    )
+    workshop.run()
+    workshop.lake.land(workshop.uri("top"))
+    accept(workshop.services(), "top", "seen")
+    workshop.lake.land("/landing/events", n="2")
+    workshop.run()
+
+    undo_last(workshop)
+
+    assert states(workshop) == [State.SOURCE_CHANGED]
 
 
 def test_a_change_of_others_that_was_undone_with_the_step_is_told_no_more():
