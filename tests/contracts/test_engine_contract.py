@@ -26,9 +26,12 @@ def world(request, tmp_path, monkeypatch):
     return SparkWorld(request.getfixturevalue("spark"), tmp_path, monkeypatch)
 
 
-def test_cancelling_and_stopping_start_nothing(world):
+def test_a_cancelled_engine_starts_nothing_and_opens_no_session(world):
     world.engine.cancel()
     world.engine.stop()
+
+    with pytest.raises(InterruptedRunError), world.engine.session("orders", HERE):
+        pytest.fail("a session was opened")
 
     assert world.starts() == 0
 

@@ -147,6 +147,15 @@ def test_unlock_says_whether_there_was_a_lease(store):
     assert not store.leases.unlock("mart.unknown")
 
 
+def test_an_unlock_that_is_repeated_leaves_the_lease_that_somebody_took_meanwhile(store):
+    old = store.journal.begin(intent(), {}, HERE, None).lease_token
+    store.leases.unlock("mart.orders", old)
+    store.journal.begin(intent("step-2", holder=OTHER), {}, OTHER, None)
+
+    assert not store.leases.unlock("mart.orders", old)
+    assert store.leases.holds("step-2")
+
+
 def test_the_end_of_a_run_releases_all_it_holds(store):
     store.journal.begin(intent("step-1", "a"), {}, HERE, None)
     store.journal.begin(intent("step-2", "b", OTHER), {}, OTHER, None)

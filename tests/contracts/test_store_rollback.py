@@ -3,6 +3,8 @@
 import datetime as dt
 from dataclasses import replace
 
+import pytest
+
 from contracts.store_cases import (
     BROKEN,
     HERE,
@@ -155,14 +157,17 @@ def test_a_model_of_one_partition_without_an_older_success_never_ran(store):
     )
 
 
-def test_watermarks_return_to_what_they_were_before_the_step(store, world):
+@pytest.mark.parametrize("slow", [0, 3_600])
+def test_watermarks_return_to_what_they_were_before_the_step(store, world, slow):
+    """Whatever the clock says of the machine on which a person set one."""
     succeed(store, replace(with_mark(5, "step-1"), partitions=("*",)))
-    by_hand = WatermarkChange("orders", "raw.orders", "m", "BIGINT 1", NOON, who="ann")
+    fast = NOON + dt.timedelta(seconds=slow)
+    by_hand = WatermarkChange("orders", "raw.orders", "m", "BIGINT 1", fast, who="ann")
     store.records.change_watermark(by_hand)
     world.pass_(5)
     both = replace(with_mark(9, "step-2"), watermarks=(mark(9), mark(2, "late")))
     succeed(store, both)
-    later = replace(by_hand, value="BIGINT 7", set_at=NOON + dt.timedelta(seconds=9))
+    later = replace(by_hand, value="BIGINT 7", set_at=NOON + dt.timedelta(seconds=9 - slow))
     store.records.change_watermark(later)
     rolled = replace(intent("step-3"), kind=StepKind.ROLLBACK, restores=2)
     succeed(store, rolled, version=3)

@@ -72,6 +72,16 @@ def test_a_person_may_lower_and_reset_a_watermark(store):
     assert store.records.watermark_history("orders")[1] == lowered
 
 
+def test_a_change_by_hand_that_is_written_twice_leaves_what_came_in_between(store):
+    by_hand = WatermarkChange("orders", "raw.orders", "n", "BIGINT 3", NOON, who="ann")
+    store.records.change_watermark(by_hand)
+    succeed(store, with_mark(9))
+
+    store.records.change_watermark(by_hand)
+
+    assert values(store) == [("n", "BIGINT 9"), ("n", "BIGINT 3")]
+
+
 def test_after_a_reset_the_next_success_sets_any_value(store):
     succeed(store, with_mark(9, "step-1"))
     store.records.change_watermark(WatermarkChange("orders", "raw.orders", "n", None, NOON))

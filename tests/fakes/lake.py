@@ -20,7 +20,7 @@ from fakes.folders import FakeFolders
 from fakes.lake_session import FakeSession
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.entities.slices import BronzeFolder, ListedSlice, SliceId
-from penstock.core.errors import TableError
+from penstock.core.errors import TableError, interruption
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.findings import Location
 from penstock.core.model import Source
@@ -181,12 +181,15 @@ class FakeEngine:
     """The engine's side of a lake."""
 
     lake: FakeLake
+    is_cancelled: bool = False
 
     def require(self) -> None:
         self.lake.meet("", "require")
 
     @contextmanager
     def session(self, model: str, where: Location | None = None) -> Iterator[FakeSession]:
+        if self.is_cancelled:
+            raise interruption(where)
         self.lake.ran.append((model, "session", ""))
         session = FakeSession(self.lake, model, where)
         self.lake.sessions.append(session)
@@ -211,6 +214,7 @@ class FakeEngine:
         return QueryResult(names, rows[:limit], truncated=len(rows) > limit)
 
     def cancel(self) -> None:
+        self.is_cancelled = True
         for session in tuple(self.lake.sessions):
             session.interrupted = True
         self.lake.cancelled.set()

@@ -29,6 +29,7 @@ OPERATIONS = {
 }
 _READ = re.compile(r"\b(?:FROM|JOIN)\s+(?!VALUES\b)(?:`(\w+)`|(\w+)\b)(?![.(])", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:COMMENT|COMMENT ON TABLE \S+ IS) '([^']*)'")
+_BACK = re.compile(r"^RESTORE .* VERSION AS OF (\d+)")
 _PROPERTIES = re.compile(r"TBLPROPERTIES \(([^)]*)\)")
 _HIGH = re.compile(
     r"max\(`(\w+)`\) AS STRING\) AS (high_\d+), count_if\([^)]*\) AS nulls_\d+ FROM `(\w+)`"
@@ -133,6 +134,9 @@ class FakeSession:
         token = write_token(intent, *self.lake.signature(), metrics=statement.metrics)
         made = schema if word not in ("ALTER", "COMMENT") else None
         self.lake.write(intent.uri, OPERATIONS[word], made, token, self._highs() if made else None)
+        if back := _BACK.search(statement.sql):
+            commits = self.lake.tables[intent.uri].commits
+            commits[-1] = replace(commits[-1], restored=int(back[1]))
         self._keep_word(intent.uri, statement)
         self._describe(intent.uri, statement.sql)
         self.lake.meet(self.model, "committed")

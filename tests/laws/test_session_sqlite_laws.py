@@ -35,6 +35,20 @@ COLUMNS = {
     ),
     "user_mapping": "user_identifier user_id",
 }
+OPTIONS = st.builds(
+    lambda length, lookback, app, bots: {
+        "max_session_days": length,
+        "lookback_window_hours": lookback,
+        "backfill_limit_days": 9,
+        "app_ids": (app,) if app else (),
+        "bot_pattern": bots or None,
+        "session_lookback_days": None,
+    },
+    st.integers(1, 3),
+    st.sampled_from([0, 6, 30]),
+    st.sampled_from(["", "a"]),
+    st.sampled_from(["", "bot"]),
+)
 LIFE = "session_identifier user_identifier start_tstamp end_tstamp"
 
 
@@ -56,22 +70,19 @@ def are_same(web, other):
         assert other.rows(table) == rows_of(web.rows_of(module), names), module
 
 
+def both(options, **more):
+    """Give a package with some options, and the same rules as SQL over whole tables."""
+    web = SessionTwin(None, None, {**options, **more})
+    (app,), bots = options["app_ids"] or ("",), options["bot_pattern"] or ""
+    is_compat = "compat" in more
+    other = SqliteSessions(options["max_session_days"], app=app, bots=bots, compat=is_compat)
+    return web, other
+
+
 @settings(max_examples=300)
-@given(
-    EVENTS.map(told_apart),
-    TIMES,
-    st.integers(1, 3),
-    st.sampled_from([0, 6, 30]),
-    st.sampled_from(["", "a"]),
-    st.sampled_from(["", "bot"]),
-)
-def test_compat_passes_leave_what_upserts_in_plain_sql_leave(
-    events, times, length, lookback, app, bots
-):
-    keys = {"max_session_days": length, "lookback_window_hours": lookback, "backfill_limit_days": 9}
-    keys |= {"app_ids": (app,) if app else (), "bot_pattern": bots or None}
-    web = SessionTwin(None, None, {**SEED, **keys, "session_lookback_days": None})
-    other = SqliteSessions(length, app=app, bots=bots)
+@given(EVENTS.map(told_apart), TIMES, OPTIONS)
+def test_compat_passes_leave_what_upserts_in_plain_sql_leave(events, times, options):
+    web, other = both(options, **SEED)
     for now in times:
         web.events = [event for event in events if event["collector_tstamp"] <= now]
         web.run(now)
@@ -83,25 +94,15 @@ def test_compat_passes_leave_what_upserts_in_plain_sql_leave(
 
 
 @settings(max_examples=300)
-@given(
-    EVENTS.map(told_apart),
-    TIMES,
-    st.integers(1, 3),
-    st.sampled_from([0, 6, 30]),
-    st.sampled_from(["", "a"]),
-    st.sampled_from(["", "bot"]),
-)
+@given(EVENTS.map(told_apart), TIMES, OPTIONS)
 def test_runs_in_any_cutting_leave_what_one_recomputation_in_plain_sql_leaves(
-    events, times, length, lookback, app, bots
+    events, times, options
 ):
-    keys = {"max_session_days": length, "lookback_window_hours": lookback, "backfill_limit_days": 9}
-    keys |= {"app_ids": (app,) if app else (), "bot_pattern": bots or None}
-    web = SessionTwin(None, None, {**keys, "skip_unchanged": True, "session_lookback_days": None})
+    web, other = both(options, skip_unchanged=True)
     for now in (*times, NOW):
         web.events = [event for event in events if event["collector_tstamp"] <= now]
         while web.run(now):
             pass
-    other = SqliteSessions(length, app=app, bots=bots, compat=False)
     other.run(events, START, NOW)
 
     are_same(web, other)

@@ -436,9 +436,9 @@ def test_a_habit_of_as_of_hides_no_late_row_and_no_change_above(place) -> None:
     assert [row[0] for row in place.rows("log")] == [1, 2, 3, 9]
     assert [row[0] for row in place.rows("copy")] == [1, 2, 9]
     assert told["copy"].notes == (
-        "log changed rows that it had read; penstock sync --select copy re-makes it",
+        "log changed rows that it had read; penstock sync --select copy rebuilds it",
     )
     assert after.plan.is_empty
     assert after.notes == (
-        "copy: log changed rows that it had read; penstock sync --select copy re-makes it",
+        "copy: log changed rows that it had read; penstock sync --select copy rebuilds it",
     )

@@ -44,7 +44,7 @@ class FunctionWindow:
 
     @classmethod
     def of_step(cls, windows: FunctionWindows | None) -> FunctionWindow:
-        """Give the window that spans all of a step."""
+        """Return the window that spans all of a step."""
         if windows is None:
             return cls()
         inputs = {each.input: cls._of(each.window, windows.kind) for each in windows.given}
@@ -67,11 +67,11 @@ class FunctionWindow:
         )
 
     def of(self, name: str) -> FunctionWindow:
-        """Give the window of one input; `KeyError` for one that is read whole."""
+        """Return the window of one input; `KeyError` for one that is read whole."""
         return self.inputs[name]
 
     def sql(self, column: str = "") -> str:
-        """Give the condition of a row being inside; `true` where both ends are open."""
+        """Return the condition of a row being inside; `true` where both ends are open."""
         named, (low, high) = column or self.column, self.texts
         terms = [f"{named} {'>=' if self.low_closed else '>'} {low}"] if low else []
         terms += [f"{named} {'<=' if self.high_closed else '<'} {high}"] if high else []
@@ -144,7 +144,7 @@ def _typed(value: Value) -> TypedValue:
 
 
 def incremental_filter(column: str, *, name: str = "") -> Callable[[DataFrame], DataFrame]:
-    """Give the filter that leaves of a frame what the step under way has to read.
+    """Return the filter that leaves of a frame what the step under way has to read.
 
     Outside of a run, and in a table that is made whole, it leaves everything. `name` tells two
     filters of one function apart.

@@ -37,7 +37,7 @@ class Java:
 
 
 def find_java(environ: Mapping[str, str]) -> Java | None:
-    """Give the Java that Spark will use: JAVA_HOME first, then PATH; None if there is none."""
+    """Return the Java that Spark will use: JAVA_HOME first, then PATH; None if there is none."""
     home = environ.get("JAVA_HOME")
     found = f"{Path(home, 'bin/java')}" if home else shutil.which("java", path=environ.get("PATH"))
     if not found or not os.access(found, os.X_OK):
@@ -56,7 +56,7 @@ def is_whole(java: Java) -> bool:
 
 
 def how_to_install() -> str:
-    """Give the command that installs Java on this system."""
+    """Return the command that installs Java on this system."""
     for tool, command in _INSTALL:
         if shutil.which(tool):
             return f"install it with: {command}"
@@ -65,7 +65,7 @@ def how_to_install() -> str:
 
 
 def require_java(environ: Mapping[str, str]) -> Java:
-    """Give a Java that is new enough, or raise `java-missing` (case J9)."""
+    """Return a Java that is new enough, or raise `java-missing` (case J9)."""
     java, needs = find_java(environ), f"Spark needs Java {NEEDED} or newer"
     if java is not None and java.version >= NEEDED:
         return java
@@ -94,7 +94,7 @@ _EXCLUDED = (
 
 
 def spark_versions() -> tuple[str, str]:
-    """Give the versions of pyspark and delta-spark, or raise `spark-missing`."""
+    """Return the versions of pyspark and delta-spark, or raise `spark-missing`."""
     if util.find_spec("pyspark") is None or util.find_spec("delta") is None:
         raise EnvironmentMissingError(
             "spark-missing",
@@ -105,7 +105,7 @@ def spark_versions() -> tuple[str, str]:
 
 
 def cached_jars(ivy: Path | None = None) -> tuple[str, ...]:
-    """Give the jars of this delta-spark that lie in Ivy's cache, () unless all of them do."""
+    """Return the jars of this delta-spark that lie in Ivy's cache, () unless all of them do."""
     _, delta = spark_versions()
     folder = (ivy or ivy_home()) / "jars"
     # One jar of each name: other versions of Delta may have left theirs in the cache.
@@ -119,12 +119,12 @@ def cached_jars(ivy: Path | None = None) -> tuple[str, ...]:
 
 
 def ivy_home() -> Path:
-    """Give the folder of Spark's Ivy cache."""
+    """Return the folder of Spark's Ivy cache."""
     return Path.home() / ".ivy2.5.2"
 
 
 def ensure_jars() -> tuple[str, ...]:
-    """Give the Delta jars, fetched from Maven Central at first, or raise `jars-unreachable`."""
+    """Return the Delta jars, fetched from Maven Central at first, or raise `jars-unreachable`."""
     if jars := cached_jars():
         return jars
     asked = (coordinate(), ",".join(_EXCLUDED), str(ivy_home()))
@@ -142,7 +142,7 @@ def ensure_jars() -> tuple[str, ...]:
 
 
 def coordinate() -> str:
-    """Give the Maven coordinate that belongs to the installed delta-spark."""
+    """Return the Maven coordinate that belongs to the installed delta-spark."""
     return f"io.delta:delta-spark_4.2_2.13:{spark_versions()[1]}"
 
 
@@ -160,7 +160,7 @@ launch_gateway(conf)
 
 
 def archive_path(java: Java, jars: tuple[str, ...], environ: Mapping[str, str]) -> Path:
-    """Give where the archive of this Java, this Spark and these jars lies, or would lie."""
+    """Return where the archive of this Java, this Spark and these jars lies, or would lie."""
     spark = util.find_spec("pyspark")
     identity = "\n".join((java.output, str(spark and spark.origin), *jars))
     key = hashlib.sha256(identity.encode()).hexdigest()[:16]

@@ -76,7 +76,7 @@ def warnings_of(log: Path) -> tuple[str, ...]:
 
 
 def newest_with_signs(folder: Path) -> tuple[Path, tuple[Sign, ...]] | None:
-    """Give the newest of the last five logs that has a sign; logs are named in their order."""
+    """Return the newest of the last five logs that has a sign; logs are named in their order."""
     logs = sorted(folder.glob("*.log"), reverse=True)[:5]
     found = ((log, signs_in(log)) for log in logs)
     return next((each for each in found if each[1]), None)
@@ -142,7 +142,7 @@ class JvmProcess(Protocol):
     pid: int
 
     def poll(self) -> int | None:
-        """Give its exit code; None as long as it lives."""
+        """Return its exit code; None as long as it lives."""
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for its end."""
@@ -194,7 +194,7 @@ class StartedJvm:
         return self.has_ended()
 
     def lost(self) -> SparkDiedError:
-        """Give the error that says how the JVM ended and where its log is."""
+        """Return the error that says how the JVM ended and where its log is."""
         if self._process is None or self.log is None:
             return SparkDiedError("spark-died", "Spark's JVM does not answer", hint=_RUN_AGAIN)
         code = self._process.poll()

@@ -66,7 +66,7 @@ class WarmJvm:
 
 
 def folder(environ: Mapping[str, str], *, make: bool = False) -> Path | None:
-    """Give the user's folder of sockets; None if there is none that is the user's alone."""
+    """Return the user's folder of sockets; None if there is none that is the user's alone."""
     home = environ.get("XDG_RUNTIME_DIR")
     ours = f"penstock-{_user()}"
     found = Path(home, "penstock") if home else Path(tempfile.gettempdir(), ours)
@@ -90,13 +90,13 @@ def _is_ours(found: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
 
 
 def sockets(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Give the sockets of the user's keepers."""
+    """Return the sockets of the user's keepers."""
     found = folder(environ)
     return tuple(sorted(found.glob(f"*{_ENDING}"))) if found else ()
 
 
 def socket_path(home: Path, name: str) -> Path:
-    """Give where the keeper of that name listens."""
+    """Return where the keeper of that name listens."""
     return home / f"{name}{_ENDING}"
 
 
@@ -164,7 +164,7 @@ def listening(path: Path) -> socket.socket | None:
 
 
 def orders(card: JvmCard, address: JvmAddress, ends: tuple[int, int, int]) -> bytes:
-    """Give what a keeper reads when it starts: `ends` are its socket and those of the JVM."""
+    """Return what a keeper reads when it starts: `ends` are its socket and those of the JVM."""
     return json.dumps([asdict(card), asdict(address), *ends]).encode() + _LINE
 
 

@@ -88,7 +88,7 @@ class LaunchSettings:
 def launch(
     settings: LaunchSettings, environ: Mapping[str, str], place: WarmPlace | None = None
 ) -> SparkSession:
-    """Give a Spark of its own, with the JVM's output in the run's log.
+    """Return a Spark of its own, with the JVM's output in the run's log.
 
     Takes the JVM that waits at the place, else starts one, and raises what is missing before.
     """
@@ -202,7 +202,7 @@ def _gateway(
 
 
 def secret_confs(confs: Mapping[str, str]) -> dict[str, str]:
-    """Give the settings that nobody else may see."""
+    """Return the settings that nobody else may see."""
     return {key: value for key, value in confs.items() if mask_value(key, value) != value}
 
 
@@ -212,13 +212,13 @@ def _write(path: Path, text: str) -> None:
 
 
 def _argument(option: str) -> str:
-    """Give an option as a file of a java command holds it."""
+    """Return an option as a file of a java command holds it."""
     escaped = option.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
 def properties_text(confs: Mapping[str, str]) -> str:
-    r"""Give settings as Java reads them of a file.
+    r"""Return settings as Java reads them of a file.
 
     >>> properties_text({"a b": "c:\\d", "e": " f\n"})
     'a\\ b=c\\:\\\\d\ne=\\ f\\n\n'
@@ -269,7 +269,7 @@ class JvmParts:
 
 
 def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
-    """Give every setting the JVM starts with; what the user configured wins over our defaults."""
+    """Return every setting the JVM starts with; what the user configured wins over our defaults."""
     user = settings.spark.conf
     is_local = settings.spark.master.startswith("local")
     local = {
@@ -299,7 +299,7 @@ def spark_confs(settings: LaunchSettings, parts: JvmParts) -> dict[str, str]:
 
 
 def java_options(settings: LaunchSettings, parts: JvmParts) -> str:
-    """Give the JVM's options; the user's come last, so that they win.
+    """Return the JVM's options; the user's come last, so that they win.
 
     Few cores gain from the serial collector. The archive fits only the class path it was made with.
     """
@@ -320,7 +320,7 @@ def java_options(settings: LaunchSettings, parts: JvmParts) -> str:
 
 
 def secret_options(settings: LaunchSettings) -> list[str]:
-    """Give the user's options of Java that look secret."""
+    """Return the user's options of Java that look secret."""
     texts = (settings.spark.conf.get(key, "") for key in (_MORE_JAVA_OPTIONS, _JAVA_OPTIONS))
     return [
         each for text in texts if mask(text) != text for each in _split(text) if mask(each) != each
@@ -343,7 +343,7 @@ def _split(text: str) -> list[str]:
 
 
 def cores(master: str) -> int:
-    """Give how many threads a local master runs.
+    """Return how many threads a local master runs.
 
     >>> cores("local[3]")
     3

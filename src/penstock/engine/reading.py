@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def read(spark: SparkSession, relation: Relation, frames: SharedFrames | None = None) -> DataFrame:
-    """Give the frame of a relation, with its window on it; nothing is run."""
+    """Return the frame of a relation, with its window on it; nothing is run."""
     match relation.read:
         case DeltaRead(uri, version):
             reader = spark.read.format("delta")
@@ -135,7 +135,7 @@ def bad_value(
 
 
 def _misfit(spark: SparkSession, files: object) -> tuple[str, str, str] | None:
-    """Give file, column and type of the first misfit in CSV: all is read again, as text."""
+    """Return file, column and type of the first misfit in CSV: all is read again, as text."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
@@ -165,7 +165,7 @@ _GUESSING = {"mode", "inferschema"}
 
 
 def _typed(name: str, kind: str, options: Mapping[str, str]) -> str:
-    """Give SQL of a text as the declared type, NULL where it is none."""
+    """Return SQL of a text as the declared type, NULL where it is none."""
     is_time = kind.lower().startswith("timestamp")
     pattern = options.get("timestampformat" if is_time else "dateformat", "")
     if pattern and (is_time or kind.lower() == "date"):
@@ -198,7 +198,7 @@ def replays(frame: DataFrame, relations: Iterable[Relation]) -> bool:
 
 
 def schema_of(frame: DataFrame) -> Schema:
-    """Give a frame's columns in our words."""
+    """Return a frame's columns in our words."""
     columns = []
     for field in frame.schema.fields:
         comment = (field.metadata or {}).get("comment", "")

@@ -53,7 +53,7 @@ class ObservedWrite:
         self.frame = frame.observe(self._observation, *columns)
 
     def seen(self) -> Row | None:
-        """Give what was seen; None if it is not told in time, or was told to be nothing.
+        """Return what was seen; None if it is not told in time, or was told to be nothing.
 
         Spark tells it shortly after the write, of one that failed what was seen until then.
         """
@@ -134,7 +134,7 @@ class SparkSideTables:
 
 
 def watched(spark: SparkSession, feed: Feed) -> tuple[DataFrame, ObservedWrite | None]:
-    """Give the rows of a feed, and what observes them as they pass, where anything is asked."""
+    """Return the rows of a feed, and what observes them as they pass, where anything is asked."""
     frame = spark.sql(feed.sql)
     observed = ObservedWrite(frame, feed.counts) if feed.counts else None
     return (observed.frame if observed else frame), observed
@@ -157,7 +157,7 @@ def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
 
 
 def agreed(observed: ObservedWrite | None, rows: int) -> Row | None:
-    """Give what was seen if it was seen of so many rows, each of them once."""
+    """Return what was seen if it was seen of so many rows, each of them once."""
     seen = observed.seen() if observed else None
     return seen if seen and seen.get(OBSERVED_ROWS) == rows else None
 
@@ -167,7 +167,7 @@ _TXN_APP = "spark.databricks.delta.write.txnAppId"
 _TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 
 Signature = Callable[[], tuple[str, str, str]]
-"""Gives penstock's version and the store's id, with which commits are signed."""
+"""Returns penstock's version and the store's id, with which commits are signed."""
 
 
 class SparkStepSession:
@@ -356,11 +356,11 @@ def _viewed(frame: DataFrame, view: str) -> Schema:
 
 
 def unwatched(statement: Commit) -> Commit:
-    """Give the statement with nothing to be observed."""
+    """Return the statement with nothing to be observed."""
     feed = statement.feed
     return replace(statement, feed=replace(feed, counts={})) if feed else statement
 
 
 def _java(frame: DataFrame) -> Any:  # noqa: ANN401  Py4J has no types
-    """Give the frame's side in the JVM, for what PySpark does not pass on."""
+    """Return the frame's side in the JVM, for what PySpark does not pass on."""
     return frame._jdf  # noqa: SLF001  there is no public way

@@ -49,7 +49,7 @@ class ProcessSpark:
         self._users = 0
 
     def take(self, settings: LaunchSettings, environ: Mapping[str, str]) -> SparkSession:
-        """Give the Spark of this process, started if none runs; each take is given back once."""
+        """Return the Spark of this process, started if none runs; each take is given back once."""
         with self._lock:
             if JVM.has_ended():
                 JVM.forget()
@@ -82,7 +82,7 @@ def _stop(spark: SparkSession) -> None:
 
 
 def running() -> SparkSession | None:
-    """Give the session of the Spark that runs in this process; None if none does."""
+    """Return the session of the Spark that runs in this process; None if none does."""
     if sys.modules.get("pyspark") is None:
         return None
     from pyspark import SparkContext
@@ -173,7 +173,7 @@ def _nullable(schema: StructType) -> StructType:
 
 
 def _rows(frame: DataFrame) -> Iterator[Row]:
-    """Give rows one by one; what the receiver of them raises is no error of Spark's."""
+    """Return rows one by one; what the receiver of them raises is no error of Spark's."""
     with explaining(None):
         yield from frame.toLocalIterator()
 
@@ -222,13 +222,13 @@ class SparkEngine:
         self._cancelled = threading.Event()
 
     def elsewhere(self, warehouse: str) -> SparkEngine:
-        """Give an engine for tables of a few rows, in another warehouse if it is to start Spark."""
+        """Return an engine for tables of few rows, in another warehouse if it starts Spark."""
         spark = replace(self._settings.spark, conf={**PER_CONTEXT, **self._settings.spark.conf})
         settings = replace(self._settings, warehouse=warehouse, spark=spark)
         return SparkEngine(settings, self._environ, self._signature, self._fault, self._root)
 
     def signing(self, signature: Signature) -> SparkEngine:
-        """Give an engine that signs otherwise, on the same Spark; cancelling one cancels both."""
+        """Return an engine that signs otherwise, on the same Spark; cancelling one cancels both."""
         started = self._started()
         twin = SparkEngine(self._settings, self._environ, signature, self._fault, started)
         twin._open, twin._tag, twin._cancelled = self._open, self._tag, self._cancelled
@@ -245,8 +245,8 @@ class SparkEngine:
     @contextmanager
     def session(self, model: str, where: Location | None = None) -> Iterator[SparkStepSession]:
         """See `Engine.session`."""
-        root = self._started()
-        if self._cancelled.is_set():  # while Spark was starting
+        root = None if self._cancelled.is_set() else self._started()
+        if root is None or self._cancelled.is_set():  # while Spark was starting
             raise interruption(where)
         with explaining(where, interrupted=self._cancelled.is_set):
             root.sparkContext.addJobTag(self._tag)

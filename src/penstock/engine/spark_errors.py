@@ -214,7 +214,7 @@ def innermost(
 
 
 def _of_tables(text: str) -> tuple[str, str, str] | None:
-    """Give code, sentence and hint of what Delta cannot do with a table as it is."""
+    """Return code, sentence and hint of what Delta cannot do with a table as it is."""
     if gone := _FILES_GONE.search(text):
         sentence = f"files of version {gone[1]} are no longer there, so it cannot be restored"
         return "rollback-vacuumed", sentence, "run the model instead"
@@ -225,7 +225,7 @@ def _of_tables(text: str) -> tuple[str, str, str] | None:
 
 
 def condition(text: str) -> str:
-    """Give Spark's own name of an error as a code of ours.
+    """Return Spark's own name of an error as a code of ours.
 
     >>> condition("[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column …")
     'spark-unresolved-column'
@@ -235,7 +235,7 @@ def condition(text: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Give the first sentence of Spark's message, without its condition, at most 400 characters."""
+    """Return the first sentence of Spark's message without its condition, at most 400 letters."""
     message = _CONDITION.sub("", _RAISED.sub("", text.strip(), count=1), count=1).strip()
     first = re.split(r"(?<=[.!?])\s|\n|; line \d|SQLSTATE", message, maxsplit=1)[0]
     return first.strip()[:_LONGEST] or "Spark gave no message"

@@ -52,7 +52,7 @@ class DiskFolders:
 
 
 def filesystem(uri: str) -> tuple[FileSystem, str]:
-    """Give what reads and writes a place, and the place's path there."""
+    """Return what reads and writes a place, and the place's path there."""
     from pyarrow import fs
 
     if is_local(uri):
@@ -101,7 +101,7 @@ def _actions(uri: str, version: int) -> Actions:
 
 
 def _shape(uri: str, version: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Give the protocol and the metadata of a version: Spark's checksum file has them."""
+    """Return the protocol and the metadata of a version: Spark's checksum file has them."""
     summary = log.checksum(uri, version) if is_local(uri) else {}
     if {"protocol", "metadata"} <= summary.keys():
         return summary["protocol"], summary["metadata"]
@@ -130,7 +130,7 @@ def _plain(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _adds(uri: str, adds: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Give the files with whole URIs, in which Delta has encoded everything unusual."""
+    """Return the files with whole URIs, in which Delta has encoded everything unusual."""
     scheme, _, folder = (uri if "://" in uri else f"file://{uri}").partition("://")
     root = f"{scheme}://{quote(folder.rstrip('/'))}"
     for add in adds:

@@ -63,7 +63,7 @@ class TakenJvm:
         self.stdin = os.fdopen(jvm.stdin, "wb", buffering=0)
 
     def poll(self) -> int | None:
-        """Give None as long as it lives."""
+        """Return None as long as it lives."""
         return UNTOLD if self._copying.is_over else None
 
     def wait(self, timeout: float | None = None) -> int:
@@ -93,7 +93,7 @@ class WarmPlace:
 
 
 def warm_place(spark: SparkSettings, root: str, target: str) -> WarmPlace | None:
-    """Give the place of a JVM that starts with these settings here and now; None if none stays."""
+    """Return the place of a JVM with these settings, started here and now; None if none stays."""
     is_local = re.fullmatch(r"local(\[.*\])?", spark.master)
     is_hive = spark.conf.get(_CATALOGS, _OURS) != _OURS  # a JVM keeps the lock of a metastore
     is_able = hasattr(os, "getuid") and "PYSPARK_GATEWAY_PORT" not in os.environ
@@ -109,7 +109,7 @@ def warm_place(spark: SparkSettings, root: str, target: str) -> WarmPlace | None
 
 
 def _alike(spark: SparkSettings) -> Iterator[str]:
-    """Give all that two commands must have in common: the rest each of them brings along."""
+    """Return all that two commands must have in common: the rest each of them brings along."""
     confs = {key: value for key, value in spark.conf.items() if key not in PER_CONTEXT}
     environ = {key: text for key, text in os.environ.items() if not _VOLATILE.fullmatch(key)}
     yield repr((spark.master, spark.driver_memory, sorted(confs.items()), sorted(environ.items())))
@@ -129,7 +129,7 @@ def _alike(spark: SparkSettings) -> Iterator[str]:
 
 
 def _loaded(value: str) -> Iterator[Path]:
-    """Give the files that a setting loads: by wildcard, or in folders, however deep they lie."""
+    """Return the files that a setting loads: by wildcard, or in folders, however deep they lie."""
     for place in map(Path, filter(None, re.split("[,:;]", value))):
         with suppress(OSError, ValueError):
             for each in sorted(place.parent.glob(place.name)):
@@ -238,7 +238,7 @@ def leave(
     process: subprocess.Popen[bytes] | TakenJvm,
     copying: LogCopy,
 ) -> bool:
-    """Give both ends of a JVM to a keeper; False if another waits there, or this one has ended."""
+    """Hand both ends of a JVM to a keeper; False if another waits there, or this one has ended."""
     listener = keeper.listening(place.path)
     if listener is None:
         return False

@@ -21,7 +21,7 @@ def cascaded(
     candidates: Callable[[str], tuple[Segment, ...]],
     takes_part: Callable[[Model], bool],
 ) -> dict[str, Ranges]:
-    """Give everything that is run when `start` is, `start` itself included, by model.
+    """Return everything that is run when `start` is, `start` itself included, by model.
 
     `candidates` are the segments of a model's partitions that may be run; `takes_part` says
     whether a model of one partition is run after those above it.
@@ -47,13 +47,13 @@ def cascaded(
 
 
 def upstream_models(model: Model) -> tuple[str, ...]:
-    """Give the models and seeds that a model reads or declares to depend on, sorted."""
+    """Return the models and seeds that a model reads or declares to depend on, sorted."""
     read = {name.name for name in model.inputs if name.kind is InputKind.MODEL}
     return tuple(sorted((read | set(model.depends_on)) - {model.name}))
 
 
 def parents_of(project: Project, model: Model) -> tuple[str, ...]:
-    """Give the models and seeds that a model reads, through views too, itself left out."""
+    """Return the models and seeds that a model reads, through views too, itself left out."""
     names = through_views(project, _read_or_declared(model))
     found = {name.name for name in names if name.kind is InputKind.MODEL}
     return tuple(sorted(found - {model.name}))
@@ -114,7 +114,7 @@ def is_decided_alone(project: Project, model: Model) -> bool:
 
 
 def grid_of(project: Project, name: str) -> Grid:
-    """Give the grid of an input; `*` for one without partitions."""
+    """Return the grid of an input; `*` for one without partitions."""
     model = project.models.get(name)
     return model.grid if model else Grid()
 
@@ -122,7 +122,7 @@ def grid_of(project: Project, name: str) -> Grid:
 def mapped_to(
     project: Project, model: Model, segments: tuple[Segment, ...], todo: Mapping[str, Ranges]
 ) -> Ranges:
-    """Give the partitions of the segments that read any of the partitions in `todo`."""
+    """Return the partitions of the segments that read any of the partitions in `todo`."""
     found: list[tuple[int, int]] = []
     for segment in segments:
         for mapping in segment.body.inputs:
@@ -141,7 +141,7 @@ def mapped_to(
 def following(
     project: Project, model: Model, segments: tuple[Segment, ...], todo: Mapping[str, Ranges]
 ) -> Ranges:
-    """Give what must be run of a model after `todo`, what follows from its own included."""
+    """Return what must be run of a model after `todo`, what follows from its own included."""
     own, found = todo.get(model.name, ()), mapped_to(project, model, segments, todo)
     while reads_itself(model):
         more = mapped_to(project, model, segments, {**todo, model.name: union(own, found)})

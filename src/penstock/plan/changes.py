@@ -58,7 +58,7 @@ class _Newest:
         self._versions = [-1 if (v := run.commit_version) is None else v for run in upstream.runs]
 
     def within(self, span: Span) -> int:
-        """Give the greatest version that changed rows there, -1 if none did."""
+        """Return the greatest version that changed rows there, -1 if none did."""
         low, high = max(span[0], self._least), min(span[1], self._most)
         if low >= high:
             return -1
@@ -77,7 +77,7 @@ class Changes:
     _newest: dict[str, _Newest] = field(default_factory=dict)
 
     def since(self, mapping: InputMapping, pin: Pin | None) -> tuple[Span, ...]:
-        """Give where an input changed after the version of a pin, rising and apart.
+        """Return where an input changed after the version of a pin, rising and apart.
 
         Without a pin it changed everywhere: the step did not know the input.
         """
@@ -97,7 +97,7 @@ class Changes:
         return self._newest[name].within(span) <= pin.version
 
     def grid(self, name: str) -> Grid:
-        """Give the grid of an input; `*` for one without partitions."""
+        """Return the grid of an input; `*` for one without partitions."""
         found = self.partitions(name)
         return found.grid if found else Grid()
 
@@ -134,7 +134,7 @@ def _of_partitions(upstream: PartitionsNow, pin: Pin | None) -> tuple[Span, ...]
 
 
 def touched_since(commits: Sequence[Touched], read: int, column: str) -> tuple[Span, ...]:
-    """Give where commits above a version changed rows, by a column; everywhere without one."""
+    """Return where commits above a version changed rows, by a column; everywhere without one."""
     found: list[Span] = []
     for commit in commits:
         if commit.version <= read:
@@ -147,14 +147,14 @@ def touched_since(commits: Sequence[Touched], read: int, column: str) -> tuple[S
 
 
 def spans_of(grid: Grid, ranges: Ranges) -> tuple[Span, ...]:
-    """Give partitions as positions."""
+    """Return partitions as positions."""
     return joined([(grid.lower(low), grid.upper(high)) for low, high in ranges])
 
 
 def differences(
     made: Fingerprint, now: Fingerprint, meaning: Meaning, explain: Explain = unexplained
 ) -> Iterator[tuple[State, str]]:
-    """Give what differs between the code that made rows and today's; CURRENT for the text alone.
+    """Return what differs between the code that made rows and today's; CURRENT for the text alone.
 
     A difference of versions hides the others, because an upgrade changes both by its nature.
     """
@@ -201,7 +201,7 @@ def means_same(made: Fingerprint, now: Fingerprint, meaning: Meaning) -> bool:
 def through_views(
     project: Project, names: Iterable[InputName], *, dated: bool = False
 ) -> list[InputName]:
-    """Give some inputs, and after them what those of them read that are views.
+    """Return some inputs, and after them what those of them read that are views.
 
     That is what any version of a view reads, or the `dated` one alone, which counts now.
     """
@@ -218,7 +218,7 @@ def through_views(
 
 
 def sources_below(project: Project, *models: Model) -> list[str]:
-    """Give the sources that some models read, themselves or through views, sorted."""
+    """Return the sources that some models read, themselves or through views, sorted."""
     read = through_views(project, (name for model in models for name in model.inputs))
     return sorted({name.name for name in read if name.kind is InputKind.SOURCE})
 
@@ -258,7 +258,7 @@ def table_input_differences(
 def wanted_pins(
     project: Project, model: Model, records: Mapping[str, ModelRecord], now: Now
 ) -> dict[str, Pin]:
-    """Give the version that each input of the model has now, views and what they read included.
+    """Return the version that each input of the model has now, views and what they read included.
 
     A model counts with the version of its last data change; sources with their newest.
     """
@@ -271,7 +271,7 @@ def wanted_pins(
 def pin_now(
     project: Project, records: Mapping[str, ModelRecord], now: Now, name: str
 ) -> Pin | None:
-    """Give the version that an input has now; None for what was never built or is not counted."""
+    """Return the version that an input has now; None for what was never built or is not counted."""
     model, record = project.models.get(name), records.get(name)
     if model is not None and model.is_view:
         return ViewPin(record.step_seq if record else 0)
@@ -289,7 +289,7 @@ def input_differences(
     all_pins: Mapping[int, Mapping[str, Pin]],
     changes: Changes,
 ) -> Iterator[Difference]:
-    """Give the partitions that read what changed after their steps pinned it."""
+    """Return the partitions that read what changed after their steps pinned it."""
     by_step = sorted(done, key=lambda run: run.step_seq)
     steps = [
         (all_pins.get(step_seq, {}), merged((run.low, run.high) for run in runs))

@@ -17,7 +17,7 @@ from penstock.plan.windows import EXTERNAL, Opened, WindowedInput, family
 
 
 def grown_along(model: Model, table: Schema) -> WindowedInput:
-    """Give an incremental table as an input, with the column that it grows along."""
+    """Return an incremental table as an input, with the column that it grows along."""
     settings = model.strategy.window
     column = table.find(settings.time_column) if settings else None
     if column is None:
@@ -37,7 +37,7 @@ def delta_window(
     *,
     nulls: bool = False,
 ) -> Opened:
-    """Give the window on an incremental table that holds what a model has not read of it yet.
+    """Return the window on an incremental table that holds what a model has not read of it yet.
 
     It ends at the table's own watermark, `above`, the lowest where it has several: what lies
     between them may still get rows. `known` is what the model has read; None reads all.
@@ -55,7 +55,7 @@ def delta_window(
 
 
 def _in_type(table: WindowedInput, value: TypedValue) -> TypedValue:
-    """Give a watermark of a table as a value of the column that it grows along."""
+    """Return a watermark of a table as a value of the column that it grows along."""
     if family(value.type) == family(table.type):
         return value
     if value.is_temporal and table.type in ("date", "timestamp", "timestamp_ntz"):

@@ -75,7 +75,7 @@ class Evidence:
 def detect_drift(
     model: Model, known: Ranges, segments: tuple[Segment, ...], evidence: Evidence, changes: Changes
 ) -> Verdict:
-    """Give every partition its first state that holds, with the others beside it."""
+    """Set the first state that holds for every partition, with the others beside it."""
     done = tuple(run for run in evidence.runs if run.step_seq)
     seen = evidence.target
     if seen.unrecorded:
@@ -198,7 +198,7 @@ def _pieces(
 def detect_table_drift(
     project: Project, model: Model, records: Mapping[str, ModelRecord], now: Now
 ) -> Verdict:
-    """Give the verdict on a table without partitions, or a view: on its partition `*`."""
+    """Return the verdict on a table without partitions, or a view: on its partition `*`."""
     record = records.get(model.name)
     seen = now.targets.get(model.name, Observed())
     reason = _reason(project, model, records, now)
@@ -223,7 +223,7 @@ def detect_table_drift(
 
 
 def _reason(project: Project, model: Model, records: Mapping[str, ModelRecord], now: Now) -> Reason:
-    """Give the first state that holds for the model, with the others in `also`.
+    """Return the first state that holds for the model, with the others in `also`.
 
     New input of a windowed model is not drift, because its window takes the new rows; the reason
     then says `drift=False`. What an upstream changed below the watermark no window takes: it is,

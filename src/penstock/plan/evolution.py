@@ -102,7 +102,7 @@ def _uncomparable(history: HistorySettings, query: Schema) -> _Found:
 
 
 def compared(history: HistorySettings, query: Schema) -> tuple[Column, ...]:
-    """Give the columns of the query whose values decide whether a row changed."""
+    """Return the columns of the query whose values decide whether a row changed."""
     names: tuple[str, ...] | None
     match history.change:
         case NewerThan(_, compare_rows):
@@ -144,7 +144,7 @@ def _bad_time(history: HistorySettings, query: Schema) -> _Found:
 
 
 def _stem(kind: str) -> str:
-    """Give a scalar type's name without length, scale or collation."""
+    """Return a scalar type's name without length, scale or collation."""
     return kind.partition("(")[0].partition(" collate ")[0]
 
 
@@ -323,7 +323,7 @@ def check_names(
 
 
 def _names(kind: ColumnType, above: str) -> Iterator[tuple[str, str, bool]]:
-    """Give path and name of every field, and whether one of its name stands before it."""
+    """Return path and name of every field, and whether one of its name stands before it."""
     match kind:
         case ScalarType():
             return
@@ -341,7 +341,7 @@ def _names(kind: ColumnType, above: str) -> Iterator[tuple[str, str, bool]]:
 
 
 def incompatible(model: Model, query: Column, table: Column, more: int) -> Finding:
-    """Give the finding that names both types (case J16)."""
+    """Return the finding that names both types (case J16)."""
     others = f" (and {more} more columns)" if more else ""
     replace = "" if model.keeps_history else ", or --full-refresh to replace the table"
     return Finding(
@@ -356,7 +356,7 @@ def incompatible(model: Model, query: Column, table: Column, more: int) -> Findi
 def _grown(
     model: Model, query: Column, table: Column, properties: Mapping[str, str]
 ) -> tuple[list[str], list[str]] | None:
-    """Give what is new in a column and what gets wider; None where no type holds both."""
+    """Return what is new in a column and what gets wider; None where no type holds both."""
     have, asked = parse_type(table.type), parse_type(query.type)
     if have == asked:
         return [], []

@@ -58,7 +58,7 @@ def rewriting_property(text: str) -> str:
 
 
 def hash_columns(text: str) -> object:
-    """Give the columns of which the row hashes of a table are made, None for a table without."""
+    """Return the columns of which the row hashes of a table are made, None for a table without."""
     return _folded(read_property(text).get("hash_columns"))
 
 
@@ -134,7 +134,7 @@ def _shown(value: object) -> str:
 
 
 def retention_of(model: Model, options: Options) -> Retention | None:
-    """Give the retention of this run: the command's, the model's, or none."""
+    """Return the retention of this run: the command's, the model's, or none."""
     if options.no_prune:
         return None
     return options.retention or _settings(model).retention
@@ -181,7 +181,7 @@ def history_refusal(
     *,
     adopts: bool = False,
 ) -> PenstockError | None:
-    """Give what forbids a run that builds on the history there is, whenever it is."""
+    """Return what forbids a run that builds on the history there is, whenever it is."""
     cluttered = not_delta(model, seen, record)
     if cluttered is not None:
         return cluttered
@@ -219,7 +219,7 @@ def _run(model: Model) -> str:
 
 
 def high_time(record: ModelRecord | None, messages: str) -> dt.datetime | None:
-    """Give the greatest run timestamp of any step that wrote the table."""
+    """Return the greatest run timestamp of any step that wrote the table."""
     stored = read_property(messages).get("high_time")
     found = [dt.datetime.fromisoformat(stored)] if isinstance(stored, str) else []
     if record is not None and record.high_time is not None:

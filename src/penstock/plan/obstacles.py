@@ -52,7 +52,7 @@ def table_of_another_store(model: Model, owner: Owner, project: str, takes: str 
 
 
 def taken_by(model: Model, verdict: Verdict | None = None) -> str:
-    """Give the flags with which `run` takes a table from another store, "" where it cannot.
+    """Return the flags with which `run` takes a table from another store, "" where it cannot.
 
     Of a table of partitions the verdict is asked.
     """
@@ -203,7 +203,7 @@ def _table_refusal(question: Question, model: Model, reason: Reason) -> Penstock
 
 
 def in_time(question: Question, model: Model, decided: Decided) -> Decided:
-    """Give what was decided, but refuse rows of a time before the last that the table was given."""
+    """Return what was decided, but refuse rows of a time before the table's last."""
     options, record = question.options, question.records.get(model.name)
     if not decided.todo or options.full_refresh or options.allow_backdated:
         return decided
@@ -267,7 +267,7 @@ def refusal(question: Question, model: Model, wanted: Wanted) -> PenstockError |
 
 
 def migration_of(model: Model, scope: Scope) -> Migration | None:
-    """Give what must happen to a model's table before its rows; None where nobody can tell yet."""
+    """Return what must happen to a table before its rows; None where that is not known yet."""
     facts, schema = scope.facts.get(model.name), target_schema(model)
     if facts is None or schema is None:
         return None

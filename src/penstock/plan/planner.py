@@ -118,7 +118,7 @@ def _goes_alone(question: Question, model: Model) -> bool:
 def wanted_of(
     project: Project, model: Model, scope: Scope, todo: Mapping[str, Ranges], options: Options
 ) -> Wanted:
-    """Give the partitions of a model that the plan runs; `todo` are those of models above it."""
+    """Return the partitions of a model that the plan runs; `todo` are those of models above it."""
     verdict = scope.verdicts[model.name]
     within = intersection(scope.within.get(model.name, ()), verdict.effective)
     if verdict.relaid and model.name in scope.within:
@@ -177,7 +177,7 @@ def decide_table(question: Question, earlier: Earlier, model: Model) -> Decided:
     if not found.passed:
         return left
     why = f"{found.detail} changed rows that it had read"
-    why = f"{why}; penstock sync --select {model.name} re-makes it"
+    why = f"{why}; penstock sync --select {model.name} rebuilds it"
     if found.state is State.TAMPERED:
         why = f"{found.detail}; {way_out(model)}"
     return replace(left, notes=(*left.notes, f"{model.name}: {why}"))
@@ -201,7 +201,7 @@ def _built(
 
 
 def _of_slices(question: Question, model: Model, step: Step, slices: SlicesNow) -> Decided:
-    """Give a step per slice that waits, or of all where the table is made anew."""
+    """Return a step per slice that waits, or of all where the table is made anew."""
     found = slices_to_run(model, slices, question.options, step)
     steps = tuple(slice_steps(step, found.slices))
     if steps or found.error:

@@ -36,7 +36,7 @@ class RerunRange:
 def bounds(
     model: Model, table: Schema | None, watermarks: Sequence[Watermark], low: Given, high: Given
 ) -> RerunRange:
-    """Give the range that two ends mean for a table; a date, or its text, covers its whole day.
+    """Return the range that two ends mean for a table; a date, or its text, covers its whole day.
 
     Where windows begin on a unit it is widened to whole ones. Raises `RerunError`.
     """
@@ -63,7 +63,7 @@ def bounds(
 
 
 def refused_model(model: Model) -> WindowSettings:
-    """Give the windows of a model of which a range can be run again; raise if it is none."""
+    """Return the windows of a model of which a range can be run again; raise if it is none."""
     if model.is_view:
         raise _refused(model, "rerun-unsupported", "only materialized tables support rerun()")
     settings = model.strategy.window
@@ -74,7 +74,7 @@ def refused_model(model: Model) -> WindowSettings:
 
 
 def never_built(model: Model) -> RerunError:
-    """Give the error of a range of a table that holds no rows yet, or lost them."""
+    """Return the error of a range of a table that holds no rows yet, or lost them."""
     hint = f"penstock run --select {model.name}"
     return _refused(model, "rerun-before-first-run", "the table was never built", hint)
 
@@ -90,7 +90,7 @@ def _refuse_beyond(model: Model, first: TypedValue, watermarks: Sequence[Waterma
 
 
 def as_type(ends: tuple[TypedValue, TypedValue], kind: str) -> tuple[TypedValue, TypedValue]:
-    """Give a range in the type of another column of the same instants.
+    """Return a range in the type of another column of the same instants.
 
     A day is all of its instants, and an instant lies on its day.
 
@@ -115,7 +115,7 @@ def _has_time(given: Given) -> bool:
 
 
 def _end(value: TypedValue, grain: str) -> TypedValue:
-    """Give the last instant of the unit in which a value lies."""
+    """Return the last instant of the unit in which a value lies."""
     step = {"hour": dt.timedelta(hours=1), "day": _DAY, "week": 7 * _DAY}
     after = value.floor(grain).minus(
         -step.get(grain, 32 * _DAY if grain == "month" else 367 * _DAY)

@@ -30,7 +30,7 @@ class Segment:
 
 
 def resolve(model: Model, run_date: dt.date, within: Ranges) -> tuple[Segment, ...]:
-    """Give the SQL of the partitions `within`; those before any version or `start` have none.
+    """Return the SQL of the partitions `within`; those before any version or `start` have none.
 
     A version is chosen by the date of the partition's lower bound, a revision by the run date and
     its `backfill_since`. For RANGE and `*` the run date chooses the version too.
@@ -45,7 +45,7 @@ def resolve(model: Model, run_date: dt.date, within: Ranges) -> tuple[Segment, .
 
 
 def due(model: Model, run_timestamp: dt.datetime) -> Ranges:
-    """Give the partitions that should be there at a time, those before any version included.
+    """Return the partitions that should be there at a time, those before any version included.
 
     From `start`, or the first version; up to the one of this moment, or with `ready_after` the
     last one that ended that long ago.
@@ -68,14 +68,14 @@ def due(model: Model, run_timestamp: dt.datetime) -> Ranges:
 
 
 def first_from(grid: Grid, day: dt.date) -> int:
-    """Give the first partition whose lower bound is not before a day."""
+    """Return the first partition whose lower bound is not before a day."""
     place = position(day.isoformat(), "date") or 0
     number = grid.at(place)
     return number if grid.lower(number) >= place else number + 1
 
 
 def instant(run_timestamp: dt.datetime) -> int:
-    """Give a time as a position.
+    """Return a time as a position.
 
     >>> instant(dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC))
     1000000
@@ -85,7 +85,7 @@ def instant(run_timestamp: dt.datetime) -> int:
 
 
 def dated(models: Mapping[str, Model], run_date: dt.date) -> dict[str, Model]:
-    """Give every model of one partition the SQL that counts on a day; leave the others as they are.
+    """Set the SQL that counts on a day for models of one partition; leave the others as they are.
 
     A model whose first version is still to come keeps its newest one, so that its date tells.
     """
@@ -98,7 +98,7 @@ def dated(models: Mapping[str, Model], run_date: dt.date) -> dict[str, Model]:
 
 
 def body_of(model: Model, version: int, revision: int) -> tuple[Version, Body]:
-    """Give a version's or a revision's SQL; `KeyError` if the files no longer hold it."""
+    """Return a version's or a revision's SQL; `KeyError` if the files no longer hold it."""
     for each in model.versions:
         for body in each.bodies:
             if (each.number, body.fingerprint.revision) == (version, revision):
@@ -107,7 +107,7 @@ def body_of(model: Model, version: int, revision: int) -> tuple[Version, Body]:
 
 
 def _generations(model: Model, run_date: dt.date, last: int) -> Iterator[tuple[int, int, Version]]:
-    """Give each version with the partitions it is for, in order."""
+    """Return each version with the partitions it is for, in order."""
     grid = model.grid
     versions = sorted(model.versions, key=lambda each: each.effective_from or _DAY_ONE)
     if grid.grain in (Grain.RANGE, Grain.WHOLE):

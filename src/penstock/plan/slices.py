@@ -187,7 +187,7 @@ def _suffix(name: str) -> str:
 
 
 def slice_differences(now: SlicesNow) -> Iterator[str]:
-    """Give what makes an entity drift: slices that wait, and those that are others now."""
+    """Return what makes an entity drift: slices that wait, and those that are others now."""
     found = DividedSlices.of(now)
     if found.waiting:
         first, *others = found.waiting
@@ -198,7 +198,7 @@ def slice_differences(now: SlicesNow) -> Iterator[str]:
 
 
 def slices_to_run(model: Model, now: SlicesNow, options: Options, step: Step) -> SlicesToRun:
-    """Give the slices of a run: those that wait, the one that is named, or all for a table anew.
+    """Return the slices of a run: those that wait, the one that is named, or all for a table anew.
 
     Of a table that is made again, slices that were run and are no longer there are an error: their
     rows would be lost without a word. `--full-refresh` asks for just that.
@@ -246,7 +246,7 @@ def _missing(model: Model, gone: Sequence[SliceRecord], *, is_gone: bool) -> Tab
 
 
 def slice_called(model: str, names: Collection[str], asked: str) -> str:
-    """Give the name that is meant, which may lack its suffix; raise `slice-not-found`."""
+    """Return the name that is meant, which may lack its suffix; raise `slice-not-found`."""
     found = next((each for each in (asked, f"{asked}{_SUFFIX}") if each in names), "")
     if not found:
         near = difflib.get_close_matches(asked, names, n=_NEAR, cutoff=0.0)

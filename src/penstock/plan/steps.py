@@ -133,7 +133,7 @@ APART = 8
 def table_step(
     question: Question, model: Model, reason: Reason, waits: tuple[str, ...], *, anew: bool = False
 ) -> Step:
-    """Give the step that builds a model after those it waits for; `anew` from all its inputs."""
+    """Return the step that builds a model after those it waits for; `anew` from all its inputs."""
     record, options = question.records.get(model.name), question.options
     built = record is not None and record.succeeded_once
     adopted = State.FOREIGN_TABLE in reason.states and (options.adopt or model.keeps_history)
@@ -185,24 +185,23 @@ def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
         return ("the table is gone: full rebuild from all inputs",)
     if initial or not (model.strategy.keeps_rows or model.keeps_history):
         return ()
-    reads_all = not (model.strategy.adds_again or model.keeps_history)
-    if reads_all and model.strategy.window is None:
-        wrong = State.SQL_CHANGED in states or State.TAMPERED in states
-        return ("rows that the query no longer gives stay; --full-refresh drops them",) * wrong
-    notes = (_KEPT[model.keeps_history],) if State.SQL_CHANGED in states else ()
+    reads_less = model.strategy.adds_again or model.strategy.window or model.entity
+    gone = "rows that the query no longer gives stay; --full-refresh drops them"
+    kept = _KEPT[model.keeps_history] if reads_less or model.keeps_history else gone
+    notes = (kept,) if State.SQL_CHANGED in states else ()
     return (*notes, way_out(model)) if State.TAMPERED in states else notes
 
 
 def way_out(model: Model, package: str = "") -> str:
     """Say what it takes to be rid of rows that others changed, or to let them stand."""
-    accept = f"penstock accept {model.name} --reason TEXT lets them stand"
+    accept = f"penstock accept {model.name} --reason TEXT keeps them"
     if package:
-        again = f"penstock run --select {package} --full-refresh makes all tables of {package} anew"
+        again = f"penstock run --select {package} --full-refresh rebuilds all tables of {package}"
     elif model.keeps_history:
         command = f"penstock {model.strategy.command} --select {model.name} --full-refresh"
         again = f"{command} would drop all versions"
     else:
-        again = f"penstock sync --select {model.name} re-makes it"
+        again = f"penstock sync --select {model.name} rebuilds it"
     return f"rows that others changed stay as they are; {again}, {accept}"
 
 
@@ -223,7 +222,7 @@ def slice_steps(step: Step, slices: Sequence[ListedSlice]) -> Iterator[Step]:
 
 
 _KEPT = {
-    False: "rows loaded before keep what the earlier code made; --full-refresh re-makes them",
+    False: "rows loaded before keep what the earlier code made; --full-refresh rebuilds them",
     True: "versions opened before keep what the earlier SQL made; "
     "--full-refresh would drop them all",
 }
@@ -233,7 +232,7 @@ _KEPT = {
 def partition_steps(
     model: Model, verdict: Verdict, wanted: Wanted, trigger: str, batch_size: int | None
 ) -> Iterator[Step]:
-    """Give the steps of one model in the order of its partitions.
+    """Return the steps of one model in the order of its partitions.
 
     Neighbours of one segment go together: all of them where the SQL takes a range, at most
     `batch_size` where it takes one partition; where there are many gaps, what lies between them

@@ -90,7 +90,7 @@ class Migration:
 
 
 def target_schema(model: Model) -> Schema | None:
-    """Give the columns of all versions; None where no version declares any.
+    """Return the columns of all versions; None where no version declares any.
 
     They stand in the order of their first appearance, versions by date. A type is that of the
     latest version that has the column; a column is NOT NULL only if every version requires it.
@@ -154,7 +154,7 @@ def migration(model: Model, wanted: Schema, facts: TableFacts) -> Migration:
 
 
 def version_schema_diff(before: Schema, after: Schema) -> tuple[str, ...]:
-    """Give the lines of two declared schemas that differ; none where one declares nothing.
+    """Return the lines of two declared schemas that differ; none where one declares nothing.
 
     >>> columns = Schema((Column("id", "int"),)), Schema((Column("id", "bigint"),))
     >>> version_schema_diff(*columns)
@@ -169,7 +169,7 @@ def version_schema_diff(before: Schema, after: Schema) -> tuple[str, ...]:
 
 
 def _shown(before: Column, after: Column) -> str:
-    """Give the line of a column that both have, "" if it is the same."""
+    """Return the line of a column that both have, "" if it is the same."""
     have, want = parse_type(before.type), parse_type(after.type)
     if have == want and before.nullable == after.nullable:
         return ""
@@ -214,7 +214,7 @@ class _Change:
         return cls(after, line, turns, castable(have, want))
 
     def messages(self, turn: Turn) -> Iterator[str]:
-        """Give the lines of one kind."""
+        """Return the lines of one kind."""
         return (line for each, line in self.turns if each is turn)
 
 
@@ -258,7 +258,7 @@ def _turns(have: ColumnType, want: ColumnType, path: str) -> Iterator[tuple[Turn
 
 
 def _grown(have: ColumnType, want: ColumnType) -> ColumnType:
-    """Give the wanted type with the names and fields that the table has."""
+    """Return the wanted type with the names and fields that the table has."""
     match have, want:
         case ArrayType(of), ArrayType(to):
             return ArrayType(_grown(of, to))
@@ -276,7 +276,7 @@ def _grown(have: ColumnType, want: ColumnType) -> ColumnType:
 
 
 def _afterwards(table: Schema, changes: list[_Change], kept: tuple[Column, ...]) -> Schema:
-    """Give the table's columns in their order, then the new ones."""
+    """Return the table's columns in their order, then the new ones."""
     by_name = {change.after.name.lower(): change.after for change in changes}
     by_name |= {
         column.name.lower(): Column(column.name, column.type, comment=column.comment)

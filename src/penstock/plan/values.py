@@ -47,11 +47,11 @@ class State(StrEnum):
 
 
 Meaning = Callable[[Fingerprint], str]
-"""Gives the canonical checksum of a recorded SQL as today's parser makes it."""
+"""Returns the canonical checksum of a recorded SQL as today's parser makes it."""
 
 
 def as_recorded(fingerprint: Fingerprint) -> str:
-    """Give the canonical checksum as it was recorded."""
+    """Return the canonical checksum as it was recorded."""
     return fingerprint.canonical
 
 
@@ -73,7 +73,7 @@ class Owner:
     store: str
 
     def __str__(self) -> str:
-        """Give the words for it in a sentence.
+        """Return the words for it in a sentence.
 
         >>> str(Owner("shop", "0a1b"))
         "project 'shop' (state store 0a1b)"
@@ -222,7 +222,7 @@ class Reason:
         return self.drift and self.state is not State.CURRENT
 
     def __str__(self) -> str:
-        """Give the words that plan and run print.
+        """Return the words that plan and run print.
 
         >>> str(Reason(State.SOURCE_CHANGED, "raw.events v3 -> v4"))
         'source_changed: raw.events v3 -> v4'

@@ -115,7 +115,7 @@ class Verdict:
 
 
 def first_of(found: Sequence[Difference]) -> Reason:
-    """Give the first difference as the reason, with the states of the others."""
+    """Return the first difference as the reason, with the states of the others."""
     if not found:
         return Reason(State.CURRENT)
     state = found[0].state
@@ -135,7 +135,7 @@ def gap_line(model: Model, gap: Versions) -> str:
 
 
 def states_of(verdict: Verdict, wanted: frozenset[State]) -> Ranges:
-    """Give the partitions that are in one of the states, whether it counts first or not."""
+    """Return the partitions that are in one of the states, whether it counts first or not."""
     return merged(p.range for p in verdict.pieces if wanted & set(p.states))
 
 

@@ -65,7 +65,7 @@ class Opened:
         return bool(self.windows) and all(each.window.is_empty for each in self.windows)
 
     def beside(self, others: Sequence[Opened]) -> Opened:
-        """Give all windows and watermarks of one step, those of others after its own."""
+        """Return all windows and watermarks of one step, those of others after its own."""
         each = [self, *others]
         return Opened(
             tuple(w for one in each for w in one.windows),
@@ -84,7 +84,7 @@ def windowed_inputs(
     inputs: Mapping[str, Schema],
     watermarks: Sequence[Watermark] = (),
 ) -> tuple[WindowedInput, ...]:
-    """Give the inputs that are read through a window (spec/python.md §4.1).
+    """Return the inputs that are read through a window (spec/python.md §4.1).
 
     Those that `window_on` names, and every other input with a column called `time_column`; each is
     held against what is remembered of it.
@@ -118,7 +118,7 @@ def windowed_inputs(
 def no_windowed_input(
     model: Model, settings: WindowSettings, inputs: Mapping[str, Schema]
 ) -> PenstockError:
-    """Give the error of a model that would read all of its inputs in each step."""
+    """Return the error of a model that would read all of its inputs in each step."""
     pairs = ", ".join(f"'{name}': 'COLUMN'" for name in list(inputs)[:3])
     return IncrementalConfigError(
         "no-windowed-input",
@@ -167,7 +167,7 @@ def check_type(model: Model, settings: WindowSettings, each: WindowedInput) -> N
 
 
 def low_bound(settings: WindowSettings, watermark: TypedValue | None) -> Bound | None:
-    """Give the lower end of the next window: above the watermark, or from `lookback` below it.
+    """Return the lower end of the next window: above the watermark, or from `lookback` below it.
 
     Of one that its type does not have nothing is taken: the step refuses it.
 
@@ -187,7 +187,7 @@ def low_bound(settings: WindowSettings, watermark: TypedValue | None) -> Bound |
 def aligned(
     settings: WindowSettings, model: Model, inputs: Sequence[WindowedInput], table: Schema | None
 ) -> WindowSettings:
-    """Give the settings with the unit that the table says windows begin on, where none is said.
+    """Return the settings with the unit that the table says windows begin on, where none is said.
 
     It is a day where the table's time column is a DATE and an input's a timestamp, and for windows
     that read again where a DATE partitions the table (spec: Python models, §4.3).
@@ -224,7 +224,7 @@ def expected(
     table: Schema | None,
     rerun: tuple[TypedValue, TypedValue] | None,
 ) -> tuple[InputWindow, ...]:
-    """Give the windows of a step before anybody has looked: an open high end is still to be pinned.
+    """Return the windows of a step before it looked: an open high end is still to be pinned.
 
     Inputs without a watermark are left out: whether they are windowed is told when they are read.
     """
@@ -246,13 +246,13 @@ def expected(
 
 
 def closed(column: str, ends: tuple[TypedValue, TypedValue], kind: str) -> Window:
-    """Give the window of a rerun on a column of some type: both ends are read."""
+    """Return the window of a rerun on a column of some type: both ends are read."""
     low, high = (Bound(each, inclusive=True) for each in as_type(ends, kind))
     return Window(column, low, high)
 
 
 def as_one(windows: Sequence[InputWindow]) -> tuple[InputWindow, ...]:
-    """Give all inputs one window, from the lowest end to the highest.
+    """Join the windows of all inputs into one, from the lowest end to the highest.
 
     Raises `time-column-type` where their times do not compare.
     """
@@ -283,7 +283,7 @@ def opened(
     initial: bool,
     read_before: Collection[str] = (),
 ) -> Opened:
-    """Give the windows of a step (spec/python.md §4.2) and the watermarks after it.
+    """Return the windows of a step (spec/python.md §4.2) and the watermarks after it.
 
     A watermark never moves back, except that an `initial` step leaves exactly what it has read.
     Inputs of the last success, `read_before`, have had their NULLs read with the first load.
@@ -323,7 +323,7 @@ def opened(
 def _ends(
     settings: WindowSettings, measured: Measured, known: TypedValue | None, high: TypedValue | None
 ) -> tuple[Bound | None, Bound | None]:
-    """Give both ends of a window; a limit below the watermark makes one that holds nothing."""
+    """Return both ends of a window; a limit below the watermark makes one that holds nothing."""
     nothing_new = measured.high is None or (known is not None and measured.high < known)
     if known is not None and measured.limit is not None and measured.limit < known:
         return Bound(known, inclusive=False), Bound(known, inclusive=True)
@@ -371,7 +371,7 @@ def _check_same(model: Model, now: WindowedInput, known: Watermark | None) -> No
             "time-column-changed",
             f"the watermark of {now.input} is on {known.column!r}, the code says {now.column!r}",
             where=model.where,
-            hint="--full-refresh re-makes the table with the new column",
+            hint="--full-refresh rebuilds the table with the new column",
         )
     if known is not None and family(known.value.type) != family(now.type):
         raise IncrementalConfigError(
@@ -379,7 +379,7 @@ def _check_same(model: Model, now: WindowedInput, known: Watermark | None) -> No
             f"the watermark of {now.input}.{known.column} is a {known.value.type}, the column is "
             f"{now.type.upper()} now",
             where=model.where,
-            hint="--full-refresh re-makes the table, or cast the column in a view",
+            hint="--full-refresh rebuilds the table, or cast the column in a view",
         )
 
 
@@ -395,6 +395,6 @@ def ahead(model: Model, found: Sequence[Watermark], now: dt.datetime) -> tuple[s
 
 
 def family(spark_type: str) -> str:
-    """Give one word for types whose values compare: numbers of any width may widen."""
+    """Return one word for types whose values compare: numbers of any width may widen."""
     name = spark_type.upper()
     return "NUMBER" if name.endswith("INT") or name.startswith("DECIMAL") else name

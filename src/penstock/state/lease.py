@@ -42,7 +42,7 @@ class StoreContext:
 def grant(
     context: StoreContext, target: str, holder: Holder, held: Lease | None, last_token: int
 ) -> Lease:
-    """Give the lease of a target to who asks for it now, or raise `LeaseHeldError`.
+    """Grant the lease of a target, or raise `LeaseHeldError`.
 
     A run that asks again keeps its token, acquired time included; whoever takes a free or stale
     target gets the next one. A lease is stale that expired, or whose process is known to be gone.

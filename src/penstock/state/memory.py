@@ -75,7 +75,7 @@ class _MemoryDatabase(Database):
 
 @cache
 def _empty() -> Connection:
-    """Give a database that has its tables and no rows: to copy one is faster than to make one."""
+    """Return a database that has its tables and no rows: to copy one is faster than to make one."""
     rows = _ENGINE.connect()
     with rows.begin():
         make_tables(rows)

@@ -87,7 +87,7 @@ def open_store(
     fault: Fault = inert,
     is_gone: IsGone = is_gone,
 ) -> Store:
-    """Give the store behind an SQLAlchemy URL; make or migrate it first if there is need.
+    """Return the store behind an SQLAlchemy URL; make or migrate it first if there is need.
 
     An SQLite file and its folder are made. Raises `StateError` with `state-unreachable`,
     `state-damaged`, `state-too-new` or `state-of-another-project`, and

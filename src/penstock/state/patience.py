@@ -1,8 +1,9 @@
-"""Waiting for a state store that is away: its statements are repeated until it is back."""
+"""Waiting for a state store that is away: statements are repeated until it is back."""
 
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -29,8 +30,13 @@ Answer = TypeVar("Answer")
 
 _PAUSES, _PAUSE = (0.2, 0.5, 1.0, 2.0), 4.0
 """Seconds between two attempts."""
-_AT_ONCE = ("renew",)
-"""A heartbeat is never late: the next one takes its place."""
+_RENEWING = 5.0
+"""Seconds in which living runs, which try every second, renew leases after an outage."""
+_TAKING = ("begin", "begin_pass")
+"""Calls that take a lease which lapsed."""
+_AT_ONCE = ("renew", "load")
+"""Calls that are never repeated: the next heartbeat takes the place of one that was lost, and an
+import that did succeed would delete what others wrote since."""
 
 
 def _warn(sentence: str) -> None:
@@ -38,15 +44,15 @@ def _warn(sentence: str) -> None:
 
 
 class Patience:
-    """How long a command waits for its store, in seconds; `tell` says once per outage that it does.
+    """How long a command waits for its store; `tell` is called once per outage.
 
-    The time counts from the first failure of an outage, over all threads and statements: once it
-    is over, everything fails at once until the store answers again.
+    The time counts from the first failure of an outage, over all threads and statements. Once it
+    is over, every statement fails at once until the store answers again.
     """
 
-    def __init__(self, seconds: float) -> None:
-        """Wait for no outage yet."""
-        self._seconds = seconds
+    def __init__(self, seconds: float, lapse: float = math.inf) -> None:
+        """Allow each outage so many seconds; in `lapse` seconds leases of living runs lapse."""
+        self._seconds, self._lapse = seconds, lapse
         self._since: float | None = None
         self._lock = threading.Lock()
         self._over = threading.Event()
@@ -54,25 +60,35 @@ class Patience:
         self.tell: Callable[[str], None] = _warn
 
     def repeat(self, act: Callable[[], Answer]) -> Answer:
-        """Do what asks the store, again and again while the store is away.
+        """Call `act`, and call it again as long as the store is away.
 
-        Within `held` an error is raised at once: whoever began there must begin again.
+        Inside `held` the error is raised at once: the outermost call repeats the whole block.
         """
+        since: float | None = None
         for pause in chain(_PAUSES, repeat(_PAUSE)):
             try:
                 answer = act()
             except StateAwayError as error:
-                left = 0.0 if getattr(self._held, "depth", 0) else self._left(error)
+                if getattr(self._held, "depth", 0) or self._over.is_set():
+                    raise
+                # answers to other threads end no wait: a standby answers questions for ever
+                since = self._outage(error) if since is None else since
+                left = since + self._seconds - time.monotonic()
                 if left <= 0 or self._over.wait(min(pause, left)):
                     raise
             else:
-                self._since = None
+                self._back()
                 return answer
         raise AssertionError  # the pauses never end
 
+    @property
+    def is_away(self) -> bool:
+        """Whether the last statement found the store away."""
+        return self._since is not None
+
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Repeat nothing of this thread until the block ends: it lasts over many statements."""
+        """Repeat no statement of this thread until the block ends."""
         self._held.depth = getattr(self._held, "depth", 0) + 1
         try:
             yield
@@ -80,43 +96,55 @@ class Patience:
             self._held.depth -= 1
 
     def end(self) -> None:
-        """Wait no more, for the command was interrupted."""
+        """Stop every wait: the command was interrupted."""
         self._over.set()
 
-    def _left(self, error: StateAwayError) -> float:
-        """Return the seconds that this outage may still last; report one that begins."""
+    def _back(self) -> None:
+        """End the outage; after a long one let living runs renew their leases first."""
+        since, self._since = self._since, None
+        if since is not None and time.monotonic() - since > self._lapse:
+            self._over.wait(_RENEWING)
+
+    def _outage(self, error: StateAwayError) -> float:
+        """Return when the outage began; report one that begins now."""
         with self._lock:
-            now, is_new = time.monotonic(), self._since is None
-            since = self._since = now if self._since is None else self._since
+            is_new = self._since is None
+            since = self._since = time.monotonic() if self._since is None else self._since
         if is_new and self._seconds > 0:
             self.tell(f"state-away: {error.sentence}; waiting up to {self._seconds:g} s for it")
-        return since + self._seconds - now
+        return since
 
 
 class _PatientPart:
-    """One part of a store; each call is repeated through an outage."""
+    """One part of a store, whose calls are repeated through an outage."""
 
-    def __init__(self, part: object, patience: Patience) -> None:
-        self._part, self._patience = part, patience
+    def __init__(self, part: object, patience: Patience, store: Store) -> None:
+        self._part, self._patience, self._store = part, patience, store
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  the ports say what it is
-        act = getattr(self._part, name)
+        act, patience = getattr(self._part, name), self._patience
         if name in _AT_ONCE:
             return act
-        return lambda *asked, **named: self._patience.repeat(lambda: act(*asked, **named))
+
+        def once(*asked: object, **named: object) -> object:
+            if name in _TAKING and patience.is_away:
+                patience.repeat(self._store.archive.epoch)
+            return act(*asked, **named)
+
+        return lambda *asked, **named: patience.repeat(lambda: once(*asked, **named))
 
 
 class PatientStore:
-    """A `Store` that waits for another one which is away.
+    """A `Store` that waits while the store behind it is away.
 
-    A statement whose answer was lost is repeated, too: the journal looks whether it is done.
+    A call whose answer was lost is repeated too, so each call leaves the same twice as once.
     """
 
     def __init__(self, store: Store, patience: Patience) -> None:
-        """Pass everything on to the store."""
+        """Wrap each part of the store."""
 
-        def patient(part: object) -> Any:  # noqa: ANN401  see below
-            return _PatientPart(part, patience)
+        def patient(part: object) -> Any:  # noqa: ANN401  cast below
+            return _PatientPart(part, patience, store)
 
         self._store, self._patience = store, patience
         self.journal = cast("Journal", patient(store.journal))

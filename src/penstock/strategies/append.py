@@ -47,7 +47,7 @@ class Append(port.Strategy):
         return cls(window)
 
     def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
-        """Give the window: it decides which rows are read."""
+        """Return the window: it decides which rows are read."""
         del layout
         return {"window": self.window and self.window.fingerprint}
 

@@ -28,13 +28,13 @@ _TEXTS = ("string", "varchar", "char", "binary")
 
 
 def partition_texts(partition_by: Iterable[str], query: Schema) -> tuple[str, ...]:
-    """Give the columns of a query that hold texts and partition the table it is written to."""
+    """Return the columns of a query that hold texts and partition the table it is written to."""
     found = (query.find(name) for name in partition_by)
     return tuple(c.name for c in found if c is not None and c.type.startswith(_TEXTS))
 
 
 def is_lost(value: str) -> str:
-    """Give the condition of a value being a text that would become NULL.
+    """Return the condition of a value being a text that would become NULL.
 
     >>> is_lost("`city`")
     "coalesce(CAST(`city` AS STRING) IN ('', '__HIVE_DEFAULT_PARTITION__'), false)"
@@ -43,19 +43,19 @@ def is_lost(value: str) -> str:
 
 
 def any_lost(names: Iterable[str]) -> str:
-    """Give the condition of a row holding such a text in any of some columns."""
+    """Return the condition of a row holding such a text in any of some columns."""
     return " OR ".join(is_lost(quoted(name)) for name in names) or "false"
 
 
 def lost_counts(names: Iterable[str]) -> dict[str, str]:
-    """Give the aggregates, by name, that count the rows of `lost_rules`."""
+    """Return the aggregates, by name, that count the rows of `lost_rules`."""
     return {f"lost_{n}": f"count_if({is_lost(quoted(name))})" for n, name in enumerate(names)}
 
 
 def lost_rules(
     names: Iterable[str], model: str, kept: str, shown_key: str = "", by: str = ""
 ) -> tuple[Rule, ...]:
-    """Give a rule for each column; `kept` is FROM and WHERE of what is shown, with its key."""
+    """Return a rule for each column; `kept` is FROM and WHERE of what is shown, with its key."""
     rules = []
     for number, name in enumerate(names):
         sentence, samples = _lost_sentence(name, model, "{count} rows"), ""
@@ -90,19 +90,19 @@ OF_STAGED = {"spark.databricks.delta.merge.materializeSource": "none", **HASH_JO
 
 
 def shown_key(keys: tuple[str, ...]) -> str:
-    """Give SQL that shows a row's key as people write it: `id=3, land=NULL`."""
+    """Return SQL that shows a row's key as people write it: `id=3, land=NULL`."""
     pairs = [f"{literal(f'{k}=')}, coalesce(CAST({quoted(k)} AS STRING), 'NULL')" for k in keys]
     return "concat(" + ", ', ', ".join(pairs) + ")"
 
 
 def same_key(keys: tuple[str, ...], left: str, right: str, *, matches_null: bool) -> str:
-    """Give the condition that two rows have the same key."""
+    """Return the condition that two rows have the same key."""
     equals = "<=>" if matches_null else "="
     return " AND ".join(f"{left}.{quoted(key)} {equals} {right}.{quoted(key)}" for key in keys)
 
 
 def texts_of(build: Build) -> tuple[str, ...]:
-    """Give the query's columns of text that partition the table."""
+    """Return the query's columns of text that partition the table."""
     by = build.model.layout.partition_by if build.partition_by is None else build.partition_by
     return partition_texts(by, build.query) if by else ()
 
@@ -140,7 +140,7 @@ def replace_range(build: Build) -> Work:
 
 
 def selected(build: Build) -> str:
-    """Give the query's columns; a text that would become NULL fails the statement."""
+    """Return the query's columns; a text that would become NULL fails the statement."""
     texts = set(texts_of(build))
     return ", ".join(
         f"{guarded(quoted(name), name, build.model.name)} AS {quoted(name)}"
@@ -151,18 +151,18 @@ def selected(build: Build) -> str:
 
 
 def guarded(value: str, name: str, model: str) -> str:
-    """Give the value of a text column that partitions a table, or fail."""
+    """Return the value of a text column that partitions a table, or fail."""
     failed = refusing(CODE, literal(_lost_sentence(name, model, "rows")))
     return f"CASE WHEN {is_lost(value)} THEN {failed} ELSE {value} END"
 
 
 def refusing(code: str, message: str) -> str:
-    """Give SQL that fails; cut so that only the message has the mark, not SQL that Spark quotes."""
+    """Return SQL that fails; only its message has the mark, not the SQL that Spark quotes."""
     return f"raise_error(concat('penstock:', {literal(f'{code}: ')}, {message}))"
 
 
 def counted_texts(build: Build) -> Work | None:
-    """Give the work that counts the rows for which `selected` failed; None where it cannot."""
+    """Return the work that counts the rows for which `selected` failed; None where it cannot."""
     if not (names := texts_of(build)):
         return None
     counts = ", ".join(f"{sql} AS `{name}`" for name, sql in lost_counts(names).items())
@@ -176,7 +176,7 @@ def counted_texts(build: Build) -> Work | None:
 
 
 def fed(build: Build) -> Build:
-    """Give the build whose rows pass through the view of a feed."""
+    """Return the build whose rows pass through the view of a feed."""
     return replace(build, source=ROWS_VIEW)
 
 
@@ -253,7 +253,7 @@ def table_clauses(
 
 
 def written(properties: Mapping[str, str]) -> str:
-    r"""Give properties as SQL, sorted by key.
+    r"""Return properties as SQL, sorted by key.
 
     >>> written({"b": "2", "a": "it's"})
     "'a' = 'it\\'s', 'b' = '2'"
@@ -262,7 +262,7 @@ def written(properties: Mapping[str, str]) -> str:
 
 
 def listed(names: tuple[str, ...], prefix: str = "") -> str:
-    """Give quoted names, comma-separated."""
+    """Return quoted names, comma-separated."""
     return ", ".join(f"{prefix}{quoted(name)}" for name in names)
 
 
@@ -280,7 +280,7 @@ def with_rows(kept: str, stays: tuple[str, Schema], rows: tuple[str, Schema]) ->
 
 
 def sent(rows: str, number: int) -> str:
-    """Give rows in parentheses; few are sent to every executor, so that a table's need not move."""
+    """Return rows in parentheses; few rows are broadcast, so that those of a table stay."""
     hint = "/*+ BROADCAST(fed) */ " if number <= FEW_ROWS else ""
     return f"(SELECT {hint}* FROM ({rows}) fed)"
 
@@ -299,7 +299,7 @@ def merged(
     inserted: tuple[str, Schema],
     removed: str = "false",
 ) -> str:
-    """Give the rows of the view `penstock_target` as a MERGE of the rows `fed` leaves them.
+    """Return the rows of the view `penstock_target` as a MERGE of the rows `fed` leaves them.
 
     `t` is a stored row, which `on` meets at most one row `s` of, `updates` the values by column
     that it then has, unless it is `removed`. `inserted` are the rows that come, with their columns.

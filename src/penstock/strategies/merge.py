@@ -72,7 +72,7 @@ class Merge(port.Strategy):
         return cls(keys, given.window(), order if latest else (), match, newest)
 
     def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
-        """Give all its settings: each decides which row has which values."""
+        """Return all its settings: each decides which row has which values."""
         del layout
         return {
             "keys": list(self.keys),
@@ -234,13 +234,13 @@ def _differs(build: port.Build, strategy: Merge) -> str:
 
 
 def _in_range(build: port.Build, alias: str) -> str:
-    """Give the condition of a row of the table being in the range of a rerun."""
+    """Return the condition of a row of the table being in the range of a rerun."""
     name = quoted(build.model.strategy.window.time_column) if build.model.strategy.window else ""
     return f"({build.replaced.replace(name, f'{alias}.{name}')})"
 
 
 def _gone(build: port.Build, strategy: Merge) -> Stage:
-    """Give the keys in the range of a rerun that the query no longer has."""
+    """Return the keys in the range of a rerun that the query no longer has."""
     found = f"SELECT 1 FROM {quoted(SOURCE_VIEW)} s WHERE {_on(strategy, 's', 't')}"
     keys = listed(strategy.keys, "t.")
     sql = (
@@ -267,7 +267,7 @@ def _rerun(build: port.Build, strategy: Merge, seen: Row) -> Commit | None:
 
 
 def _fed(build: port.Build, strategy: Merge) -> str:
-    """Give what a rerun merges: new and changed rows, and keys that are gone."""
+    """Return what a rerun merges: new and changed rows, and keys that are gone."""
     keys = {key.lower() for key in strategy.keys}
     names = build.query.names
     lost = ", ".join(
@@ -280,7 +280,7 @@ def _fed(build: port.Build, strategy: Merge) -> str:
 
 
 def _after(build: port.Build, strategy: Merge) -> Callable[[Row], str] | None:
-    """Give the table as the MERGE will leave it, where no column gets another type."""
+    """Return the table as the MERGE will leave it, where no column gets another type."""
     if build.table is None or not pieces.keeps_types(build.table, build.query):
         return None
     table, names, stage = build.table, build.query.names, quoted(STAGE_VIEW)

@@ -58,7 +58,7 @@ class _Read:
 
 
 def one_query(text: str, field: str, kind: str, begins: Sequence[str]) -> str | None:
-    """Give one SELECT with the rows that the text gives for each of some partitions together.
+    """Return one SELECT with the rows that the text gives for each of some partitions together.
 
     `begins` are literals of the type `kind`, one per partition. The column `field` of each row is
     where its partition begins. None where that is not certain.
@@ -81,7 +81,7 @@ def one_query(text: str, field: str, kind: str, begins: Sequence[str]) -> str | 
 
 
 def _read(text: str) -> _Read | None:
-    """Give every hole a name of its own, and parse."""
+    """Name every placeholder, and parse."""
     named, slots, at = "", {}, 0
     for number, found in enumerate(PARAMETER.finditer(text)):
         if found[1] not in _LOWER:
@@ -140,7 +140,7 @@ def _is_slot(each: exp.Expr | None) -> bool:
 
 
 def _slots(*within: exp.Expression | None) -> list[str]:
-    """Give the holes in some expressions; queries and lambdas in them have names of their own."""
+    """Return the holes in some expressions; queries and lambdas in them have names of their own."""
     return [
         column.name
         for each in within
@@ -166,7 +166,7 @@ def _pin(read: _Read) -> _Pin | None:
 
 
 def _terms(condition: exp.Expression) -> Iterator[exp.Expression]:
-    """Give the terms of a conjunction."""
+    """Return the terms of a conjunction."""
     if isinstance(condition, exp.And | exp.Paren):
         yield from _terms(condition.this)
         if isinstance(condition, exp.And):
@@ -185,7 +185,7 @@ def _is_plain(each: exp.Expression) -> bool:
 
 
 def _written(read: _Read, slot: str, other: exp.Expression, *, leads: bool) -> str:
-    """Give the text of what a hole is compared with; "" where it is not on one line by itself."""
+    """Return the text of what a hole is compared with; "" where it is not on one line by itself."""
     tokens = read.tokens
     at = next(n for n, token in enumerate(tokens) if token.start == read.slots[slot][0])
     if leads:
@@ -271,7 +271,7 @@ def _has_more_tables(select: exp.Select) -> bool:
 
 
 def _named(each: exp.Expr, only: str) -> exp.Expr:
-    """Give an expression with every name quoted; of the one table a column may name it or not."""
+    """Return an expression with every name quoted; of the one table a column may name it or not."""
 
     def named(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Column) and only and node.table == only and not node.args.get("db"):

@@ -54,7 +54,7 @@ class OverwriteRange(Strategy):
         return cls(window or WindowSettings(""))
 
     def fingerprint(self, layout: Layout) -> Mapping[str, object]:
-        """Give the window: it decides which rows are read, and replaced."""
+        """Return the window: it decides which rows are read, and replaced."""
         del layout
         return {"window": self.window.fingerprint}
 
@@ -64,14 +64,14 @@ class OverwriteRange(Strategy):
 
 
 def replaced(model: Model, table: Schema | None, windows: Sequence[InputWindow]) -> str:
-    """Give the condition of a row of the table being in the windows' range; "" without windows."""
+    """Return the condition that a row is in the range of the windows; "" without windows."""
     settings = model.strategy.window
     column = table.find(settings.time_column) if settings and table else None
     return _inside(quoted(column.name), column.type, windows) if column else ""
 
 
 def _inside(column: str, kind: str, windows: Sequence[InputWindow]) -> str:
-    """Give the condition of a value being in the range of some windows, in the column's type."""
+    """Return the condition of a value being in the range of some windows, in the column's type."""
     lows = [_of_type(each.window.lower, kind, upper=False) for each in windows]
     highs = [_of_type(each.window.upper, kind, upper=True) for each in windows]
     terms = []
@@ -84,7 +84,7 @@ def _inside(column: str, kind: str, windows: Sequence[InputWindow]) -> str:
 
 
 def _of_type(bound: Bound | None, kind: str, *, upper: bool) -> Bound | None:
-    """Give an end of a window in the type of a column: a day as the instants that it holds."""
+    """Return an end of a window in the type of a column: a day as the instants that it holds."""
     value = bound.value if bound else None
     if bound is None or value is None or not value.is_temporal or value.type == kind.upper():
         return bound
@@ -97,7 +97,7 @@ def _of_type(bound: Bound | None, kind: str, *, upper: bool) -> Bound | None:
 
 
 def rows_inside(model: Model, query: Schema, windows: Sequence[InputWindow]) -> str:
-    """Give SQL for a function's rows, of which one outside the windows fails the write.
+    """Return SQL for a function's rows, of which one outside the windows fails the write.
 
     It is an expression in what is written and costs no pass (spec: Python models, §4.5).
     """

@@ -54,7 +54,7 @@ class Partition(port.PartitionSettings, port.Strategy):
         return self
 
     def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
-        """Give which rows belong to which partition; when one is due changes none."""
+        """Return which rows belong to which partition; when one is due changes none."""
         del layout
         grid = self.grid
         return {
@@ -107,7 +107,7 @@ def replace(table: PartitionTable, slices: tuple[Slice, ...]) -> Work:
 
 
 def feed(table: PartitionTable, slices: tuple[Slice, ...]) -> Feed:
-    """Give the rows of the slices as they are stored, under a view."""
+    """Return the rows of the slices as they are stored, under a view."""
     lost = [name for name in table.described.names if table.columns.find(name) is None]
     if lost:
         raise ValueError(f"{table.shown} would lose the columns {lost}")
@@ -135,12 +135,12 @@ def _insert(table: PartitionTable, rows: str) -> Commit:
 
 
 def inside(table: PartitionTable) -> str:
-    """Give the condition of a row lying in one of the spans."""
+    """Return the condition of a row lying in one of the spans."""
     return inside_spans(quoted(table.field), table.kind, table.spans)
 
 
 def inside_spans(value: str, kind: str, spans: tuple[Span, ...]) -> str:
-    """Give the condition of a value lying in one of some spans."""
+    """Return the condition of a value lying in one of some spans."""
     terms = [
         f"{value} >= {literal_at(low, kind)} AND {value} < {literal_at(high, kind)}"
         for low, high in spans

@@ -75,7 +75,7 @@ class _Binder:
         self.relations.append(Relation(name, view, read))
 
     def called(self, model: Model, views: Mapping[InputName, str]) -> FunctionRead | None:
-        """Give the call of a model's function; None for one that is a query."""
+        """Return the call of a model's function; None for one that is a query."""
         function = model.function
         if function is None:
             return None
@@ -85,7 +85,7 @@ class _Binder:
         return FunctionRead(model.name, model.where, function, given, pinned, self.step_windows)
 
     def bound(self, text: str, names: Mapping[InputName, str]) -> str:
-        """Give a text over views; histories without their tombstones where it asks for that."""
+        """Return a text over views; histories without their tombstones where it asks for that."""
         marked = {
             name: live(read.tombstones)
             for name, read in self.reads.items()
@@ -122,7 +122,7 @@ def bind(
     *,
     incremental: bool,
 ) -> BoundQuery:
-    """Give the relations and the SQL of one step.
+    """Return the relations and the SQL of one step.
 
     `windows` says which direct inputs are read through which window: inside a view they stay
     whole. Only what the text mentions is bound: the table itself, for one, may not be there on a
@@ -142,7 +142,7 @@ def bind(
 def bind_inputs(
     project: Project, model: Model, reads: StepReads, *, incremental: bool
 ) -> BoundQuery:
-    """Give the relations of what a step reads, without windows and without the query itself."""
+    """Return the relations of what a step reads, without windows and without the query itself."""
     binder = _Binder(project, reads.by_name, reads.moment, step_windows=reads.windows)
     for name in _read_by(model, incremental=incremental):
         binder.view_of(name)
@@ -150,14 +150,14 @@ def bind_inputs(
 
 
 def _read_by(model: Model, *, incremental: bool) -> Iterable[InputName]:
-    """Give what a step reads: of SQL what this text mentions, of a function what it takes."""
+    """Return what a step reads: of SQL what this text mentions, of a function what it takes."""
     if model.function is not None:
         return model.query.inputs
     return mentioned(model.query.incremental if incremental else model.query.text)
 
 
 def frame_readers(project: Project, models: Iterable[str]) -> dict[str, FrameReaders]:
-    """Give who reads each frame when these models are built.
+    """Return who reads each frame when these models are built.
 
     One that two or more of them name as a parameter is kept, unless its function says otherwise.
     """
@@ -182,7 +182,7 @@ def frame_readers(project: Project, models: Iterable[str]) -> dict[str, FrameRea
 def bind_query(
     project: Project, query: Query, reads: Mapping[InputName, Read], moment: dt.datetime
 ) -> BoundQuery:
-    """Give the relations and the SQL of a query that belongs to no model."""
+    """Return the relations and the SQL of a query that belongs to no model."""
     binder = _Binder(project, reads, moment)
     names = {name: binder.view_of(name) for name in query.inputs}
     return BoundQuery(tuple(binder.relations), binder.bound(query.text, names))
@@ -195,7 +195,7 @@ def bind_tables(
     moment: dt.datetime,
     prefix: str,
 ) -> tuple[tuple[Relation, ...], dict[InputName, str]]:
-    """Give relations, and views that begin with the prefix, of the tables that can be read."""
+    """Return relations, and views that begin with the prefix, of the tables that can be read."""
     binder = _Binder(project, reads, moment, prefix=prefix)
     views = {name: binder.view_of(name) for name in names if _is_readable(project, name, reads)}
     return tuple(binder.relations), views
@@ -221,12 +221,12 @@ def _view_model(project: Project, name: InputName) -> Model | None:
 
 
 def leaves(project: Project, model: Model) -> tuple[InputName, ...]:
-    """Give every input that a step of the model reads, as `leaves_of` does."""
+    """Return every input that a step of the model reads, as `leaves_of` does."""
     return leaves_of(project, model.query.inputs)
 
 
 def leaves_of(project: Project, inputs: tuple[InputName, ...]) -> tuple[InputName, ...]:
-    """Give every input of a query, views replaced by what they read.
+    """Return every input of a query, views replaced by what they read.
 
     Views stand in it too, before their own inputs: making one anew is a change of its readers.
     """

@@ -59,7 +59,7 @@ def rewrite(  # the sides of one statement
 
 
 def rewritten(model: Model, rows: str, columns: Schema, facts: TableFacts) -> str:
-    """Give the rows of a table as `rewrite` leaves them; `rows` is SQL that names them."""
+    """Return the rows of a table as `rewrite` leaves them; `rows` is SQL that names them."""
     chosen = []
     for column in columns.columns:
         known, want = facts.schema.find(column.name), parse_type(column.type)
@@ -85,7 +85,7 @@ def restore(target: str, version: int) -> Commit:
 
 
 def physical(layout: Layout) -> Layout:
-    """Give the layout that Delta is told: columns to sort by within partitions are no clustering.
+    """Return the layout that Delta is told: columns to sort by within partitions are no clustering.
 
     >>> physical(Layout(("date",), ("id",)))
     Layout(partition_by=('date',), cluster_by=(), properties={})

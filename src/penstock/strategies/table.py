@@ -45,7 +45,7 @@ class Table(Strategy):
         return self.overwrite_partitions
 
     def fingerprint(self, layout: Layout) -> Mapping[str, object]:
-        """Give the partition columns where they decide which rows are replaced."""
+        """Return the partition columns where they decide which rows are replaced."""
         return {"overwrite": list(layout.partition_by)} if self.overwrite_partitions else {}
 
     def staying(self, layout: Layout, rows: str, target: str) -> str:

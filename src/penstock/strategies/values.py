@@ -34,7 +34,7 @@ _EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 
 
 def same(left: str, right: str, left_type: str, right_type: str | None) -> str:
-    """Give SQL that is true where two expressions are equal and false where they are not.
+    """Return SQL that is true where two expressions are equal and false where they are not.
 
     Without `right_type` the right side has no such column: it is NULL, as a field is that one side
     has. Numbers are compared in the wider type; ValueError where no type holds both.
@@ -47,7 +47,7 @@ def same(left: str, right: str, left_type: str, right_type: str | None) -> str:
 
 
 def merged_type(first: str, second: str, *, grow: bool = True) -> str:
-    """Give the type that holds both, or ValueError; `grow` brings the fields of `second`."""
+    """Return the type that holds both, or ValueError; `grow` brings the fields of `second`."""
     both = merged(parse_type(first), parse_type(second), grow=grow)
     if both is None:
         raise ValueError(f"no type holds both {first} and {second}")
@@ -55,7 +55,7 @@ def merged_type(first: str, second: str, *, grow: bool = True) -> str:
 
 
 def converted(expression: str, have: str, want: str) -> str:
-    """Give SQL that turns a value of one type into a type that holds it.
+    """Return SQL that turns a value of one type into a type that holds it.
 
     Fields that are missing become NULL, others that `want` lacks are left out; NULL stays NULL, at
     any depth. Raises ValueError where values could be lost.
@@ -67,7 +67,7 @@ def converted(expression: str, have: str, want: str) -> str:
 
 
 def cast(value: str, have: ColumnType, want: ColumnType) -> str:
-    """Give SQL that turns `value`, a name or a path, into another type; NULL stays NULL.
+    """Return SQL that turns `value`, a name or a path, into another type; NULL stays NULL.
 
     A CAST of structs goes by place and would swap two fields without a word, so structs whose
     fields stand otherwise are built anew; a field that the value lacks becomes NULL.
@@ -79,12 +79,12 @@ def cast(value: str, have: ColumnType, want: ColumnType) -> str:
 
 
 def null(kind: ColumnType) -> str:
-    """Give NULL of a type."""
+    """Return NULL of a type."""
     return f"CAST(NULL AS {sql_type(kind)})"
 
 
 def _shaped(value: str, have: ColumnType, want: ColumnType, *, flat: bool, depth: int = 1) -> str:
-    """Give a value in another type; `flat` makes sorted entries of maps, which nothing compares."""
+    """Return a value in another type; `flat` turns maps, which do not compare, into entries."""
     stays = not (flat and has_map(want))
     if stays and have == want:
         return value
@@ -148,7 +148,7 @@ def _casts(have: ColumnType, want: ColumnType) -> bool:
 
 
 def row_hash(columns: Sequence[Column], prefix: str = "") -> str:
-    """Give SQL for the hash of a row: 64 lower-case hex digits, never NULL.
+    """Return SQL for the hash of a row: 64 lower-case hex digits, never NULL.
 
     Columns that are NULL are left out of it. Raises ValueError for a type that has no encoding.
 
@@ -159,12 +159,12 @@ def row_hash(columns: Sequence[Column], prefix: str = "") -> str:
 
 
 def hash_of_values(values: Sequence[tuple[Column, str]]) -> str:
-    """Give the same for SQL values that stand for columns, each in the type of its column."""
+    """Return the same for SQL values that stand for columns, each in the type of its column."""
     return f"sha2({row_text(values)}, 256)"
 
 
 def row_text(values: Sequence[tuple[Column, str]]) -> str:
-    """Give SQL for the text of a row, of which hashes are made."""
+    """Return SQL for the text of a row, of which hashes are made."""
     ordered = sorted(values, key=lambda pair: pair[0].name.lower())
     parts = [_coded(value, parse_type(c.type), _lead(c.name), 1) for c, value in ordered]
     texts = ", ".join(("''", *parts))
@@ -195,7 +195,7 @@ def _lead(name: str) -> str:
 
 
 def _coded(value: str, kind: ColumnType, lead: str, depth: int) -> str:
-    """Give SQL for the text of a value after `lead`; it is NULL where the value is."""
+    """Return SQL for the text of a value after `lead`; it is NULL where the value is."""
     match kind:
         case ScalarType(name):
             return _scalar(value, name, lead)
@@ -262,7 +262,7 @@ _SMALL = f"split('{' '.join(map(str, range(32)))}', ' ')"
 
 
 def _plain(value: str, name: str) -> str:
-    """Give SQL for a number without an exponent and without zeros at its end."""
+    """Return SQL for a number without an exponent and without zeros at its end."""
     decimal = _DECIMAL.fullmatch(name)
     places = int(decimal[1]) if decimal else 0
     if places > _MOST_PLAIN:  # CAST writes small ones with an exponent, outside ANSI mode

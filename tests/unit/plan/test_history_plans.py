@@ -167,8 +167,8 @@ def test_changed_sql_and_foreign_rows_are_noted_as_staying():
     )
     assert foreign == (
         "rows that others changed stay as they are; penstock snapshot run --select users "
-        "--full-refresh would drop all versions, penstock accept users --reason TEXT lets them "
-        "stand"
+        "--full-refresh would drop all versions, penstock accept users --reason TEXT keeps "
+        "them"
     )
 
 

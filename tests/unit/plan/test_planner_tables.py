@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fakes.builders import NOON, a_model, a_project, a_success
+from fakes.silver_table import an_entity
 from penstock.core.columns.schema import Schema
 from penstock.core.facts import TableFacts
 from penstock.core.history import ColumnsDiffer
@@ -14,6 +15,7 @@ from penstock.plan.planner import left_current, postponed
 from penstock.plan.steps import Decided, Question, table_step
 from penstock.plan.values import Estimate, Now, Observed, Options, Reason, State, Step
 from penstock.strategies.append import Append
+from penstock.strategies.entities.strategy import MergeEntity
 from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.merge import Merge
 from penstock.strategies.table import Table
@@ -85,7 +87,7 @@ def test_the_last_success_is_the_estimate_of_the_next_step():
     assert step.estimate == Estimate(10, 2_000, 1.5)
 
 
-OLD_ROWS = "rows loaded before keep what the earlier code made; --full-refresh re-makes them"
+OLD_ROWS = "rows loaded before keep what the earlier code made; --full-refresh rebuilds them"
 GONE_ROWS = "rows that the query no longer gives stay; --full-refresh drops them"
 
 
@@ -103,6 +105,23 @@ def test_a_run_says_which_rows_of_an_earlier_sql_it_leaves(strategy, notes):
     step = table_step(question(), replace(BASE, strategy=strategy), Reason(State.SQL_CHANGED), ())
 
     assert (step.initial, step.notes) == (False, notes)
+
+
+@pytest.mark.parametrize("strategy", [Merge(("id",), None), Append(None)])
+def test_a_run_says_that_it_leaves_rows_that_others_changed_and_what_to_do(strategy):
+    step = table_step(question(), replace(BASE, strategy=strategy), Reason(State.TAMPERED), ())
+
+    stay = "rows that others changed stay as they are; penstock sync --select base rebuilds it, "
+    assert step.notes == (f"{stay}penstock accept base --reason TEXT keeps them",)
+
+
+def test_a_run_over_an_entity_with_other_settings_says_that_earlier_slices_stay_as_they_are():
+    entity = an_entity()
+    model = replace(BASE, strategy=MergeEntity(entity), entity=entity)
+
+    step = table_step(question(), model, Reason(State.SQL_CHANGED), ())
+
+    assert step.notes == (OLD_ROWS,)
 
 
 def test_a_table_that_is_gone_is_built_anew_also_where_the_last_try_failed():

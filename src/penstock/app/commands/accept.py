@@ -10,7 +10,7 @@ from penstock.app.observation.project_state import ProjectState, look
 from penstock.app.planning.make_plan import run_timestamp_of
 from penstock.app.preparing.outcomes import foreign_between, settled_before
 from penstock.app.preparing.run_context import Context
-from penstock.app.services.services import Services, named_model
+from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.app.services.workers import on_record
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask
@@ -51,9 +51,7 @@ def accept(services: Services, name: str, reason: str, arguments: str = "") -> A
         raise UsageError("bad-value", "--reason: the reason is empty", hint=hint)
     model = named_model(services, name)
     recover(services).require(model.name)
-    with services.reading.one_state():
-        project_state = look(services, (model.name,), run_timestamp_of(services, None))
-        verdict = project_state.verdict(model.name)
+    project_state, verdict = _found(services, model)
     record, head = project_state.records.get(model.name), None
     partitions = _tampered(project_state, model, verdict)
     if partitions and record is not None:
@@ -76,6 +74,12 @@ def accept(services: Services, name: str, reason: str, arguments: str = "") -> A
         committer.finish(committer.begin(intent), outcome)
         succeeded()
     return AcceptedCommits(model.name, intent.step, reason.strip(), keys, outcome.foreign)
+
+
+@in_one_state
+def _found(services: Services, model: Model) -> tuple[ProjectState, Verdict]:
+    project_state = look(services, (model.name,), run_timestamp_of(services, None))
+    return project_state, project_state.verdict(model.name)
 
 
 def _tampered(project_state: ProjectState, model: Model, verdict: Verdict) -> Ranges:

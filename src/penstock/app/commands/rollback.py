@@ -17,7 +17,7 @@ from penstock.app.preparing.outcomes import features_left
 from penstock.app.preparing.run_context import Context
 from penstock.app.reports import Keys, Overwrite
 from penstock.app.request import RollbackRequest
-from penstock.app.services.services import Services, named_model
+from penstock.app.services.services import Services, in_one_state, named_model
 from penstock.app.services.workers import on_record, on_worker
 from penstock.core.errors import TableError, UsageError
 from penstock.core.graph import children
@@ -80,10 +80,7 @@ def rollback(
     model = named_model(services, request.model)
     if not request.dry_run:
         recover(services).require(model.name)
-    run_timestamp = run_timestamp_of(services, None)
-    with services.reading.one_state():
-        project_state = look(services, (model.name,), run_timestamp)
-        back = _way_back(services, project_state, request)
+    project_state, back = _found(services, request, model)
     models = services.project.models
     readers = children({name: parents_of(services.project, m) for name, m in models.items()})
     lines = ["the restored partitions count as drifted until the code is reverted"]
@@ -108,6 +105,14 @@ def rollback(
     committed = _restore(services, project_state, back, request)
     left = features_left(services, back.step.intent, back.version)
     return replace(report, committed=committed, lines=(*report.lines, *[left] * bool(left)))
+
+
+@in_one_state
+def _found(
+    services: Services, request: RollbackRequest, model: Model
+) -> tuple[ProjectState, _Back]:
+    project_state = look(services, (model.name,), run_timestamp_of(services, None))
+    return project_state, _way_back(services, project_state, request)
 
 
 def _way_back(services: Services, project_state: ProjectState, request: RollbackRequest) -> _Back:

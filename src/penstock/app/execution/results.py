@@ -201,7 +201,7 @@ def notes_of(ended: Ended) -> tuple[str, ...]:
         notes.append(f"rows after {intent.cut_at:%Y-%m-%d %H:%M:%S} are left to a later run")
     if passed := [name for name in intent.passed_by if name != intent.model]:
         command = f"penstock sync --select {intent.model}"
-        notes.append(f"{', '.join(passed)} changed rows that it had read; {command} re-makes it")
+        notes.append(f"{', '.join(passed)} changed rows that it had read; {command} rebuilds it")
     for each in ended.outcome.foreign:
         if each.version > base_of(intent):
             what = f"version {each.version} ({each.operation}) of {intent.table}"

@@ -46,7 +46,7 @@ def outcome_of(
 
     What it wrote to each partition its files tell. `known` is the id of the table, which only the
     commit that made it names. Commits of others count from the version `since`: without it from
-    the one that the record says was settled before.
+    the one that the record says was settled before. For a rollback all of them count.
     """
     if not intent.uri:
         return Outcome(None)
@@ -57,6 +57,8 @@ def outcome_of(
     if commit is not None and (commit.overwrites or _replaces_ranges(intent)):
         # the statement has read every version but those that Delta let in meanwhile: appends
         since = upto if commit.read_version is None else commit.read_version
+    elif intent.kind is StepKind.ROLLBACK:
+        since = -1  # rows of any step before may come back, with what others changed of them
     elif since is None:
         since = settled_before(services, intent, found.table_id)
     if commit is not None and commit.restored is not None:  # what came after it is undone

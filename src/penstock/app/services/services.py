@@ -68,7 +68,9 @@ class Services:
 
     def __post_init__(self) -> None:
         """Wait for the store as long as the project says."""
-        self.patience = Patience(self.project.state_patience.total_seconds())
+        lease = self.project.lease
+        lapse = (lease.length - lease.heartbeat).total_seconds()
+        self.patience = Patience(self.project.state_patience.total_seconds(), lapse)
 
     @property
     def reading(self) -> Store:

@@ -158,7 +158,7 @@ class Engine(Protocol):
         """
 
     def cancel(self) -> None:
-        """Cancel every running job; sessions then raise `InterruptedRunError`."""
+        """Cancel every running job; sessions, new ones too, then raise `InterruptedRunError`."""
 
     def stop(self) -> None:
         """End what this engine started; a session that was handed in, or found, stays."""

@@ -179,7 +179,7 @@ class Journal(CheckJournal, Protocol):
     """Writing down runs, steps and what checks said of them. Every method is one transaction."""
 
     def start_run(self, run: Run) -> None:
-        """Write the run as RUNNING."""
+        """Write the run as RUNNING; to write it twice is to write it once."""
 
     def end_run(self, run: str, status: Status, *, holds: bool = False) -> None:
         """Write how the run ended and release whatever it still holds.
@@ -197,8 +197,8 @@ class Journal(CheckJournal, Protocol):
     ) -> Begun:
         """Take the target's lease and write the step as RUNNING, or do nothing at all.
 
-        Its number is greater than every number here and than `above`, the one that the target's
-        log holds: a copy of the store that was put back does not know all that were given out.
+        Its number is greater than all here and than `above`, the one in the target's log: a store
+        that was put back does not know all. A step that has begun is returned as it began.
 
         Raises `LeaseHeldError`, and `PlanOutdatedError` when the target's last step is not the
         one that was planned on (None asks for no comparison).
@@ -234,8 +234,8 @@ class Leases(Protocol):
     def taken(self) -> tuple[Lease, ...]:
         """Give the leases that are taken."""
 
-    def unlock(self, target: str) -> bool:
-        """Drop the lease of a target, whoever holds it; False if nobody does."""
+    def unlock(self, target: str, token: int | None = None) -> bool:
+        """Drop the lease of a target; False if nobody holds it, or not by this token."""
 
 
 class PartitionRecords(Protocol):
@@ -298,7 +298,7 @@ class Records(PartitionRecords, Protocol):
         """Give every change of a model's watermarks, newest first."""
 
     def change_watermark(self, change: WatermarkChange) -> None:
-        """Append a change that a person made."""
+        """Append a change that a person made; one that is on record is not appended again."""
 
 
 class SliceRecords(Protocol):

@@ -47,7 +47,7 @@ def is_hidden(name: str) -> bool:
 def walk(
     root: str, below: str, meet: Callable[[str], None] = lambda _: None
 ) -> Iterator[FileState]:
-    """Give the files below a folder that Spark sees; `meet` hears the names of the others."""
+    """Return the files below a folder that Spark sees; `meet` hears the names of the others."""
     with os.scandir(os.path.join(root, below)) as entries:  # noqa: PTH118  # many files: no Path each
         for entry in entries:
             if is_hidden(entry.name):
@@ -65,7 +65,7 @@ def walk(
 
 
 def slices_in(folder: BronzeFolder, ends: Callable[[str], str]) -> tuple[ListedSlice, ...]:
-    """Give what fits the pattern, by the code points of its path below the folder.
+    """Return what fits the pattern, by the code points of its path below the folder.
 
     `ends` gives the digest of the ends of a file, which with its name and size tells it.
     Raises `bronze-missing`, and `bronze-unreadable`: what cannot be seen is not taken for nothing.
@@ -184,7 +184,7 @@ def _scanned(root: str, below: str) -> Iterator[Iterator[os.DirEntry[str]]]:
 
 
 def _after(segments: Sequence[str], places: frozenset[int], name: str) -> frozenset[int]:
-    """Give how far in a pattern one gets by a name: the numbers of segments that are behind it."""
+    """Return how far a name gets in a pattern: the numbers of segments behind it."""
     reached = set()
     for place in places:
         here = place

@@ -175,7 +175,7 @@ def _bound(column: str, value: object) -> dict[str, str]:
 
 
 def remote_commits(uri: str, after: int, *, partial: bool) -> tuple[LogCommit, ...]:
-    """Give the commits of a table that is no local folder, as `Log.commits` does."""
+    """Return the commits of a table that is no local folder, as `Log.commits` does."""
     table = open_table(uri)
     commits = [_remote_commit(each) for each in table.history()] if table else []
     found = tuple(commit for commit in reversed(commits) if commit.version > after)
@@ -192,7 +192,7 @@ _DATA_OPERATIONS = frozenset(
 
 
 def _remote_commit(info: dict[str, object]) -> LogCommit:
-    """Give a commit as deltalake tells it; the operation's name stands for `dataChange`."""
+    """Return a commit as deltalake tells it; the operation's name stands for `dataChange`."""
     changes = str(info.get("operation")) in _DATA_OPERATIONS
     commit = folder.Actions(info).commit(int(str(info["version"])))
     return replace(commit, changes_data=changes, row_change=None if changes else 0)

@@ -36,7 +36,7 @@ class LogColumn:
     _read: dict[str, Span | None] = field(default_factory=dict)
 
     def at(self, text: str | None) -> Span | None:
-        """Give the span of a partition value, which is exact; None if it cannot be read."""
+        """Return the span of a partition value, which is exact; None if it cannot be read."""
         if not text:
             return NOWHERE
         if text not in self._read:
@@ -44,7 +44,7 @@ class LogColumn:
         return self._read[text]
 
     def of_statistics(self, statistics: Mapping[str, Any]) -> Span | None:
-        """Give the span of a file's statistics; None if they do not tell."""
+        """Return the span of a file's statistics; None if they do not tell."""
         found = [(statistics.get(key) or {}).get(self.physical) for key in _ENDS]
         low, high = (None if end is None else position(str(end), self.kind) for end in found)
         nulls = (statistics.get("nullCount") or {}).get(self.physical)
@@ -53,7 +53,7 @@ class LogColumn:
     def between(
         self, rows: int | None, nulls: int | None, low: int | None, high: int | None
     ) -> Span | None:
-        """Give the span of a file with so many rows, and NULLs, between two positions."""
+        """Return the span of a file with so many rows, and NULLs, between two positions."""
         if rows == 0 or (rows is not None and nulls == rows):
             return NOWHERE
         if low is None or high is None:
@@ -62,7 +62,7 @@ class LogColumn:
 
 
 def over(low: int | None, high: int | None = None, *, kind: str, cut: int = 1) -> Span | None:
-    """Give the span from one value to another, or of one alone; a DATE is its whole day.
+    """Return the span from one value to another, or of one alone; a DATE is its whole day.
 
     >>> over(0, kind="date"), over(5, 7, kind="int"), over(5, 7, kind="timestamp", cut=1000)
     ((0, 86400000000), (5, 8), (5, 1007))
@@ -75,7 +75,7 @@ def over(low: int | None, high: int | None = None, *, kind: str, cut: int = 1) -
 
 
 def spans_of(action: Mapping[str, Any], fields: Sequence[LogColumn]) -> tuple[Span | None, ...]:
-    """Give where the rows of an `add` or `remove` can lie, by column; None for anywhere."""
+    """Return where the rows of an `add` or `remove` can lie, by column; None for anywhere."""
     parts = action.get("partitionValues") or {}
     if all(each.physical in parts for each in fields):
         return tuple(each.at(parts[each.physical]) for each in fields)
@@ -87,7 +87,7 @@ def spans_of(action: Mapping[str, Any], fields: Sequence[LogColumn]) -> tuple[Sp
 
 
 def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Give spans rising and apart; neighbours become one, empty ones go.
+    """Return spans rising and apart; neighbours become one, empty ones go.
 
     >>> joined([(5, 7), (1, 3), (3, 4), (0, 0), (6, 9)])
     ((1, 4), (5, 9))
@@ -107,7 +107,7 @@ _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001  # as a table's values: UTC, or
 def live_files(
     table: DeltaTable, fields: Sequence[LogColumn]
 ) -> Mapping[str, tuple[Span | None, ...]]:
-    """Give where the rows of each file can lie, by its decoded path and then by column."""
+    """Return where the rows of each file can lie, by its decoded path and then by column."""
     actions = table.get_add_actions(flatten=True)
     paths = [unquote(path) for path in actions.column("path").to_pylist()]
     spans = [_spans(actions, each, len(paths)) for each in fields]
@@ -115,7 +115,7 @@ def live_files(
 
 
 def hidden_files(table: DeltaTable) -> frozenset[str]:
-    """Give the decoded paths of files whose every row a deletion vector hides that can be read."""
+    """Return decoded paths of files of which a readable deletion vector hides every row."""
     hidden = _hidden_by_path(table)
     if not hidden:
         return frozenset()

@@ -29,17 +29,17 @@ def is_local(uri: str) -> bool:
 
 
 def log_folder(uri: str) -> str:
-    """Give the folder of a local table's log; it need not be there."""
+    """Return the folder of a local table's log; it need not be there."""
     return f"{uri.removeprefix('file://').rstrip('/')}/_delta_log"
 
 
 def commit_path(uri: str, version: int) -> Path:
-    """Give the file of a version; it need not be there."""
+    """Return the file of a version; it need not be there."""
     return Path(log_folder(uri), f"{version:020d}.json")
 
 
 def versions(uri: str) -> list[int]:
-    """Give the versions whose commit files are there, rising; none where no table is."""
+    """Return the versions whose commit files are there, rising; none where no table is."""
     try:
         names = os.listdir(log_folder(uri))  # noqa: PTH208  # names, not a Path for each of 10,000
     except (FileNotFoundError, NotADirectoryError):
@@ -48,7 +48,7 @@ def versions(uri: str) -> list[int]:
 
 
 def newest(uri: str, hint: int | None = None) -> int | None:
-    """Give the newest version, None where no table is.
+    """Return the newest version, None where no table is.
 
     A version that is there, the hint or the one of the last checkpoint, is climbed from in as
     many looks as the way above it has binary digits; only without one the folder is listed.
@@ -70,7 +70,7 @@ def newest(uri: str, hint: int | None = None) -> int | None:
 
 
 def checkpointed(uri: str) -> int | None:
-    """Give the version of the last checkpoint, None if there is none."""
+    """Return the version of the last checkpoint, None if there is none."""
     try:
         with open(f"{log_folder(uri)}/_last_checkpoint", encoding="utf-8") as file:  # noqa: PTH123  # 1,000 tables
             found = _CHECKPOINTED.search(file.read())
@@ -87,7 +87,7 @@ def check_whole(uri: str, after: int, found: Sequence[int]) -> None:
 
 
 def gap(uri: str, version: int) -> TableError:
-    """Give the error of a version that the log no longer holds."""
+    """Return the error of a version that the log no longer holds."""
     return TableError(
         "log-gap",
         f"version {version} of the log of {uri} is gone and would be needed",
@@ -255,7 +255,7 @@ def _read(
 
 
 def damaged(uri: str, version: int) -> TableError:
-    """Give the error of a commit file that cannot be read."""
+    """Return the error of a commit file that cannot be read."""
     return TableError(
         "log-unreadable",
         f"version {version} of the Delta log in {log_folder(uri)} is damaged",
@@ -275,7 +275,7 @@ def _added(path: str, stats: str | None) -> AddedFile:
 
 
 def live_rows(action: Mapping[str, Any]) -> int | None:
-    """Give the rows of a file that no deletion vector hides; None if it has no statistics."""
+    """Return the rows of a file that no deletion vector hides; None if it has no statistics."""
     records = json.loads(action.get("stats") or "{}").get("numRecords")
     if records is None:
         return None
@@ -322,7 +322,7 @@ def metadata_at(uri: str, version: int) -> Metadata | None:
 
 
 def metadata_action(table: DeltaTable) -> Mapping[str, Any]:
-    """Give the metadata of an open table as its log would write it."""
+    """Return the metadata of an open table as its log would write it."""
     metadata = table.metadata()
     return {
         "id": str(metadata.id),
@@ -333,7 +333,7 @@ def metadata_action(table: DeltaTable) -> Mapping[str, Any]:
 
 
 def checksum(uri: str, version: int) -> Mapping[str, Any]:
-    """Give what Spark's checksum file says of a version; nothing if it is not there, or damaged."""
+    """Return what Spark's checksum file says of a version; nothing if it is gone or damaged."""
     try:
         with open(f"{log_folder(uri)}/{version:020d}.crc", "rb") as file:  # noqa: PTH123  # 1,000 tables
             document = json.load(file)

@@ -30,7 +30,7 @@ class _Draft:
 
 
 def touches(uri: str, versions: Sequence[int], columns: Mapping[str, str]) -> tuple[Touched, ...]:
-    """Give the commits among rising versions that changed rows, and where.
+    """Return the commits among rising versions that changed rows, and where.
 
     Columns are named as the newest of the versions names them. A commit that puts another table
     in the place of the one that was may have touched anything. Where the log no longer tells which
@@ -119,7 +119,7 @@ def _finished(
 
 
 def touched_by(commit: LogCommit, spans: Mapping[str, tuple[Span, ...] | None]) -> Touched:
-    """Give what a commit touched, with what the commit says of itself."""
+    """Return what a commit touched, with what the commit says of itself."""
     who = (commit.step, commit.store, commit.user)
     return Touched(commit.version, commit.time, commit.operation, *who, spans)
 

@@ -16,7 +16,7 @@ def pass_steps(
     readers: Mapping[str, Sequence[str]],
     selected: Collection[str] | None = None,
 ) -> tuple[PassStep, ...]:
-    """Give the steps of a pass in an order in which they may run.
+    """Return the steps of a pass in an order in which they may run.
 
     Base tables are made whoever is selected. `readers` are the tagged models of the project with
     what each reads; None selects all.
@@ -46,7 +46,7 @@ def pass_steps(
 def _of_table(
     each: SessionModel, base: Sequence[str], wanted: Collection[str], planned: PlannedPass
 ) -> PassStep | None:
-    """Give the step of a table; a base table that failed ends the pass, whoever reads it."""
+    """Return the step of a table; a base table that failed ends the pass, whoever reads it."""
     if not each.is_tracked:
         before = tuple(base[: base.index(each.name)])
         return PassStep(PassStepKind.BASE, each.name, each.name, before)
@@ -60,7 +60,7 @@ def _of_table(
 def _stitches(
     package: SessionPackage, names: Collection[str], base: tuple[str, ...]
 ) -> list[PassStep]:
-    """Give the steps that stitch; a target that gains nothing in this pass is stitched as well."""
+    """Return the steps that stitch, also targets that gain nothing in this pass."""
     mapping = package.model(SessionTable.USER_MAPPING)
     if mapping is None:
         return []

@@ -34,7 +34,7 @@ def manifest_status(
 
 
 def run_limits(status: ManifestStatus, options: SessionOptions, now: dt.datetime) -> Limits:
-    """Give the state of a run and the events that it may read; nothing is read for it.
+    """Return the state of a run and the events that it may read; nothing is read for it.
 
     Whether the start lies too late for them is `late_start`'s to say.
 

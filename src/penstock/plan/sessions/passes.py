@@ -28,7 +28,7 @@ _BEHIND = (RunState.NEW_MODEL, RunState.OUT_OF_SYNC)
 
 
 def tracked_models(project: Project, package: SessionPackage) -> dict[str, str]:
-    """Give the fingerprints of all tracked models: modules, and models that carry the tag."""
+    """Return the fingerprints of all tracked models: modules, and models that carry the tag."""
     own = package.fingerprint
     tagged = {
         name: f"{own.partition('/')[0]}/{model.fingerprint.canonical}"
@@ -102,7 +102,7 @@ def _idle(
 def manifest_passes(
     package: SessionPackage, rows: Sequence[ManifestRow], tracked: Collection[str], now: dt.datetime
 ) -> tuple[PlannedPass, ...]:
-    """Give the passes that the manifest asks for, those that nobody gains from too."""
+    """Return the passes that the manifest asks for, those that nobody gains from too."""
     options, strict = package.options, package.options.strict_seed_limits
     status = manifest_status(rows, tracked, strict=strict)
     late = late_start(status, options)
@@ -144,7 +144,7 @@ def _position(row: ManifestRow | None, *, strict: bool) -> dt.datetime | None:
 def _gaining(
     places: Mapping[str, dt.datetime | None], models: Collection[str], limits: Limits
 ) -> tuple[str, ...]:
-    """Give the models that a pass brings further; at its end already is far enough."""
+    """Return the models that a pass brings further; at its end already is far enough."""
     named = ((name, places[name]) for name in places if name in models)
     return tuple(name for name, at in named if at is None or at < limits.upper_limit)
 

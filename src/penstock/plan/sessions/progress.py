@@ -34,7 +34,7 @@ class ModelEnd:
 def row_after(
     model: str, row: ManifestRow | None, end: ModelEnd, options: SessionOptions
 ) -> ManifestRow | None:
-    """Give the row of a model that succeeded; the step promises it before its commit.
+    """Return the row of a model that succeeded; the step promises it before its commit.
 
     With `strict_seed_limits` a window without an event leaves everything as it was, and no row
     where there is none.

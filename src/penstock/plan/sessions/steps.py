@@ -27,7 +27,7 @@ from penstock.plan.values import PassesNow, Reason, State, Step
 def decide_passes(
     question: Question, earlier: Earlier, model: Model, package: SessionPackage
 ) -> Decided:
-    """Give the steps of a model in the passes of its package; a sync leaves it as it is.
+    """Return the steps of a model in the passes of its package; a sync leaves it as it is.
 
     A model that nothing is to be gained for is current, whatever its inputs hold by now.
     """

@@ -36,17 +36,17 @@ class SqlArchive:
         self._context = transactions.context
 
     def store_id(self) -> str:
-        """Give the id that this database was born with, or that an import gave it."""
+        """Return the id that this database was born with, or that an import gave it."""
         with self._database.read() as connection:
             return str(connection.scalar(select(project.c.store_id)))
 
     def epoch(self) -> str:
-        """Give the id that is drawn anew whenever the store may have forgotten something."""
+        """Return the id that is drawn anew whenever the store may have forgotten something."""
         with self._database.read() as connection:
             return str(connection.scalar(select(project.c.epoch)))
 
     def export(self) -> str:
-        """Give every table as one JSON document, rows in the order of their keys."""
+        """Return every table as one JSON document, rows in the order of their keys."""
         with self._database.read() as connection:
             tables = {
                 table.name: [
@@ -87,7 +87,7 @@ class SqlArchive:
 
 
 def _sound(tables: Tables, identity: Identity) -> Tables:
-    """Give a document of which every row can be read; raises `state-import-invalid`."""
+    """Return a document of which every row can be read; raises `state-import-invalid`."""
     names = list(metadata.tables)
     found = [f"table {name!r} is missing" for name in names if name not in tables]
     found += [f"table {name!r} is none of a state's" for name in tables if name not in names]
@@ -126,7 +126,7 @@ def _read_cell(column: Column[object], row: Mapping[str, Cell]) -> Value:
 
 
 def _write(tables: Tables, identity: Identity) -> str:
-    """Give one JSON document: keys sorted, indented, ending in a line end."""
+    """Return one JSON document: keys sorted, indented, ending in a line end."""
     document = {
         "penstock_state": REVISION,
         "project": identity.project,
@@ -137,7 +137,7 @@ def _write(tables: Tables, identity: Identity) -> str:
 
 
 def _read(text: str, identity: Identity) -> Tables:
-    """Give the tables of a document; `state-import-invalid` says what is wrong with it."""
+    """Return the tables of a document; `state-import-invalid` says what is wrong with it."""
     try:
         document = json.loads(text)
     except RecursionError as error:

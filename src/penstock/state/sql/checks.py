@@ -46,7 +46,7 @@ class SqlChecks:
         self._database = database
 
     def unsettled(self) -> tuple[Unsettled, ...]:
-        """Give the steps that ended with pending checks or whose rollback is due, oldest first."""
+        """Return steps that ended with pending checks or whose rollback is due, oldest first."""
         flagged = select(flags.c.step_seq).where(flags.c.closed.is_(None))
         counts = steps.c.undone_by.is_(None)
         pending = select(steps).where(is_pending(), counts)
@@ -63,7 +63,7 @@ class SqlChecks:
         return tuple(sorted(found, key=lambda each: each.step.intent.step_seq))
 
     def flags(self) -> tuple[Flag, ...]:
-        """Give the open flags, by model, step and partition."""
+        """Return the open flags, by model, step and partition."""
         query = named(flags).where(flags.c.closed.is_(None))
         with self._database.read() as connection:
             found = [
@@ -73,14 +73,14 @@ class SqlChecks:
         return tuple(sorted(found, key=lambda each: (each.model, each.step_seq, each.ord)))
 
     def quarantines(self) -> tuple[Quarantine, ...]:
-        """Give the quarantines that are still there, oldest first."""
+        """Return the quarantines that are still there, oldest first."""
         query = named(quarantines).where(quarantines.c.dropped.is_(None))
         query = query.order_by(quarantines.c.step_seq)
         with self._database.read() as connection:
             return tuple(quarantine_of(row) for row in connection.execute(query))
 
     def known_steps(self, steps: Collection[str]) -> frozenset[str]:
-        """Give those of the steps that ever began here."""
+        """Return those of the steps that ever began here."""
         found: set[str] = set()
         with self._database.read() as connection:
             for part in batched(sorted(steps)):
@@ -88,7 +88,7 @@ class SqlChecks:
         return frozenset(found)
 
     def evaluated(self) -> Mapping[str, frozenset[str]]:
-        """Give the definitions of checks that were ever evaluated, by model."""
+        """Return the definitions of checks that were ever evaluated, by model."""
         found: dict[str, set[str]] = defaultdict(set)
         with self._database.read() as connection:
             for model, definition in connection.execute(_EVALUATED):
@@ -98,7 +98,7 @@ class SqlChecks:
     def checks_of(
         self, model: str, name: str | None = None, limit: int | None = None
     ) -> tuple[CheckRecord, ...]:
-        """Give the history of a model's checks, newest first.
+        """Return the history of a model's checks, newest first.
 
         Those that were recorded together stay in their order. `limit` counts rows: of a check that
         failed each group has its own.
@@ -114,7 +114,7 @@ class SqlChecks:
             return tuple(check_record_of(row) for row in connection.execute(query))
 
     def steps_that_skipped(self, model: str, why: str) -> frozenset[str]:
-        """Give the steps of a model whose checks were skipped for this reason."""
+        """Return the steps of a model whose checks were skipped for this reason."""
         result = check_results.c
         query = (
             select(steps.c.id)
@@ -138,7 +138,7 @@ class SqlChecks:
         *,
         with_rows: bool = False,
     ) -> RowsBefore:
-        """Give what successes before a step wrote to the partitions and to `last` before them.
+        """Return what successes before a step wrote to the partitions and to `last` before them.
 
         All partitions in between are told too. What was rolled back, failed a gate, or wrote
         nobody knows how many rows, does not count.
@@ -157,7 +157,7 @@ class SqlChecks:
 
 
 def _grid(connection: Connection, model: str, step_seq: int) -> str:
-    """Give the grid of the model's step, or that of its records if it is of no step."""
+    """Return the grid of the model's step, or that of its records if it is of no step."""
     of_step = (
         select(steps.c.grid)
         .where(steps.c.step_seq == step_seq, steps.c.model_id == models.c.id)

@@ -65,7 +65,7 @@ def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, object
 
 
 def batched(values: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Give values in parts that a condition may name: databases limit how many."""
+    """Return values in parts that a condition may name: databases limit how many."""
     for first in range(0, len(values), _AT_ONCE):
         yield values[first : first + _AT_ONCE]
 
@@ -199,7 +199,7 @@ def damage_of(connection: Connection) -> str | None:
 
 
 def write_cell(column: Column[object], value: object) -> Cell:
-    """Give a value of a row as a document has it; raises `ValueError` for JSON that is none."""
+    """Return a value of a row as a document has it; raises `ValueError` for JSON that is none."""
     if isinstance(value, dt.date):
         return value.isoformat()
     if column.info.get("json") and isinstance(value, str):
@@ -237,6 +237,6 @@ def _damages(connection: Connection) -> Iterator[str]:
 
 
 def rows_of(connection: Connection, table: Table) -> Iterator[dict[str, Cell]]:
-    """Give the rows of a table as a document has them, in the order of their keys."""
+    """Return the rows of a table as a document has them, in the order of their keys."""
     for row in connection.execute(select(table).order_by(*table.primary_key.columns)):
         yield {column.name: write_cell(column, row[n]) for n, column in enumerate(table.c)}

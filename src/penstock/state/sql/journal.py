@@ -84,19 +84,19 @@ class Transaction:
         return change_package(self._connection, package, event)
 
     def find(self, step: str | int) -> StoredStep | None:
-        """Give a step by its id or number; None if it never began here."""
+        """Return a step by its id or number; None if it never began here."""
         which = steps.c.id if isinstance(step, str) else steps.c.step_seq
         row = self._connection.execute(select(steps).where(which == step)).first()
         return None if row is None else step_of(row)
 
     def running(self) -> Sequence[StoredStep]:
-        """Give the steps that are written as RUNNING, in the order they began."""
+        """Return the steps that are written as RUNNING, in the order they began."""
         query = select(steps).where(steps.c.status == str(Status.RUNNING))
         rows = self._connection.execute(query.order_by(steps.c.step_seq))
         return [step_of(row) for row in rows]
 
     def last_number(self, model: str = "", besides: str = "") -> int:
-        """Give the greatest number of a step, of a model's besides those of a run; 0 if none."""
+        """Return the greatest number of a step, of a model's besides those of a run; 0 if none."""
         query = select(steps.c.step_seq).order_by(steps.c.step_seq.desc()).limit(1)
         if model:
             query = query.join(models, models.c.id == steps.c.model_id)
@@ -104,7 +104,7 @@ class Transaction:
         return self._connection.scalar(query) or 0
 
     def lease(self, target: str) -> tuple[Lease | None, int]:
-        """Give who holds a target, and the last token that was given for it, 0 without one."""
+        """Return who holds a target, and the last token that was given for it, 0 without one."""
         query = select(leases).where(leases.c.target == target)
         row = self._connection.execute(query).first()
         if row is None:
@@ -112,7 +112,7 @@ class Transaction:
         return None if row.run is None else lease_of(row), row.token
 
     def leases(self) -> Sequence[Lease]:
-        """Give the leases that are taken, expired ones too, by target."""
+        """Return the leases that are taken, expired ones too, by target."""
         query = select(leases).where(leases.c.run.is_not(None)).order_by(leases.c.target)
         return [lease_of(row) for row in self._connection.execute(query)]
 
@@ -172,7 +172,7 @@ class StoreJournal:
         self._after_run = after_run
 
     def start_run(self, run: Run) -> None:
-        """Write the run as RUNNING, unless it is on record."""
+        """Write the run as RUNNING; to write it twice is to write it once."""
         with self._transactions.write() as tables:
             tables.write_run(replace(run, status=Status.RUNNING, ended=None))
 
@@ -197,7 +197,7 @@ class StoreJournal:
         """Take the lease and write the step as RUNNING; a stale lease's step stays RUNNING.
 
         The plan is outdated when another run began a step of the model after `planned_on`, 0 for
-        none. A step that began already is returned as it began; it is lost if it was given up.
+        none. A step that has begun is returned as it began, and is lost if it was given up since.
         """
         with self._transactions.write() as tables:
             if (found := tables.find(intent.step)) is not None:
@@ -252,16 +252,15 @@ class StoreJournal:
         with self._transactions.write() as tables:
             if tables.find(intent.step) is not None:  # the answer to it was lost
                 return
-            now, number = tables.now, tables.last_number() + 1
+            now, number, model = tables.now, tables.last_number() + 1, intent.model
             given = replace(intent, step_seq=number)
-            tables.happen(intent.model, Began(given, now, executed_by(holder)))
+            tables.happen(model, Began(given, now, executed_by(holder)))
             if checked is not None:
-                tables.happen(intent.model, ChecksRecorded(number, now, checked))
-            event = Failed(number, now, failure, skipped=checked is not None)
-            tables.happen(intent.model, event)
+                tables.happen(model, ChecksRecorded(number, now, checked))
+            tables.happen(model, Failed(number, now, failure, skipped=checked is not None))
 
     def running(self) -> tuple[StepRecord, ...]:
-        """Give the steps that are written as RUNNING, in the order they began."""
+        """Return the steps that are written as RUNNING, in the order they began."""
         with self._transactions.read() as tables:
             return tuple(step.record for step in tables.running())
 
@@ -327,16 +326,17 @@ class StoreLeases:
                     tables.put_lease(lease.target, replace(lease, heartbeat=now, expires=expires))
 
     def taken(self) -> tuple[Lease, ...]:
-        """Give the leases that are taken, expired ones too, by target."""
+        """Return the leases that are taken, expired ones too, by target."""
         with self._transactions.read() as tables:
             return tuple(tables.leases())
 
-    def unlock(self, target: str) -> bool:
-        """Drop the lease of a target, whoever holds it; False if nobody does."""
+    def unlock(self, target: str, token: int | None = None) -> bool:
+        """See `Leases.unlock`."""
         with self._transactions.write() as tables:
             held, _ = tables.lease(target)
-            tables.put_lease(target, None)
-            return held is not None
+            if drops := held is not None and token in (None, held.token):
+                tables.put_lease(target, None)
+            return drops
 
 
 def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> None:
@@ -363,7 +363,7 @@ def rebuild(tables: Transaction, steps: Sequence[RebuiltStep], epoch: str) -> No
 
 
 def find_step(tables: Transaction, step: str) -> StoredStep:
-    """Give a step by its id; `unknown-step` if it never began."""
+    """Return a step by its id; `unknown-step` if it never began."""
     found = tables.find(step)
     if found is None:
         raise StateError("unknown-step", f"no step has the id {step!r}")
@@ -371,7 +371,7 @@ def find_step(tables: Transaction, step: str) -> StoredStep:
 
 
 def executed_by(holder: Holder) -> str:
-    """Give the words under which the history names a process."""
+    """Return the words under which the history names a process."""
     return f"{holder.user}@{holder.host}"
 
 

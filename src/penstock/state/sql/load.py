@@ -68,7 +68,7 @@ _HISTORY = ("step_seq", "fingerprint_id", "status", "executed_at", "error_code",
 
 
 def load(connection: Connection, model: str, event: Event) -> ModelState:
-    """Give what is on record of a model, as far as the event can change it or goes by it."""
+    """Return what is on record of a model, as far as the event can change it or goes by it."""
     rows = _ModelRows(connection, model)
     match event:
         case Began() | ChecksNoted():
@@ -108,7 +108,7 @@ class _ModelRows:
         return {row.step_seq: step_of(row) for row in self._connection.execute(query)}
 
     def newer_than(self, step: Intent) -> int | None:
-        """Give the number of a step that ended, began after one, and is no part of it."""
+        """Return the number of a step that ended, began after one, and is no part of it."""
         return self._connection.scalar(
             select(steps.c.step_seq)
             .where(steps.c.model_id == self.number, steps.c.step_seq > step.step_seq)
@@ -118,7 +118,7 @@ class _ModelRows:
         )
 
     def partitions(self, ords: Ranges | None) -> Runs[PartitionState]:
-        """Give what is known of partitions, of all without `ords`."""
+        """Return what is known of partitions, of all without `ords`."""
         known, same = self._fingerprints(), [STATE[name] for name in STATE_COLUMNS]
         found: list[tuple[int, int, PartitionState]] = []
         for which in _among(STATE.ord, ords):
@@ -162,7 +162,7 @@ class _ModelRows:
         }
 
     def watermarks(self, *, every: bool) -> tuple[WatermarkChange, ...]:
-        """Give changes of watermarks: all of them, or those that count now."""
+        """Return changes of watermarks: all of them, or those that count now."""
         of_model = watermarks.c.model_id == self.number
         query = select(watermarks, models.c.name).join(models).where(of_model)
         if not every:
@@ -201,7 +201,7 @@ def _settling(rows: _ModelRows, seq: int) -> ModelState:
 def _ending(
     rows: _ModelRows, event: Failed | Finished
 ) -> tuple[dict[int, StoredStep], Ranges | None]:
-    """Give the step, a newer one if one has ended, and which partitions its end can change."""
+    """Return the step, a newer one if one has ended, and which partitions its end can change."""
     found = rows.steps([event.step_seq])
     intent = found[event.step_seq].intent
     newer = rows.newer_than(intent)
@@ -262,7 +262,7 @@ def islands(table: Table, which: ColumnElement[bool], *same: ColumnElement[Any])
 
 
 def _among(column: ColumnElement[int], ords: Ranges | None) -> Iterator[ColumnElement[bool]]:
-    """Give conditions that name some ranges each; one that names none for all numbers."""
+    """Return conditions that name some ranges each; one that names none for all numbers."""
     if ords is None:
         yield column.is_not(None)
         return

@@ -47,7 +47,7 @@ _WHOLE_MODELS = select(models.c.id).where(WHOLE)
 
 
 def model_records(connection: Connection, names: Sequence[str] = ()) -> dict[str, ModelRecord]:
-    """Give the record of every model that ever ended a step, or of some of them, by name."""
+    """Return the record of every model that ever ended a step, or of some of them, by name."""
 
     def asked(query: Select[Any], model: ColumnElement[int]) -> Iterable[Found]:
         if names:
@@ -73,7 +73,7 @@ def model_records(connection: Connection, names: Sequence[str] = ()) -> dict[str
 
 
 def partitions_records(connection: Connection) -> dict[str, PartitionsRecord]:
-    """Give what is known of every model that has partitions: groups, never rows."""
+    """Return what is known of every model that has partitions: groups, never rows."""
     groups, (pins, counts) = _groups(connection), _pinned(connection)
     return {
         row.name: PartitionsRecord(
@@ -122,7 +122,7 @@ def _whole() -> Select[Any]:
 
 
 def _unread(done: FromClause) -> ColumnElement[str | None]:
-    """Give the intents that left something of their pins unread; few do, and the others stay."""
+    """Return the intents that left something of their pins unread; few do, and the others stay."""
     words = (done.c.intent.contains(f'"{name}":') for name in ("cut_at", "passed_by", "foreign"))
     return case((or_(*words), done.c.intent))
 
@@ -244,7 +244,7 @@ def _groups(connection: Connection) -> dict[int, list[PartitionGroup]]:
 
 
 def _pinned(connection: Connection) -> tuple[dict[int, dict[str, LeastPin]], dict[int, int]]:
-    """Give the least pins and how many steps there are, from one look at the steps."""
+    """Return the least pins and how many steps there are, from one look at the steps."""
     pin = step_inputs.c
     built = (
         select(STATE.model_id, STATE.step_seq)
@@ -282,7 +282,7 @@ def _pinned(connection: Connection) -> tuple[dict[int, dict[str, LeastPin]], dic
 
 
 def _least_pin(found: Iterable[Found]) -> LeastPin:
-    """Give the oldest pin of an input; its kind is that of the newest step."""
+    """Return the oldest pin of an input; its kind is that of the newest step."""
     return LeastPin(
         kind=max(found, key=lambda each: each.newest).kind,
         version=min(each.version for each in found),

@@ -28,7 +28,7 @@ from penstock.state.transitions.packages import (
 
 
 def lease_of_package(package: str) -> str:
-    """Give the name under which the runs of a package lease it."""
+    """Return the name under which the runs of a package lease it."""
     return f"sessions:{package}"
 
 
@@ -41,28 +41,28 @@ class SqlPackages:
         self._context = transactions.context
 
     def manifest(self, package: str) -> tuple[ManifestRow, ...]:
-        """Give the rows of a manifest by model."""
+        """Return the rows of a manifest by model."""
         with self._database.read() as connection:
             return manifest_of(connection, package)
 
     def stitched(self, package: str) -> Mapping[str, int]:
-        """Give up to which run the rows of its models take the mapping of users."""
+        """Return, by model, up to which run its rows have known users."""
         with self._database.read() as connection:
             found = tables_of(connection, package)
         return {name: each.stitched for name, each in found.items()}
 
     def passes(self, package: str, limit: int | None = None) -> tuple[SessionPass, ...]:
-        """Give the passes of its runs, newest first."""
+        """Return the passes of its runs, newest first."""
         with self._database.read() as connection:
             return tuple(map(pass_of, connection.execute(passes_of(package).limit(limit))))
 
     def releases(self, package: str) -> tuple[Release, ...]:
-        """Give the releases that no run has done yet, by session."""
+        """Return the releases that no run has done yet, by session."""
         with self._database.read() as connection:
             return releases_of(connection, package)
 
     def overwrites(self, package: str) -> frozenset[str]:
-        """Give the models whose next commit takes the place of all rows of their table."""
+        """Return the models whose next commit takes the place of all rows of their table."""
         with self._database.read() as connection:
             found = tables_of(connection, package)
         return frozenset(name for name, each in found.items() if each.overwrites)

@@ -35,13 +35,15 @@ _OUTSIDE = (
     "57",  # shut down, cancelled, starting up
     "58",  # the server's own system
 )
-"""Beginnings of SQLSTATE codes of what befalls a server; nothing in them is a mistake of ours."""
+"""Beginnings of SQLSTATE codes of what happens to a server; none is a mistake of ours."""
 
 _DAMAGED = ("XX001", "XX002")
 _NO_PERMISSION = "42501"
-_REFUSED = "FATAL:"
-_FOR_NOW = re.compile("starting up|shutting down|not yet accepting|recovery|too many|slots")
-"""A server that refuses a connection says so; these reasons pass by themselves, others do not."""
+_FOR_GOOD = re.compile(
+    "FATAL:.*(authentication|certificate|pg_hba|permission|permitted|does not exist|no such|"
+    "not currently accepting)"
+)
+"""Why a server, or the proxy before it, refuses a connection for good; other reasons may pass."""
 
 
 def connect(url: URL) -> Engine:
@@ -54,7 +56,7 @@ def connect(url: URL) -> Engine:
 
 
 def translate(error: SQLAlchemyError, place: str) -> StateError | None:
-    """Word what befell the server or the way to it; None for what a bug of ours causes."""
+    """Word what happened to the server or the way to it; None for what a bug of ours causes."""
     if isinstance(error, PoolTimeoutError):
         return _unreachable(place, "every connection of this process is in use")
     if not isinstance(error, DBAPIError):
@@ -67,8 +69,8 @@ def translate(error: SQLAlchemyError, place: str) -> StateError | None:
     outside = isinstance(error, OperationalError | InterfaceError) or state.startswith(_OUTSIDE)
     if not outside and not error.connection_invalidated:
         return None
-    refused = _REFUSED in first and not _FOR_NOW.search(first)
-    return _unreachable(place, first, lasts=refused or state == _NO_PERMISSION)
+    lasts = state == _NO_PERMISSION or _FOR_GOOD.search(first) is not None
+    return _unreachable(place, first, lasts=lasts)
 
 
 def damaged(place: str, reason: str) -> StateError:

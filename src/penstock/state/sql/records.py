@@ -76,22 +76,22 @@ class SqlRecords:
         self._database = database
 
     def models(self, *names: str) -> Mapping[str, ModelRecord]:
-        """Give the record of every model that ever ended a step; of many partitions a sum."""
+        """Return the record of every model that ever ended a step; of many partitions a sum."""
         with self._database.read() as connection:
             return model_records(connection, names)
 
     def partitions(self) -> Mapping[str, PartitionsRecord]:
-        """Give what is known of every model that has partitions: groups, never rows."""
+        """Return what is known of every model that has partitions: groups, never rows."""
         with self._database.read() as connection:
             return partitions_records(connection)
 
     def fingerprints(self) -> Mapping[int, Fingerprint]:
-        """Give the fingerprints that groups and runs name by number."""
+        """Return the fingerprints that groups and runs name by number."""
         with self._database.read() as connection:
             return {row.id: fingerprint_of(row) for row in connection.execute(select(fingerprints))}
 
     def runs(self, *models: str) -> Mapping[str, tuple[PartitionRun, ...]]:
-        """Give the partitions of each model as runs; none for a model of one partition."""
+        """Return the partitions of each model as runs; none for a model of one partition."""
         found: dict[str, list[PartitionRun]] = {name: [] for name in models}
         with self._database.read() as connection:
             for names in _partitioned(connection, models):
@@ -105,7 +105,7 @@ class SqlRecords:
         return {name: tuple(runs) for name, runs in found.items()}
 
     def step_pins(self, *models: str) -> Mapping[str, Mapping[int, Mapping[str, Pin]]]:
-        """Give the pins of the steps that built each model's partitions; none for whole tables."""
+        """Return pins of the steps that built each model's partitions; none for whole tables."""
         found: dict[str, dict[int, dict[str, Pin]]] = {name: {} for name in models}
         pin = cache(pin_of)  # many steps read the same versions
         with self._database.read() as connection:
@@ -130,7 +130,7 @@ class SqlRecords:
     def history(
         self, model: str, limit: int | None, partition: str | None = None
     ) -> tuple[Execution, ...]:
-        """Give a model's executions; `partition` is a key as it was written, in older grids too."""
+        """Return executions of a model; `partition` is a key as written, in older grids too."""
         which = [] if partition is None else [execution_history.c.partition == partition]
         query = (
             select(
@@ -158,7 +158,7 @@ class SqlRecords:
             return tuple(_execution(row) for row in connection.execute(query))
 
     def steps_of(self, model: str) -> tuple[StepRecord, ...]:
-        """Give every step of a model that ended, oldest first; without what each partition got."""
+        """Return all steps of a model that ended, oldest first, without counts per partition."""
         query = (
             _of_model(select(steps), steps.c.model_id, model)
             .where(steps.c.status != str(Status.RUNNING))
@@ -168,7 +168,7 @@ class SqlRecords:
             return tuple(step_of(row).record for row in connection.execute(query))
 
     def unrecorded(self, commits: Mapping[str, int]) -> frozenset[str]:
-        """Give those of the steps that are not on record now as having made their version."""
+        """Return those of the steps that are not on record now as having made their version."""
         known: set[str] = set()
         query = select(steps.c.id, steps.c.status, steps.c.commit_version)
         with self._database.read_now() as connection:
@@ -179,7 +179,7 @@ class SqlRecords:
         return frozenset(commits) - known
 
     def last_results(self) -> Mapping[str, Status]:
-        """Give what became of each model in the last run that had steps."""
+        """Return what became of each model in the last run that had steps."""
         last = select(steps.c.run).order_by(steps.c.step_seq.desc()).limit(1).scalar_subquery()
         query = (
             select(models.c.name, steps.c.status)
@@ -191,16 +191,23 @@ class SqlRecords:
             return {row.name: Status(row.status) for row in connection.execute(query)}
 
     def watermark_history(self, model: str) -> tuple[WatermarkChange, ...]:
-        """Give every change of a model's watermarks, newest first."""
+        """Return every change of a model's watermarks, newest first."""
         query = _of_model(select(watermarks, models.c.name), watermarks.c.model_id, model)
         query = query.order_by(watermarks.c.id.desc())
         with self._database.read() as connection:
             return tuple(watermark_of(row) for row in connection.execute(query))
 
     def change_watermark(self, change: WatermarkChange) -> None:
-        """Append a change that a person made; the value may go down."""
+        """Append a change that a person made; the value may go down.
+
+        A change on record is not appended again: the answer to it was lost, and since then a run
+        may have moved the watermark on.
+        """
+        query = _of_model(select(watermarks, models.c.name), watermarks.c.model_id, change.model)
+        query = query.where(watermarks.c.set_at == change.set_at)
         with self._database.write() as connection:
-            insert_watermark(connection, change)
+            if change not in map(watermark_of, connection.execute(query)):
+                insert_watermark(connection, change)
 
 
 class SqlNotes:
@@ -210,7 +217,7 @@ class SqlNotes:
         self._database = database
 
     def seen(self) -> Mapping[str, Seen]:
-        """Give what was noted of tables; a commit without a step on record here is foreign."""
+        """Return what was noted of tables; a commit without a step on record here is foreign."""
         commit = table_commits.c
         ours = exists().where(steps.c.id == commit.step)
         foreign = (
@@ -228,7 +235,7 @@ class SqlNotes:
             return {row.name: Seen(*row) for row in connection.execute(query)}
 
     def touched(self, name: str, after: int) -> tuple[Touched, ...]:
-        """Give the noted commits of a table above a version, oldest first."""
+        """Return the noted commits of a table above a version, oldest first."""
         commit = table_commits.c
         query = (
             select(table_commits)
@@ -283,7 +290,7 @@ def _execution(row: Found) -> Execution:
 
 
 def _partitioned(connection: Connection, names: Sequence[str]) -> Iterator[dict[int, str]]:
-    """Give the names of those that have partitions by their numbers, some at a time."""
+    """Return the names of those that have partitions by their numbers, some at a time."""
     query = select(models.c.id, models.c.name).where(~WHOLE)
     for part in batched(names):
         yield {row.id: row.name for row in connection.execute(query.where(models.c.name.in_(part)))}

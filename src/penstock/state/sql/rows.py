@@ -95,22 +95,22 @@ def state_of(row: Found) -> Cells:
 
 
 def as_json(value: object) -> str:
-    """Give a value as one line of JSON."""
+    """Return a value as one line of JSON."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def cells_of(value: object, names: Sequence[str]) -> Cells:
-    """Give fields that are called as their columns."""
+    """Return fields that are called as their columns."""
     return {name: getattr(value, name) for name in names}
 
 
 def next_number(connection: Connection, column: Column[int]) -> int:
-    """Give the number after the greatest one; writing transactions come one at a time."""
+    """Return the number after the greatest one; writing transactions come one at a time."""
     return int(connection.scalar(select(func.max(column))) or 0) + 1
 
 
 def model_id(connection: Connection, name: str) -> int:
-    """Give a model's number, a new one if it has none."""
+    """Return a model's number, a new one if it has none."""
     found = connection.scalar(select(models.c.id).where(models.c.name == name))
     if found is not None:
         return int(found)
@@ -120,7 +120,7 @@ def model_id(connection: Connection, name: str) -> int:
 
 
 def fingerprint_id(connection: Connection, model: int, fingerprint: Fingerprint) -> int:
-    """Give a fingerprint's number, a new one if the model never had it.
+    """Return a fingerprint's number, a new one if the model never had it.
 
     Its schema is written as soon as the text of it is stored.
     """
@@ -184,7 +184,7 @@ def insert_step(connection: Connection, step: StoredStep) -> None:
 
 
 def step_cells(step: StoredStep) -> Cells:
-    """Give the cells of a step that are not its intent's, its name among them: it may change."""
+    """Return the cells of a step that are not its intent's, its name among them: it may change."""
     failure, outcome = step.failure, step.outcome
     cells: Cells = {
         "id": step.intent.step,

@@ -61,7 +61,7 @@ _CLOSED = ("closed", "why", "who")
 
 
 def _beside(intent: Intent) -> tuple[object, ...]:
-    """Give what of an intent may change after the step began."""
+    """Return what of an intent may change after the step began."""
     return intent.foreign, intent.passed_by
 
 
@@ -235,7 +235,7 @@ def _given(cells: Cells) -> Cells:
 
 
 def _in_history(name: str) -> ColumnElement[Any]:
-    """Give what the history says of the step whose rows a partition holds; 0 without one."""
+    """Return what the history says of the step whose rows a partition holds; 0 without one."""
     history = execution_history.c
     found = (
         select(func.max(history[name]))

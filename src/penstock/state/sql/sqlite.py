@@ -40,7 +40,7 @@ def is_sqlite(url: URL) -> bool:
 
 
 def file_of(url: URL) -> Path:
-    """Give the file; `state-unreachable` when the URL names none."""
+    """Return the file; `state-unreachable` when the URL names none."""
     if not url.database or url.database == ":memory:":
         raise StateError(
             "state-unreachable",
@@ -106,12 +106,12 @@ def _make_private(file: Path) -> None:
 
 
 def good_copy(file: Path) -> Path:
-    """Give the place of the last good copy."""
+    """Return the place of the last good copy."""
     return file.with_name(f"{file.name}.good")
 
 
 def _companions(file: Path) -> tuple[Path, ...]:
-    """Give the files beside the database in which SQLite keeps parts of it."""
+    """Return the files beside the database in which SQLite keeps parts of it."""
     return tuple(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))
 
 
@@ -133,7 +133,7 @@ def require_no_journal(file: Path) -> None:
 
 
 def _link(file: Path, name: Path) -> None:
-    """Give a file a second name, or another one where there are no hard links.
+    """Link a second name to a file, or rename it where there are no hard links.
 
     Raises `FileExistsError` when the name is taken.
     """

@@ -45,7 +45,7 @@ class FlagChange:
 
 
 def flag_change(records: ModelState, step: StoredStep, *, replaces: bool) -> FlagChange:
-    """Give what the end of a step means for the flags and pending checks of its model.
+    """Return what the end of a step means for the flags and pending checks of its model.
 
     A build closes the flags on rows that it made anew; with the records of another grid its flags
     go too. A rollback closes those of the steps that it undoes, and opens again what those steps
@@ -83,7 +83,7 @@ def flag_change(records: ModelState, step: StoredStep, *, replaces: bool) -> Fla
 
 
 def with_flags(records: ModelState, step: StoredStep, change: FlagChange) -> ModelState:
-    """Give the records after the flags and pending checks changed with the end of a step."""
+    """Return the records after the flags and pending checks changed with the end of a step."""
     records = closed(records, change.closes, step.end, (step.intent.step, step.executed_by))
     again = {
         key: replace(records.flags[key], closed=None, why="", who="") for key in change.reopens
@@ -98,7 +98,7 @@ def with_flags(records: ModelState, step: StoredStep, change: FlagChange) -> Mod
 def closed(
     records: ModelState, keys: Iterable[Key], at: dt.datetime, by: tuple[str, str]
 ) -> ModelState:
-    """Give the records with flags closed, `by` what and whom; those that are closed stay so."""
+    """Return the records with flags closed, `by` what and whom; those that are closed stay so."""
     why, who = by
     changed = {
         key: replace(records.flags[key], closed=at, why=why, who=who)
@@ -109,7 +109,7 @@ def closed(
 
 
 def opened_flags(step: StoredStep, failed: Ranges, at: dt.datetime) -> dict[Key, FlagState]:
-    """Give a flag for each partition that failed."""
+    """Return a flag for each partition that failed."""
     verdict = step.verdict
     if verdict is None:
         return {}
@@ -124,7 +124,7 @@ def opened_flags(step: StoredStep, failed: Ranges, at: dt.datetime) -> dict[Key,
 
 
 def _made_anew(step: StoredStep) -> Ranges | None:
-    """Give the partitions whose rows a step made anew; None for all of its model."""
+    """Return the partitions whose rows a step made anew; None for all of its model."""
     intent, blocked = step.intent, step.failing if step.blocks else ()
     if not intent.grid.is_whole:
         return difference(ords_of(intent), blocked)
@@ -172,7 +172,7 @@ _NUL = "\N{REPLACEMENT CHARACTER}"
 def records_of(
     asked: Asked, report: InvariantReport, version: int | None, at: dt.datetime
 ) -> tuple[CheckRecord, ...]:
-    """Give the history of a report: of each check a row per failing group, one for the others.
+    """Return the history of a report: of each check a row per failing group, one for the others.
 
     `version` is that which `after` looked at. A check began as long before `at` as it lasted.
     """
@@ -217,7 +217,7 @@ def _rows(result: CheckResult, asked: Asked) -> Iterator[tuple[CheckResult, tupl
 def _failing_row(
     result: CheckResult, value: GroupValue, about: tuple[str, ...], *, first: bool
 ) -> CheckResult:
-    """Give what is said of one group; of a result with one group all that it says."""
+    """Return what is said of one group; of a result with one group all that it says."""
     if len(result.values) == 1:
         return replace(result, status=CheckStatus.FAILED, partitions=about)
     return replace(

@@ -61,7 +61,7 @@ class StepEnd:
         return self.step.intent
 
     def put(self, before: PartitionState | None, after: PartitionState) -> PartitionState:
-        """Give the record of a partition that the step leaves, unless it is newer than the step."""
+        """Return the record that the step leaves of a partition, unless it is newer."""
         if before is None:
             return replace(after, last_step_seq=self.step.seq)
         last = max(before.last_step_seq, self.step.seq)
@@ -78,7 +78,7 @@ class StepEnd:
         return self.settles or before.last_step_seq <= self.step.seq
 
     def committed(self, before: PartitionState | None) -> int | None:
-        """Give the version of the last commit: a step that changed nothing leaves it."""
+        """Return the version of the last commit: a step that changed nothing leaves it."""
         if self.outcome.version is not None:
             return self.outcome.version
         return before.commit_version if before else None
@@ -93,7 +93,7 @@ class StepEnd:
     def executed(
         self, runs: Runs[Written], failure: StepFailure | None = None
     ) -> tuple[Executed, ...]:
-        """Give what the history says of what the step wrote, or why it did not."""
+        """Return what the history says of what the step wrote, or why it did not."""
         seq, fingerprint, at = self.step.seq, self.intent.fingerprint, self.step.end
         return tuple(
             Executed(seq, low, high, fingerprint, at, rows, size, failure)
@@ -101,7 +101,7 @@ class StepEnd:
         )
 
     def written(self, ords: Ranges) -> Runs[Written]:
-        """Give what the step wrote to each of some partitions."""
+        """Return what the step wrote to each of some partitions."""
         outcome = self.outcome
         one: Written = (outcome.rows.written, outcome.bytes_written)
         if self.intent.grid.is_whole:
@@ -117,7 +117,7 @@ class StepEnd:
 
 
 def finished(records: ModelState, event: Finished) -> ModelState:
-    """Give the records after a success, or after a commit whose rows failed their checks.
+    """Return the records after a success, or after a commit whose rows failed their checks.
 
     A change of metadata alone (`alter`) leaves rows, inputs and status as the last build left them.
     """
@@ -155,7 +155,7 @@ def _without_foreign(records: ModelState) -> ModelState:
 
 
 def failed(records: ModelState, event: Failed) -> ModelState:
-    """Give the records after a failure: of a partition only that its last execution failed."""
+    """Return the records after a failure: of a partition only that its last execution failed."""
     settles, before = is_newest(records, event), records.steps[event.step_seq]
     step = replace(
         before,
@@ -208,7 +208,7 @@ def _leaves_history(intent: Intent, *, succeeded: bool) -> bool:
 
 
 def _history_of(end: StepEnd) -> tuple[Executed, ...]:
-    """Give what the history says of a success; of rows that failed, why."""
+    """Return what the history says of a success; of rows that failed, why."""
     step, ords, failing = end.step, ords_of(end.intent), end.step.failing
     if not _leaves_history(step.intent, succeeded=True):
         return ()
@@ -308,7 +308,7 @@ def _each(records: ModelState, end: StepEnd, change: Change) -> Runs[PartitionSt
 def _rolled_back(
     records: ModelState, end: StepEnd, closes: tuple[Key, ...], *, is_ours: bool
 ) -> ModelState:
-    """Give the records that were there before, and a history that says so."""
+    """Return the records that were there before, and a history that says so."""
     intent = end.intent
     back = rollback.restored(records, intent)
     ords = rollback.written_since(records, end.step, ranges_of(back), is_ours=is_ours)
@@ -342,7 +342,7 @@ def _rolled_back(
 
 
 def moves(intent: Intent, records: ModelState, at: dt.datetime) -> tuple[WatermarkChange, ...]:
-    """Give the changes of watermarks that a success leaves: only upwards.
+    """Return the changes of watermarks that a success leaves: only upwards.
 
     With `lowers_watermarks` the intent's set replaces the model's. A rollback takes them back to
     what they were (spec/state.md §6).

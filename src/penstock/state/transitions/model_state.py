@@ -210,18 +210,18 @@ class ModelState:
         return {key: read_typed(value) for key, value in newest.items() if value is not None}
 
     def open_flags_of(self, step_seq: int) -> Ranges:
-        """Give the partitions of a step of which a flag is open."""
+        """Return the partitions of a step of which a flag is open."""
         return of_numbers(
             n for (seq, n), f in self.flags.items() if seq == step_seq and not f.closed
         )
 
     def with_step(self, step: StoredStep) -> ModelState:
-        """Give the records with a step as it is now."""
+        """Return the records with a step as it is now."""
         return replace(self, steps={**self.steps, step.seq: step})
 
 
 def ords_of(intent: Intent) -> Ranges:
-    """Give the partitions of a step as numbers; a whole table is the number 0."""
+    """Return the partitions of a step as numbers; a whole table is the number 0."""
     return ((0, 0),) if intent.grid.is_whole else intent.ords
 
 

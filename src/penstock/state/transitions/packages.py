@@ -41,15 +41,15 @@ class PackageState:
     tables: Mapping[str, PackageTable] = field(default_factory=dict)
 
     def with_pass(self, changed: SessionPass) -> PackageState:
-        """Give the records with a pass as it is now."""
+        """Return the records with a pass as it is now."""
         return replace(self, passes={**self.passes, (changed.seq, changed.kind): changed})
 
     def table(self, model: str) -> PackageTable:
-        """Give what is known of a table."""
+        """Return what is known of a table."""
         return self.tables.get(model, PackageTable())
 
     def number_of(self, run: str) -> int:
-        """Give the number that a run has, or the next one.
+        """Return the number that a run has, or the next one.
 
         What logs tell after a rebuild counts: rows carry the numbers of runs.
         """
@@ -130,7 +130,7 @@ PackageEvent = (
 
 
 def apply_to_package(records: PackageState, event: PackageEvent) -> PackageState:
-    """Give the records after an event; whether it may happen is the store's to ask."""
+    """Return the records after an event; whether it may happen is the store's to ask."""
     match event:
         case PassBegan():
             return _began(records, event)

@@ -64,7 +64,7 @@ def undone(records: ModelState, step: StoredStep) -> ModelState:
 
 
 def restored(records: ModelState, intent: Intent) -> Runs[Restored]:
-    """Give what was written last to each partition before `restores`, flagged rows included."""
+    """Return what was written last to each partition before `restores`, flagged rows included."""
     flagged: dict[int, list[int]] = {}
     for seq, number in records.flags:
         flagged.setdefault(seq, []).append(number)
@@ -92,7 +92,7 @@ def restored(records: ModelState, intent: Intent) -> Runs[Restored]:
 
 
 def written_since(records: ModelState, step: StoredStep, back: Ranges, *, is_ours: bool) -> Ranges:
-    """Give the partitions that steps from `restores` on have written, those it names included.
+    """Return the partitions that steps from `restores` on have written, those it names included.
 
     A step that made or rewrote the table has written all: those that come `back`, and those on
     record if the records are of the rollback's grid.
@@ -114,7 +114,7 @@ def written_since(records: ModelState, step: StoredStep, back: Ranges, *, is_our
 def parts(
     intent: Intent, closes: tuple[Key, ...], ords: Ranges
 ) -> tuple[tuple[StepFailure | None, Ranges], ...]:
-    """Give what the history says of a rollback, with the partitions of which it does.
+    """Return what the history says of a rollback, with the partitions of which it does.
 
     One that takes back rows that failed a gate undoes the other partitions of the step too.
     """
@@ -128,15 +128,26 @@ def parts(
 def again(
     records: ModelState, step: StoredStep, back: Runs[Restored], outcome: Outcome
 ) -> Runs[PartitionState]:
-    """Give what comes back: FAILED where its rows are flagged, or undone with rows that failed.
+    """Return what comes back: FAILED where its rows are flagged, or undone with rows that failed.
 
-    What others changed after a step, and before the version that came back, comes back with it.
+    What others changed after a step, and before the version that came back, comes back with it;
+    what was accepted by then stays accepted.
     """
+    accepted = max(
+        (
+            each.outcome.settled_version or 0
+            for each in records.steps.values()
+            if each.outcome and each.intent.kind is StepKind.ACCEPT and each.intent.grid.is_whole
+            if each.seq < step.intent.restores and not each.undone_by
+        ),
+        default=-1,
+    )
     undone = ords_of(step.intent) if undoes_failure(step.intent) else ()
     result: list[tuple[int, int, PartitionState]] = []
     for low, high, was in back:
         made = records.steps[was.step_seq].outcome
         left = made.stands_at if made and made.stands_at is not None else -1
+        left = max(left, accepted)
         is_changed = any(each.version > left for each in outcome.foreign)
         state = PartitionState(
             status=Status.SUCCESS,
@@ -153,14 +164,22 @@ def again(
 
 
 def watermarks_before(records: ModelState, intent: Intent) -> Values:
-    """Give what watermarks were before `restores` began; what a person set until then counts."""
-    first = records.steps.get(intent.restores)
-    number_of = {step.intent.step: step.seq for step in records.steps.values()}
+    """Return what watermarks were before `restores` began; what a person set until then counts.
+
+    Changes are in order; the clock decides only about a person between two steps that moved none.
+    """
+    first, number_of = records.steps.get(intent.restores), {"": 0}
+    number_of |= {step.intent.step: step.seq for step in records.steps.values()}
+    numbers = [number_of.get(change.step, -1) for change in records.watermarks]
+    before = max((n for n, seq in enumerate(numbers) if 0 < seq < intent.restores), default=-1)
+    since = min((n for n, seq in enumerate(numbers) if seq >= intent.restores), default=None)
+    is_exact = since is not None and numbers[since] == intent.restores
     found: Values = {}
-    for change in records.watermarks:
-        number = number_of.get(change.step, intent.restores)
-        counts = number < intent.restores and not records.steps[number].undone_by
-        by_hand = change.step == "" and first is not None and change.set_at <= first.started
-        if counts or by_hand:
+    for place, (change, number) in enumerate(zip(records.watermarks, numbers, strict=True)):
+        counts = 0 < number < intent.restores and not records.steps[number].undone_by
+        if number == 0 and (since is None or place < since):
+            in_time = first is not None and change.set_at <= first.started
+            counts = place < before or is_exact or in_time
+        if counts:
             found[change.input, change.column] = change.value
     return found

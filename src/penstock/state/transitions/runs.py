@@ -16,7 +16,7 @@ Runs = tuple[tuple[int, int, V], ...]
 
 
 def ranges_of(runs: Iterable[tuple[int, int, object]]) -> Ranges:
-    """Give the numbers of which anything is known."""
+    """Return the numbers of which anything is known."""
     return merged((low, high) for low, high, _ in runs)
 
 
@@ -26,7 +26,7 @@ def spread(ranges: Ranges, value: V) -> Runs[V]:
 
 
 def cut(runs: Runs[V], ranges: Ranges) -> Runs[V]:
-    """Give what is known of some numbers.
+    """Return what is known of some numbers.
 
     >>> cut(((1, 5, "a"), (6, 9, "b")), ((4, 6), (9, 12)))
     ((4, 5, 'a'), (6, 6, 'b'), (9, 9, 'b'))
@@ -43,7 +43,7 @@ def cut(runs: Runs[V], ranges: Ranges) -> Runs[V]:
 
 
 def filled(runs: Runs[V], ranges: Ranges) -> tuple[tuple[int, int, V | None], ...]:
-    """Give what is known of some numbers, None where nothing is."""
+    """Return what is known of some numbers, None where nothing is."""
     known = cut(runs, ranges)
     gaps = [(low, high, None) for low, high in difference(ranges, ranges_of(known))]
     return tuple(sorted((*known, *gaps), key=_low))
@@ -86,7 +86,7 @@ def overlaid(runs: Runs[V], over: Runs[T], change: Callable[[V | None, T], V]) -
 
 
 def newest(pieces: Iterable[tuple[int, Range, V]]) -> Runs[V]:
-    """Give of runs that overlap the one with the greatest rank, the last one of equals.
+    """Return of runs that overlap the one with the greatest rank, the last one of equals.
 
     >>> newest([(1, (1, 9), "old"), (2, (3, 4), "new")])
     ((1, 2, 'old'), (3, 4, 'new'), (5, 9, 'old'))
@@ -112,7 +112,7 @@ def newest(pieces: Iterable[tuple[int, Range, V]]) -> Runs[V]:
 
 
 def compared(old: Runs[V], new: Runs[T]) -> Iterator[tuple[int, int, V | None, T | None]]:
-    """Give what was and what is known, run by run.
+    """Return what was and what is known, run by run.
 
     >>> list(compared(((1, 2, "a"),), ((2, 3, "b"),)))
     [(1, 1, 'a', None), (2, 2, 'a', 'b'), (3, 3, None, 'b')]

@@ -33,7 +33,7 @@ from penstock.state.transitions.runs import changed
 
 
 def apply(records: ModelState, event: Event) -> ModelState:
-    """Give the records after an event; what was read of them before stays as it was.
+    """Return the records after an event; what was read of them before stays as it was.
 
     Whether an event may happen at all, by leases and by what the step is, is the journal's to ask.
     """

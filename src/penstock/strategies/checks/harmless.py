@@ -30,7 +30,7 @@ def is_harmless(condition: str, columns: Schema) -> bool:
 
 
 def _kind(node: exp.Expr, columns: Schema) -> str:
-    """Give the kind of an expression's values, "" if it could fail or is not known."""
+    """Return the kind of an expression's values, "" if it could fail or is not known."""
     match node:
         case exp.Paren():
             return _kind(node.this, columns)
@@ -120,7 +120,7 @@ def _of_aggregate(node: exp.Expr, columns: Schema) -> str:
 
 
 def _of_floats(node: exp.Expr, columns: Schema) -> str:
-    """Give floating point for what does not overflow: `a * 2.5e0`, and division by a number."""
+    """Return floating point for what does not overflow: `a * 2.5e0`, and division by a number."""
     match node:
         case exp.Abs():
             return _all({_FLOAT}, [node.this], columns, _FLOAT)
@@ -133,7 +133,7 @@ def _of_floats(node: exp.Expr, columns: Schema) -> str:
 
 
 def _compared(sides: Iterable[exp.Expr], columns: Schema) -> str:
-    """Give a truth value where no side has to be read as another type first."""
+    """Return a truth value where no side has to be read as another type first."""
     nodes = list(sides)
     kinds = {_kind(each, columns) for each in nodes} - {_NULL}
     if not kinds or "" in kinds or _OTHER in kinds:

@@ -20,7 +20,7 @@ _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 
 def literal_of(text: str, kind: str) -> str:
-    """Give a literal that a column of this Spark type is compared with; times are UTC.
+    """Return a literal that a column of this Spark type is compared with; times are UTC.
 
     What is no value of the type is left to Spark, which will say so.
 
@@ -37,7 +37,7 @@ def literal_of(text: str, kind: str) -> str:
 
 
 def one_zero(value: str, kind: str) -> str:
-    """Give a value without the negative zero, which is printed and hashed as another one."""
+    """Return a value without the negative zero, which is printed and hashed as another one."""
     return f"({value} + CAST(0 AS {kind}))" if kind in FLOATS else value
 
 
@@ -68,7 +68,7 @@ def is_exact(kind: str) -> bool:
 
 
 def decimal_of(kind: str) -> tuple[int, int]:
-    """Give how many digits a type of exact numbers has before and after its point.
+    """Return how many digits a type of exact numbers has before and after its point.
 
     >>> decimal_of("decimal(10,2)"), decimal_of("int")
     ((8, 2), (20, 0))
@@ -180,12 +180,12 @@ def age(micros: int, limit: int | None = None) -> str:
 
 
 def micros_of(span: dt.timedelta) -> int:
-    """Give a length of time in microseconds."""
+    """Return a length of time in microseconds."""
     return span // dt.timedelta(microseconds=1)
 
 
 def shortened(text: str, most: int) -> str:
-    """Give a text of at most so many characters; what is cut ends with `…`.
+    """Return a text of at most so many characters; what is cut ends with `…`.
 
     >>> shortened("abcdef", 4)
     'abc…'

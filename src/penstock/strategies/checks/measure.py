@@ -45,11 +45,11 @@ class Restriction:
         return f"count(CASE WHEN {both} THEN 1 END)"
 
     def only(self, value: str) -> str:
-        """Give a value of the rows that count, and NULL of all others."""
+        """Return a value of the rows that count, and NULL of all others."""
         return f"CASE WHEN {bracketed(self.where)} THEN {value} END" if self.where else value
 
     def call(self, aggregate: str) -> str:
-        """Give a user's aggregate call over the rows that count."""
+        """Return a user's aggregate call over the rows that count."""
         if not self.where:
             return aggregate
         simple = _SIMPLE.fullmatch(aggregate)
@@ -66,7 +66,7 @@ class Restriction:
         return f"{aggregate} FILTER (WHERE {bracketed(self.where)})"
 
     def condition(self, text: str, aggregates: tuple[str, ...]) -> str:
-        """Give a condition of a group with every aggregate over the rows that count.
+        """Return a condition of a group with every aggregate over the rows that count.
 
         What stands in quotes and comments is none.
 
@@ -111,7 +111,7 @@ class GroupMeasures:
     adds: bool = False
 
     def count(self, name: str) -> int:
-        """Give a count, 0 where nothing was counted."""
+        """Return a count, 0 where nothing was counted."""
         return int(self.values.get(name) or 0)
 
     @property
@@ -202,7 +202,7 @@ def weighed(check: Check, found: GroupValue, rows: int) -> GroupValue:
 
 
 def text(aggregate: str) -> str:
-    """Give an aggregate as Spark writes it."""
+    """Return an aggregate as Spark writes it."""
     return f"CAST({aggregate} AS STRING)"
 
 

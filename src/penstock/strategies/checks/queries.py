@@ -20,20 +20,20 @@ ROWS = OBSERVED_ROWS
 
 
 def named(aggregate: str) -> str:
-    """Give the name under which an aggregate is asked for: the same text, the same name."""
+    """Return the name under which an aggregate is asked for: the same text, the same name."""
     if aggregate == COUNT_ALL:
         return ROWS
     return f"_ps_{hashlib.sha256(aggregate.encode()).hexdigest()[:16]}"
 
 
 def aggregates_of(measures: Iterable[Measure]) -> Mapping[str, str]:
-    """Give what several checks measure, each aggregate once, and the count of all rows."""
+    """Return what several checks measure, each aggregate once, and the count of all rows."""
     asked = (aggregate for each in measures for aggregate in each.aggregates.values())
     return {ROWS: COUNT_ALL} | {named(aggregate): aggregate for aggregate in asked}
 
 
 def phase_query(rows: str, key: str, aggregates: Mapping[str, str]) -> str:
-    """Give one row per group that has rows; without a key one row of all, rows or not."""
+    """Return one row per group that has rows; without a key one row of all, rows or not."""
     asked = [f"{aggregate} AS {quoted(name)}" for name, aggregate in aggregates.items()]
     if not key:
         return f"SELECT {', '.join(asked)} FROM (\n{rows}\n)"
@@ -42,12 +42,12 @@ def phase_query(rows: str, key: str, aggregates: Mapping[str, str]) -> str:
 
 
 def group_of(rows: str, key: str, group: str) -> str:
-    """Give the rows of one group."""
+    """Return the rows of one group."""
     return f"SELECT * FROM (\n{rows}\n) WHERE {key} = {literal(group)}" if key else rows
 
 
 def one_group_query(rows: str, group: str, measured: Measure) -> str:
-    """Give one row of the rows of one group, with the aggregates in the order of their names."""
+    """Return one row of the rows of one group, with the aggregates in the order of their names."""
     asked = ", ".join(
         f"{aggregate} AS {quoted(f'm{place}')}"
         for place, aggregate in enumerate((COUNT_ALL, *measured.aggregates.values()))
@@ -56,7 +56,7 @@ def one_group_query(rows: str, group: str, measured: Measure) -> str:
 
 
 def renamed(row: Values, measured: Measure) -> Values:
-    """Give the row of `one_group_query` with the names of `phase_query`."""
+    """Return the row of `one_group_query` with the names of `phase_query`."""
     aggregates = (COUNT_ALL, *measured.aggregates.values())
     return {named(aggregate): row[f"m{place}"] for place, aggregate in enumerate(aggregates)}
 
@@ -66,7 +66,7 @@ KEY = quoted("_ps_group")
 
 
 def ranged(view: str, column: Column | None, spans: Mapping[str, tuple[Span, ...]]) -> str:
-    """Give the rows of a view that lie in the spans of each key; without a column all of them.
+    """Return the rows of a view that lie in the spans of each key; without a column all of them.
 
     One partition is a condition, which files are skipped by; several are a join with their bounds.
     """
@@ -111,7 +111,7 @@ _LARGE = 2**63
 
 
 def key_sql(grid: Grid, field: str, kind: str) -> str:
-    """Give SQL on a row for the key of its partition, as `Grid.key` writes it.
+    """Return SQL on a row for the key of its partition, as `Grid.key` writes it.
 
     `kind` is the Spark type of the field; the session's zone is UTC. NULL is in no partition.
 
@@ -150,7 +150,7 @@ _VALUES = 5
 
 
 def shown_columns(columns: Schema, wanted: Sequence[str]) -> Schema:
-    """Give the columns of a sample: those that the check names, and others in their order."""
+    """Return the columns of a sample: those that the check names, and others in their order."""
     named = [found for each in wanted if (found := columns.find(each)) is not None]
     others = [each for each in columns.columns if each not in named]
     chosen = [*named, *others][:WIDE]
@@ -160,7 +160,7 @@ def shown_columns(columns: Schema, wanted: Sequence[str]) -> Schema:
 def sample_query(
     rows: str, key: str, groups: Sequence[str], measured: Measure, where: str, columns: Schema
 ) -> str:
-    """Give rows of these groups that break a check, lowest group first.
+    """Return rows of these groups that break a check, lowest group first.
 
     `columns` are those shown, `where` is the condition of the rows that count.
     """
@@ -181,7 +181,7 @@ def sample_query(
 def failing_query(
     rows: str, key: str, measured: Measure, where: str, columns: Schema, limit: int | None
 ) -> str:
-    """Give every row that breaks a check, whatever its group, or some `limit` of them."""
+    """Return every row that breaks a check, whatever its group, or some `limit` of them."""
     source = _with_copies(rows, key, measured, where) if measured.repeated else rows
     names = ", ".join(map(quoted, columns.names))
     broken = f"SELECT {names} FROM (\n{source}\n) WHERE {_all(where, measured.breaks)}"
@@ -189,7 +189,7 @@ def failing_query(
 
 
 def storable(sql: str, columns: Schema, limit: int | None) -> str:
-    """Give rows as a table can hold them: each name once, and no column without a type."""
+    """Return rows as a table can hold them: each name once, and no column without a type."""
     names = labels(columns.names)
     shown = ", ".join(
         f"CAST(NULL AS STRING) AS {quoted(name)}" if each.type == "void" else quoted(name)
@@ -208,7 +208,7 @@ def _with_copies(rows: str, key: str, measured: Measure, where: str, within: str
 def values_query(
     rows: str, key: str, groups: Sequence[str], measured: Measure, where: str, column: Column
 ) -> str:
-    """Give the most frequent values that are not accepted, with their counts, group by group."""
+    """Return the most frequent values that are not accepted, with their counts, group by group."""
     group = key or "'*'"
     value = text_of(quoted(column.name), column.type)
     counted = (
@@ -220,7 +220,7 @@ def values_query(
 
 
 def both_query(values: str, sample: str, width: int) -> str:
-    """Give the rows of `values_query` and of `sample_query` by one query; `n` tells them apart."""
+    """Return rows of `values_query` and `sample_query` in one query; `n` tells them apart."""
     names = places(width)
     empty = ", ".join(f"CAST(NULL AS STRING) AS {each}" for each in names)
     first = f"SELECT {GROUP}, value, n, place, {empty} FROM ({values})"
@@ -229,7 +229,7 @@ def both_query(values: str, sample: str, width: int) -> str:
 
 
 def sample_of(rows: Sequence[Row], columns: Schema) -> Sample:
-    """Give the sample of rows whose cells are under `places`."""
+    """Return the sample of rows whose cells are under `places`."""
     names = places(len(columns.columns[:WIDE]))
     found = [[row[name] for name in names] for row in rows[:KEPT]]
     kept = (tuple(c if c is None else shortened(str(c), CELL) for c in row) for row in found)
@@ -237,7 +237,7 @@ def sample_of(rows: Sequence[Row], columns: Schema) -> Sample:
 
 
 def cells(columns: Schema, values: Sequence[str] = ()) -> list[str]:
-    """Give SQL of the columns as texts under `places`, at most 20; complex ones as JSON.
+    """Return SQL of the columns as texts under `places`, at most 20; complex ones as JSON.
 
     Without values the columns are those under `places` themselves.
     """
@@ -251,7 +251,7 @@ def cells(columns: Schema, values: Sequence[str] = ()) -> list[str]:
 
 
 def text_of(value: str, kind: str) -> str:
-    """Give SQL for the beginning of a value as text: one character more than a cell shows.
+    """Return SQL for the beginning of a value as text: one character more than a cell shows.
 
     >>> text_of("`a`", "int")
     'left(CAST(`a` AS STRING), 81)'

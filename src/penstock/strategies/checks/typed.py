@@ -24,7 +24,7 @@ _COUNTED = (rules.RowCount, rules.DistinctCount, rules.RowCountChange)
 
 
 def measured(check: Check, columns: Schema) -> measure.Measure:  # noqa: C901  one line per type
-    """Give what a typed check measures of columns that fit it; `ValueError` for a `sql` check."""
+    """Return what a typed check measures of columns that fit it; `ValueError` for a `sql` check."""
     kinds = {each.name.lower(): each.type for each in columns.columns}
     kept = measure.Restriction(check.condition.text if check.condition else "")
     match check.rule:
@@ -69,7 +69,7 @@ def misfit(check: Check, columns: Schema) -> str:
 
 
 def columns_of(check: Check) -> tuple[str, ...]:
-    """Give the columns that a typed check names outside of conditions."""
+    """Return the columns that a typed check names outside of conditions."""
     match check.rule:
         case rules.RowCount() | rules.RowCountChange() | rules.SqlCheck():
             return ()
@@ -103,7 +103,7 @@ def _of_type(check: Check, means: measure.Measure, found: measure.GroupMeasures)
 
 
 def with_texts(check: Check, bind: Callable[[str], str]) -> Check:
-    """Give the check with its conditions changed by a function, as parameters are put in."""
+    """Return the check with its conditions changed by a function, as parameters are put in."""
     rule = check.rule
     if isinstance(rule, rules.ColumnCheck):
         rule = replace(rule, condition=_bound(rule.condition, bind))
@@ -111,12 +111,12 @@ def with_texts(check: Check, bind: Callable[[str], str]) -> Check:
 
 
 def parameters_of(check: Check) -> frozenset[str]:
-    """Give the names of the parameters in a typed check's conditions."""
+    """Return the names of the parameters in a typed check's conditions."""
     return frozenset(name for text in condition_texts(check) for name in parameters(text))
 
 
 def condition_texts(check: Check) -> tuple[str, ...]:
-    """Give the SQL of a typed check's conditions."""
+    """Return the SQL of a typed check's conditions."""
     own = check.rule.condition if isinstance(check.rule, rules.ColumnCheck) else None
     return tuple(each.text for each in (check.condition, own) if each)
 
@@ -158,7 +158,7 @@ class Shared:
         return all(_EXACT.fullmatch(column.type) for column in types.columns)
 
     def put_together(self, observed: Row, types: Schema) -> str:
-        """Give a query without rows of a table that works out what is wanted."""
+        """Return a query without rows of a table that works out what is wanted."""
         values = ", ".join(
             f"CAST({'NULL' if value is None else literal(str(value))} AS {column.type})"
             for value, column in zip(map(observed.get, self.calls), types.columns, strict=True)
@@ -168,14 +168,14 @@ class Shared:
 
 
 def described(aggregates: Mapping[str, str], columns: Schema) -> str:
-    """Give a query that runs nothing and whose columns have the types of aggregates."""
+    """Return a query that runs nothing and whose columns have the types of aggregates."""
     given = ", ".join(f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in columns.columns)
     asked = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in aggregates.items())
     return f"SELECT {asked} FROM (SELECT {given})"
 
 
 def shared(aggregates: Mapping[str, str]) -> Shared | None:
-    """Give the calls of some aggregates, each once; None where one cannot be taken apart."""
+    """Return the calls of some aggregates, each once; None where one cannot be taken apart."""
     calls: dict[str, str] = {}
     names: dict[str, str] = {measure.COUNT_ALL: OBSERVED_ROWS}
     wanted = {}
@@ -198,7 +198,7 @@ def shared(aggregates: Mapping[str, str]) -> Shared | None:
 
 
 def _calls(sql: str) -> list[tuple[int, int]]:
-    """Give where aggregate calls stand; what is quoted is no call."""
+    """Return where aggregate calls stand; what is quoted is no call."""
     found, masked = [], _UNREAD.sub(lambda each: "_" * len(each[0]), sql)
     for match in _CALL.finditer(masked):
         depth, at = 0, masked.index("(", match.end())
@@ -223,7 +223,7 @@ _FILTER = re.compile(r"\bfilter\s*\(", re.IGNORECASE)
 def observables(
     checks: Sequence[Check], columns: Schema, values: Mapping[str, str] | None = None
 ) -> Mapping[str, str]:
-    """Give aggregates by name for all checks of scope `step` that can be observed.
+    """Return aggregates by name for all checks of scope `step` that can be observed.
 
     What could fail for some row is left out, because it would fail the write: a check never does.
     So is what these columns do not have. `values` are the parameters of the one group. The plain
@@ -240,7 +240,7 @@ def observables(
 
 
 def taken(means: measure.Measure, observed: Row) -> Mapping[str, str | None] | None:
-    """Give what was observed for a check, by the names of a phase query; None if not all was.
+    """Return what was observed for a check, by the names of a phase query; None if not all was.
 
     A sum that overflowed was observed as NULL: that is no answer either. Nor is a failure of which
     the failing rows were not counted.

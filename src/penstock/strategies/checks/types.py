@@ -198,7 +198,7 @@ def relationships(rule: rules.Relationships, kept: Restriction) -> Measure:
 
 
 def with_partners(rows: str, rule: rules.Relationships, view: str) -> str:
-    """Give rows with a column more: whether the other table has a partner of the row.
+    """Return rows with a column more: whether the other table has a partner of the row.
 
     A name before a dot could be a column as well, so the two sides have names of our own.
     """
@@ -211,7 +211,7 @@ def with_partners(rows: str, rule: rules.Relationships, view: str) -> str:
 
 
 def fields_of(rule: rules.Relationships, view: str) -> str:
-    """Give the query of the columns that partners are looked up by."""
+    """Return the query of the columns that partners are looked up by."""
     return f"SELECT {', '.join(quoted(each) for each in rule.fields)} FROM {quoted(view)}"
 
 
@@ -295,7 +295,7 @@ def column_check(rule: rules.ColumnCheck, kept: Restriction, *, sample: bool) ->
 
 
 def group_query(sql: str, group: str, columns: Schema | None) -> str:
-    """Give the first rows of one group as texts; without columns no cell of a row."""
+    """Return the first rows of one group as texts; without columns no cell of a row."""
     if columns is None:
         return f"SELECT {literal(group)} AS {GROUP}, 1 AS c0 FROM (\n{sql}\n) LIMIT {ASKED}"
     names = ", ".join(places(len(columns.columns)))
@@ -304,7 +304,7 @@ def group_query(sql: str, group: str, columns: Schema | None) -> str:
 
 
 def united(queries: Sequence[str]) -> str:
-    """Give the rows of all queries."""
+    """Return the rows of all queries."""
     return queries[0] if len(queries) == 1 else " UNION ALL ".join(f"({q})" for q in queries)
 
 

@@ -18,7 +18,7 @@ _NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal")
 
 
 def fit(rows: SliceRows, entity: Entity, table: Schema | None) -> SliceRows:
-    """Give every column the type that the table has or gets; warn of each difference."""
+    """Cast every column to the type that the table has or gets; warn of each difference."""
     rows = _without_void(rows, entity, table)
     if table is None:
         return rows
@@ -92,7 +92,7 @@ def _is_typed(column: StagedColumn) -> bool:
 
 
 def _fitted(column: StagedColumn, known: Column, entity: Entity) -> StagedColumn | Finding:
-    """Give the column with the type that the table holds or gets."""
+    """Return the column with the type that the table holds or gets."""
     is_key = column.declared is not None and FieldRole.BUSINESS_KEY in column.declared.roles
     both = merged(parse_type(known.type), parse_type(column.want))
     if is_key and column.want != known.type and not _is_same_number(column.want, known.type):

@@ -57,13 +57,13 @@ def _writes_changes_alone(step: EntityStep) -> bool:
 
 
 def _fed(step: EntityStep) -> str:
-    """Give the rows of the slice, and with windows the keys that are gone, in one shape."""
+    """Return the rows of the slice, and with windows the keys that are gone, in one shape."""
     rows = f"SELECT {listed(_sent(step))}, 'slice' AS {_OP} FROM {quoted(QUERY_VIEW)}"
     return rows if step.windows is None else f"{rows} UNION ALL {_gone(step)}"
 
 
 def _gone(step: EntityStep, more: str = "") -> str:
-    """Give the keys that are gone as rows of the slice, and `more` columns beside."""
+    """Return the keys that are gone as rows of the slice, and `more` columns beside."""
     columns = [each for each in step.build.query.columns if each.name in _sent(step)]
     keys = {name.lower() for name in (*step.entity.business_keys, *step.entity.partition_columns)}
     gone = ", ".join(_of_target(each, is_known=each.name.lower() in keys) for each in columns)
@@ -75,7 +75,7 @@ def _gone(step: EntityStep, more: str = "") -> str:
 
 
 def _sent(step: EntityStep) -> tuple[str, ...]:
-    """Give the columns that rows are sent with: when they are seen the statement says.
+    """Return the columns that rows are sent with: when they are seen the statement says.
 
     So the code that Spark makes for their hashes is the same from slice to slice.
     """
@@ -89,7 +89,7 @@ def _of_target(column: Column, *, is_known: bool) -> str:
 
 
 def _in_a_partition(step: EntityStep) -> str:
-    """Give the condition of a partition being one of very many that the slice holds."""
+    """Return the condition of a partition being one of very many that the slice holds."""
     if step.counts.tuples is not None or not step.counts.rows:
         return ""
     same = (f"s.{quoted(n)} <=> t.{quoted(n)}" for n in step.entity.partition_columns)
@@ -155,7 +155,7 @@ def _clauses(step: EntityStep) -> Iterator[str]:
 
 
 def _unless_same(step: EntityStep, changed: str) -> Iterator[str]:
-    """Give the columns as they are set: a row with the same hash has the same values.
+    """Return the columns as they are set: a row with the same hash has the same values.
 
     What is in no hash is kept there.
     """
@@ -177,7 +177,7 @@ def _differs(step: EntityStep, left: str, right: str) -> str:
 
 
 def _changing(step: EntityStep) -> str:
-    """Give only those rows of `_fed` that will change the table.
+    """Return only those rows of `_fed` that will change the table.
 
     Stored rows meet the keys of the slice in an inner join first: Spark can broadcast those then,
     and need not move the table's (docs/decisions/0006-merge-in-two-looks.md).

@@ -15,12 +15,12 @@ NAMES = (RECORDS, "inserted", "updated", "deleted", "unchanged", "touched", INFE
 
 
 def known_before(step: EntityStep) -> dict[str, int]:
-    """Give the counts that are known before the commit, which carries them in its token."""
+    """Return the counts that are known before the commit, which carries them in its token."""
     return {RECORDS: step.counts.rows, FLAGGED: step.counts.flagged}
 
 
 def metrics_in(process: ProcessType, found: Mapping[str, int]) -> dict[str, int]:
-    """Give the counts of a step, of those that its token carries and of Delta's.
+    """Return the counts of a step, of those that its token carries and of Delta's.
 
     A token that had to be cut carries none: then nothing is told. Of nothing all are 0.
 

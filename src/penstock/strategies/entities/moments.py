@@ -41,7 +41,7 @@ def at_moment(expression: str, moment: dt.datetime) -> str:
 
 
 def instant(moment: dt.datetime) -> str:
-    """Give a moment as a literal that means the same in every session zone."""
+    """Return a moment as a literal that means the same in every session zone."""
     return f"TIMESTAMP '{moment.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%fZ}'"
 
 
@@ -68,13 +68,13 @@ def read_moment(text: str, zone: str) -> dt.datetime | None:
 
 
 def _function(found: re.Match[str]) -> str:
-    """Give the function that a word calls, "" where it calls none."""
+    """Return the function that a word calls, "" where it calls none."""
     word = (found["word"] or "").lower()
     return word if word and not found["dot"] and (found["call"] or word in _BARE) else ""
 
 
 def made_by(item: str) -> tuple[str, str]:
-    """Give the name of an item of a projection, and its expression; "" where only Spark knows.
+    """Return the name of an item of a projection, and its expression; "" where only Spark knows.
 
     >>> made_by("upper(name) AS `Name`"), made_by("t.id"), made_by("*")
     (('Name', 'upper(name) '), ('id', 't.id'), ('', '*'))

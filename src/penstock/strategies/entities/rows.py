@@ -139,7 +139,7 @@ class StagedColumn:
         return f"try_cast({quoted(self.name)} AS {sql_type(parse_type(self.want))})"
 
     def value(self, *, tries: bool = False) -> str:
-        """Give SQL for the value as the table holds it; a cast that fails gives NULL or fails."""
+        """Return SQL for the value as the table holds it; a cast that fails gives NULL or fails."""
         sql = quoted(self.name)
         if not self.name:
             sql = f"CAST(NULL AS {self.want})"
@@ -179,7 +179,7 @@ class SliceRows:
     findings: tuple[Finding, ...] = ()
 
     def find(self, final: str) -> StagedColumn | None:
-        """Give the column of that final name, without case."""
+        """Return the column of that final name, without case."""
         return next((c for c in self.columns if c.final.lower() == final.lower()), None)
 
     @property
@@ -191,7 +191,7 @@ class SliceRows:
         return Schema(tuple(sorted(every, key=lambda c: places.get(c.name.lower(), 0))))
 
     def sql(self, but: Sequence[str] = ()) -> str:
-        """Give the one SELECT over `penstock_made`, some columns left out."""
+        """Return the one SELECT over `penstock_made`, some columns left out."""
         added = {column.name: f"{sql} AS {quoted(column.name)}" for column, sql in self.added}
         names = (name for name in self.stored.names if name not in but)
         chosen = ", ".join(added.get(name, quoted(name)) for name in names)
@@ -199,7 +199,7 @@ class SliceRows:
         return f"SELECT {chosen} FROM ({self.typed()}){where}"
 
     def typed(self, *, tries: bool = False, more: Sequence[str] = ()) -> str:
-        """Give the rows as steps 7 to 9 and 11 make them, and `more` beside."""
+        """Return the rows as steps 7 to 9 and 11 make them, and `more` beside."""
         values = [f"{c.value(tries=tries)} AS {quoted(c.final)}" for c in self.columns]
         return f"SELECT {', '.join((*values, *more))} FROM {quoted(MADE_VIEW)}"
 

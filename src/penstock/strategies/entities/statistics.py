@@ -51,7 +51,7 @@ class SliceCounts:
 
 
 def counted(entity: Entity, rows: SliceRows, slice_name: str, size: int | None = None) -> Stage:
-    """Give the one action before `begin`: rows of steps 1 and 2, counted, and the rules on them.
+    """Return the one action before `begin`: rows of steps 1 and 2, counted, and the rules on them.
 
     They are kept only where counting must compute them, so that they are not computed twice. Of a
     slice of few bytes they are counted by one task, which has nothing to shuffle.
@@ -230,7 +230,7 @@ def _with_partitions(entity: Entity, rows: SliceRows, seen: Row, found: SliceCou
 
 
 def _literal(column: StagedColumn, text: object) -> str:
-    """Give a value of a partition column as typed SQL."""
+    """Return a value of a partition column as typed SQL."""
     if text is None:
         return f"CAST(NULL AS {sql_type(parse_type(column.type))})"
     if is_watermark_type(column.type) and (value := _bound(column.type, text)) is not None:
@@ -251,6 +251,6 @@ def check_watermarks(entity: Entity, rows: SliceRows) -> None:
 
 
 def columns_of(entity: Entity, rows: SliceRows) -> tuple[Column, ...]:
-    """Give the key and partition columns, each once."""
+    """Return the key and partition columns, each once."""
     both = [*_keys(entity, rows), *_partitions(entity, rows)]
     return tuple({each.final.lower(): Column(each.final, each.type) for each in both}.values())

@@ -149,7 +149,7 @@ def _about_names(
 
 
 def reserved_names(entity: Entity) -> tuple[str, ...]:
-    """Give the names that no column of a slice may have."""
+    """Return the names that no column of a slice may have."""
     own = {entity.system.filename, entity.system.deleted}
     return tuple(name for name in system_names(entity) if name not in own)
 
@@ -300,7 +300,7 @@ def take(entity: Entity, read: SliceRead, table: Schema | None) -> SliceRows:
 
 
 def system_names(entity: Entity) -> tuple[str, ...]:
-    """Give the names of the columns that stand last in a table, in their order."""
+    """Return the names of the columns that stand last in a table, in their order."""
     system, historic = entity.system, entity.process is ProcessType.HISTORIC
     interval = (system.valid_from, system.valid_to, system.is_current) if historic else ()
     key = (entity.key_column,) if entity.key_column else ()

@@ -47,7 +47,7 @@ class EntityStrategy(port.Strategy):
         return self.entity.business_keys
 
     def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
-        """Give what the table says of how its rows are made."""
+        """Return what the table says of how its rows are made."""
         from penstock.strategies.entities.target import property_of
 
         del layout
@@ -55,7 +55,7 @@ class EntityStrategy(port.Strategy):
 
     @classmethod
     def counts(cls, metrics: Mapping[str, int]) -> Mapping[str, int]:
-        """Give the counts of the summary, of those in the token and of Delta's."""
+        """Return the counts of the summary, of those in the token and of Delta's."""
         from penstock.strategies.entities.metrics import metrics_in
 
         return metrics_in(cls.process(), metrics)
@@ -100,7 +100,7 @@ class HistoricEntity(EntityStrategy):
 
 
 def strategy_of_entity(entity: Entity, forced: ProcessType | None = None) -> EntityStrategy:
-    """Give the strategy of an entity, or another one that somebody asked for; versions stay."""
+    """Return the strategy of an entity, or another one that somebody asked for; versions stay."""
     kinds = {kind.process(): kind for kind in (FullEntity, MergeEntity, HistoricEntity)}
     keeps_versions = entity.process is ProcessType.HISTORIC
     return kinds[entity.process if keeps_versions else forced or entity.process](entity)

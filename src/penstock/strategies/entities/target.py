@@ -51,12 +51,12 @@ class EntityStep:
         return bool(self.rows.new or self.rows.widened)
 
     def own(self, alias: str = "") -> list[str]:
-        """Give the conditions of a stored row being the entity's; none where the table is."""
+        """Return the conditions of a stored row being the entity's; none where the table is."""
         scope = self.entity.scope
         return [f"{alias}{quoted(scope.column)} <=> {scope.literal}"] if scope else []
 
     def pruned(self, alias: str) -> list[str]:
-        """Give conditions that leave out only stored rows that cannot match (docs/entities.md)."""
+        """Return conditions that skip stored rows which cannot match (docs/entities.md)."""
         bounds = [
             f"{alias}{quoted(name)} BETWEEN {low.sql} AND {high.sql}"
             for name, (low, high) in self.counts.bounds.items()
@@ -98,7 +98,7 @@ class EntityStep:
         return found is not None and not column.type and not found.type.startswith("decimal")
 
     def in_partitions(self, alias: str = "") -> list[str]:
-        """Give the conditions of a stored row lying in a partition that the slice holds."""
+        """Return the conditions of a stored row lying in a partition that the slice holds."""
         names = [f"{alias}{quoted(name)}" for name in self.entity.partition_columns]
         if not names or not self.counts.rows:
             return []
@@ -116,7 +116,7 @@ class EntityStep:
         return ["(" + " OR ".join(f"({text})" for text in each) + ")"]
 
     def inside(self, alias: str = "") -> str:
-        """Give the condition of a stored row being gone if the slice lacks its key.
+        """Return the condition of a stored row being gone if the slice lacks its key.
 
         Of very many partitions it is only their range: which they are is then for the caller.
         """
@@ -143,7 +143,7 @@ def _one_of(name: str, values: Sequence[str]) -> str:
 
 
 def property_of(entity: Entity) -> str:
-    """Give what a table says of the entity that makes it; a later one must say the same."""
+    """Return what a table says of the entity that makes it; a later one must say the same."""
     partitions = [each for each in entity.columns if FieldRole.PARTITION in each.roles]
     made = {each.final_name: each.expression for each in partitions}
     if entity.scope is not None:  # its literal is what tells the entities of one table apart

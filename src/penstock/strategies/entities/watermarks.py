@@ -27,7 +27,7 @@ class EntityWindow:
     high: TypedValue | None = None
 
     def condition(self, alias: str = "") -> str:
-        """Give the condition of a row being inside; NULL never is."""
+        """Return the condition of a row being inside; NULL never is."""
         column = f"{alias}{quoted(self.column)}"
         above = f"{self.low.sql} <= {column}"
         return above if self.high is None else f"{above} AND {column} <= {self.high.sql}"
@@ -41,7 +41,7 @@ class EntityWindow:
 def moved_on(
     entity: Entity, column: str, stored: TypedValue | None, high: TypedValue | None
 ) -> TypedValue | None:
-    """Give what a step leaves of a watermark: the greater value, never less; None for nothing new.
+    """Return what a step leaves of a watermark: the greater value; None for nothing new.
 
     A wider integer or decimal goes on with the series; raises `watermark-type-changed` for others.
     """
@@ -68,7 +68,7 @@ def _series(kind: str) -> str:
 def inferred_windows(
     entity: Entity, lows: Mapping[int, TypedValue], counts: SliceCounts, table: Schema | None
 ) -> tuple[tuple[EntityWindow, ...] | None, tuple[str, ...]]:
-    """Give the windows in which missing keys are gone; None for no inference, and why.
+    """Return the windows in which missing keys are gone; None for no inference, and why.
 
     `lows` are the low bounds by the place of the entry, so that one column may have several.
     A first run, without a table, has nothing to infer from.
@@ -94,7 +94,7 @@ def inferred_windows(
 
 
 def read_filter(entries: tuple[WatermarkEntry, ...], lows: Mapping[int, TypedValue]) -> str:
-    """Give the condition under which rows of a whole source are read; `lows` as above.
+    """Return the condition under which rows of a whole source are read; `lows` as above.
 
     Groups come in ascending number, entries of one group in their order, left to right; a group is
     joined by the operation of its first entry.

@@ -33,7 +33,7 @@ _DYNAMIC = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
 
 
 def query_of(entity: Entity, rows: SliceRows) -> str:
-    """Give the query that is `penstock_query` while the step runs; an engine adds its interval."""
+    """Return the query that is `penstock_query` in the step; an engine adds its interval."""
     return rows.sql(but=_interval(entity))
 
 
@@ -44,7 +44,7 @@ def _interval(entity: Entity) -> tuple[str, ...]:
 
 
 def work_of(step: EntityStep) -> Work:
-    """Give the statements of a step: what it reads was counted, so they are certain by now."""
+    """Return the statements of a step: what it reads was counted, so they are certain by now."""
     history = step.build.history
     properties = {PROPERTY: property_of(step.entity), **(history.properties if history else {})}
     match step.process:
@@ -137,7 +137,7 @@ def own_again(step: EntityStep) -> Work:
 
 
 def _all_columns(step: EntityStep, made: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Give the columns in the table's order, those that the slice lacks as NULL, new ones last.
+    """Return the columns in the table's order, those that the slice lacks as NULL, new ones last.
 
     Of those that are `made` the SQL is given.
     """
@@ -161,7 +161,7 @@ def historic(step: EntityStep, properties: Mapping[str, str]) -> Work:
 
 
 def settings_of(entity: Entity, *, infers: bool) -> HistorySettings:
-    """Give the settings of an entity's history; of a shared table its rows are keyed by scope."""
+    """Return the settings of an entity's history; of a shared table its rows are keyed by scope."""
     keys, scope, system = entity.business_keys, entity.scope, entity.system
     if scope is not None and scope.column.lower() not in {key.lower() for key in keys}:
         keys = (*keys, scope.column)
@@ -178,7 +178,7 @@ def settings_of(entity: Entity, *, infers: bool) -> HistorySettings:
 
 
 def terms_of(step: EntityStep) -> Terms:
-    """Give the terms of one run; a closed version is marked, as a row of a merge is."""
+    """Return the terms of one run; a closed version is marked, as a row of a merge is."""
     entity, windows = step.entity, step.windows
     settings = settings_of(entity, infers=windows is not None)
     given = {each.name: getattr(settings, each.name) for each in fields(HistorySettings)}
@@ -193,7 +193,7 @@ def terms_of(step: EntityStep) -> Terms:
 
 
 def _scope(step: EntityStep) -> str:
-    """Give where keys may be gone; an engine reads it beside columns, where no EXISTS can stand."""
+    """Return where keys may be gone; an engine reads it beside columns, so without EXISTS."""
     if step.counts.tuples is not None or not step.counts.rows:
         return step.inside()
     names = ", ".join(quoted(name) for name in step.entity.partition_columns)

@@ -102,7 +102,7 @@ class Counts:
 
 
 def counted(sides: Sides) -> Mapping[str, str]:
-    """Give the aggregates over the rows that pass by in run-time mode."""
+    """Return the aggregates over the rows that pass by in run-time mode."""
     gone = f"array_contains({ps.PRUNED}, {ps.AT})" if sides.terms.retention else "false"
     closed = f"{ps.CLASS} IN ('opened_changed', 'deleted')"
     pruned = f"coalesce(sum(size({ps.PRUNED})), 0)" if sides.terms.retention else "count_if(false)"
@@ -119,14 +119,14 @@ def counted(sides: Sides) -> Mapping[str, str]:
 
 
 def counted_by_current(sides: Sides) -> Mapping[str, str]:
-    """Give the aggregates in event-time mode, where current versions decide what they can."""
+    """Return the aggregates in event-time mode, where current versions decide what they can."""
     closed = f"count_if({ps.CLASS} IN ('opened_changed', 'deleted'))"
     pending = f"count_if({ps.CLASS} = 'pending')"
     return _of_source(sides) | {"closed": closed, "closes": closed, "pending": pending}
 
 
 def counted_placed(sides: Sides) -> Mapping[str, str]:
-    """Give the same where rows were placed among all versions."""
+    """Return the same where rows were placed among all versions."""
     closed = f"{ps.CLASS} IN ('closed', 'deleted')"
     return _of_source(sides) | {
         "closed": f"count_if({closed})",
@@ -139,7 +139,7 @@ def counted_placed(sides: Sides) -> Mapping[str, str]:
 
 
 def counted_late(sides: Sides) -> Mapping[str, str]:
-    """Give the same for rows that were pending: they are counted as source rows already."""
+    """Return the same for rows that were pending: they are counted as source rows already."""
     found = counted_placed(sides)
     return {LATE + name: sql for name, sql in found.items() if name != "source_rows"}
 
@@ -187,7 +187,7 @@ def from_staged(
 
 
 def first_rows(sides: Sides) -> str:
-    """Give the rows of a first run that were classified, as they are stored."""
+    """Return the rows of a first run that were classified, as they are stored."""
     rows = _versions(sides, ps.FROM, ps.TO, f"{ps.TO} IS NULL")
     return f"SELECT {rows} FROM {ps.STAGED} WHERE {ps.OP} = 'open'"
 
@@ -206,7 +206,7 @@ def _versions(sides: Sides, valid_from: str, valid_to: str, is_current: str) -> 
 
 
 def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
-    """Give the MERGE of what was staged; it fails as a whole where a classified version is gone."""
+    """Return the MERGE of what was staged; it fails where a classified version is gone."""
     return Commit(
         f"MERGE WITH SCHEMA EVOLUTION INTO {build.target} t USING {_sent(sides, counts)} s "
         f"ON {_meets(sides, counts)} " + " ".join(_clauses(sides, counts)),
@@ -223,7 +223,7 @@ def merge(build: Build, sides: Sides, counts: Counts) -> Commit:
 
 
 def _meets(sides: Sides, counts: Counts) -> str:
-    """Give the condition that a staged row is about a stored version."""
+    """Return the condition that a staged row is about a stored version."""
     terms, columns = sides.terms, sides.terms.columns
     same = f"{terms.on('t', 's')} AND t.{quoted(columns.valid_from)} = s.{ps.AT}"
     if counts.pruned or counts.moves:
@@ -234,7 +234,7 @@ def _meets(sides: Sides, counts: Counts) -> str:
 
 
 def _ends(sides: Sides) -> dict[str, str]:
-    """Give what a version that gets another end is set to, by column."""
+    """Return what a version that gets another end is set to, by column."""
     terms = sides.terms
     ends = {terms.columns.valid_to: f"s.{ps.TO}", terms.columns.is_current: "false"}
     for name, value in terms.missing_sets:
@@ -243,7 +243,7 @@ def _ends(sides: Sides) -> dict[str, str]:
 
 
 def after(sides: Sides, counts: Counts) -> str:
-    """Give the table as the MERGE will leave it; no column gets another type."""
+    """Return the table as the MERGE will leave it; no column gets another type."""
     made = sides.terms.made_hash
     opened = opened_rows(sides, counts)
     columns = Schema(tuple(Column(name.strip("`"), "") for name in _opened(sides, counts)))
@@ -266,7 +266,7 @@ def after(sides: Sides, counts: Counts) -> str:
 
 
 def _clauses(sides: Sides, counts: Counts) -> Iterator[str]:
-    """Give what happens to each kind of staged row; kinds that are not there get no clause."""
+    """Return what happens to each kind of staged row; kinds that are not there get no clause."""
     terms = sides.terms
     if counts.pruned:
         yield f"WHEN MATCHED AND s.{ps.OP} = 'delete' THEN DELETE"
@@ -287,13 +287,13 @@ def _clauses(sides: Sides, counts: Counts) -> Iterator[str]:
 
 
 def opened_rows(sides: Sides, counts: Counts) -> str:
-    """Give the versions that the MERGE opens, as they are stored."""
+    """Return the versions that the MERGE opens, as they are stored."""
     pairs = ", ".join(f"{value} AS {name}" for name, value in _opened(sides, counts).items())
     return f"SELECT {pairs} FROM ({_fed(sides, counts)}) s WHERE s.{ps.OP} = 'open'"
 
 
 def _opened(sides: Sides, counts: Counts) -> dict[str, str]:
-    """Give the columns of a new version and their values."""
+    """Return the columns of a new version and their values."""
     terms, columns = sides.terms, sides.terms.columns
     row = {name: f"s.{name}" for name in (quoted(c.name) for c in _business(sides, counts))}
     row[quoted(columns.valid_from)] = f"s.{ps.FROM}"
@@ -307,7 +307,7 @@ def _opened(sides: Sides, counts: Counts) -> dict[str, str]:
 
 
 def _business(sides: Sides, counts: Counts) -> tuple[Column, ...]:
-    """Give what a new version holds: the query's columns; a tombstone also those it lost."""
+    """Return what a new version holds: the query's columns; a tombstone also those it lost."""
     return (*sides.query.columns, *(sides.gone if counts.tombstones else ()))
 
 
@@ -317,7 +317,7 @@ def _sent(sides: Sides, counts: Counts) -> str:
 
 
 def _fed(sides: Sides, counts: Counts) -> str:
-    """Give the staged rows of every stage that ran, in one shape."""
+    """Return the staged rows of every stage that ran, in one shape."""
     only = f" AND {ps.OP} <> 'rehash'" if counts.rehashed and not counts.rehashes else ""
     columns = ", ".join(_shaped(sides, counts))
     parts = [f"SELECT {columns} FROM {ps.STAGED} WHERE {ps.OP} <> 'pending'{only}"]
@@ -330,7 +330,7 @@ def _fed(sides: Sides, counts: Counts) -> str:
 
 
 def _shaped(sides: Sides, counts: Counts, *, are_tombstones: bool = False) -> Iterator[str]:
-    """Give the columns of the MERGE's rows, of the query's rows or of those of the table."""
+    """Return the columns of the MERGE's rows, of the query's rows or of those of the table."""
     if are_tombstones:
         yield f"'open' AS {ps.OP}, {ps.NO_INSTANT} AS {ps.AT}, {sides.terms.at} AS {ps.FROM}"
         yield f"{ps.NO_INSTANT} AS {ps.TO}, true AS {ps.GONE}"

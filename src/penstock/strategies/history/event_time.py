@@ -24,7 +24,7 @@ _MISSING = f"({ps.IN_TABLE} AND {ps.TO} IS NULL AND NOT {ps.TOMB} AND NOT `__pen
 
 
 def by_current(sides: Sides) -> str:
-    """Give every row of the source, and every missing key, with its class and its operations."""
+    """Return every row of the source, and every missing key, with its class and its operations."""
     terms = sides.terms
     kind = "FULL OUTER" if terms.closes_missing else "LEFT"
     joined = (
@@ -74,7 +74,7 @@ def _beside_current(sides: Sides) -> Iterator[str]:
 
 
 def placed(sides: Sides) -> str:
-    """Give every row of the source and every stored version with its class and its operations."""
+    """Return every row of the source and every stored version with its class and its operations."""
     return _place(sides, marked(sides), f"SELECT {_version(sides)} FROM {quoted(TARGET_VIEW)}")
 
 
@@ -89,7 +89,7 @@ def placed_late(sides: Sides, hint: str = "") -> str:
 
 
 def _version(sides: Sides, prefix: str = "") -> str:
-    """Give the columns of a stored version: key, interval, time, tombstone."""
+    """Return the columns of a stored version: key, interval, time, tombstone."""
     columns, time = sides.terms.columns, sides.time_of(sides.table) or ps.NO_INSTANT
     return (
         f"{listed(sides.terms.keys, prefix)}, {quoted(columns.valid_from)} AS {ps.AT}, "
@@ -158,7 +158,7 @@ def _start(sides: Sides) -> str:
 
 
 def _near(sides: Sides) -> Iterator[str]:
-    """Give the starts around a row, and the stored version that it falls into."""
+    """Return the starts around a row, and the stored version that it falls into."""
     part = f"PARTITION BY {listed(sides.terms.keys)}"
     before = "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
     later = f"OVER ({part} ORDER BY {ps.FROM} DESC NULLS LAST {before})"

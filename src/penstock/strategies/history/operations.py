@@ -13,7 +13,7 @@ _FOUND_WRONG = (ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME, ps.COPIES, ps.EARLY, ps.T
 
 
 def staged(sides: Sides, seen: str = ps.SEEN) -> str:
-    """Give one row per operation; business values only where they are needed."""
+    """Return one row per operation; business values only where they are needed."""
     terms = sides.terms
     columns = [f"op.op AS {ps.OP}, op.at AS {ps.AT}"]
     for column in carried(sides):
@@ -38,7 +38,7 @@ def staged(sides: Sides, seen: str = ps.SEEN) -> str:
 
 
 def fetched(sides: Sides, number: int) -> str:
-    """Give what `staged` gives, the rest of each row that opens read from the query once more."""
+    """Return what `staged` gives, the rest of each row that opens read from the query once more."""
     made, known = sides.terms.made_hash, {column.name for column in carried(sides)}
 
     def rows(other: str) -> str:
@@ -58,7 +58,7 @@ def fetched(sides: Sides, number: int) -> str:
 
 
 def tombstones(sides: Sides, hint: str = "") -> str:
-    """Give a tombstone for every key that is gone, with the values that its version had."""
+    """Return a tombstone for every key that is gone, with the values that its version had."""
     terms = sides.terms
     keys = f"SELECT * FROM {ps.STAGED} WHERE {ps.GONE}"
     columns = [f"t.{quoted(column.name)}" for column in sides.stored]

@@ -15,7 +15,7 @@ from penstock.strategies.history.terms import Sides, candidates, goes, operation
 
 
 def classified(sides: Sides) -> str:
-    """Give every row of the source, and every missing key, with its class and its operations."""
+    """Return every row of the source, and every missing key, with its class and its operations."""
     terms, (rows, stored) = sides.terms, _read(sides)
     joined = f"SELECT {', '.join(_joined(sides))} FROM {rows} s"
     if sides.table.columns:
@@ -30,19 +30,19 @@ def classified(sides: Sides) -> str:
 
 
 def _read(sides: Sides) -> tuple[str, str]:
-    """Give what is read of the query and of the table: views where their rows are counted."""
+    """Return what is read of the query and of the table: views where their rows are counted."""
     if sides.counted:
         return quoted(ps.SOURCE_SIDE), quoted(ps.TABLE_SIDE)
     return f"({marked(sides)})", f"({_stored(sides)})" if sides.table.columns else ""
 
 
 def sides_of(sides: Sides) -> dict[str, str]:
-    """Give the SQL of the views that are counted."""
+    """Return the SQL of the views that are counted."""
     return {ps.SOURCE_SIDE: marked(sides), ps.TABLE_SIDE: _stored(sides)} if sides.counted else {}
 
 
 def _stored(sides: Sides) -> str:
-    """Give the current versions with as few columns as decide, and what retention may remove."""
+    """Return the current versions with as few columns as decide, and what retention may remove."""
     narrow = _narrow(sides)
     columns = ", ".join(f"{sql} AS {name}" for name, sql in narrow.items())
     keys = sides.terms.keys
@@ -60,7 +60,7 @@ def _stored(sides: Sides) -> str:
 
 
 def _narrow(sides: Sides) -> dict[str, str]:
-    """Give SQL of the columns beside the keys, by name."""
+    """Return SQL of the columns beside the keys, by name."""
     columns = {
         ps.AT: quoted(sides.terms.columns.valid_from),
         ps.TOMB: sides.tomb,
@@ -81,7 +81,7 @@ def _narrow(sides: Sides) -> dict[str, str]:
 
 
 def _joined(sides: Sides) -> Iterator[str]:
-    """Give the columns after the join: keys from either side, the rest from its own."""
+    """Return the columns after the join: keys from either side, the rest from its own."""
     terms = sides.terms
     yield from source.beside_versions(sides)
     yield f"coalesce(s.{ps.PLACE}, 1) AS {ps.PLACE}"
@@ -135,7 +135,7 @@ def _pruned(sides: Sides) -> str:
 
 
 def _operations(sides: Sides) -> str:
-    """Give the operations of a row as an array of (op, at): what the MERGE is fed."""
+    """Return the operations of a row as an array of (op, at): what the MERGE is fed."""
     one, close = f"array({operation('open')})", f"array({operation('close', ps.AT)})"
     if sides.terms.retention is not None:
         close = f"CASE WHEN array_contains({ps.PRUNED}, {ps.AT}) THEN array() ELSE {close} END"

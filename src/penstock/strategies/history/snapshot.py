@@ -50,7 +50,7 @@ class Snapshot(HistorySettings, port.Strategy):
         return self
 
     def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
-        """Give all its settings, but where its rows lie."""
+        """Return all its settings, but where its rows lie."""
         del layout
         retention = self.retention
         return {
@@ -91,12 +91,12 @@ def _change(change: ChangeTest) -> list[object]:
 
 
 def _folded(names: tuple[str, ...]) -> list[str]:
-    """Give names without case and order: neither says anything."""
+    """Return names without case and order: neither says anything."""
     return sorted(name.lower() for name in names)
 
 
 def terms_of(snapshot: HistorySettings, run: port.HistoryRun) -> Terms:
-    """Give the terms of a snapshot's run."""
+    """Return the terms of a snapshot's run."""
     names = (each.name for each in dataclasses.fields(HistorySettings))
     terms = Terms(*(getattr(snapshot, each) for each in names), moment=run.run_timestamp)
     allow_empty = snapshot.allow_empty or run.allow_empty
@@ -170,7 +170,7 @@ def _stages(build: port.Build, sides: Sides) -> list[Stage]:
 
 
 def _counted(build: port.Build, sides: Sides) -> list[Stage]:
-    """Give stages that take each key to be there once on either side, and see that it is.
+    """Return stages that take each key to be there once on either side, and see that it is.
 
     Where it is not, or any row may not be there, rows are asked for others of their key: all that
     is wrong is found then.
@@ -193,7 +193,7 @@ def _counted(build: port.Build, sides: Sides) -> list[Stage]:
 
 
 def _fetch(sides: Sides, again: Stage) -> Stage:
-    """Give the stage that completes the rows that were found; each is there, or all are `again`."""
+    """Return the stage that completes rows that were found; each is there, or all are `again`."""
 
     def chosen(seen: Row) -> Stage:
         number = int(seen["found"] or 0)
@@ -210,7 +210,7 @@ def _fetch(sides: Sides, again: Stage) -> Stage:
 
 
 def _or_few(stage: Stage, sql: str) -> Stage:
-    """Give a stage that other SQL computes where few rows ask for it."""
+    """Return a stage that other SQL computes where few rows ask for it."""
     assert stage.passing is not None  # noqa: S101  both stages count what passes by
     few = dataclasses.replace(stage, passing=dataclasses.replace(stage.passing, sql=sql))
     return dataclasses.replace(
@@ -219,7 +219,7 @@ def _or_few(stage: Stage, sql: str) -> Stage:
 
 
 def _or_alone(build: port.Build, sides: Sides) -> Stage:
-    """Give the stage that classifies; it asks each row for others of its key only if there are."""
+    """Return the stage that classifies rows; it joins rows of the same key only if there are."""
 
     def chosen(seen: Row) -> Stage:
         twins, copies = bool(seen["twins"]), int(seen["copies"] or 0)

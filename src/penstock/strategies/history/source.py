@@ -19,7 +19,7 @@ _FOUND_WRONG = (ps.IN_SOURCE, ps.IGNORED, ps.NULL_KEY, ps.NULL_TIME, ps.NO_TIME)
 
 
 def stored_hash(sides: Sides) -> str:
-    """Give the hash of a stored version, made anew of its values as the table will hold them."""
+    """Return the hash of a stored version, made anew of its values as the table will hold them."""
     pairs = ((column, sides.table.find(column.name)) for column in _hashed(sides))
     return hash_of_values([_held(sides, column, known) for column, known in pairs if known])
 
@@ -38,14 +38,14 @@ def _hashed(sides: Sides) -> tuple[Column, ...]:
 
 
 def _held(sides: Sides, column: Column, have: Column) -> tuple[Column, str]:
-    """Give a column with its type after the commit, and SQL for its value; parts can be named."""
+    """Return a column with its type after the commit, and SQL for its value; parts can be named."""
     value, want = quoted(have.name), sides.held(column)
     held = value if have.type == want else f"({converted(value, have.type, want)})"
     return replace(column, type=want), held
 
 
 def with_hash(change: HashDiffers, table: Schema, view: str) -> str:
-    """Give the versions of a view as they will be, with the new hash in every row."""
+    """Return the versions of a view as they will be, with the new hash in every row."""
     others = tuple(name for name in table.names if name.lower() != change.column.lower())
     return (
         f"SELECT {listed(others)}, {_hash(change, table)} AS {quoted(change.column)} "
@@ -54,12 +54,12 @@ def with_hash(change: HashDiffers, table: Schema, view: str) -> str:
 
 
 def add_hash(change: HashDiffers, target: str) -> str:
-    """Give the statement that adds the column to a table that had no hashes."""
+    """Return the statement that adds the column to a table that had no hashes."""
     return f"ALTER TABLE {target} ADD COLUMNS ({quoted(change.column)} STRING)"
 
 
 def rewrite_hash(change: HashDiffers, columns: SystemColumns, table: Schema, target: str) -> str:
-    """Give the UPDATE of current versions, whose repetition changes nothing; closed ones stay."""
+    """Return the UPDATE of current versions, whose repetition changes nothing; closed ones stay."""
     made, stored = _hash(change, table), quoted(change.column)
     return (
         f"UPDATE {target} SET {stored} = {made} WHERE {quoted(columns.is_current)} = true "
@@ -74,7 +74,7 @@ def _hash(change: HashDiffers, table: Schema) -> str:
 
 
 def problem(sides: Sides) -> str:
-    """Give the condition of a row of the source that may not be there."""
+    """Return the condition of a row of the source that may not be there."""
     lost = f" OR {any_lost(sides.texts)}" if sides.texts else ""
     return f"({ps.NULL_KEY} OR {ps.NULL_TIME} OR {ps.NO_TIME} OR {ps.COPIES} > 1{lost})"
 
@@ -109,7 +109,7 @@ def each_once(seen: Row) -> bool:
 
 
 def marked(sides: Sides) -> str:
-    """Give the query's rows with their hash, their time, and marks of what is wrong with them."""
+    """Return the query's rows with their hash, their time, and marks of what is wrong with them."""
     rows = f"SELECT {', '.join(_columns(sides))} FROM {quoted(QUERY_VIEW)}"
     if not sides.copies:
         return _marked_alone(rows)
@@ -172,7 +172,7 @@ def _without_time(sides: Sides) -> str:
 
 
 def beside_versions(sides: Sides) -> Iterator[str]:
-    """Give the columns of rows that were joined with stored versions: keys from either side."""
+    """Return the columns of rows that were joined with stored versions: keys from either side."""
     for column in carried(sides):
         name = quoted(column.name)
         either = sides.table.columns and sides.terms.is_key(column)
@@ -187,7 +187,7 @@ def beside_versions(sides: Sides) -> Iterator[str]:
 
 
 def rules(sides: Sides, model: str, view: str, prefix: str = "") -> tuple[Rule, ...]:
-    """Give the rules about rows, the broken kept in `view`; `prefix` begins the names of counts."""
+    """Return the rules about rows, broken ones kept in `view`; `prefix` begins names of counts."""
     kept = f"FROM {view} WHERE {ps.OP} = 'problem' AND "
     by_key, shown = listed(sides.terms.keys), shown_key(sides.terms.keys)
     found = (

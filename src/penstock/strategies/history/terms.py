@@ -59,7 +59,7 @@ NO_INSTANT = "CAST(NULL AS TIMESTAMP)"
 
 
 def operation(word: str, at: str = NO_INSTANT) -> str:
-    """Give SQL for what the MERGE does for a row, with the version that it does it to."""
+    """Return SQL for what the MERGE does for a row, with the version that it does it to."""
     return f"struct('{word}' AS op, {at} AS at)"
 
 
@@ -105,7 +105,7 @@ class Terms(history.HistorySettings):
         return column.name.lower() in {key.lower() for key in self.keys}
 
     def on(self, left: str, right: str, *, stored: bool = True) -> str:
-        """Give the condition that two rows have the same key.
+        """Return the condition that two rows have the same key.
 
         Stored keys may be NULL under `null_keys: error`, too: the setting may have changed.
         """
@@ -218,12 +218,12 @@ class Sides:
         return same(kept, f"c.{stored_name(number)}", self.held(column), known.type)
 
     def held(self, column: Column) -> str:
-        """Give the type of a query's column after the commit: the wider of table's and query's."""
+        """Return the type of a query's column after the commit: the wider of the two."""
         known = self.table.find(column.name)
         return merged_type(known.type, column.type, grow=self.grows) if known else column.type
 
     def time_of(self, side: Schema) -> str | None:
-        """Give SQL for the time of a row, comparable; None where the side has no such column."""
+        """Return SQL for the time of a row, comparable; None where the side has no such column."""
         column = side.find(self.terms.time_column or "")
         if column is None:
             return None
@@ -239,7 +239,7 @@ class Sides:
 
 
 def carried(sides: Sides) -> tuple[Column, ...]:
-    """Give the query's columns that meet the table."""
+    """Return the query's columns that meet the table."""
     if not sides.narrow:
         return sides.query.columns
     deciding = (*sides.terms.keys, *sides.texts, sides.terms.time_column, sides.hash_name)
@@ -248,18 +248,18 @@ def carried(sides: Sides) -> tuple[Column, ...]:
 
 
 def as_instant(column: Column) -> str:
-    """Give SQL for a column as a TIMESTAMP; a text that is none gives NULL."""
+    """Return SQL for a column as a TIMESTAMP; a text that is none gives NULL."""
     cast = "try_cast" if column.type.startswith("string") else "CAST"
     return f"{cast}({quoted(column.name)} AS TIMESTAMP)"
 
 
 def stored_name(number: int) -> str:
-    """Give the name under which a compared column of the table goes through the join."""
+    """Return the name under which a compared column of the table goes through the join."""
     return f"`__penstock_c{number}`"
 
 
 def goes(retention: history.Retention, rank: str, closed_long_ago: str = "true") -> str:
-    """Give the condition of a version being removed; `rank` 1, the newest of its key, stays."""
+    """Return the condition of a version being removed; `rank` 1, the newest of its key, stays."""
     conditions = [f"{rank} > 1"]
     if retention.keep_last is not None:
         conditions.append(f"{rank} > {retention.keep_last}")
@@ -269,13 +269,13 @@ def goes(retention: history.Retention, rank: str, closed_long_ago: str = "true")
 
 
 def horizon(terms: Terms) -> str:
-    """Give the instant at or before which a version must have been closed to be old."""
+    """Return the instant at or before which a version must have been closed to be old."""
     days = terms.retention.keep_days if terms.retention else None
     return replace(terms, moment=terms.moment - dt.timedelta(days=days or 0)).at
 
 
 def candidates(sides: Sides) -> str:
-    """Give per key the versions that this run may remove, with their ranks before it.
+    """Return per key the versions that this run may remove, with their ranks before it.
 
     What opens in this run moves every rank by one, so a version of rank N is a candidate where N
     are kept. One that starts with the version before it cannot be told from that.

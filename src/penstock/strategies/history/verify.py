@@ -66,7 +66,7 @@ class Law:
         return f"`__penstock_{self.law.lower()}`"
 
     def samples(self, claims: Claims) -> str:
-        """Give the query of at most five texts, sorted by key, over the versions that break it."""
+        """Return the query of at most five texts, by key, of versions that break it."""
         return (
             f"SELECT concat({shown_key(claims.keys)}, '  ', {self.shown}) FROM {BROKEN} "
             f"WHERE {self.condition} ORDER BY {listed(claims.keys)}, {ps.FROM} LIMIT {SAMPLES}"
@@ -76,7 +76,7 @@ class Law:
 def claims_of(
     snapshot: HistorySettings, *, closes_keys: bool, always_event_time: bool = True
 ) -> Claims:
-    """Give what a snapshot's table must be true to."""
+    """Return what a snapshot's table must be true to."""
     claims = Claims(snapshot.keys, snapshot.columns, closes_keys, snapshot.match_null_keys)
     match snapshot.change:
         case NewerThan(column) if snapshot.event_time and always_event_time:
@@ -121,7 +121,7 @@ def _absent(names: tuple[str, ...], table: Schema) -> Iterator[str]:
 
 
 def laws(claims: Claims) -> tuple[Law, ...]:
-    """Give the laws that rows can break, V1 to V8; those that do not concern the table are out."""
+    """Return the laws V1 to V8 that rows can break, without those that do not concern the table."""
     interval = _interval(ps.FROM, ps.TO)
     before = _interval(f"{_BEFORE}.at", f"{_BEFORE}.until")
     pair = f"concat({before}, ' and ', {interval})"
@@ -149,7 +149,7 @@ def laws(claims: Claims) -> tuple[Law, ...]:
 
 
 def verified(claims: Claims, table: Schema) -> Stage:
-    """Give the one pass over `penstock_target`: all versions are counted, broken ones are kept."""
+    """Return the one pass over `penstock_target`: count all versions, keep broken ones."""
     held = laws(claims)
     key = f"OVER (PARTITION BY {listed(claims.keys)})"
     gap = f"coalesce(NOT {_BEFORE}.open AND {_BEFORE}.until < {ps.FROM}, false) AS {_GAP}"
@@ -177,12 +177,12 @@ def verified(claims: Claims, table: Schema) -> Stage:
 
 
 def broken(claims: Claims, look: Row) -> tuple[tuple[Law, int], ...]:
-    """Give the laws that the pass found broken, with how often."""
+    """Return the laws that the pass found broken, with how often."""
     return tuple((law, int(look[law.law] or 0)) for law in laws(claims) if look[law.law])
 
 
 def _versions(claims: Claims, table: Schema) -> str:
-    """Give each version with the one before it: of its key's earlier ones, which ends last."""
+    """Return each version with the one before it: of its key's earlier ones, which ends last."""
     names, keys = claims.columns, listed(claims.keys)
     deleted = table.find(names.is_deleted)
     tomb = f"coalesce({quoted(names.is_deleted)}, false)" if deleted else "false"

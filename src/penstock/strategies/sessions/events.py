@@ -70,7 +70,7 @@ class SessionRun:
         }
 
     def small(self, alias: str) -> str:
-        """Give the hint that a side of a join is small; nothing in a pass that is not."""
+        """Return the hint that a side of a join is small; nothing in a pass that is not."""
         return f"/*+ BROADCAST({alias}) */ " if self.is_small else ""
 
     @property
@@ -94,7 +94,7 @@ class SessionRun:
         return literal(self.run)
 
     def table(self, part: SessionTable) -> str:
-        """Give the view under which a table of the package is read."""
+        """Return the view under which a table of the package is read."""
         return f"penstock_{part}"
 
     @property
@@ -104,7 +104,7 @@ class SessionRun:
 
 
 def days(number: int) -> str:
-    """Give a number of days of 24 hours.
+    """Return a number of days of 24 hours.
 
     >>> days(3)
     "INTERVAL '3' DAY"
@@ -113,7 +113,7 @@ def days(number: int) -> str:
 
 
 def texts(values: Iterable[str]) -> str:
-    """Give a list of literals for IN; NULL alone matches nothing.
+    """Return a list of literals for IN; NULL alone matches nothing.
 
     >>> texts(["a"]), texts([])
     ("('a')", '(NULL)')
@@ -122,14 +122,14 @@ def texts(values: Iterable[str]) -> str:
 
 
 def as_time(run: SessionRun, column: str) -> str:
-    """Give a column of the events as an instant; one without a zone is in UTC."""
+    """Return a column of the events as an instant; one without a zone is in UTC."""
     found = run.schema.find(column)
     is_plain = found is not None and found.type == "timestamp_ntz"
     return f"CAST({quoted(column)} AS TIMESTAMP)" if is_plain else quoted(column)
 
 
 def between(run: SessionRun, low: str, high: str) -> str:
-    """Give the condition of an event lying between two instants, so that files can be left out."""
+    """Return the condition that an event is between two instants, by which files are skipped."""
     name = run.package.options.timestamp
     if as_time(run, name) != quoted(name):
         low, high = (f"CAST({each} AS TIMESTAMP_NTZ)" for each in (low, high))
@@ -137,13 +137,13 @@ def between(run: SessionRun, low: str, high: str) -> str:
 
 
 def first_text(expressions: Iterable[str]) -> str:
-    """Give the first of some expressions that is not NULL, as text."""
+    """Return the first of some expressions that is not NULL, as text."""
     cast = [f"CAST(({each}) AS STRING)" for each in expressions]
     return cast[0] if len(cast) == 1 else f"coalesce({', '.join(cast)})"
 
 
 def event_hash(columns: Iterable[Column]) -> str:
-    """Give the hash of all columns of an event: rows that tie in it are equal."""
+    """Return the hash of all columns of an event: rows that tie in it are equal."""
     values = []
     for column in columns:
         name = quoted(column.name)
@@ -155,7 +155,7 @@ def event_hash(columns: Iterable[Column]) -> str:
 
 
 def classified(run: SessionRun, low: str, high: str, *, with_released: bool = False) -> str:
-    """Give the events from `low` to `high` with their clocks, ids and classes.
+    """Return the events from `low` to `high` with their clocks, ids and classes.
 
     With `with_released` those of released sessions come from their start on. NULL in `ts` is in no
     range.
@@ -186,7 +186,7 @@ def classified(run: SessionRun, low: str, high: str, *, with_released: bool = Fa
 
 
 def _clock(run: SessionRun, column: str | None, ts: str) -> str:
-    """Give a device clock; where it may be NULL the time of arrival stands for it."""
+    """Return a device clock; where it may be NULL the time of arrival stands for it."""
     if column is None or run.schema.find(column) is None:
         return "CAST(NULL AS TIMESTAMP)"
     time = as_time(run, column)
@@ -229,12 +229,12 @@ def _filters(run: SessionRun) -> list[str]:
 
 
 def order_of(run: SessionRun) -> list[str]:
-    """Give the order in which the first of equal events is kept, but for the hash."""
+    """Return the order in which the first of equal events is kept, but for the hash."""
     options = run.package.options
     known = [each for each in options.tie_break if run.schema.find(each) is not None]
     return [TS, CREATED, *map(quoted, known), SENT]
 
 
 def ascending(terms: Iterable[str]) -> str:
-    """Give an order in which NULL comes last."""
+    """Return an order in which NULL comes last."""
     return ", ".join(f"{each} ASC NULLS LAST" for each in terms)

@@ -39,13 +39,13 @@ class ModuleRows:
 
     @property
     def sql(self) -> str:
-        """Give the query."""
+        """Return the query."""
         named = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in self.columns.items())
         return f"SELECT {named} FROM {self.source}"
 
 
 def module_events(run: SessionRun, carried: Sequence[CarriedColumn] = ()) -> str:
-    """Give the events of the run with what modules ask of each; what is carried is `_ps_x0`, …."""
+    """Return the events of the run with what modules need; carried values are `_ps_x0`, …."""
     options = run.package.options
     ts = as_time(run, options.timestamp)
     url = f"CAST(({options.page_url}) AS STRING)"
@@ -97,7 +97,7 @@ def _seconds(low: str, high: str) -> str:
 
 
 def _stitched(run: SessionRun, part: SessionTable, user: str) -> tuple[str, str]:
-    """Give the column of the known user, and the join that it needs."""
+    """Return the column of the known user, and the join that it needs."""
     if part not in run.package.options.stitched:
         return user, ""
     mapping = run.table(SessionTable.USER_MAPPING)
@@ -140,7 +140,7 @@ def _places(carried: Sequence[CarriedColumn]) -> range:
 
 
 def _clocks(run: SessionRun) -> tuple[str, ...]:
-    """Give the names of the clocks that the events have, each once."""
+    """Return the names of the clocks that the events have, each once."""
     options, columns = run.package.options, carried_columns(run)
     named = (options.timestamp, options.derived_tstamp, options.created_tstamp)
     found = (columns.find(name) for name in named if name)
@@ -187,7 +187,7 @@ def _scroll_columns() -> list[str]:
 
 
 def _scrolled(run: SessionRun) -> str:
-    """Give how far a page was scrolled, of the events that know how large it is."""
+    """Return how far a page was scrolled, of the events that know how large it is."""
     if not has_scroll(run):
         return ""
     found = []
@@ -203,7 +203,7 @@ def _scrolled(run: SessionRun) -> str:
 
 
 def sessions(run: SessionRun) -> ModuleRows:
-    """Give one row per session of this run that has a view or a ping; bots have none."""
+    """Return one row per session of this run that has a view or a ping; bots have none."""
     carried = run.package.options.passthrough
     first = with_usual(run, carried.sessions_first)
     chosen = (*first, *carried.sessions_last)
@@ -222,7 +222,7 @@ def sessions(run: SessionRun) -> ModuleRows:
 
 
 def _totals(run: SessionRun) -> str:
-    """Give the aggregates over all events of a session."""
+    """Return the aggregates over all events of a session."""
     options = run.package.options
     # sets, because each DISTINCT would make every row once more
     seen = "CAST(size(collect_set(CASE WHEN _ps_kind <> '' THEN _ps_view END)) AS BIGINT)"

@@ -60,7 +60,7 @@ MANIFEST_OF = "penstock.manifestOf"
 
 
 def manifest_export(target: str, package: str, rows: Sequence[ManifestRow], location: str) -> str:
-    """Give the statement that puts the rows of a manifest in the place of those of a table."""
+    """Return the statement that puts the rows of a manifest in the place of those of a table."""
     lines = [", ".join(map(_cell, astuple(row))) for row in rows]
     listed = ", ".join(MANIFEST_COLUMNS)
     found = f"VALUES {', '.join(f'({line})' for line in lines)} AS t({listed})"
@@ -118,7 +118,7 @@ class Sessions(port.Strategy):
         return self.model.key
 
     def fingerprint(self, layout: port.Layout) -> Mapping[str, object]:
-        """Give the options of the package that decide rows."""
+        """Return the options of the package that decide rows."""
         del layout
         return {"package": self.package.fingerprint, "table": str(self.model.part)}
 

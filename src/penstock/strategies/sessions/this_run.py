@@ -40,7 +40,7 @@ CANDIDATES = "penstock_event_candidates"
 
 
 def sessions_this_run(run: SessionRun) -> str:
-    """Give the sessions that are rebuilt, those in quarantine too whose cap is in the window."""
+    """Return the sessions that are rebuilt, those in quarantine too whose cap is in the window."""
     return (
         f"SELECT {_ID}, user_identifier, start_tstamp, "
         f"least(end_tstamp, {run.high}) AS end_tstamp, start_date AS session_start_date, "
@@ -50,7 +50,7 @@ def sessions_this_run(run: SessionRun) -> str:
 
 
 def quarantine_rows(run: SessionRun) -> str:
-    """Give the sessions of which something changes in the quarantine, without what they lost.
+    """Return the sessions of which something changes in the quarantine, without what they lost.
 
     The lifecycle manifest is that of this run already. Events behind the cap, or behind the last
     one that was counted, are dropped; each counts once. Where all of the window lie there they are
@@ -95,7 +95,7 @@ def quarantine_rows(run: SessionRun) -> str:
 
 
 def quarantine_changes(run: SessionRun) -> str:
-    """Give what changes of the quarantine, with the events of the window that were dropped.
+    """Return what changes of the quarantine, with the events of the window that were dropped.
 
     This reads the events a third time, if there is anything to count.
     """
@@ -118,7 +118,7 @@ def quarantine_changes(run: SessionRun) -> str:
 
 
 def quarantine_merge(target: str, changes: str) -> str:
-    """Give the one statement that inserts, counts and removes."""
+    """Return the one statement that inserts, counts and removes."""
     own = [name for name in QUARANTINE_COLUMNS if name != _ID]
     changed = ", ".join(f"t.{name} = s.{name}" for name in own)
     columns = ", ".join(QUARANTINE_COLUMNS)
@@ -132,7 +132,7 @@ def quarantine_merge(target: str, changes: str) -> str:
 
 
 def event_candidates(run: SessionRun, first_start: dt.datetime | None) -> str:
-    """Give every event that scan B reads with its scope, and with what becomes of it.
+    """Return every event that scan B reads with its scope, and with what becomes of it.
 
     `first_start` is the earliest start among the sessions of this run: nothing before it is read.
     Of the window those events are there that pass, of the time before it all of sessions of this
@@ -186,14 +186,14 @@ def _verdict(run: SessionRun) -> str:
 
 
 def events_this_run(run: SessionRun) -> str:
-    """Give the events that are kept: ids first, then the columns that are carried."""
+    """Return the events that are kept: ids first, then the columns that are carried."""
     carried = [f"c.{quoted(name)}" for name in carried_columns(run).names]
     ids = f"c.{_ID}, c.user_identifier, c.session_start_date"
     return f"SELECT {', '.join([ids, *carried])} FROM {CANDIDATES} c WHERE {VERDICT} = 'kept'"
 
 
 def carried_columns(run: SessionRun) -> Schema:
-    """Give the columns that are carried, each once, in the order of the file and of the events."""
+    """Return the carried columns, each once, in the order of the file and of the events."""
     found = []
     for each in run.package.options.event_columns:
         column = run.schema.find(each)
@@ -202,7 +202,7 @@ def carried_columns(run: SessionRun) -> Schema:
 
 
 def event_counts() -> dict[str, str]:
-    """Give what is counted of the candidates as they pass: classes by scope, and the newest `ts`.
+    """Return what is counted of the candidates as they pass: classes by scope, and the newest `ts`.
 
     That is in microseconds since 1970.
 
@@ -221,13 +221,13 @@ def event_counts() -> dict[str, str]:
 
 
 def window_counts() -> dict[str, str]:
-    """Give what is counted of the groups of the window: its events, and those that do not pass."""
+    """Return what is counted of the window's groups: events, and those that do not pass."""
     words = ("read", "filtered", "null_device", "late", "null_session")
     return {f"window_{word}": f"coalesce(sum({word}), 0)" for word in words}
 
 
 def limits_view(limits: Limits | None, run: str = "") -> str:
-    """Give the one row of the view of limits; no row where no pass was ever made."""
+    """Return the one row of the view of limits; no row where no pass was ever made."""
     if limits is None:
         none = "CAST(NULL AS TIMESTAMP)"
         return (

@@ -17,7 +17,7 @@ _ID, _USER = "session_identifier", "user_identifier"
 
 
 def touched_users(run: SessionRun) -> str:
-    """Give the users of the sessions of this run, and those that these had before."""
+    """Return the users of the sessions of this run, and those that these had before."""
     this_run = run.table(SessionTable.SESSIONS_THIS_RUN)
     every = f"array_union(past_user_identifiers, array({_USER}))"
     rows = f"SELECT explode({every}) AS {_USER} FROM {this_run}"
@@ -25,7 +25,7 @@ def touched_users(run: SessionRun) -> str:
 
 
 def users(run: SessionRun) -> ModuleRows:
-    """Give one row per touched user that has a session, of all its sessions."""
+    """Return one row per touched user that has a session, of all its sessions."""
     carried = run.package.options.passthrough
     own = [_ID, "user_id", "first_page_url", "last_page_url"]
     own += [quoted(each.sql) for each in (*carried.users_first, *carried.users_last)]
@@ -63,7 +63,7 @@ def _prefixed(word: str, alias: str, carried: Sequence[CarriedColumn]) -> dict[s
 
 
 def user_mapping(run: SessionRun) -> ModuleRows:
-    """Give the known users of this run that are newer than those on record."""
+    """Return the known users of this run that are newer than those on record."""
     options = run.package.options
     ts, time = "_ps_t", as_time(run, options.timestamp)
     rows = (
@@ -95,7 +95,7 @@ def user_mapping(run: SessionRun) -> ModuleRows:
 
 
 def replacement(run: SessionRun, part: SessionTable, rows: ModuleRows, dates: Sequence[str]) -> str:
-    """Give the rows of a module, and those to be deleted: of touched sessions, or users, the rest.
+    """Return rows of a module, and those to delete: of touched sessions, or users, the rest.
 
     `dates` are those of the touched sessions, before and now: the table is read there alone. What
     is there already says under which date it lies, so an older session of the same id is let be.
@@ -136,7 +136,7 @@ def module_merge(
     dates: Sequence[str],
     stored: Schema | None = None,
 ) -> str:
-    """Give the statement that replaces the rows of what was touched by the view `changes`.
+    """Return the statement that replaces the rows of what was touched by the view `changes`.
 
     A column that `stored` has no longer comes with new rows is NULL in them.
     """
@@ -163,12 +163,12 @@ def module_merge(
 
 
 def columns_of(run: SessionRun, part: SessionTable) -> tuple[str, ...]:
-    """Give the columns of a module."""
+    """Return the columns of a module."""
     return tuple(rows_of(run, part).columns)
 
 
 def rows_of(run: SessionRun, part: SessionTable) -> ModuleRows:
-    """Give the rows that a module makes of a run."""
+    """Return the rows that a module makes of a run."""
     made = {
         SessionTable.PAGE_VIEWS: page_views,
         SessionTable.SESSIONS: sessions,
@@ -179,7 +179,7 @@ def rows_of(run: SessionRun, part: SessionTable) -> ModuleRows:
 
 
 def stitch(run: SessionRun, target: str, changed: str) -> str:
-    """Give the statement that takes over mappings that changed."""
+    """Return the statement that takes over mappings that changed."""
     return (
         f"MERGE INTO {target} t USING {changed} s ON t.{_USER} = s.{_USER} "
         "AND NOT t.stitched_user_id <=> s.user_id "

@@ -43,7 +43,7 @@ _OF_ROW = {  # the order in which the winner of two events is found, as a struct
 
 
 def window_groups(run: SessionRun) -> str:
-    """Give the events of the window by session: how many of each class, their ends, their user.
+    """Return the events of the window by session: how many of each class, their ends, their user.
 
     Released sessions come with their passing events from their start on; what lies before the
     window is in no count.
@@ -66,7 +66,7 @@ def window_groups(run: SessionRun) -> str:
 
 
 def _with_cap(run: SessionRun, events: str) -> str:
-    """Give events beside the cap of their session: no later one may name its user."""
+    """Return events beside the cap of their session: no later one may name its user."""
     over = f"OVER (PARTITION BY {SESSION})"
     passing = f"CASE WHEN {CLASS} = '{PASS}' THEN {TS} END"
     ends = f"min({passing}) {over} AS _ps_first, max({passing}) {over} AS _ps_last"
@@ -83,7 +83,7 @@ def _with_cap(run: SessionRun, events: str) -> str:
 
 
 def _candidate(run: SessionRun) -> str:
-    """Give the event of the window that may name the user of its session, as a struct."""
+    """Return the event of the window that may name the user of its session, as a struct."""
     rule = run.package.options.user_of_session
     event = f"coalesce({EVENT}, '')"
     terms = {
@@ -103,7 +103,7 @@ def _candidate(run: SessionRun) -> str:
 
 
 def horizon(run: SessionRun) -> str:
-    """Give the condition on rows of the manifest that are not beyond the horizon, or released."""
+    """Return the condition on rows of the manifest that are not beyond the horizon, or released."""
     back = run.package.options.session_lookback_days
     last = f"{run.high} + {run.length}"
     found = f"start_tstamp <= {last} AND start_date <= DATE({last})"
@@ -122,7 +122,7 @@ def _or_released(run: SessionRun, condition: str) -> str:
 
 
 def overlapping(run: SessionRun) -> str:
-    """Give the condition of a session having a part in the window; both ends belong to both."""
+    """Return the condition of a session having a part in the window; both ends belong to both."""
     first, last = f"{run.low} - {run.length}", run.high
     return (
         f"start_tstamp BETWEEN {first} AND {last} AND end_tstamp >= {run.low} "
@@ -131,7 +131,7 @@ def overlapping(run: SessionRun) -> str:
 
 
 def touched_sessions(run: SessionRun) -> str:
-    """Give the rows of the manifest that are rebuilt, those of released sessions too."""
+    """Return the rows of the manifest that are rebuilt, those of released sessions too."""
     rows = f"SELECT * FROM {run.table(SessionTable.LIFECYCLE)} WHERE "
     if not run.released:
         return rows + overlapping(run)
@@ -144,7 +144,7 @@ def touched_sessions(run: SessionRun) -> str:
 
 
 def previous(run: SessionRun, ids: str) -> str:
-    """Give the row of every session that is in the view `ids`, which says where its events end.
+    """Return the row of every session that is in the view `ids`, which says where its events end.
 
     Of several generations it is the latest one that has begun by then.
     """
@@ -159,7 +159,7 @@ def previous(run: SessionRun, ids: str) -> str:
 
 
 def known_sessions(run: SessionRun) -> str:
-    """Give the groups with a passing event, with what was known, and where they begin and end.
+    """Return the groups with a passing event, with what was known, and where they begin and end.
 
     This is the one look at the manifest that grows with history. Of sessions that `is_taken` the
     manifest takes something in: those in quarantine, or at their cap, do not change any more.
@@ -188,7 +188,7 @@ def known_sessions(run: SessionRun) -> str:
 
 
 def quarantined(run: SessionRun) -> str:
-    """Give the quarantine as the run found it, without the sessions that were released."""
+    """Return the quarantine as the run found it, without the sessions that were released."""
     return (
         f"(SELECT * FROM {BEFORE} WHERE {_ID} NOT IN {run.released_ids})"
         if run.released
@@ -197,7 +197,7 @@ def quarantined(run: SessionRun) -> str:
 
 
 def lifecycle_changes(run: SessionRun) -> str:
-    """Give the rows that the manifest takes in, each with the date under which it lies there."""
+    """Return the rows that the manifest takes in, each with the date under which it lies there."""
     cap = f"start_tstamp + {run.length} AS cap"
     chosen = (
         f"SELECT *, {_winner(run)} AS winner FROM (SELECT *, {cap}, "
@@ -219,7 +219,7 @@ def lifecycle_changes(run: SessionRun) -> str:
 
 
 def _winner(run: SessionRun) -> str:
-    """Give the event that names the user, of the one so far and the one of the window."""
+    """Return the event that names the user, of the one so far and the one of the window."""
     rule = run.package.options.user_of_session
     old = {
         "ts": "user_tstamp",
@@ -241,7 +241,7 @@ def _winner(run: SessionRun) -> str:
 
 
 def lifecycle_merge(target: str, dates: Sequence[str]) -> str:
-    """Give the statement that brings the changes into the manifest.
+    """Return the statement that brings the changes into the manifest.
 
     `dates` are the distinct dates under which the changed rows lie, as `2021-01-01`: the rows are
     looked for there alone, and none is missed, because each says where it is.
@@ -260,7 +260,7 @@ def lifecycle_merge(target: str, dates: Sequence[str]) -> str:
 
 
 def in_dates(column: str, dates: Sequence[str]) -> str:
-    """Give the condition of a date being one of some; of very many only their range.
+    """Return the condition of a date being one of some; of very many only their range.
 
     >>> in_dates("d", ["2021-01-02", "2021-01-01"]), in_dates("d", [])
     ("d IN (DATE '2021-01-01', DATE '2021-01-02')", 'false')

@@ -65,13 +65,13 @@ _KNOWN: Mapping[SessionTable, Mapping[str, str]] = {
 
 
 def _held(run: SessionRun, view: str, sql: str, counts: Mapping[str, str] = _COUNT) -> Stage:
-    """Give rows that are computed once, and counted meanwhile."""
+    """Return rows that are computed once, and counted meanwhile."""
     passing = Passing(f"{view}_all", sql, counts)
     return Stage(view, f"SELECT * FROM {view}_all", passing=passing, confs=run.confs)
 
 
 def window_stages(run: SessionRun) -> tuple[Stage, ...]:
-    """Give the window by session, which lasts as long as the pass: it is scanned once.
+    """Return the window by session, which lasts as long as the pass: it is scanned once.
 
     With it the quarantine is held as the pass found it.
     """
@@ -82,18 +82,18 @@ def window_stages(run: SessionRun) -> tuple[Stage, ...]:
 
 
 def touched_stage(run: SessionRun) -> Stage:
-    """Give the rows of the manifest that are rebuilt: those of this run are in it already."""
+    """Return the rows of the manifest that are rebuilt: those of this run are in it already."""
     return _held(run, TOUCHED, touched_sessions(run))
 
 
 def no_rows(part: SessionTable) -> str:
-    """Give a table that is not there yet, to be read as one without rows."""
+    """Return a table that is not there yet, to be read as one without rows."""
     columns = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in _KNOWN[part].items())
     return f"SELECT {columns} WHERE false"
 
 
 def touched_dates() -> dict[str, str]:
-    """Give what is counted of the sessions of this run: their dates, before and now, and starts.
+    """Return what is counted of the sessions of this run: their dates, before and now, and starts.
 
     The dates are one text with commas between, the first start is in microseconds since 1970.
     """
@@ -127,7 +127,7 @@ def lifecycle_work(run: SessionRun, build: Build) -> Work:
 
 
 def _merged(run: SessionRun, sql: str, found: Row) -> Commit | None:
-    """Give the statement that takes in the rows that were found; None without any.
+    """Return the statement that takes in the rows that were found; None without any.
 
     A table without partitions would get a file of each partition of the join, every day.
     """
@@ -167,7 +167,7 @@ def quarantine_work(run: SessionRun, build: Build) -> Work:
 
 
 def held_again(run: SessionRun) -> str:
-    """Give the sessions that were released and are quarantined anew, once that is worked out."""
+    """Return the sessions that were released and are quarantined anew, once that is worked out."""
     again = f"is_new AND NOT gone AND {_ID} IN {run.released_ids}"
     return f"SELECT {_ID} AS id FROM {ROWS_HELD} WHERE {again}"
 
@@ -221,7 +221,7 @@ def module_work(run: SessionRun, part: SessionTable, build: Build, dates: Sequen
 
 
 def _few(run: SessionRun) -> str:
-    """Give the changes of a table that no date prunes: with the hint the table is not sorted."""
+    """Return the changes of a table that no date prunes: with the hint the table is not sorted."""
     return f"(SELECT {run.small(_FOUND)}* FROM {_FOUND})"
 
 

@@ -145,8 +145,8 @@ def test_what_a_run_passes_by_stays_drift_until_everything_is_read(story):
     assert second.plan.is_empty
     assert second.notes[1] == (
         "log: version 1 DELETE at 2024-03-01 00:00:01 UTC; rows that others changed stay as they "
-        "are; penstock sync --select log re-makes it, penstock accept log --reason TEXT lets them "
-        "stand"
+        "are; penstock sync --select log rebuilds it, penstock accept log --reason TEXT keeps "
+        "them"
     )
     told = "tampered ('version 1 DELETE at 2024-03-01 00:00:01 UTC',)"
     assert story.states()["log"] == [told]

@@ -157,23 +157,29 @@ def theirs(project: str) -> str:
     return f'{{"penstock":"1","store":"store-2","project":"{project}","step":"x","run":"r"}}'
 
 
-@pytest.mark.parametrize("project", ["billing", "stats"])
-def test_T24_the_table_of_another_store_at_the_same_version_is_tampered(place, project):
+@pytest.mark.parametrize(
+    ("project", "way"),
+    [
+        ("billing", "or the target another warehouse"),
+        ("stats", "or name that store's database as `state` of the target"),
+    ],
+)
+def test_T24_the_table_of_another_store_at_the_same_version_is_tampered(place, project, way):
     shutil.rmtree(place.root / TABLE)
     write_days(place.root / TABLE, theirs(project))
 
     made = plan(place)
 
-    text = told(place)
-    assert text.startswith(
+    assert told(place) == (
         "daily: tampered (3 partitions)\n"
         "    2024-12-14 to 2024-12-16   tampered   another table took its place, "
         f"of project '{project}' (state store store-2)\n"
         f"    table-of-another-store: s.daily is written by project '{project}' "
-        "(state store store-2), whose records are not those of this one: "
-    )
-    assert text.endswith(
-        "\n\n3 of 3 partitions drifted. Next: penstock run --select daily --full-refresh --adopt"
+        "(state store store-2), whose records are not those of this one: give it another schema "
+        f"or alias, {way}, or take the table from them, if they no longer write it: "
+        "penstock run --select daily --full-refresh --adopt\n"
+        "\n"
+        "3 of 3 partitions drifted. Next: penstock run --select daily --full-refresh --adopt"
     )
     assert [(each.model, each.error.code) for each in made.blocked] == [
         ("daily", "table-of-another-store")

@@ -94,7 +94,7 @@ def test_a_run_of_an_incremental_model_says_it_each_time_and_does_nothing(worksh
     assert f"version 1 (WRITE) of s.{model} is of somebody else" in first[model].notes[-1]
     assert [report.plan.is_empty for report in later] == [True, True]
     for report in later:
-        assert f"penstock accept {model} --reason TEXT lets them stand" in report.notes[0]
+        assert f"penstock accept {model} --reason TEXT keeps them" in report.notes[0]
 
 
 def test_the_rows_of_others_are_drift_until_then(workshop, model):
