@@ -13,8 +13,9 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from penstock.app.flags import takes
-from penstock.app.read_requests import LimitsRequest, QueryRequest
+from penstock.app.read_requests import LimitsRequest, QueryRequest, VerifyRequest
 from penstock.app.request import (
+    AcceptRequest,
     AuditRequest,
     BackfillRequest,
     CheckRequest,
@@ -27,12 +28,12 @@ from penstock.app.request import (
     StatusRequest,
     SyncRequest,
     UnitTestRequest,
-    VerifyRequest,
 )
 from penstock.app.services.wire import open_project, opened, place_of
 
 if TYPE_CHECKING:
     from penstock.app.checking.results import CheckReport
+    from penstock.app.commands.accept import AcceptedCommits
     from penstock.app.commands.rollback import RollbackReport
     from penstock.app.commands.verify import VerifyReport
     from penstock.app.reports import AuditReport, DiffReport, HistoryReport, StatusReport
@@ -206,6 +207,18 @@ def rollback(request: RollbackRequest) -> RollbackReport:
 
     with opened(request) as services:
         return go_back(services, request)
+
+
+@takes(AcceptRequest)
+def accept(request: AcceptRequest) -> AcceptedCommits:
+    """Let rows that others changed stand, as `penstock accept`; write records only, start no JVM.
+
+    Raises `UsageError` `nothing-to-accept` where nobody else changed rows of the model.
+    """
+    from penstock.app.commands.accept import accept as let_stand
+
+    with opened(request) as services:
+        return let_stand(services, request.model, request.reason, request.arguments)
 
 
 @takes(UnitTestRequest)

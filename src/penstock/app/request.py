@@ -336,11 +336,13 @@ class UnitTestRequest(WorkRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyRequest(WorkRequest):
-    """What is asked of `snapshot verify` for one model."""
+class AcceptRequest(WorkRequest):
+    """What is asked of `accept`."""
 
     project: Project
     model: Name
+    _: KW_ONLY
+    reason: Annotated[str, FlagSpec("Why the rows are right; kept in the history.", metavar="TEXT")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

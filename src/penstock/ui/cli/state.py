@@ -1,11 +1,11 @@
 """Records put in order by hand: `accept`, `watermark`, `recover`, `state`, `unlock`."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from penstock.app.flags import FlagSpec, Name, Project, Yes
-from penstock.app.request import CommandRequest
+from penstock.app.request import AcceptRequest, CommandRequest
 from penstock.core.errors import UsageError
 from penstock.ui.cli.options import ask, command, group, opened
 from penstock.ui.cli.output import CommandOutput, confirm, print_rows
@@ -27,16 +27,6 @@ File = Annotated[Path, FlagSpec(names=("FILE",))]
 Table = Annotated[str, FlagSpec(names=("TABLE",))]
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptRequest(CommandRequest):
-    """What is asked of `accept`."""
-
-    project: Project
-    model: Name
-    _: KW_ONLY
-    reason: Annotated[str, FlagSpec("Why they are right; stands in the history.", metavar="TEXT")]
-
-
 @command("penstock accept daily_user_stats --reason 'a correction by hand, ticket 4711'")
 def accept_command(output: CommandOutput, request: AcceptRequest) -> None:
     """Let rows that others changed stand.
@@ -47,7 +37,7 @@ def accept_command(output: CommandOutput, request: AcceptRequest) -> None:
     from penstock.app.commands.accept import accept
     from penstock.ui.render.state import accept_document, accept_text
 
-    report = ask(request, accept, request.model, request.reason)
+    report = ask(request, accept, request.model, request.reason, request.arguments)
     output.print(report, accept_text, accept_document, unless_quiet=True)
 
 
