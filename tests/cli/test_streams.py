@@ -122,6 +122,17 @@ def test_an_answer_that_a_full_disk_does_not_take_is_an_error(services, command)
     )
 
 
+def test_an_error_that_a_full_stdout_does_not_take_is_said_on_stderr(services):
+    root = services()
+
+    ended = shell(root, "penstock list --selct x --json > /dev/full")
+
+    assert ended.returncode == 2
+    assert ended.stderr == (
+        "error: bad-usage: No such option '--selct'.\n  hint: did you mean --select?\n"
+    )
+
+
 def test_a_file_of_the_project_never_takes_the_place_of_a_closed_stdout(services):
     root = services(**{"models/marts/noisy.py": NOISY})
 

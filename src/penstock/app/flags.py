@@ -299,14 +299,12 @@ def a_count(help_: str) -> FlagSpec:
 
 
 # The flags that several commands take.
-_FOLDER = FlagSpec("The project's folder; default: this one.", ("--project-dir",), "DIR")
-FROM = FlagSpec("From this date, or partition, on.", metavar="D")
-TO = FlagSpec("Up to this date, or partition, with it.", metavar="D")
+_FOLDER = FlagSpec("Project folder; default: the current one.", ("--project-dir",), "DIR")
+FROM = FlagSpec("First date or partition (inclusive).", metavar="D")
+TO = FlagSpec("Last date or partition (inclusive).", metavar="D")
 
 Project = Annotated[str | Path, _FOLDER, FlagSpec(names=("PROJECT",))]
-TargetName = Annotated[
-    str | None, FlagSpec("The target to work on.", ("--target", "--env"), "NAME")
-]
+TargetName = Annotated[str | None, FlagSpec("Target to work on.", ("--target", "--env"), "NAME")]
 Variables = Annotated[
     Mapping[str, Json] | None,
     FlagSpec(
@@ -329,10 +327,10 @@ Select = Annotated[
     FlagSpec("Like --select NAME.", ("--query", "--model"), "NAME"),
 ]
 Exclude = Annotated[Sequence[str], FlagSpec("Models to leave out.", metavar="SELECTOR", read=tuple)]
-Date = Annotated[str | None, FlagSpec("The partitions that hold this date.", metavar="D")]
+Date = Annotated[str | None, FlagSpec("Only partitions that contain this date.", metavar="D")]
 From = Annotated[str | None, FROM]
 To = Annotated[str | None, TO]
-Days = Annotated[int | None, a_count("The last N days, today with them.")]
+Days = Annotated[int | None, a_count("The last N days, including today.")]
 States = Annotated[
     Sequence[str],
     FlagSpec("Only partitions in these states.", ("--state",), "S,…", read=read_states),
@@ -340,55 +338,58 @@ States = Annotated[
 Partition = Annotated[str | None, FlagSpec("Only this partition.", metavar="P")]
 AsOf = Annotated[
     dt.datetime | str | None,
-    FlagSpec("Run as if it were this time; UTC.", metavar="TIME", read=read_time),
+    FlagSpec("Run as if it were this time (UTC).", metavar="TIME", read=read_time),
 ]
 Wait = Annotated[
-    float, FlagSpec("Wait for a target that another run writes.", metavar="SECONDS", least=0)
+    float,
+    FlagSpec("How long to wait for a table that another run writes.", metavar="SECONDS", least=0),
 ]
-FailFast = Annotated[bool, FlagSpec("Start nothing new after a failure.")]
-DryRun = Annotated[bool, FlagSpec("Show the plan and do nothing.")]
-Yes = Annotated[bool, FlagSpec("Do not ask.")]
-FullRefresh = Annotated[bool, FlagSpec("Build the tables anew; a history loses its versions.")]
-SkipChecks = Annotated[bool, FlagSpec("Evaluate no check.", ("--skip-checks", "--skip-invariants"))]
+FailFast = Annotated[bool, FlagSpec("Start no new step after a failure.")]
+DryRun = Annotated[bool, FlagSpec("Show the plan only.")]
+Yes = Annotated[bool, FlagSpec("Do not ask for confirmation.")]
+FullRefresh = Annotated[bool, FlagSpec("Rebuild the tables; a history table loses its versions.")]
+SkipChecks = Annotated[bool, FlagSpec("Skip all checks.", ("--skip-checks", "--skip-invariants"))]
 OnFailureOf = Annotated[
     OnFailure | str | None,
     FlagSpec(
-        "What a failed check does to the rows of its step.",
+        "What happens to rows when a check fails.",
         choices=tuple(map(str, OnFailure)),
         read=read_mode,
     ),
 ]
-AllowSchemaChange = Annotated[
-    bool, FlagSpec("Let a function give other columns than its table has.")
+AllowSchemaChange = Annotated[bool, FlagSpec("Accept changed columns from Python models.")]
+AllowBreaking = Annotated[bool, FlagSpec("Allow table rewrites for changed column types.")]
+AllowMutation = Annotated[bool, FlagSpec("Allow SQL changes in immutable versions.")]
+Adopt = Annotated[
+    bool, FlagSpec("Adopt an existing table that penstock did not create; one model.")
 ]
-AllowBreaking = Annotated[bool, FlagSpec("Rewrite tables whose columns change their type.")]
-AllowMutation = Annotated[bool, FlagSpec("Let the SQL of immutable versions change.")]
-Adopt = Annotated[bool, FlagSpec("Take over a table that penstock did not make; one model.")]
 Slice = Annotated[
-    str, FlagSpec("Run this slice of one entity, whatever became of it.", metavar="NAME")
+    str, FlagSpec("Process this slice again, even if it was already processed.", metavar="NAME")
 ]
 Process = Annotated[
     ProcessType | str | None,
     FlagSpec(
-        "Write the rows of one entity in another way.",
+        "Override the strategy of one entity.",
         choices=tuple(map(str, ProcessType)),
         read=read_process,
     ),
 ]
 ProcessingTime = Annotated[
     dt.datetime | str | None,
-    FlagSpec("When entities are processed; without an offset in their zone.", metavar="TIME"),
+    FlagSpec("Processing time of entities; without an offset in their time zone.", metavar="TIME"),
 ]
-AllowBackdated = Annotated[bool, FlagSpec("Let entities be processed before what they have seen.")]
+AllowBackdated = Annotated[bool, FlagSpec("Allow a processing time earlier than the last one.")]
 KeepLast = Annotated[
     int | None,
-    a_count("With --prune: versions per key that stay, instead of the model's retention."),
+    a_count("With --prune: versions to keep per key, instead of the model's retention."),
 ]
-MaxPartitions = Annotated[int | None, a_count("Run the first N partitions; the others remain.")]
+MaxPartitions = Annotated[int | None, a_count("Run at most N partitions; later runs do the rest.")]
 Phases = Annotated[
     Collection[Phase | str],
-    FlagSpec("The checks before the step.", ("--before",), read=read_phases, value=Phase.BEFORE),
-    FlagSpec("The checks after the step; default: both.", ("--after",), value=Phase.AFTER),
+    FlagSpec(
+        "Only checks that run before the step.", ("--before",), read=read_phases, value=Phase.BEFORE
+    ),
+    FlagSpec("Only checks that run after the step.", ("--after",), value=Phase.AFTER),
 ]
-CatchUp = Annotated[bool, FlagSpec("Run session packages window by window, up to now.")]
-Strict = Annotated[bool, FlagSpec("Make errors of what is warned of in entities.")]
+CatchUp = Annotated[bool, FlagSpec("Run session packages window after window, up to now.")]
+Strict = Annotated[bool, FlagSpec("Treat entity warnings as errors.")]

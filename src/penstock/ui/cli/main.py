@@ -14,22 +14,22 @@ from typing import NoReturn
 
 import click
 
-from penstock.core.errors import DISTRIBUTION
+from penstock.core.errors import DISTRIBUTION, InterruptedRunError
 from penstock.ui.cli.streams import answer, command_streams, lost_answer
 
 _BY_FILE = {
     "project": {
-        "init": "Make a project that runs at once.",
+        "init": "Create a project that runs right away.",
         "validate": "Report every finding of every file.",
         "list": "List the models.",
-        "show": "Show all that is known of one model.",
-        "graph": "Draw what reads what.",
+        "show": "Show everything about one model.",
+        "graph": "Draw the dependency graph.",
     },
     "entities": {
-        "entities": "Look at entities.",
+        "entities": "List and inspect entities.",
     },
     "sessions": {
-        "sessions": "Look at session packages.",
+        "sessions": "Inspect and control session packages.",
     },
     "build": {
         "plan": "Show what a run would do, and why.",
@@ -38,12 +38,12 @@ _BY_FILE = {
         "backfill": "Run all partitions of a range, drifted or not.",
     },
     "checks": {
-        "check": "Evaluate checks on the rows of today.",
+        "check": "Run checks against the current tables.",
         "test": "Run unit tests of models.",
     },
     "tables": {
         "rollback": "Restore a table to the version before a step.",
-        "snapshot": "Keep history tables.",
+        "snapshot": "Update and verify history tables.",
         "seed": "Load the files under seeds/ as tables.",
         "query": "Run a query over the project's tables.",
     },
@@ -54,22 +54,22 @@ _BY_FILE = {
         "audit": "Compare every version's SQL with what was run.",
     },
     "state": {
-        "accept": "Let rows that others changed stand.",
+        "accept": "Accept rows that were changed outside penstock.",
         "watermark": "Show, set or reset watermarks.",
-        "recover": "Settle what a crash left open.",
+        "recover": "Settle steps that a crash left open.",
         "state": "Export, import, restore or rebuild the state.",
-        "unlock": "Take a target's lease from a run that is gone.",
+        "unlock": "Release the lease of a run that is gone.",
     },
     "machine": {
-        "doctor": "Check this machine, and say what to do.",
-        "engine": "Look at JVMs that wait for a next command.",
+        "doctor": "Check this machine and say what to fix.",
+        "engine": "Show or stop JVMs that are kept warm.",
         "schema": "Print JSON Schemas of the YAML files, for editors.",
         "completion": "Print a shell's completion script.",
     },
 }
 COMMANDS = {name: says for named in _BY_FILE.values() for name, says in named.items()}
-INTERRUPTED = 130
 _SHOWN = 100
+INTERRUPTED = InterruptedRunError.exit_code
 TERMINATED = 143
 _ALIVE = 100_000
 """What a project is made of lives until a command ends: looking for garbage in it finds none."""
@@ -167,7 +167,7 @@ def _refuse_unreadable(given: Sequence[str]) -> None:
     """Refuse words with a NUL or with bytes that are no UTF-8: nothing can be called so."""
     for word in given:
         if "\0" in word or any("\ud800" <= sign <= "\udfff" for sign in word):
-            raise click.UsageError(f"the argument {ascii(word)[:_SHOWN]} is no text in UTF-8")
+            raise click.UsageError(f"the argument {ascii(word)[:_SHOWN]} is not valid UTF-8 text")
 
 
 def _run(given: list[str]) -> int:

@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import click
 
 from penstock.app.flags import FlagSpec, command_words
-from penstock.core.errors import CheckFailedError, LeaseHeldError, PenstockError, UsageError
+from penstock.core.errors import (
+    CheckFailedError,
+    InterruptedRunError,
+    LeaseHeldError,
+    PenstockError,
+    UsageError,
+)
 from penstock.core.masking import mask, mask_uris
 from penstock.ui.cli.streams import answer, lost_answer
 
@@ -32,7 +38,6 @@ if TYPE_CHECKING:
     from penstock.app.services.services import Services
 
 Value = TypeVar("Value")
-INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +45,9 @@ class CommandOutput:
     """How a command answers."""
 
     as_json: Annotated[bool, FlagSpec("Print one JSON document.", ("--json",))] = False
-    quiet: Annotated[bool, FlagSpec("Print nothing but errors.", ("--quiet", "-q"))] = False
-    verbose: Annotated[bool, FlagSpec("Print more.", ("--verbose", "-v"))] = False
-    log_format: Annotated[str, FlagSpec("How progress is logged.", choices=("text", "json"))] = (
+    quiet: Annotated[bool, FlagSpec("Print errors only.", ("--quiet", "-q"))] = False
+    verbose: Annotated[bool, FlagSpec("Print more detail.", ("--verbose", "-v"))] = False
+    log_format: Annotated[str, FlagSpec("Format of progress lines.", choices=("text", "json"))] = (
         "text"
     )
 
@@ -155,7 +160,7 @@ def exit_code(report: "RunReport") -> int:
     somebody who looks at the rows, is all that it needs.
     """
     if report.interrupted:
-        return INTERRUPTED
+        return InterruptedRunError.exit_code
     if report.succeeded:
         return 0
     errors = [result.error for result in report.results if result.error is not None]
@@ -170,7 +175,7 @@ _HAVE_CODES = (CheckFailedError, LeaseHeldError)
 def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
     """Print a user's mistake or an outside failure and give its exit code; None for a bug.
 
-    With `--json` a document on stdout says it, else text on stderr.
+    With `--json` it is a document on stdout, else, or where stdout takes none, text on stderr.
     """
     if isinstance(error, click.ClickException):
         is_unknown = error.message.startswith("No such")  # what click finds near is our hint
@@ -184,7 +189,7 @@ def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
     if "--json" in arguments and lost_answer() is None:
         is_run = arguments[:1] in _RUNS or arguments[:2] in _RUNS
         say(printed(failure_document(error, is_run=is_run)))
-    else:
+    if "--json" not in arguments or lost_answer() is not None:
         say(error_text(error), err=True)
     return error.exit_code
 

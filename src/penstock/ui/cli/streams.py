@@ -6,7 +6,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO, cast
 
@@ -36,8 +36,13 @@ class MaskedStream:
                 self._lose(error)
         return len(text)
 
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write the texts one after another."""
+        for line in lines:
+            self.write(line)
+
     def flush(self) -> None:
-        """Hand over what was written."""
+        """Pass on what was written."""
         if self.lost is None:
             try:
                 self._stream.flush()
