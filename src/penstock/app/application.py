@@ -200,11 +200,11 @@ class App(Decorators):
         from penstock.project.first_pass import GivenParts
 
         if LOADING.get():
-            hint = "if __name__ == '__main__':"
-            sentence = "a model is run, or asked for, where its file is imported"
+            hint = "put the call below: if __name__ == '__main__':"
+            sentence = "a model is run, or asked for, while its file is imported"
             raise PythonModelError("run-during-load", sentence, hint=hint)
         if not self._root.is_dir():
-            sentence = f"root is {str(self._root)!r}, which is no folder"
+            sentence = f"root is {str(self._root)!r}, which is not a folder"
             raise ProjectPlaceError("bad-root", sentence, hint="name the folder of the project")
         where = Where(self._root, self._env, given=GivenParts(self._functions.models))
         try:

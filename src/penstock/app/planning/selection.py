@@ -138,7 +138,7 @@ def _ends(model: Model, given: Range) -> Numbers:
         raise UsageError(
             "bad-value",
             f"--from {given.first} lies after --to {given.last}",
-            hint="turn them round",
+            hint="swap --from and --to",
         )
     return low, high
 
