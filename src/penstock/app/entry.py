@@ -122,10 +122,10 @@ def _synced(request: AnySync) -> RunReport:
 
 @takes(CheckRequest)
 def check(request: CheckRequest) -> CheckReport:
-    """Evaluate checks on the rows of today, as `penstock check`; `everything` is --all.
+    """Run checks against the current tables, as `penstock check`; `everything` is --all.
 
-    What failed is in the report, not raised: `report.ok`. `report.reports["users"]` is what the
-    checks of one model said. A Spark that is handed in, or runs in this process, is used and never
+    A failed check is in the report, not raised: `report.ok`. `report.reports["users"]` holds the
+    results of one model. A Spark that is handed in, or runs in this process, is used and never
     stopped.
     """
     from penstock.app.commands.check import check as evaluate
@@ -211,7 +211,7 @@ def rollback(request: RollbackRequest) -> RollbackReport:
 
 @takes(AcceptRequest)
 def accept(request: AcceptRequest) -> AcceptedCommits:
-    """Let rows that others changed stand, as `penstock accept`; write records only, start no JVM.
+    """Accept rows that others changed, as `penstock accept`; write records only, start no JVM.
 
     Raises `UsageError` `nothing-to-accept` where nobody else changed rows of the model.
     """

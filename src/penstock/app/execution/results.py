@@ -194,7 +194,7 @@ def _flagged(report: RunReport) -> list[str] | None:
 
 
 def notes_of(ended: Ended) -> tuple[str, ...]:
-    """Warn of a history table that begins without rows, and of rows that were not read."""
+    """Return warnings: rows that were not read, rows of others, a history table without rows."""
     metrics, intent = ended.outcome.metrics, ended.intent
     notes = []
     if intent.cut_at is not None:
@@ -205,7 +205,7 @@ def notes_of(ended: Ended) -> tuple[str, ...]:
     for each in ended.outcome.foreign:
         if each.version > base_of(intent):
             what = f"version {each.version} ({each.operation}) of {intent.table}"
-            notes.append(f"tampered: {what} is of somebody else and came between; penstock status")
+            notes.append(f"tampered: {what} was written by others during the step; penstock status")
     created = ended.outcome.version is not None and ended.intent.base_version is None
     if created and metrics.get("source_rows") == 0:
         notes.append("the source has no rows: the table is empty")
