@@ -1,4 +1,4 @@
-"""Looking ahead of a step: what a failed gate takes out of it (spec/checks.md §5.1)."""
+"""Looking ahead of a step: what a failed gate takes out of it."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def restore_state(services: Services) -> Path:
 
 
 def export_models(records: Records, tables: Mapping[str, str]) -> str:
-    """Give the small readable file (spec/python.md §9): an object per model that ever succeeded.
+    """Give the small readable file: an object per model that ever succeeded.
 
     It stands under the name of its table, or its own if the project has it no more; one whose
     table is "" is left out. It says the last run (UTC), the watermarks and the greatest of them,

@@ -269,7 +269,7 @@ def _finished(services: Services, intent: Intent, outcome: Outcome) -> Recovered
 
 
 def _give_up(services: Services, intent: Intent) -> Recovered:
-    """Fence a step, look again, and only then call it failed (spec/state.md §2)."""
+    """Fence a step, look again, and only then call it failed."""
     fence(services, intent)
     # the statement may have landed between the first look and the fence; after it none can
     commit, _ = _commit_of(services, intent)

@@ -1,7 +1,7 @@
 """Settling what a crash left undecided: checks that are pending, a rollback that is due.
 
 The rows are committed and recorded. The checks look at that version, and what they say makes of
-the records what an undisturbed run would have made (spec/checks.md §5.7).
+the records what an undisturbed run would have made.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
     if request.options.strict and warned:
         raise ProjectError(tuple(replace(each, severity=Severity.ERROR) for each in warned))
     _check_entities(services, names, request.options)
-    if request.options.adopt and len(names) != 1:  # spec/project.md §6
+    if request.options.adopt and len(names) != 1:
         raise UsageError(
             "adopt-one-model",
             f"--adopt takes over one table at a time; {len(names)} models are selected",

@@ -1,4 +1,4 @@
-"""Who may write a target, and work that an interrupt does not leave behind (spec/state.md §4)."""
+"""Who may write a target, and work that an interrupt does not leave behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How what a test found differs from what it expected, and reports of it (spec/checks.md §9.3)."""
+"""How what a test found differs from what it expected, and reports of it."""
 
 from __future__ import annotations
 

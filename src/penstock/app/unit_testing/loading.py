@@ -1,4 +1,4 @@
-"""Unit tests with everything that is wrong with them, before Spark starts (spec/checks.md §9)."""
+"""Unit tests with everything that is wrong with them, before Spark starts."""
 
 from __future__ import annotations
 

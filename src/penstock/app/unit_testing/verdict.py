@@ -1,4 +1,4 @@
-"""Holding what a run left behind against what its test expects (spec/checks.md §9.3)."""
+"""Holding what a run left behind against what its test expects."""
 
 from __future__ import annotations
 

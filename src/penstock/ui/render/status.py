@@ -257,6 +257,6 @@ def _is_loaded_by_run(model: ModelStatus) -> bool:
 
 
 def status_document(report: StatusReport) -> Json:
-    """Give the states of every model, what is current left out (spec/drift.md §10)."""
+    """Give the states of every model, what is current left out."""
     names = f"run_timestamp partitions drifted pending models[{MODEL_STATUS}]"
     return {"command": "status", **document_of(report, names)}
