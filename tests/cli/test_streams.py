@@ -118,7 +118,7 @@ def test_an_answer_that_a_full_disk_does_not_take_is_an_error(services, command)
     assert ended.returncode == 1
     assert ended.stderr == (
         "error: output-lost: stdout cannot be written: No space left on device\n"
-        "  hint: make room, and repeat the command\n"
+        "  hint: free some space and repeat the command\n"
     )
 
 

@@ -136,7 +136,7 @@ def check(request: CheckRequest) -> CheckReport:
 
 @takes(QueryRequest)
 def query(request: QueryRequest) -> DataFrame:
-    """Give the DataFrame of a query over the project's tables, as `penstock query` asks it.
+    """Return the DataFrame of a query over the project's tables, as `penstock query` asks it.
 
     Tables are those that lie there now, and stay so. `ref`, `source` and macros work as in models.
     A Spark that it starts stays, because the frame needs it.
@@ -170,7 +170,7 @@ def diff(request: DiffRequest) -> DiffReport:
 
 @takes(HistoryRequest)
 def history(request: HistoryRequest) -> HistoryReport:
-    """Give the executions of a model's partitions, newest first."""
+    """Return the executions of a model's partitions, newest first."""
     from penstock.app.commands.history import history as executions
 
     with opened(request) as services:

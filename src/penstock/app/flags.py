@@ -61,7 +61,7 @@ class FlagField:
     flags: tuple[FlagSpec, ...]
 
     def names_of(self, flag: FlagSpec) -> tuple[str, ...]:
-        """Give the words that users type; what is true unless it is refused begins with `--no-`."""
+        """Return the option names; one that is true by default begins with `--no-`."""
         dashed = self.name.strip("_").replace("_", "-")
         return flag.names or (f"--no-{dashed}" if self.default is True else f"--{dashed}",)
 
@@ -83,14 +83,14 @@ class FlagField:
         return [name for name in names if name.startswith("--")]
 
     def named(self, value: Any, words: Sequence[str]) -> str:  # noqa: ANN401  what the field holds
-        """Give the option of this value: the one that was typed, else the first one."""
+        """Return the option of this value: the one that was typed, else the first one."""
         flags = tuple(each for each in self.flags if each.value is None or each.value in value)
         names = replace(self, flags=flags).options
         typed = (n for n in names for word in words if word == n or word.startswith(f"{n}="))
         return next(typed, names[0])
 
     def read(self, value: Any) -> object:  # noqa: ANN401  what the caller gave
-        """Give the value as the request keeps it; raise `UsageError` for what is none."""
+        """Return the value as the request keeps it; raise `UsageError` for what is none."""
         flag = self.flags[0]
         if flag.least is not None and value is not None and not flag.least <= value <= MOST:
             bounds = f"between {flag.least} and {MOST:,}"
@@ -99,7 +99,7 @@ class FlagField:
 
 
 def flag_fields(request: type) -> tuple[FlagField, ...]:
-    """Give the flags of a request: its own first, then those of the classes that it goes back to.
+    """Return the flags of a request: its own first, then those of the classes that it goes back to.
 
     What a class declares anew, such as a default of its own, stays in its first place.
     """
@@ -115,7 +115,7 @@ def flag_fields(request: type) -> tuple[FlagField, ...]:
 
 
 def parameter_flags(function: Callable[..., object]) -> tuple[FlagField, ...]:
-    """Give the flags that a function takes as parameters."""
+    """Return the flags that a function takes as parameters."""
     parameters = inspect.signature(function).parameters.values()
     empty = inspect.Parameter.empty
     defaults = {p.name: MISSING if p.default is empty else p.default for p in parameters}
@@ -144,7 +144,7 @@ def given(request: object, names: Iterable[str], words: Sequence[str] = ()) -> l
 
 
 def command_words(request: object, names: Iterable[str]) -> list[str]:
-    """Give the words of a command line that ask for those of these fields again that there are."""
+    """Return the words of a command line that set these fields as the request does."""
     known = {each.name: each for each in flag_fields(type(request))}
     words: list[str] = []
     for option in (known[name] for name in names if name in known):

@@ -43,7 +43,7 @@ class StateCount:
     because: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Give how many are what."""
+        """Return how many are what."""
         return f"{self.count:,} {self.state}{' (pending)' if self.pending else ''}"
 
     @property
@@ -225,7 +225,7 @@ class AuditRow:
 
     @property
     def label(self) -> str:
-        """Give `v3` or `v3.r1`."""
+        """Return `v3` or `v3.r1`."""
         return f"v{self.version}.r{self.revision}" if self.revision else f"v{self.version}"
 
 

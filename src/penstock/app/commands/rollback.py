@@ -157,7 +157,7 @@ def _built(step: StepRecord) -> bool:
 
 
 def _step_of(model: Model, steps: Sequence[StepRecord], given: str) -> tuple[StepRecord, int]:
-    """Give the step that is meant, and the version that it committed."""
+    """Return the step that is meant, and the version that it committed."""
     found = [one for one in steps if one.intent.step.startswith(given)] if given else []
     outcome = found[0].outcome if len(found) == 1 else None
     if outcome is not None and outcome.version is not None:

@@ -62,7 +62,7 @@ class ManifestReport:
 
 @in_one_state
 def sessions_manifest(services: Services, name: str) -> ManifestReport:
-    """Give the manifest of a package."""
+    """Return the manifest of a package."""
     package = named_package(services.project, name)
     rows = services.reading.sessions.manifest(name)
     return ManifestReport(name, rows, tuple(tracked_models(services.project, package)))
@@ -101,7 +101,7 @@ class SessionRunsReport:
 
 @in_one_state
 def sessions_runs(services: Services, name: str, limit: int) -> SessionRunsReport:
-    """Give the last passes of a package."""
+    """Return the last passes of a package."""
     named_package(services.project, name)
     return SessionRunsReport(name, services.reading.sessions.passes(name, limit))
 
@@ -162,13 +162,13 @@ _COLUMNS = (
 
 
 def _quarantine(services: Services, name: str) -> tuple[SessionModel | None, str]:
-    """Give the quarantine of a package, None where it has none, and its folder."""
+    """Return the quarantine of a package, None where it has none, and its folder."""
     model = named_package(services.project, name).model(SessionTable.QUARANTINE)
     return model, services.project.uri_of(model.table) if model else ""
 
 
 def sessions_quarantine(services: Services, name: str, limit: int) -> QuarantineReport:
-    """Give the sessions in quarantine, newest first."""
+    """Return the sessions in quarantine, newest first."""
     model, uri = _quarantine(services, name)
     if model is None:
         return QuarantineReport(name, (), 0)

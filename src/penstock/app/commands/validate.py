@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from penstock.core.project import Project
 from penstock.project.files.discovery import LIMIT_BYTES
 from penstock.project.unit_tests.definition import files_with_tests
 
-_OF_MISSING = frozenset({"unknown-model", "unknown-input", "missing-input", "missing-var"})
+_OF_MISSING = frozenset({"unknown-model", "unknown-input", "missing-var"})
 """Findings of unit tests that may only follow from an error in another file."""
 
 
@@ -73,21 +73,30 @@ def _of_tests(project: Project, errors: Sequence[Finding] = ()) -> Iterator[Find
         return
     from penstock.app.unit_testing.loading import Variants, load_tests
 
-    found = load_tests(Variants(_sound(project), broken=bool(errors))).findings
     root = Path(project.root)
     paths = {each.where.path for each in errors if each.is_error}
+    sound = _sound(project, paths)
+    unjudged = project.models.keys() - sound.models.keys()
     broken = "\n".join(path + "\n" + _text(root / path) for path in sorted(paths))
-    for each in found:
+    for each in load_tests(Variants(sound, broken=bool(errors))).findings:
         names = re.findall(r"'([^']+)'", each.sentence) if each.code in _OF_MISSING else ()
-        if not any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", broken) for name in names):
+        if not any(name in unjudged or _is_word(name, broken) for name in names):
             yield each
 
 
-def _sound(project: Project) -> Project:
-    """Return the project without models whose inputs the errors keep from being there."""
+def _is_word(name: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+def _sound(project: Project, paths: Collection[str]) -> Project:
+    """Return the project without models in files with errors, and without their readers."""
     models = project.models
-    lost = (each.name for each in models.values() if not _is_whole(project, each))
-    read = {each.name: [name.name for name in each.inputs] for each in models.values()}
+    lost = [
+        name
+        for name, each in models.items()
+        if each.where.path in paths or not _is_whole(project, each)
+    ]
+    read = {name: [up.name for up in each.inputs] for name, each in models.items()}
     gone = reach(lost, children(read))
     return replace(
         project, models={name: each for name, each in models.items() if name not in gone}

@@ -64,7 +64,7 @@ class Columns:
 
 
 def result_line(number: int, result: ModelResult, columns: Columns) -> str:
-    """Give the line of a step that ended, `[1/5] ✓ name  partitions  reason  rows  time`."""
+    """Return the line of a step that ended, `[1/5] ✓ name  partitions  reason  rows  time`."""
     steps = str(columns.steps)
     sign = SIGNS.get("failed" if by_check(result) else result.status, "✓")
     head = [f"[{number:>{len(steps)}}/{steps}] {sign} {result.name:<{columns.names}}"]
@@ -112,7 +112,7 @@ def slice_text(metrics: Mapping[str, int]) -> str:
 
 
 def run_text(report: RunReport) -> str:
-    """Give what stands below the progress: errors, the summary, the command that resumes."""
+    """Return what stands below the progress: errors, the summary, the command that resumes."""
     if report.aborted:
         return ABORTED
     current = report.plan.current
@@ -138,14 +138,14 @@ def run_text(report: RunReport) -> str:
 
 
 def error_lines(report: RunReport) -> list[str]:
-    """Give the errors of steps that failed themselves, each once."""
+    """Return the errors of steps that failed themselves, each once."""
     errors = (r.error for r in report.results if r.error is not None and not by_check(r))
     texts = list(dict.fromkeys(map(error_text, errors)))  # a JVM that died is the error of many
     return first_of(texts, LISTED, "error")
 
 
 def note_lines(report: RunReport) -> Iterator[str]:
-    """Give what steps have to say that did not fail, and whether somebody stopped the run."""
+    """Yield what steps have to say that did not fail, and whether somebody stopped the run."""
     for result in report.results:
         for note in result.notes if result.ok or by_check(result) else ():
             yield f"{result.name}: {mask(note)}"
@@ -202,7 +202,7 @@ def tail(preview: SyncPreview) -> Iterator[str]:
 
 
 def seed_text(report: RunReport) -> str:
-    """Give a line per seed, then errors, the summary and the command that resumes."""
+    """Return a line per seed, then errors, the summary and the command that resumes."""
     if not report.results:
         return "no seeds"
     width = max(len(result.name) for result in report.results)

@@ -21,6 +21,7 @@ def broken(tmp_path):
     (tmp_path / "penstock.yml").write_text("name: shop\n")
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "lost.sql").write_text("select id from {{ somewhere")
+    (tmp_path / "models" / "below.sql").write_text("select id from {{ ref('lost') }}")
     (tmp_path / "tests").mkdir()
     return tmp_path
 
@@ -29,6 +30,7 @@ def broken(tmp_path):
     ("model", "codes"),
     [
         ("lost", ["template-syntax"]),  # it follows from the error
+        ("below", ["template-syntax"]),  # what the model reads is lost
         ("some", ["template-syntax", "unknown-model"]),  # a part of a word is no name
     ],
 )
