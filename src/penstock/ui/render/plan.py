@@ -299,5 +299,5 @@ def nobody_to_ask(overwrites: Sequence[Overwrite]) -> UsageError:
     return UsageError(
         "needs-confirmation",
         f"this overwrites {total} ({models}), and there is no terminal to ask at",
-        hint="--yes",
+        hint="add --yes",
     )
