@@ -174,15 +174,14 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
 
 
 def _close_to_others(folder: Path) -> None:
-    """Let nobody else read what an older penstock, or the cache, has put into a project's folder.
+    """Close `.penstock` and its databases, which an older penstock left open, to other users.
 
-    What cannot be closed, or is another user's, stays as it is.
+    What belongs to another user, or cannot be closed, stays as it is.
     """
-    databases = (each for each in folder.glob("state*.db*") if each.is_file())
-    for path, mode in ((folder, 0o700), *((each, 0o600) for each in databases)):
+    for path in (folder, *folder.glob("state*.db*")):
         with suppress(OSError):
-            if path.stat().st_mode & 0o077:
-                path.chmod(mode)
+            if path.stat().st_mode & 0o077 and (path == folder or path.is_file()):
+                path.chmod(0o700 if path == folder else 0o600)
 
 
 def elsewhere(services: Services, warehouse: str) -> Services:
