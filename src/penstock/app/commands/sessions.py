@@ -18,7 +18,7 @@ from penstock.core.errors import TableError, UsageError
 from penstock.core.findings import some
 from penstock.core.names import TableName, quoted
 from penstock.core.ports.sessions import SessionPass
-from penstock.core.sessions.manifest import ManifestRow, executed
+from penstock.core.sessions.manifest import ManifestRow
 from penstock.core.sessions.package import SessionModel, SessionTable
 from penstock.plan.sessions.passes import tracked_models
 from penstock.plan.sessions.progress import Forgotten, forget
@@ -36,11 +36,6 @@ class LimitsReport:
     def package(self) -> str:
         """The name of the package."""
         return self.plan.package.name
-
-    @property
-    def nothing_to_do(self) -> bool:
-        """Whether a run would execute no pass."""
-        return not executed(self.plan.limits)
 
 
 @in_one_state
