@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from penstock.app.checking.results import CheckReport
     from penstock.app.commands.verify import VerifyReport
     from penstock.app.entry import (
+        accept,
         audit,
         backfill,
         check,
@@ -173,6 +174,7 @@ __all__ = [
     "Violation",
     "WatermarkValue",
     "Window",
+    "accept",
     "audit",
     "backfill",
     "check",

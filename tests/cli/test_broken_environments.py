@@ -11,7 +11,11 @@ from fakes.command import PENSTOCK
 ONE = "{{ config(materialized='table', description='größe') }}\nselect 1 as n\n"
 FULL = (
     "error: output-lost: stdout cannot be written: No space left on device\n"
-    "  hint: make room, and repeat the command\n"
+    "  hint: free some space and repeat the command\n"
+)
+NO_QUERY = (
+    "error: not-a-query: one query is expected; this begins with X\n"
+    '  hint: penstock query "select …"\n'
 )
 
 
@@ -61,7 +65,7 @@ def test_closed_streams_change_no_exit_code_and_print_no_traceback(shop, words, 
     ("words", "code", "err"),
     [
         ("list >/dev/full", 1, FULL),
-        ("query x --json >/dev/full", 2, ""),
+        ("query x --json >/dev/full", 2, NO_QUERY),
         ("list >/dev/full 2>/dev/full", 1, ""),
     ],
 )

@@ -80,7 +80,7 @@ rows; write type: WEEK
 NOBODY = """\
 error: needs-confirmation: this overwrites 19 partitions (daily_user_stats, weekly_summary, \
 monthly_report), and there is no terminal to ask at
-  hint: --yes
+  hint: add --yes
 """
 
 

@@ -95,7 +95,7 @@ def test_a_folder_of_no_project_is_told_the_flag_where_models_cannot_be_named(se
     services()
 
     assert call("validate", "log").err == (
-        "error: bad-usage: 'log' is the folder of no project\n"
+        "error: bad-usage: 'log' is not a project's folder\n"
         "  hint: penstock validate --project-dir DIR\n"
     )
 
@@ -206,6 +206,7 @@ def test_validate_reports_errors_of_unit_tests_beside_those_of_models(services, 
     assert [(each["code"], each["file"], each["line"]) for each in found] == [
         ("unknown-reference", "models/broken.sql", 1),
         ("unknown-key", "models/worse.sql", 1),
+        ("missing-input", "tests/t.yml", 2),
         ("test-without-expectation", "tests/t.yml", 2),
         ("unknown-key", "tests/t.yml", 2),
         ("unknown-model", "tests/t.yml", 5),

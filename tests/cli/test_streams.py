@@ -118,7 +118,18 @@ def test_an_answer_that_a_full_disk_does_not_take_is_an_error(services, command)
     assert ended.returncode == 1
     assert ended.stderr == (
         "error: output-lost: stdout cannot be written: No space left on device\n"
-        "  hint: make room, and repeat the command\n"
+        "  hint: free some space and repeat the command\n"
+    )
+
+
+def test_an_error_that_a_full_stdout_does_not_take_is_said_on_stderr(services):
+    root = services()
+
+    ended = shell(root, "penstock list --selct x --json > /dev/full")
+
+    assert ended.returncode == 2
+    assert ended.stderr == (
+        "error: bad-usage: No such option '--selct'.\n  hint: did you mean --select?\n"
     )
 
 

@@ -9,6 +9,7 @@ from typing import assert_type
 from pyspark.sql import DataFrame
 
 import penstock
+from penstock.app.commands.accept import AcceptedCommits
 from penstock.app.entry import run_unit_tests
 from penstock.app.unit_testing.differences import UnitTestReport
 
@@ -29,6 +30,7 @@ def calls() -> None:
     assert_type(penstock.diff(".", "daily"), penstock.DiffReport)
     assert_type(penstock.history(".", "daily", limit=3), penstock.HistoryReport)
     assert_type(penstock.audit(modified_only=True), penstock.AuditReport)
+    assert_type(penstock.accept(".", "daily", reason="ticket 4711"), AcceptedCommits)
     assert_type(run_unit_tests(".", tests=["a"]), UnitTestReport)
     assert_type(penstock.query(".", "select 1 as n", variables={"days": 3}), DataFrame)
 
@@ -37,6 +39,7 @@ def calls() -> None:
     penstock.run("shop", ["daily"])  # type: ignore[call-arg, arg-type]
     penstock.history(".")  # type: ignore[call-arg]
     penstock.backfill(".", "daily", from_="2024")  # type: ignore[call-arg]
+    penstock.accept(".", "daily")  # type: ignore[call-arg]
     penstock.query("select 1 as n")  # type: ignore[call-arg]
     penstock.status(spark=None)  # type: ignore[call-arg]
 

@@ -124,7 +124,7 @@ class App(Decorators):
         return replace(report, results=tuple(results))
 
     def frame(self, name: str, version: int | None = None) -> object:
-        """Give a table at a version, or as it stands, or the frame of a model; write nothing.
+        """Return a table at a version, or as it stands, or the frame of a model; write nothing.
 
         A Spark that it starts stays, because the frame needs it.
         """
@@ -200,11 +200,11 @@ class App(Decorators):
         from penstock.project.first_pass import GivenParts
 
         if LOADING.get():
-            hint = "if __name__ == '__main__':"
-            sentence = "a model is run, or asked for, where its file is imported"
+            hint = "put the call below: if __name__ == '__main__':"
+            sentence = "a model is run, or asked for, while its file is imported"
             raise PythonModelError("run-during-load", sentence, hint=hint)
         if not self._root.is_dir():
-            sentence = f"root is {str(self._root)!r}, which is no folder"
+            sentence = f"root is {str(self._root)!r}, which is not a folder"
             raise ProjectPlaceError("bad-root", sentence, hint="name the folder of the project")
         where = Where(self._root, self._env, given=GivenParts(self._functions.models))
         try:
@@ -285,7 +285,7 @@ def keep(lasting: ExitStack) -> None:
 
 
 def runner_of(file: Path) -> _AppTables:
-    """Give what runs the functions of a file: an app of the project in which it lies."""
+    """Return what runs the functions of a file: an app of the project in which it lies."""
     root = next((each for each in file.parents if (each / PROJECT_FILE).is_file()), None)
     if root is None:
         sentence = f"{file.name} lies in no project"
@@ -299,7 +299,7 @@ def _texts(select: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _with_ancestors(models: Models | Sequence[Models]) -> tuple[str, ...]:
-    """Give a selector of models and of all that they read."""
+    """Return a selector of models and of all that they read."""
     return (" ".join(f"+{name}" for name in _named(models)),)
 
 

@@ -25,7 +25,7 @@ MODEL_STATUS = (
 
 
 def printed(document: Json, *, hide: bool = True, indent: int | None = 2) -> str:
-    """Give the document as text without a line end; on one line without `indent`.
+    """Return the document as text without a line end; on one line without `indent`.
 
     Without `hide` texts stay as they are, as rows that a user asked for must.
 
@@ -40,7 +40,7 @@ def printed(document: Json, *, hide: bool = True, indent: int | None = 2) -> str
 
 
 def instant(at: dt.datetime | None) -> str | None:
-    """Give a time as documents have it.
+    """Return a time as documents have it.
 
     >>> instant(dt.datetime(2024, 3, 1, 12, tzinfo=dt.UTC))
     '2024-03-01T12:00:00Z'
@@ -53,7 +53,7 @@ _FIELD = re.compile(r"(?:(\w+)=)?([\w.]+)(\?)?(?:\[((?:[^][]|\[[^][]*\])*)\])?")
 
 
 def document_of(record: object, names: str) -> dict[str, Json]:
-    """Give attributes of a record in this order, times, enumerations and names as texts.
+    """Return attributes of a record in this order, times, enumerations and names as texts.
 
     `name?` is null where it is empty, `key=name` stands under another key. What lies within None is
     null: `key=failure.code`. `name[...]` gives attributes of a record, or of each record of many.
@@ -109,7 +109,7 @@ def limits_document(package: str, limits: Sequence[PlannedPass], tracked: int) -
 
 
 def error_document(error: PenstockError | None) -> Json:
-    """Give an error with its place and hint, null where there is none; of a lease, who holds it."""
+    """Return an error with its place and hint, of a lease with its holder; null for none."""
     if error is None:
         return None
     found = document_of(error, ERROR)
@@ -124,7 +124,7 @@ def resume_document(left: Sequence[str] = (), command: str = "") -> Json:
 
 
 def changed_lines(old: str, new: str, context: int = 0) -> tuple[str, ...]:
-    r"""Give the lines that differ, old ones with `-` and new ones with `+`, as written.
+    r"""Return the lines that differ, old ones with `-` and new ones with `+`, as written.
 
     `context` is how many equal lines stand around them, with two blanks in front.
 
@@ -147,7 +147,7 @@ def changed_lines(old: str, new: str, context: int = 0) -> tuple[str, ...]:
 
 
 def diff_document(diff: SqlDiff, context: int = 0) -> Json:
-    """Give one pair of texts with the partitions it is for."""
+    """Return one pair of texts with the partitions it is for."""
     return {
         **document_of(diff, "version ranges=partitions count before after"),
         "diff": changed_lines(diff.before, diff.after, context),
@@ -156,5 +156,5 @@ def diff_document(diff: SqlDiff, context: int = 0) -> Json:
 
 
 def model_diff_document(model: ModelDiff, context: int = 0) -> Json:
-    """Give the diffs of one model."""
+    """Return the diffs of one model."""
     return {"model": model.model, "diffs": [diff_document(diff, context) for diff in model.diffs]}

@@ -13,8 +13,9 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from penstock.app.flags import takes
-from penstock.app.read_requests import LimitsRequest, QueryRequest
+from penstock.app.read_requests import LimitsRequest, QueryRequest, VerifyRequest
 from penstock.app.request import (
+    AcceptRequest,
     AuditRequest,
     BackfillRequest,
     CheckRequest,
@@ -27,12 +28,12 @@ from penstock.app.request import (
     StatusRequest,
     SyncRequest,
     UnitTestRequest,
-    VerifyRequest,
 )
 from penstock.app.services.wire import open_project, opened, place_of
 
 if TYPE_CHECKING:
     from penstock.app.checking.results import CheckReport
+    from penstock.app.commands.accept import AcceptedCommits
     from penstock.app.commands.rollback import RollbackReport
     from penstock.app.commands.verify import VerifyReport
     from penstock.app.reports import AuditReport, DiffReport, HistoryReport, StatusReport
@@ -121,10 +122,10 @@ def _synced(request: AnySync) -> RunReport:
 
 @takes(CheckRequest)
 def check(request: CheckRequest) -> CheckReport:
-    """Evaluate checks on the rows of today, as `penstock check`; `everything` is --all.
+    """Run checks against the current tables, as `penstock check`; `everything` is --all.
 
-    What failed is in the report, not raised: `report.ok`. `report.reports["users"]` is what the
-    checks of one model said. A Spark that is handed in, or runs in this process, is used and never
+    A failed check is in the report, not raised: `report.ok`. `report.reports["users"]` holds the
+    results of one model. A Spark that is handed in, or runs in this process, is used and never
     stopped.
     """
     from penstock.app.commands.check import check as evaluate
@@ -135,7 +136,7 @@ def check(request: CheckRequest) -> CheckReport:
 
 @takes(QueryRequest)
 def query(request: QueryRequest) -> DataFrame:
-    """Give the DataFrame of a query over the project's tables, as `penstock query` asks it.
+    """Return the DataFrame of a query over the project's tables, as `penstock query` asks it.
 
     Tables are those that lie there now, and stay so. `ref`, `source` and macros work as in models.
     A Spark that it starts stays, because the frame needs it.
@@ -169,7 +170,7 @@ def diff(request: DiffRequest) -> DiffReport:
 
 @takes(HistoryRequest)
 def history(request: HistoryRequest) -> HistoryReport:
-    """Give the executions of a model's partitions, newest first."""
+    """Return the executions of a model's partitions, newest first."""
     from penstock.app.commands.history import history as executions
 
     with opened(request) as services:
@@ -206,6 +207,18 @@ def rollback(request: RollbackRequest) -> RollbackReport:
 
     with opened(request) as services:
         return go_back(services, request)
+
+
+@takes(AcceptRequest)
+def accept(request: AcceptRequest) -> AcceptedCommits:
+    """Accept rows that others changed, as `penstock accept`; write records only, start no JVM.
+
+    Raises `UsageError` `nothing-to-accept` where nobody else changed rows of the model.
+    """
+    from penstock.app.commands.accept import accept as let_stand
+
+    with opened(request) as services:
+        return let_stand(services, request.model, request.reason, request.arguments)
 
 
 @takes(UnitTestRequest)

@@ -61,7 +61,7 @@ class FlagField:
     flags: tuple[FlagSpec, ...]
 
     def names_of(self, flag: FlagSpec) -> tuple[str, ...]:
-        """Give the words that users type; what is true unless it is refused begins with `--no-`."""
+        """Return the option names; one that is true by default begins with `--no-`."""
         dashed = self.name.strip("_").replace("_", "-")
         return flag.names or (f"--no-{dashed}" if self.default is True else f"--{dashed}",)
 
@@ -83,14 +83,14 @@ class FlagField:
         return [name for name in names if name.startswith("--")]
 
     def named(self, value: Any, words: Sequence[str]) -> str:  # noqa: ANN401  what the field holds
-        """Give the option of this value: the one that was typed, else the first one."""
+        """Return the option of this value: the one that was typed, else the first one."""
         flags = tuple(each for each in self.flags if each.value is None or each.value in value)
         names = replace(self, flags=flags).options
         typed = (n for n in names for word in words if word == n or word.startswith(f"{n}="))
         return next(typed, names[0])
 
     def read(self, value: Any) -> object:  # noqa: ANN401  what the caller gave
-        """Give the value as the request keeps it; raise `UsageError` for what is none."""
+        """Return the value as the request keeps it; raise `UsageError` for what is none."""
         flag = self.flags[0]
         if flag.least is not None and value is not None and not flag.least <= value <= MOST:
             bounds = f"between {flag.least} and {MOST:,}"
@@ -99,7 +99,7 @@ class FlagField:
 
 
 def flag_fields(request: type) -> tuple[FlagField, ...]:
-    """Give the flags of a request: its own first, then those of the classes that it goes back to.
+    """Return the flags of a request: its own first, then those of the classes that it goes back to.
 
     What a class declares anew, such as a default of its own, stays in its first place.
     """
@@ -115,7 +115,7 @@ def flag_fields(request: type) -> tuple[FlagField, ...]:
 
 
 def parameter_flags(function: Callable[..., object]) -> tuple[FlagField, ...]:
-    """Give the flags that a function takes as parameters."""
+    """Return the flags that a function takes as parameters."""
     parameters = inspect.signature(function).parameters.values()
     empty = inspect.Parameter.empty
     defaults = {p.name: MISSING if p.default is empty else p.default for p in parameters}
@@ -144,7 +144,7 @@ def given(request: object, names: Iterable[str], words: Sequence[str] = ()) -> l
 
 
 def command_words(request: object, names: Iterable[str]) -> list[str]:
-    """Give the words of a command line that ask for those of these fields again that there are."""
+    """Return the words of a command line that set these fields as the request does."""
     known = {each.name: each for each in flag_fields(type(request))}
     words: list[str] = []
     for option in (known[name] for name in names if name in known):
@@ -299,14 +299,12 @@ def a_count(help_: str) -> FlagSpec:
 
 
 # The flags that several commands take.
-_FOLDER = FlagSpec("The project's folder; default: this one.", ("--project-dir",), "DIR")
-FROM = FlagSpec("From this date, or partition, on.", metavar="D")
-TO = FlagSpec("Up to this date, or partition, with it.", metavar="D")
+_FOLDER = FlagSpec("Project folder; default: the current one.", ("--project-dir",), "DIR")
+FROM = FlagSpec("First date or partition (inclusive).", metavar="D")
+TO = FlagSpec("Last date or partition (inclusive).", metavar="D")
 
 Project = Annotated[str | Path, _FOLDER, FlagSpec(names=("PROJECT",))]
-TargetName = Annotated[
-    str | None, FlagSpec("The target to work on.", ("--target", "--env"), "NAME")
-]
+TargetName = Annotated[str | None, FlagSpec("Target to work on.", ("--target", "--env"), "NAME")]
 Variables = Annotated[
     Mapping[str, Json] | None,
     FlagSpec(
@@ -329,10 +327,10 @@ Select = Annotated[
     FlagSpec("Like --select NAME.", ("--query", "--model"), "NAME"),
 ]
 Exclude = Annotated[Sequence[str], FlagSpec("Models to leave out.", metavar="SELECTOR", read=tuple)]
-Date = Annotated[str | None, FlagSpec("The partitions that hold this date.", metavar="D")]
+Date = Annotated[str | None, FlagSpec("Only partitions that contain this date.", metavar="D")]
 From = Annotated[str | None, FROM]
 To = Annotated[str | None, TO]
-Days = Annotated[int | None, a_count("The last N days, today with them.")]
+Days = Annotated[int | None, a_count("The last N days, including today.")]
 States = Annotated[
     Sequence[str],
     FlagSpec("Only partitions in these states.", ("--state",), "S,…", read=read_states),
@@ -340,55 +338,58 @@ States = Annotated[
 Partition = Annotated[str | None, FlagSpec("Only this partition.", metavar="P")]
 AsOf = Annotated[
     dt.datetime | str | None,
-    FlagSpec("Run as if it were this time; UTC.", metavar="TIME", read=read_time),
+    FlagSpec("Run as if it were this time (UTC).", metavar="TIME", read=read_time),
 ]
 Wait = Annotated[
-    float, FlagSpec("Wait for a target that another run writes.", metavar="SECONDS", least=0)
+    float,
+    FlagSpec("How long to wait for a table that another run writes.", metavar="SECONDS", least=0),
 ]
-FailFast = Annotated[bool, FlagSpec("Start nothing new after a failure.")]
-DryRun = Annotated[bool, FlagSpec("Show the plan and do nothing.")]
-Yes = Annotated[bool, FlagSpec("Do not ask.")]
-FullRefresh = Annotated[bool, FlagSpec("Build the tables anew; a history loses its versions.")]
-SkipChecks = Annotated[bool, FlagSpec("Evaluate no check.", ("--skip-checks", "--skip-invariants"))]
+FailFast = Annotated[bool, FlagSpec("Start no new step after a failure.")]
+DryRun = Annotated[bool, FlagSpec("Show the plan only.")]
+Yes = Annotated[bool, FlagSpec("Do not ask for confirmation.")]
+FullRefresh = Annotated[bool, FlagSpec("Rebuild the tables; a history table loses its versions.")]
+SkipChecks = Annotated[bool, FlagSpec("Skip all checks.", ("--skip-checks", "--skip-invariants"))]
 OnFailureOf = Annotated[
     OnFailure | str | None,
     FlagSpec(
-        "What a failed check does to the rows of its step.",
+        "What happens to rows when a check fails.",
         choices=tuple(map(str, OnFailure)),
         read=read_mode,
     ),
 ]
-AllowSchemaChange = Annotated[
-    bool, FlagSpec("Let a function give other columns than its table has.")
+AllowSchemaChange = Annotated[bool, FlagSpec("Accept changed columns from Python models.")]
+AllowBreaking = Annotated[bool, FlagSpec("Allow table rewrites for changed column types.")]
+AllowMutation = Annotated[bool, FlagSpec("Allow SQL changes in immutable versions.")]
+Adopt = Annotated[
+    bool, FlagSpec("Adopt an existing table that penstock did not create; one model.")
 ]
-AllowBreaking = Annotated[bool, FlagSpec("Rewrite tables whose columns change their type.")]
-AllowMutation = Annotated[bool, FlagSpec("Let the SQL of immutable versions change.")]
-Adopt = Annotated[bool, FlagSpec("Take over a table that penstock did not make; one model.")]
 Slice = Annotated[
-    str, FlagSpec("Run this slice of one entity, whatever became of it.", metavar="NAME")
+    str, FlagSpec("Process this slice again, even if it was already processed.", metavar="NAME")
 ]
 Process = Annotated[
     ProcessType | str | None,
     FlagSpec(
-        "Write the rows of one entity in another way.",
+        "Override the strategy of one entity.",
         choices=tuple(map(str, ProcessType)),
         read=read_process,
     ),
 ]
 ProcessingTime = Annotated[
     dt.datetime | str | None,
-    FlagSpec("When entities are processed; without an offset in their zone.", metavar="TIME"),
+    FlagSpec("Processing time of entities; without an offset in their time zone.", metavar="TIME"),
 ]
-AllowBackdated = Annotated[bool, FlagSpec("Let entities be processed before what they have seen.")]
+AllowBackdated = Annotated[bool, FlagSpec("Allow a processing time earlier than the last one.")]
 KeepLast = Annotated[
     int | None,
-    a_count("With --prune: versions per key that stay, instead of the model's retention."),
+    a_count("With --prune: versions to keep per key, instead of the model's retention."),
 ]
-MaxPartitions = Annotated[int | None, a_count("Run the first N partitions; the others remain.")]
+MaxPartitions = Annotated[int | None, a_count("Run at most N partitions; later runs do the rest.")]
 Phases = Annotated[
     Collection[Phase | str],
-    FlagSpec("The checks before the step.", ("--before",), read=read_phases, value=Phase.BEFORE),
-    FlagSpec("The checks after the step; default: both.", ("--after",), value=Phase.AFTER),
+    FlagSpec(
+        "Only checks that run before the step.", ("--before",), read=read_phases, value=Phase.BEFORE
+    ),
+    FlagSpec("Only checks that run after the step.", ("--after",), value=Phase.AFTER),
 ]
-CatchUp = Annotated[bool, FlagSpec("Run session packages window by window, up to now.")]
-Strict = Annotated[bool, FlagSpec("Make errors of what is warned of in entities.")]
+CatchUp = Annotated[bool, FlagSpec("Run session packages window after window, up to now.")]
+Strict = Annotated[bool, FlagSpec("Treat entity warnings as errors.")]

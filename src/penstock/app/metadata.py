@@ -33,7 +33,7 @@ class MetadataSettings(Protocol):
     """Where documents of entities are."""
 
     def documents(self, root: Path) -> Mapping[str, str]:
-        """Give their names, seen from the project, with the text of what is in no file."""
+        """Return their names, seen from the project, with the text of what is in no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +158,13 @@ class EntityMetadata:
         self._spark = spark
 
     def get_entity(self, number: int) -> LoadedEntity:
-        """Give the entity of an id, a disabled one too; raise `EntityNotFoundError`."""
+        """Return the entity of an id, a disabled one too; raise `EntityNotFoundError`."""
         return LoadedEntity(entity_by_id(self.project.entities, number), self)
 
     def get_entities(
         self, which: Iterable[int] | EntityGroup | EntityConnectionGroup | Connection
     ) -> tuple[LoadedEntity, ...]:
-        """Give the entities of some ids in their order, or the enabled ones of a group.
+        """Return the entities of some ids in their order, or the enabled ones of a group.
 
         Unknown ids are left out; an unknown connection raises `ConnectionNotFoundError`.
         """
@@ -214,7 +214,7 @@ class LoadedEntity:
         return self.definition.model
 
     def watermark(self, column: str) -> WatermarkValue | None:
-        """Give what is remembered of a column, by its final name; None where nothing is."""
+        """Return what is remembered of a column, by its final name; None where nothing is."""
         from penstock.app.commands.state import watermarks_of
 
         with self.metadata.opened() as services:

@@ -58,7 +58,7 @@ class ProcessingSummary(ShownInNotebooks):
     document: Mapping[str, Json] = field(default_factory=dict, repr=False, compare=False)
 
     def to_json(self) -> str:
-        """Give the document that the log holds of the step, without secrets."""
+        """Return the document that the log holds of the step, without secrets."""
         return printed(self.document, indent=None)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
 
-from penstock.app.flags import AsOf, FlagSpec, Package, Project
+from penstock.app.flags import AsOf, FlagSpec, Name, Package, Project
 from penstock.app.request import CommandRequest, Dated, WorkRequest
 
 
@@ -23,3 +23,11 @@ class QueryRequest(WorkRequest):
 
     project: Project
     sql: Annotated[str, FlagSpec(names=("SQL",))]
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyRequest(WorkRequest):
+    """What is asked of `snapshot verify` for one model."""
+
+    project: Project
+    model: Name

@@ -43,7 +43,7 @@ class StateCount:
     because: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Give how many are what."""
+        """Return how many are what."""
         return f"{self.count:,} {self.state}{' (pending)' if self.pending else ''}"
 
     @property
@@ -225,7 +225,7 @@ class AuditRow:
 
     @property
     def label(self) -> str:
-        """Give `v3` or `v3.r1`."""
+        """Return `v3` or `v3.r1`."""
         return f"v{self.version}.r{self.revision}" if self.revision else f"v{self.version}"
 
 
@@ -268,7 +268,7 @@ class SyncPreview:
 
 @dataclass(frozen=True, slots=True)
 class Overwrite:
-    """What a person is asked before partitions of one model are overwritten (spec/drift.md 9.1).
+    """What a person is asked before partitions of one model are overwritten.
 
     `last_success` is of the newest of them, `foreign` the partitions that others changed since,
     `breaking` the changes of the schema that rewrite the table. `full_refresh` is whether the
@@ -297,7 +297,7 @@ RESULT_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class ModelResult(ShownInNotebooks):
-    """What became of one model (spec/python.md §2.1).
+    """What became of one model.
 
     `kind` is why it read what it read: initial, full, forward, lookback, rerun or external.
     `status` is success, unchanged, skipped, failed or planned. `version` is the Delta version of

@@ -133,7 +133,7 @@ class Dated:
 class StepsRequest(WorkRequest, Dated):
     """What every command that runs steps is asked."""
 
-    threads: Annotated[int | None, a_count("Steps at a time.")] = None
+    threads: Annotated[int | None, a_count("Number of steps to run at once.")] = None
     fail_fast: FailFast = False
     full_refresh: FullRefresh = False
     skip_checks: SkipChecks = False
@@ -156,7 +156,7 @@ class StepsRequest(WorkRequest, Dated):
 class PartitionsRequest(StepsRequest):
     """What commands are asked that run steps of partitions."""
 
-    batch_size: Annotated[int | None, a_count("Partitions that one step makes at most.")] = None
+    batch_size: Annotated[int | None, a_count("Maximum partitions per step.")] = None
     allow_breaking: AllowBreaking = False
     allow_source_mutation: AllowMutation = False
 
@@ -180,7 +180,7 @@ class RunRequest(PartitionsRequest):
     allow_backdated: AllowBackdated = False
     strict: Strict = False
     catch_up: CatchUp = False
-    max_windows: Annotated[int | None, a_count("With --catch-up: runs at most.")] = None
+    max_windows: Annotated[int | None, a_count("With --catch-up: stop after N windows.")] = None
 
     command = "run"
 
@@ -198,11 +198,11 @@ class SnapshotRequest(StepsRequest):
 
     project: Project = "."
     _: KW_ONLY
-    prune: Annotated[bool, FlagSpec("Remove old versions, also where nothing changed.")] = False
+    prune: Annotated[bool, FlagSpec("Remove old versions even if nothing changed.")] = False
     keep_last: KeepLast = None
-    no_prune: Annotated[bool, FlagSpec("Leave the models' retention out.")] = False
-    allow_empty: Annotated[bool, FlagSpec("Let an empty source close every key.")] = False
-    dry_run: Annotated[bool, FlagSpec("Count what would be done and write nothing.")] = False
+    no_prune: Annotated[bool, FlagSpec("Ignore the models' retention.")] = False
+    allow_empty: Annotated[bool, FlagSpec("Allow an empty source to close every key.")] = False
+    dry_run: Annotated[bool, FlagSpec("Count what would change; write nothing.")] = False
     select: Select = ()
     exclude: Exclude = ()
 
@@ -224,7 +224,7 @@ class SnapshotRequest(StepsRequest):
 class DriftRequest(PartitionsRequest):
     """What `sync` and `backfill` are asked alike; `max_partitions` None is the project's."""
 
-    cascade: Annotated[bool, FlagSpec("Run what reads the partitions as well.")] = False
+    cascade: Annotated[bool, FlagSpec("Also run partitions that read them.")] = False
     dry_run: DryRun = False
     max_partitions: MaxPartitions = None
 
@@ -238,7 +238,7 @@ class SyncRequest(DriftRequest):
     days: Days = None
     states: States = ()
     everything: Annotated[
-        bool, FlagSpec("Every model and partition, without any limit.", ("--all",))
+        bool, FlagSpec("All models and partitions, without a limit.", ("--all",))
     ] = False
     select: Select = ()
     exclude: Exclude = ()
@@ -274,9 +274,9 @@ class RollbackRequest(WorkRequest):
     project: Project
     model: Name
     _: KW_ONLY
-    to: Annotated[str, FlagSpec("The first step to take back.", metavar="STEP")]
-    include_foreign: Annotated[bool, FlagSpec("Take commits of others back as well.")] = False
-    dry_run: Annotated[bool, FlagSpec("Say what would be restored, and do nothing.")] = False
+    to: Annotated[str, FlagSpec("First step to undo.", metavar="STEP")]
+    include_foreign: Annotated[bool, FlagSpec("Also undo commits made outside penstock.")] = False
+    dry_run: Annotated[bool, FlagSpec("Show what would be restored; do nothing.")] = False
     wait: Wait = 0.0
 
 
@@ -289,20 +289,20 @@ class CheckRequest(WorkRequest, Dated):
     """
 
     everything: Annotated[
-        bool, FlagSpec("Every model with checks, every built partition.", ("--all",))
+        bool, FlagSpec("All models with checks, all built partitions.", ("--all",))
     ] = False
     date: Date = None
     from_: From = None
     to: To = None
-    partition: Annotated[str, FlagSpec("This partition.", metavar="P")] = ""
+    partition: Annotated[str, FlagSpec("Only this partition.", metavar="P")] = ""
     phases: Phases = BOTH
     checks: Annotated[
-        Sequence[str], FlagSpec("Only checks of this name.", ("--check",), "NAME", read=tuple)
+        Sequence[str], FlagSpec("Only checks with this name.", ("--check",), "NAME", read=tuple)
     ] = ()
-    sources: Annotated[bool, FlagSpec("How old sources are, instead of checks of models.")] = False
-    strict: Annotated[bool, FlagSpec("Exit 1 for a failed warning, too.")] = False
-    record: Annotated[bool, FlagSpec("Write nothing to the state.")] = True
-    sample: Annotated[bool, FlagSpec("Read no rows that break a check.")] = True
+    sources: Annotated[bool, FlagSpec("Check the freshness of sources instead of models.")] = False
+    strict: Annotated[bool, FlagSpec("Treat failed warnings as errors.")] = False
+    record: Annotated[bool, FlagSpec("Do not record the results.")] = True
+    sample: Annotated[bool, FlagSpec("Do not read sample rows.")] = True
     as_of: AsOf = None
     select: Select = ()
     exclude: Exclude = ()
@@ -327,20 +327,22 @@ class UnitTestRequest(WorkRequest):
     """
 
     tests: Annotated[
-        Sequence[str], FlagSpec("Only tests of this name.", ("--test",), "NAME", read=tuple)
+        Sequence[str], FlagSpec("Only tests with this name.", ("--test",), "NAME", read=tuple)
     ] = ()
-    threads: Annotated[int | None, a_count("Tests at a time.")] = None
+    threads: Annotated[int | None, a_count("Number of tests to run at once.")] = None
     fail_fast: FailFast = False
     select: Select = ()
     exclude: Exclude = ()
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyRequest(WorkRequest):
-    """What is asked of `snapshot verify` for one model."""
+class AcceptRequest(WorkRequest):
+    """What is asked of `accept`."""
 
     project: Project
     model: Name
+    _: KW_ONLY
+    reason: Annotated[str, FlagSpec("Why the rows are right; kept in the history.", metavar="TEXT")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -356,7 +358,7 @@ class AuditRequest(ModelsRequest):
     """What is asked of `audit`."""
 
     modified_only: Annotated[bool, FlagSpec("Only modified ones; exit 1 if there are any.")] = False
-    diffs: Annotated[bool, FlagSpec("Show what changed, too.", ("--diff",))] = False
+    diffs: Annotated[bool, FlagSpec("Also show what changed.", ("--diff",))] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -389,8 +391,8 @@ class HistoryRequest(CommandRequest):
     model: Name
     _: KW_ONLY
     partition: Partition = None
-    show_sql: Annotated[bool, FlagSpec("Print the SQL of every execution, too.")] = False
-    limit: Annotated[int, a_count("Executions, or results of checks, at most; the newest.")] = 20
+    show_sql: Annotated[bool, FlagSpec("Also print the SQL of every execution.")] = False
+    limit: Annotated[int, a_count("Maximum executions or check results, newest first.")] = 20
 
 
 AnyRun = RunRequest | SnapshotRequest

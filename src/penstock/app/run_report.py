@@ -78,25 +78,25 @@ class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
         return all(result.ok for result in self.results) and not stopped
 
     def to_json(self) -> str:
-        """Give the document that `penstock run --json` prints, without secrets."""
+        """Return the document that `penstock run --json` prints, without secrets."""
         return printed(run_document(self))
 
     def __str__(self) -> str:
-        """Give a line for each step, for scripts and notebooks that print a report."""
+        """Return a line for each step, for scripts and notebooks that print a report."""
         lines = [each.line for each in self.results]
         counted = Counter(each.status for each in self.results)
         total = ", ".join(f"{number} {status}" for status, number in counted.items())
         return "\n".join([*lines, total or "nothing to do", *self.notes])
 
     def __getitem__(self, name: str) -> ModelResult:
-        """Give the result of a model; `KeyError` if the run did not look at it."""
+        """Return the result of a model; `KeyError` if the run did not look at it."""
         for result in self.results:
             if result.name == name:
                 return result
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        """Give the names in plan order."""
+        """Return the names in plan order."""
         return (result.name for result in self.results)
 
     def __len__(self) -> int:
@@ -105,7 +105,7 @@ class RunReport(Mapping[str, ModelResult], ShownInNotebooks):
 
 
 def run_document(report: RunReport, planned: Planned = lambda _result, _step: {}) -> Json:
-    """Give what a run did, model by model in topological order; with partitions step by step.
+    """Return what a run did, model by model in topological order; with partitions step by step.
 
     `planned` is what a run that was only planned has to say of each beside that.
     """
@@ -133,7 +133,7 @@ def _of_package(now: PassesNow) -> Json:
 
 
 def result_document(result: ModelResult) -> dict[str, Json]:
-    """Give what became of one model."""
+    """Return what became of one model."""
     checked = result.invariant_report
     return {
         **document_of(result, _RESULT),
@@ -144,7 +144,7 @@ def result_document(result: ModelResult) -> dict[str, Json]:
 
 
 def sync_document(preview: SyncPreview) -> Json:
-    """Give what drifted, what a cascade adds or would add, and what is left out."""
+    """Return what drifted, what a cascade adds or would add, and what is left out."""
     others = "cascaded[model count after] left[model count after]"
     return {
         **document_of(preview, f"drifted[{MODEL_STATUS}] {others}"),

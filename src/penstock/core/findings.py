@@ -167,7 +167,7 @@ HINTS: Mapping[str, str] = {
     "partition-type-mismatch": "give the column a type that the message names, or another grain",
     "path-outside-project": "name a file or folder of the project, relative to its root",
     "project-findings": "penstock validate prints them with their places; correct each",
-    "python-import-failed": "python -m py_compile shows more",
+    "python-import-failed": "correct the code at the place named; it runs when the project is read",
     "reference-cycle": "write one of the two out instead of referring to it",
     "reference-wrong-field": "name the same key: schema under schema, sql under sql",
     "remote-not-supported": "copy the files to a local disk and write that path",

@@ -19,27 +19,27 @@ from penstock.core.query import Query, mentioned
 
 
 def node_id(project: Project, name: str) -> str:
-    """Give the unique id of a model or seed."""
+    """Return the unique id of a model or seed."""
     return f"{'model' if name in project.models else 'seed'}.{project.name}.{name}"
 
 
 def source_id(project: Project, source: Source) -> str:
-    """Give the unique id of a source."""
+    """Return the unique id of a source."""
     return f"source.{project.name}.{source.table.schema}.{source.table.table}"
 
 
 def check_id(project: Project, model: str, phase: Phase, name: str) -> str:
-    """Give the unique id of a check of a model."""
+    """Return the unique id of a check of a model."""
     return f"test.{project.name}.{model}.{phase}.{name}"
 
 
 def unit_test_id(project: Project, model: str, name: str) -> str:
-    """Give the unique id of a unit test of a model."""
+    """Return the unique id of a unit test of a model."""
     return f"unit_test.{project.name}.{model}.{name}"
 
 
 def input_ids(project: Project, name: InputName) -> list[str]:
-    """Give the id of what a query reads; a table outside of the project has none."""
+    """Return the id of what a query reads; a table outside of the project has none."""
     if name.kind is InputKind.MODEL:
         return [node_id(project, name.name)]
     if name.kind is InputKind.SOURCE:
@@ -48,7 +48,7 @@ def input_ids(project: Project, name: InputName) -> list[str]:
 
 
 def upstream_ids(project: Project, model: Model) -> list[str]:
-    """Give the ids of what a model reads or depends on; tables outside of the project have none."""
+    """Return the ids of what a model reads or depends on; other tables have none."""
     found = {node_id(project, name) for name in model.depends_on if name != model.name}
     for name in model.inputs:
         if name != InputName(InputKind.MODEL, model.name):
@@ -63,7 +63,7 @@ _SEVERITY = {"error": "error", "warning": "warn"}
 
 
 def _check(project: Project, model: Model, check: Check) -> Node:
-    """Give SQL as dbt's singular test, every other type as a generic one."""
+    """Return SQL as dbt's singular test, every other type as a generic one."""
     path = check.where.path
     labels: Node = {"tags": [*check.tags], "meta": {**check.meta}}
     node: Node = {
@@ -116,7 +116,7 @@ def _config(project: Project, model: Model, check: Check) -> Node:
 
 
 def _read(names: Iterable[InputName]) -> Node:
-    """Give what is read, in two lists: models and seeds, and sources."""
+    """Return what is read, in two lists: models and seeds, and sources."""
     known = [*names]
     refs = [name.name for name in known if name.kind is InputKind.MODEL]
     return {
@@ -130,20 +130,20 @@ def _sha256(checksum: str) -> Node:
 
 
 def _upstream(project: Project, model: Model, check: Check) -> list[str]:
-    """Give the ids of what a check looks at: its model, and the tables it reads beside it."""
+    """Return the ids of what a check looks at: its model, and the tables it reads beside it."""
     read = {found for name in check.reads for found in input_ids(project, name)}
     return sorted(read | {node_id(project, model.name)})
 
 
 def _shown(project: Project, model: Model, text: str) -> str:
-    """Give SQL with tables and parameters as people write them."""
+    """Return SQL with tables and parameters as people write them."""
     read = mentioned(text)
     names = {name: shown_name(str(project.table_of(name, model))) for name in read}
     return Query(text, text, text, read).shown(names)
 
 
 def _arguments(project: Project, model: Model, rule: Rule) -> Node:
-    """Give what a rule asks, by name; what is not asked is left out."""
+    """Return what a rule asks, by name; what is not asked is left out."""
     found: Node = {}
     for field in fields(rule):
         value = getattr(rule, field.name)
@@ -173,7 +173,7 @@ _EMPTY_MAPS = (
 
 
 def manifest(project: Project, metadata: Node) -> Node:
-    """Give models, seeds, checks and sources, with what reads what."""
+    """Return models, seeds, checks and sources, with what reads what."""
     nodes = {node_id(project, m.name): _model(project, m) for m in project.models.values()}
     nodes |= {node_id(project, s.name): _seed(project, s) for s in project.seeds.values()}
     sources = {source_id(project, s): _source(project, s) for s in project.sources.values()}
@@ -256,7 +256,7 @@ def _source(project: Project, source: Source) -> Node:
 
 
 def _named(project: Project, table: TableName, path: str, kind: str, name: str) -> Node:
-    """Give what every resource has: its names and its place."""
+    """Return what every resource has: its names and its place."""
     pure = PurePosixPath(path)
     return {
         "database": project.target.catalog or None,

@@ -39,7 +39,7 @@ _TESTED = {"passed": "pass", "failed": "fail", "skipped": "skipped"}
 
 
 def model_results(project: Project, result: ModelResult) -> list[Json]:
-    """Give what became of a model or seed, and after it of each of its checks."""
+    """Return what became of a model or seed, and after it of each of its checks."""
     model, error = project.models.get(result.name), result.error
     status = _STATUS.get(result.status, "success")
     message = error.sentence if error else f"{result.status}: {result.reason}"
@@ -68,7 +68,7 @@ def model_results(project: Project, result: ModelResult) -> list[Json]:
 
 
 def summary_of(model: Model, result: ModelResult) -> Mapping[str, Json]:
-    """Give the summary of a step of an entity, {} of other models and steps that did not end."""
+    """Return the summary of a step of an entity, {} of other models and steps that did not end."""
     if model.entity is None or "recordsInSlice" not in result.metrics or result.moment is None:
         return {}
     return {
@@ -88,12 +88,12 @@ def summary_of(model: Model, result: ModelResult) -> Mapping[str, Json]:
 
 
 def check_results(project: Project, model: str, report: InvariantReport) -> list[Json]:
-    """Give what each check said; cells of rows are never among it."""
+    """Return what each check said; cells of rows are never among it."""
     return [_check(check_id(project, model, each.phase, each.name), each) for each in report.all]
 
 
 def unit_test_node(project: Project, test: UnitTest) -> Node:
-    """Give a unit test for the manifest; its rows stay in its file."""
+    """Return a unit test for the manifest; its rows stay in its file."""
     path = test.where.path
     return {
         "name": test.name,
@@ -142,13 +142,13 @@ def _bare(key: str, status: str, seconds: float, message: str | None) -> Node:
 
 
 def ended(result: ModelResult) -> dt.datetime:
-    """Give when a step that started came to its end."""
+    """Return when a step that started came to its end."""
     started = result.started or dt.datetime.min.replace(tzinfo=dt.UTC)
     return started + dt.timedelta(seconds=result.duration)
 
 
 def stamp(time: dt.datetime) -> str:
-    """Give a time as artifacts have it."""
+    """Return a time as artifacts have it."""
     return f"{time.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 

@@ -39,7 +39,7 @@ class StepChecks:
         return bool(self.after) and not self.skips
 
     def mode_where(self, *, creates: bool) -> OnFailure:
-        """Give the mode of a step; one that makes its target has nothing to go back to."""
+        """Return the mode of a step; one that makes its target has nothing to go back to."""
         return OnFailure.BLOCK if creates and self.mode is OnFailure.ROLLBACK else self.mode
 
     @property
@@ -54,7 +54,7 @@ class StepChecks:
 
 
 def checks_of_step(project: Project, model: Model, version: int, options: Options) -> StepChecks:
-    """Give the checks of a version of a model, in the mode of the command, model or project.
+    """Return the checks of a version of a model, in the mode of the command, model or project.
 
     Without a gate after the step there is nothing to hold back or to undo. A view has no version to
     go back to, so there `rollback` acts as `block`.
@@ -69,7 +69,7 @@ def checks_of_step(project: Project, model: Model, version: int, options: Option
 
 
 def skipped(checks: Sequence[Check], why: str) -> tuple[CheckResult, ...]:
-    """Give the results of checks that nobody looks at."""
+    """Return the results of checks that nobody looks at."""
     return tuple(skip(check, why) for check in checks)
 
 
@@ -96,7 +96,7 @@ class PlannedChecks:
         return self.before + self.after + self.of_views
 
     def __str__(self) -> str:
-        """Give the line of a plan, "" without checks.
+        """Return the line of a plan, "" without checks.
 
         >>> print(PlannedChecks(1, 4, 3, 1, OnFailure.FLAG))
         checks: 1 before, 4 after (3 observed, 1 scan), on failure: flag

@@ -35,7 +35,7 @@ _TIMELESS = (Grain.WHOLE, Grain.RANGE)
 def evaluate(
     session: QuerySession, checks: Sequence[Check], given: CheckInputs, *, sampling: bool = True
 ) -> tuple[CheckResult, ...]:
-    """Give one result per check, in their order; all are evaluated, whatever fails.
+    """Return one result per check, in their order; all are evaluated, whatever fails.
 
     Typed checks over the same rows share one query, and what was observed while the rows were
     written is not asked for again. A check that Spark cannot evaluate is failed; a job that was
@@ -259,7 +259,7 @@ def _group_value(
 def _base(
     rule: rules.Rule, partition: int | None, given: CheckInputs, written: Mapping[int, int]
 ) -> Fraction | None:
-    """Give the rows that those of a group are compared with, None if no execution came before."""
+    """Return the rows that those of a group are compared with, None if no execution came before."""
     if not isinstance(rule, rules.RowCountChange):
         return None
     known = given.bases
@@ -277,7 +277,7 @@ def _base(
 def _judge_changes(
     changes: Sequence[placing.Placed], given: CheckInputs, passing: Ranges
 ) -> list[list[GroupValue]]:
-    """Give the values of the groups of each check; `passing` fail no gate of another type.
+    """Return the values of the groups of each check; `passing` fail no gate of another type.
 
     Groups are judged in turn: the rows of one that passes, whatever a check leaves out of them, are
     a base for those after it.
@@ -338,7 +338,7 @@ def _kept(
 
 
 def _failing_sql(placed: placing.Placed) -> str:
-    """Give the rows that break a check; where each group has SQL of its own, of all of them."""
+    """Return the rows that break a check; where each group has SQL of its own, of all of them."""
 
     def of(check: Check, sql: str, key: str, means: Measure) -> str:
         where = check.condition.text if check.condition else ""

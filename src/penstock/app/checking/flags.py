@@ -35,13 +35,13 @@ _STEP = re.compile("[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def staging_root(services: Services) -> str:
-    """Give the folder of everything that is staged or kept in quarantine."""
+    """Return the folder of everything that is staged or kept in quarantine."""
     warehouse = services.project.target.warehouse.rstrip("/")
     return f"{warehouse}/{services.project.checks.staging_schema}"
 
 
 def staging_folder(services: Services, table: TableName, step: str) -> str:
-    """Give the folder of one step's staged rows; it is gone when the step has ended."""
+    """Return the folder of one step's staged rows; it is gone when the step has ended."""
     return f"{staging_root(services)}/{table.schema}__{table.table}__{step}"
 
 
@@ -199,7 +199,7 @@ Lines = Mapping[str, tuple[str, ...]]
 
 
 def check_lines(services: Services, project: Project, built: Mapping[str, ModelRecord]) -> Lines:
-    """Give what is to be said of each model; models of which nothing is are left out."""
+    """Return what is to be said of each model; models of which nothing is are left out."""
     checks = services.reading.checks
     found: dict[str, list[str]] = defaultdict(list)
     for each in checks.unsettled():
@@ -273,7 +273,7 @@ def _unevaluated(
 def _missing(
     model: Model, records: Records, seen: frozenset[str], run_timestamp: dt.datetime
 ) -> dict[int, frozenset[str]]:
-    """Give what was never evaluated by the newest built partition that has it."""
+    """Return what was never evaluated by the newest built partition that has it."""
     if model.partition is None:
         left = _definitions(model.checks_of(model.fingerprint.version).all) - seen
         return {0: left} if left else {}

@@ -1,4 +1,4 @@
-"""Looking ahead of a step: what a failed gate takes out of it (spec/checks.md §5.1)."""
+"""Looking ahead of a step: what a failed gate takes out of it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Ahead:
     results: tuple[CheckResult, ...]
 
     def of(self, grid: Grid, partitions: Ranges) -> Ahead:
-        """Give what they said of some partitions of the step."""
+        """Return what they said of some partitions of the step."""
         keys = {grid.key(number) for number in numbers(partitions)}
         return replace(self, results=tuple(within(each, keys) for each in self.results))
 
@@ -139,7 +139,7 @@ def look_at_views(  # the sides of one step
 
 
 def version_of(services: Services, view: Model, inputs: Inputs) -> ViewVersion:
-    """Give a view with the versions of the tables below it that a step has pinned."""
+    """Return a view with the versions of the tables below it that a step has pinned."""
     below = {name.name for name in leaves(services.project, view)}
     pins = (pin for pin in inputs.pins if pin.input in below and not isinstance(pin.pin, ViewPin))
     return ViewVersion(view.name, frozenset(pins))

@@ -70,14 +70,14 @@ class Placed:
     seconds: float = 0.0
 
     def answer(self, group: Group) -> Values:
-        """Give what was measured of a group, nothing where it has no rows."""
+        """Return what was measured of a group, nothing where it has no rows."""
         return (self.answers or {}).get(group.key, {})
 
 
 def described(
     session: QuerySession, sql: str, check: Check, given: CheckInputs
 ) -> Schema | CheckResult:
-    """Give the columns of a query, or say why Spark does not understand the check."""
+    """Return the columns of a query, or say why Spark does not understand the check."""
     try:
         return session.describe(sql)
     except (QueryError, DataError) as error:
@@ -130,18 +130,18 @@ def missing(check: Check, given: CheckInputs) -> CheckResult | None:
 
 
 def own_groups(check: Check, given: CheckInputs) -> tuple[Group, ...]:
-    """Give the groups of a check with SQL of its own: one, unless parameters tell them apart."""
+    """Return the groups of a check with SQL of its own: one, unless parameters tell them apart."""
     return _partitions(given) if check.differs_by_group else (whole_group(given),)
 
 
 def own_queries(text: str, groups: Sequence[Group], given: CheckInputs) -> list[str]:
-    """Give a check's own SQL for each group, over the views of its tables."""
+    """Return a check's own SQL for each group, over the views of its tables."""
     text = bound(text, given.views)
     return [_with_values(text, given, group) for group in groups]
 
 
 def whole_group(given: CheckInputs) -> Group:
-    """Give the one group of all rows; it is about a partition only where there is just one."""
+    """Return the one group of all rows; it is about a partition only where there is just one."""
     only = given.partitions[0][0] if count(given.partitions) == 1 else None
     return Group(WHOLE_GROUP, None if given.grid.grain is Grain.WHOLE else only)
 
@@ -219,7 +219,7 @@ def _grouped(check: Check, rows: CheckedRows, queries: Sequence[str], given: Che
 
 
 def _joined(check: Check, sql: str, given: CheckInputs) -> str:
-    """Give the rows of a `relationships` check with their partners, other rows as they are."""
+    """Return the rows of a `relationships` check with their partners, other rows as they are."""
     if not isinstance(check.rule, rules.Relationships):
         return sql
     return with_partners(sql, check.rule, given.views[check.rule.to])

@@ -40,7 +40,7 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 
 
 def invariants_document(report: InvariantReport) -> dict[str, Json]:
-    """Give the results of both phases."""
+    """Return the results of both phases."""
     return {
         "before": [check_document(result) for result in report.before],
         "after": [check_document(result) for result in report.after],
@@ -48,7 +48,7 @@ def invariants_document(report: InvariantReport) -> dict[str, Json]:
 
 
 def check_document(result: CheckResult) -> dict[str, Json]:
-    """Give all that one check said; cells of rows are there only where it may keep them."""
+    """Return all that one check said; cells of rows are there only where it may keep them."""
     sample = result.sample
     rows = [list(map(_masked, row)) for row in sample.rows] if sample else []
     said = _fields(result)
@@ -144,7 +144,7 @@ class CheckReport(ShownInNotebooks):
         return not bad and not self.evaluated_nothing
 
     def document(self) -> dict[str, Json]:
-        """Give all of it as JSON values, as `penstock check --json` prints it."""
+        """Return all of it as JSON values, as `penstock check --json` prints it."""
         found = Counter(result.status for result in self.results)
         return {
             "command": "check",
@@ -173,7 +173,7 @@ class CheckReport(ShownInNotebooks):
         }
 
     def to_json(self) -> str:
-        """Give the document as text."""
+        """Return the document as text."""
         return json.dumps(self.document(), indent=2, ensure_ascii=False)
 
 
@@ -204,7 +204,7 @@ class CheckedRows:
 
     @classmethod
     def of_view(cls, view: str, columns: Schema, key: str = "") -> CheckedRows:
-        """Give every row of a view."""
+        """Return every row of a view."""
         return cls(f"SELECT * FROM {quoted(view)}", columns, key)
 
 
@@ -250,7 +250,7 @@ _LONG = 200
 
 
 def reason_of(error: PenstockError, check: Check, *, ran: bool = False) -> str:
-    """Give what Spark says of a check that it cannot evaluate.
+    """Return what Spark says of a check that it cannot evaluate.
 
     What Spark says of a job that `ran` may quote values of rows: of a check without sample only
     the kind of the error is given.
@@ -268,7 +268,7 @@ def is_of_the_job(error: PenstockError) -> bool:
 
 
 def skip(check: Check, why: str) -> CheckResult:
-    """Give the result of a check that nobody looks at."""
+    """Return the result of a check that nobody looks at."""
     return CheckResult(
         name=check.name,
         type=check.type,
@@ -308,7 +308,7 @@ def refused(check: Check, given: CheckInputs, why: str) -> CheckResult:
 
 
 def within(result: CheckResult, groups: Container[str]) -> CheckResult:
-    """Give what a check said of some of its groups; what it says of `*` it says of each."""
+    """Return what a check said of some of its groups; what it says of `*` it says of each."""
     values = [v for v in result.values if v.group in groups or v.group == WHOLE_GROUP]
     if len(values) == len(result.values):
         return result
@@ -357,7 +357,7 @@ def _message(values: Sequence[GroupValue], failed: Sequence[GroupValue]) -> str:
 def decided(
     intent: Intent, mode: OnFailure, report: InvariantReport, version: int | None
 ) -> Checked:
-    """Give what the results after a step mean for it and its partitions."""
+    """Return what the results after a step mean for it and its partitions."""
     failed = failed_of(report.after, intent.grid, intent.ords)
     error = refusal(intent.model, Phase.AFTER, report.after, intent.grid, failed)
     if error is None:
@@ -366,7 +366,7 @@ def decided(
 
 
 def failed_of(results: Sequence[CheckResult], grid: Grid, partitions: Ranges) -> Ranges:
-    """Give the partitions that failed a gate."""
+    """Return the partitions that failed a gate."""
     gates = (result for result in results if result.failed_gate)
     return merged(each for gate in gates for each in gate.failed_ords(grid, partitions))
 
@@ -374,7 +374,7 @@ def failed_of(results: Sequence[CheckResult], grid: Grid, partitions: Ranges) ->
 def refusal(
     model: str, phase: Phase, results: Sequence[CheckResult], grid: Grid, failed: Ranges
 ) -> CheckFailedError | None:
-    """Give the error of failed gates; every one of them is named."""
+    """Return the error of failed gates; every one of them is named."""
     gates = [result for result in results if result.failed_gate]
     if not gates:
         return None

@@ -124,12 +124,12 @@ class CheckTarget:
         return None if columns is None else CheckedRows.of_view(AFTER_VIEW, columns)
 
     def left_of_step(self, version: int | None) -> CheckedRows | None:
-        """Give the whole table where nobody knows the rows of a step from others any more."""
+        """Return the whole table where nobody knows the rows of a step from others any more."""
         rows = self.at_version(version)
         return rows and replace(rows, stands_in=self.model.writing is not Writing.WHOLE)
 
     def rows_of_view(self) -> CheckedRows:
-        """Give the rows of a view's query, named as `check_after_target`."""
+        """Return the rows of a view's query, named as `check_after_target`."""
         project, at = self.services.project, self.context.run_timestamp
         bound = bind_query(project, self.model.query, self.inputs.reads, at)
         self.session.bind(bound.relations)
@@ -141,7 +141,7 @@ class CheckTarget:
         return CheckedRows.of_view(AFTER_VIEW, columns)
 
     def given(self) -> CheckInputs:
-        """Give what checks of any phase are evaluated on."""
+        """Return what checks of any phase are evaluated on."""
         return CheckInputs(
             run_timestamp=self.context.run_timestamp,
             grid=self.model.grid,
@@ -215,7 +215,7 @@ class CheckTarget:
     def _input_rows(
         self, read: tuple[InputName, ...], views: Mapping[InputName, str]
     ) -> dict[InputName, CheckedRows]:
-        """Give what checks see: of an input its window or what groups read, of others all rows."""
+        """Return what checks see: of an input its window or what groups read, else all rows."""
         found: dict[InputName, CheckedRows] = {}
         asked = {check.input for check in self.checks.before}
         for name in sorted(name for name in asked if name and name not in read and name in views):

@@ -36,7 +36,7 @@ _STAYS = "check_rows_that_stay"
 
 
 def replaced_rows(target: CheckTarget, version: int | None) -> CheckedRows | None:
-    """Give the rows of a step's partitions at a version of the target, by partition."""
+    """Return the rows of a step's partitions at a version of the target, by partition."""
     model, rows = target.model, target.at_version(version)
     if rows is None or model.partition is None:
         return rows
@@ -47,13 +47,13 @@ def replaced_rows(target: CheckTarget, version: int | None) -> CheckedRows | Non
 
 
 def added_rows(session: StepSession, uri: str, version: int, folder: str) -> CheckedRows:
-    """Give the rows of the files that one commit added; `folder` is the step's own."""
+    """Return the rows of the files that one commit added; `folder` is the step's own."""
     columns = session.beside.added(uri, version, f"{folder}/added", _ADDED)
     return CheckedRows.of_view(_ADDED, columns)
 
 
 def _key_of(model: Model) -> str:
-    """Give SQL for the key of a row's partition, "" for the one partition `*`."""
+    """Return SQL for the key of a row's partition, "" for the one partition `*`."""
     settings = model.partition
     return key_sql(settings.grid, settings.field, settings.type) if settings else ""
 
@@ -70,7 +70,7 @@ class Observation:
     types: Schema = Schema()
 
     def answers(self, session: QuerySession, seen: Row | None) -> Row | None:
-        """Give what was seen by the names that are wanted, None where the rows must be asked."""
+        """Return what was seen by the names that are wanted, None where the rows must be asked."""
         if seen is None or self.split is None:
             return seen
         try:
@@ -167,7 +167,7 @@ class Watch:
         return replace(statement, feed=None), checked
 
     def passing(self, decided: DecidedStatement) -> tuple[DecidedStatement, Observation]:
-        """Give the statement with its rows observed where that is possible, and what is."""
+        """Return the statement with its rows observed where that is possible, and what is."""
         statement = decided.statement
         if statement is None or not self.target.checks.looks_after:
             return decided, Observation()
@@ -304,7 +304,7 @@ class Watch:
     def _written(
         self, intent: Intent, decided: DecidedStatement, outcome: Outcome
     ) -> CheckedRows | None:
-        """Give the rows that the commit wrote; None where it wrote nothing.
+        """Return the rows that the commit wrote; None where it wrote nothing.
 
         Of partitions they are those that lie there, even if there was nothing to do; else the files
         that an INSERT added, what a MERGE was fed, or the whole table.
@@ -348,7 +348,7 @@ class Watch:
 def watched(
     target: CheckTarget, step_inputs: StepInputs, before: tuple[CheckResult, ...]
 ) -> tuple[Watch, Work]:
-    """Give what watches a step that has checks, and its work, with the rows through a view."""
+    """Return what watches a step that has checks, and its work, with the rows through a view."""
     model, work = target.model, step_inputs.work or target.model.strategy.work
     build = build_of(target.services, target.context, model, step_inputs)
     creates = step_inputs.facts is None and not model.is_view

@@ -1,4 +1,4 @@
-"""The use case `accept`: rows that others changed stand from now on, and somebody says why."""
+"""The use case `accept`: record that rows which others changed are right, and why."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from penstock.core.model import Model
 from penstock.core.partitions.partition import write_ranges
 from penstock.core.partitions.ranges import Ranges, merged
 from penstock.core.records import ModelRecord
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.steps.step import ForeignCommit, Intent, Outcome, StepKind
 from penstock.plan.obstacles import table_of_another_store
 from penstock.plan.values import State
@@ -25,8 +26,11 @@ from penstock.plan.verdict import Verdict, has_other_table, messages
 
 
 @dataclass(frozen=True, slots=True)
-class AcceptedCommits:
-    """The commits of others that stand from now on, oldest first, and the step that says so."""
+class AcceptedCommits(ShownInNotebooks):
+    """The accepted commits of others, oldest first, and the step that records them."""
+
+    _rows = "commits"
+    _columns = "version time operation user"
 
     model: str
     step: str
@@ -41,7 +45,7 @@ class AcceptedCommits:
 
 
 def accept(services: Services, name: str, reason: str, arguments: str = "") -> AcceptedCommits:
-    """Let the rows of a model that others changed stand; write nothing but records.
+    """Accept the rows of a model that others changed; write nothing but records.
 
     Models that read them see a change. Raises `nothing-to-accept` where nobody else changed rows,
     and what `run` raises of a table that another store writes.
@@ -83,7 +87,7 @@ def _found(services: Services, model: Model) -> tuple[ProjectState, Verdict]:
 
 
 def _tampered(project_state: ProjectState, model: Model, verdict: Verdict) -> Ranges:
-    """Give the partitions that others changed; none where the table itself is another one."""
+    """Return the partitions that others changed; none where the table itself is another one."""
     if verdict.owner is not None:
         raise table_of_another_store(model, verdict.owner, project_state.project.name)
     if verdict.whole is not None or has_other_table(verdict):

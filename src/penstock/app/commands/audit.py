@@ -23,7 +23,7 @@ _Built = tuple[Fingerprint, int, dt.datetime | None]
 
 @in_one_state
 def audit(services: Services, request: AuditRequest) -> AuditReport:
-    """Give a row per version and revision in the files or on record; start no JVM."""
+    """Return a row per version and revision in the files or on record; start no JVM."""
     now = services.clock.now()
     names = selected_models(services, request.select, request.exclude, now)
     project_state = look(services, names, now)
@@ -71,7 +71,7 @@ def _rows(services: Services, project_state: ProjectState, model: Model) -> Iter
 def _built(
     services: Services, project_state: ProjectState, model: Model
 ) -> dict[_Key, list[_Built]]:
-    """Give what each version and revision has built, as the records have it now."""
+    """Return what each version and revision has built, as the records have it now."""
     made: list[_Built] = []
     if model.partition is None:
         record = project_state.records.get(model.name)

@@ -66,7 +66,7 @@ def _packages(services: Services, request: AnyRun) -> tuple[SessionPackage, ...]
 def _limits(
     services: Services, packages: Sequence[SessionPackage], at: dt.datetime
 ) -> tuple[Limits, ...]:
-    """Give the limits of the next run of each package."""
+    """Return the limits of the next run of each package."""
     plans = (plan_package(services, each, at) for each in packages)
     return tuple(planned.limits for plan in plans for planned in plan.limits)
 

@@ -85,7 +85,7 @@ def check_sources(
 
 
 def freshness_checks(source: Source) -> tuple[Check, ...]:
-    """Give a gate for `error_after` and a warning for `warn_after`."""
+    """Return a gate for `error_after` and a warning for `warn_after`."""
     freshness = source.freshness
     if freshness is None:
         return ()
@@ -271,7 +271,7 @@ class _Checking:
         return results.ModelChecked(model.name, pairs, number, version, report, (*lines, *gone))
 
     def _windows(self, model: Model) -> tuple[InputWindow, ...]:
-        """Give the windows of the step that made the newest rows; without one there are none."""
+        """Return the windows of the step that made the newest rows; without one there are none."""
         known = self.context.records.get(model.name)
         if known is None or model.strategy.window is None:
             return ()
@@ -279,7 +279,7 @@ class _Checking:
         return next((each.intent.windows for each in steps if each.intent.step == known.step), ())
 
     def _inputs(self, part: _Part) -> tuple[Inputs, tuple[str, ...]]:
-        """Give the inputs as they are now, and say which cannot be read: they have no part in it.
+        """Return the inputs as they are now, and say which cannot be read: they have no part in it.
 
         Only checks before the step, and views, look at inputs.
         """

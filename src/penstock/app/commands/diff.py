@@ -45,7 +45,7 @@ def diff(services: Services, request: DiffRequest) -> DiffReport:
 def model_diff(
     services: Services, project_state: ProjectState, name: str, within: Ranges | None = None
 ) -> ModelDiff:
-    """Give one diff per distinct pair of recorded and resolved SQL of a model."""
+    """Return one diff per distinct pair of recorded and resolved SQL of a model."""
     model = project_state.project.models[name]
     if model.partition is None:
         return _table_diff(services, project_state, model)

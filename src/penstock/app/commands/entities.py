@@ -33,18 +33,18 @@ _NOT_OPEN = {
 
 
 def list_entities(where: Where, select: Sequence[str] = ()) -> tuple[Entity, ...]:
-    """Give the selected entities in the order of the files; all of them if nothing is asked for."""
+    """Return the selected entities in file order; all of them without a selection."""
     entities = open_project(where).entities
     return select_entities(entities, select) if select else tuple(entities.values())
 
 
 def show_entity(where: Where, name: str) -> Entity:
-    """Give one entity by its id, its name or its model, a disabled one too."""
+    """Return one entity by its id, its name or its model, a disabled one too."""
     return named_entity(open_project(where), name)
 
 
 def named_entity(project: Project, name: str) -> Entity:
-    """Give the entity of an id, a name or a model; raise `no-match` or `ambiguous-entity`."""
+    """Return the entity of an id, a name or a model; raise `no-match` or `ambiguous-entity`."""
     entities, wanted = project.entities, name.lower().removeprefix("entity:")
     words = {key: _words(each) for key, each in entities.items()}
     found = [key for key, own in words.items() if wanted in own]

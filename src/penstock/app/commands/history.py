@@ -33,7 +33,7 @@ SOURCE = "source:"
 def check_history(
     services: Services, request: HistoryRequest, name: str | None = None
 ) -> CheckHistory:
-    """Give results of a model's checks, newest first, at most `limit`; start no JVM.
+    """Return results of a model's checks, newest first, at most `limit`; start no JVM.
 
     A check that is in no file any more is found by the name it had; `source:raw.events` gives what
     `penstock check --sources` said. Raises `unknown-model` and `unknown-check`.
@@ -56,13 +56,13 @@ def _cut(records: tuple[CheckRecord, ...], request: HistoryRequest) -> CheckHist
 
 
 def check_names(model: Model) -> frozenset[str]:
-    """Give the names of the checks of all its versions."""
+    """Return the names of the checks of all its versions."""
     return frozenset(check.name for check in model.all_checks)
 
 
 @in_one_state
 def history(services: Services, request: HistoryRequest) -> HistoryReport:
-    """Give a model's executions, newest first, at most `limit`; start no JVM.
+    """Return a model's executions, newest first, at most `limit`; start no JVM.
 
     Raises `unknown-model` and `invalid-partition`.
     """
@@ -86,7 +86,7 @@ def history(services: Services, request: HistoryRequest) -> HistoryReport:
 
 
 def _reverted(executions: Sequence[Execution]) -> dict[str, set[str]]:
-    """Give the steps whose next success went back to SQL of an earlier one, by partition."""
+    """Return the steps whose next success went back to SQL of an earlier one, by partition."""
     found: dict[str, set[str]] = {}
     by_partition: dict[str, list[Execution]] = {}
     for one in reversed(executions):

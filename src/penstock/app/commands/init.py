@@ -50,7 +50,7 @@ def init(folder: Path, template: str = DEFAULT_TEMPLATE) -> tuple[str, ...]:
 
 
 def templates() -> tuple[str, ...]:
-    """Give the names of the templates, sorted."""
+    """Return the names of the templates, sorted."""
     return tuple(sorted(each.name for each in _TEMPLATES.iterdir() if each.is_dir()))
 
 
@@ -62,7 +62,7 @@ def _files(source: Path) -> Iterator[tuple[str, str]]:
 
 
 def schemas() -> Mapping[str, str]:
-    """Give each schema as text by its file name."""
+    """Return each schema as text by its file name."""
     from penstock.project.editor_schemas import json_schemas  # imports pydantic
 
     return json_schemas()

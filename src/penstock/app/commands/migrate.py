@@ -253,7 +253,7 @@ class _Migration:
 
 
 def _high_time(model: Model, counted: Row) -> dt.datetime | None:
-    """Give the greatest instant of a table that others kept, if its instants are run timestamps."""
+    """Return the latest instant of a table of others whose instants are run timestamps."""
     micros = counted.get(HIGH)
     if micros is None or (model.history and model.history.event_time):
         return None

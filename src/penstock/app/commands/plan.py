@@ -40,7 +40,7 @@ NO_CHANGE = "no change"
 
 
 def report_of(planned: Planned, request: AnyRun | AnySync) -> RunReport:
-    """Give the report of a run of the plan before anything is done."""
+    """Return the report of a run of the plan before anything is done."""
     return RunReport(
         run_id="",
         run_timestamp=planned.plan.run_timestamp,
@@ -57,7 +57,7 @@ def report_of(planned: Planned, request: AnyRun | AnySync) -> RunReport:
 def context_of(
     services: Services, planned: Planned, request: AnyRun | AnySync, report: RunReport
 ) -> Context:
-    """Give what the steps of a run of the plan share."""
+    """Return what the steps of a run of the plan share."""
     holder, view = services.holder(report.run_id), planned.project_state.view
     records = dict(planned.project_state.records)
     of = PassesOf(holder, report.run_timestamp, request.wait, records, view)
@@ -76,7 +76,7 @@ def context_of(
 
 
 def planned_results(services: Services, made: Plan) -> tuple[ModelResult, ...]:
-    """Give what would become of each step and each model without one, in the plan's order."""
+    """Return what would become of each step and each model without one, in the plan's order."""
     models = services.project.models
     found = [ModelResult.of(models[name], "unchanged", "current") for name in made.current]
     for blocked in made.blocked:
@@ -97,7 +97,7 @@ def planned_results(services: Services, made: Plan) -> tuple[ModelResult, ...]:
 
 
 def drifted_of(planned: Planned) -> tuple[ModelStatus, ...]:
-    """Give the states of the models that the plan runs on their own account."""
+    """Return the states of the models that the plan runs on their own account."""
     own, drift_report = (
         planned_partitions(planned, cascaded=False),
         detect_drift(planned.project_state),
@@ -108,7 +108,7 @@ def drifted_of(planned: Planned) -> tuple[ModelStatus, ...]:
 
 
 def planned_partitions(planned: Planned, *, cascaded: bool) -> dict[str, Ranges]:
-    """Give the partitions of a plan by model; of those that follow from others only if asked."""
+    """Return the partitions of a plan by model; of those that follow from others only if asked."""
     found: dict[str, Ranges] = {}
     for step in planned.plan.steps:
         if cascaded or step.trigger != "cascade":
@@ -118,7 +118,7 @@ def planned_partitions(planned: Planned, *, cascaded: bool) -> dict[str, Ranges]
 
 
 def diffs_of(services: Services, planned: Planned) -> tuple[ModelDiff, ...]:
-    """Give what changed in SQL and schema of the partitions that the plan runs."""
+    """Return what changed in SQL and schema of the partitions that the plan runs."""
     state, wanted = planned.project_state, planned_partitions(planned, cascaded=True)
     names = (name for name in state.names if name in wanted)
     found = (model_diff(services, state, name, wanted[name]) for name in names)
@@ -140,7 +140,7 @@ class SqlChange:
 
 
 def executed_sql(services: Services, step: Step, record: ModelRecord | None) -> SqlChange | None:
-    """Give both texts of a step; None where the SQL is as it was, or the old text was not kept."""
+    """Return both texts of a step; None if the SQL is unchanged or the old text was not kept."""
     if not step.executed:
         return None
     executed = text_of(services, step.executed)
@@ -177,7 +177,7 @@ def preview(services: Services, request: AnyRun) -> Preview:
 
 
 def shown(services: Services, planned: Planned, request: AnyRun | AnySync) -> Preview:
-    """Give what would become of a plan, with what changed in the SQL of its steps."""
+    """Return what would become of a plan, with what changed in the SQL of its steps."""
     steps = {step.key: step for step in planned.plan.steps}
     slices = dict(slice_previews(services, planned, request))
     results = tuple(
@@ -242,7 +242,7 @@ def _expected(
 
 
 def preview_results(services: Services, plan: Plan) -> tuple[ModelResult, ...]:
-    """Give what would become of each step and each model without one, in topological order."""
+    """Return what would become of each step and each model without one, in topological order."""
     parents = {name: upstream_models(model) for name, model in services.project.models.items()}
     place = {name: number for number, name in enumerate(ordered(parents))}
     return tuple(sorted(planned_results(services, plan), key=lambda result: place[result.name]))

@@ -38,7 +38,7 @@ def query(services: Services, sql: str, limit: int) -> QueryResult:
 
 
 def frame(services: Services, sql: str) -> object:
-    """Give the DataFrame of a query; nothing of it is run."""
+    """Return the DataFrame of a query; nothing of it is run."""
     bound = _bound(services, sql)
     return services.engine.frame(bound.relations, bound.sql)
 
@@ -69,7 +69,7 @@ def export(
 
 
 def form_of(form: str | None, path: Path | None) -> ExportForm | None:
-    """Give the format that is asked for, or that a file's name ends with; None for the screen's.
+    """Return the format that is asked for, or that a file's name ends with; None for the screen's.
 
     Raises `UsageError` for a name that says nothing, and for Parquet on the screen.
     """
@@ -149,7 +149,7 @@ def _read(services: Services, name: InputName) -> Read:
 
 
 def _kept(services: Services, name: InputName) -> Read | None:
-    """Give a table of rows that failed checks: a quarantine, or what `store_failures` keeps."""
+    """Return a table of rows that failed checks: a quarantine, or what `store_failures` keeps."""
     schema, _, table = name.name.partition(".")
     if schema != services.project.checks.staging_schema or not table:
         return None

@@ -51,7 +51,7 @@ def takes_range(model: Model) -> bool:
 
 
 def rerun_of(services: Services, request: BackfillRequest, low: Given, high: Given) -> RerunRequest:
-    """Give the request whose ends are read; nothing is planned yet.
+    """Return the request whose ends are read; nothing is planned yet.
 
     Raises `RerunError`, and `option-conflict` for flags that are about partitions.
     """
@@ -92,5 +92,5 @@ def plan_rerun(services: Services, request: RerunRequest) -> Planned:
 
 
 def with_range(request: RerunRequest, overwrites: tuple[Overwrite, ...]) -> tuple[Overwrite, ...]:
-    """Give what is asked before rows go, of the range alone."""
+    """Return what is asked before rows go, of the range alone."""
     return tuple(replace(each, partitions=request.ends) for each in overwrites)

@@ -126,7 +126,7 @@ def _way_back(services: Services, project_state: ProjectState, request: Rollback
     if step.intent.kind is StepKind.CREATE or version < 0 or is_first:
         name = step.intent.step
         sentence = f"step {name} made the table {model.table}; nothing was there before it"
-        hint = "name a later step; penstock history --verbose shows them"
+        hint = f"name a later step; penstock history {model.name} --verbose shows them"
         raise TableError("rollback-nothing-before", sentence, where=model.where, hint=hint)
     reader = project_state.log_reader
     known = {one.intent.step for one in steps}
@@ -134,7 +134,7 @@ def _way_back(services: Services, project_state: ProjectState, request: Rollback
     missing = services.places.missing_files(project_state.project.uri_of(model.table), version)
     if missing:
         sentence = f"{missing:,} files of version {version} of {model.table} are gone"
-        hint = "VACUUM removed them; that version cannot come back"
+        hint = "name a later step; files that VACUUM removed do not come back"
         raise TableError("rollback-vacuumed", sentence, where=model.where, hint=hint)
     later = [one for one in steps if one.intent.step_seq >= step.intent.step_seq]
     reached = merged(piece for one in later if _built(one) for piece in one.intent.ords)
@@ -162,7 +162,7 @@ def _built(step: StepRecord) -> bool:
 
 
 def _step_of(model: Model, steps: Sequence[StepRecord], given: str) -> tuple[StepRecord, int]:
-    """Give the step that is meant, and the version that it committed."""
+    """Return the step that is meant, and the version that it committed."""
     found = [one for one in steps if one.intent.step.startswith(given)] if given else []
     outcome = found[0].outcome if len(found) == 1 else None
     if outcome is not None and outcome.version is not None:

@@ -372,7 +372,7 @@ class Runner:
         return (self._of_step(step, "skipped", reason),)
 
     def _in_order(self) -> tuple[ModelResult, ...]:
-        """Give models in the order of the plan, and the steps of each in that of its partitions.
+        """Return models in the order of the plan, and the steps of each in that of its partitions.
 
         Views that only their readers have looked at come first.
         """

@@ -64,7 +64,7 @@ def seed(services: Services, select: tuple[str, ...] = ()) -> RunReport:
 
 
 def selected_seeds(services: Services, select: Iterable[str]) -> tuple[Seed, ...]:
-    """Give the seeds by name or glob; raise `SelectorError` for a selector that finds none."""
+    """Return the seeds by name or glob; raise `SelectorError` for a selector that finds none."""
     seeds = services.project.seeds
     asked = [word for value in select for word in value.split()]
     if not asked:

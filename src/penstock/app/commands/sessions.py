@@ -18,7 +18,7 @@ from penstock.core.errors import TableError, UsageError
 from penstock.core.findings import some
 from penstock.core.names import TableName, quoted
 from penstock.core.ports.sessions import SessionPass
-from penstock.core.sessions.manifest import ManifestRow, executed
+from penstock.core.sessions.manifest import ManifestRow
 from penstock.core.sessions.package import SessionModel, SessionTable
 from penstock.plan.sessions.passes import tracked_models
 from penstock.plan.sessions.progress import Forgotten, forget
@@ -36,11 +36,6 @@ class LimitsReport:
     def package(self) -> str:
         """The name of the package."""
         return self.plan.package.name
-
-    @property
-    def nothing_to_do(self) -> bool:
-        """Whether a run would execute no pass."""
-        return not executed(self.plan.limits)
 
 
 @in_one_state
@@ -62,7 +57,7 @@ class ManifestReport:
 
 @in_one_state
 def sessions_manifest(services: Services, name: str) -> ManifestReport:
-    """Give the manifest of a package."""
+    """Return the manifest of a package."""
     package = named_package(services.project, name)
     rows = services.reading.sessions.manifest(name)
     return ManifestReport(name, rows, tuple(tracked_models(services.project, package)))
@@ -101,7 +96,7 @@ class SessionRunsReport:
 
 @in_one_state
 def sessions_runs(services: Services, name: str, limit: int) -> SessionRunsReport:
-    """Give the last passes of a package."""
+    """Return the last passes of a package."""
     named_package(services.project, name)
     return SessionRunsReport(name, services.reading.sessions.passes(name, limit))
 
@@ -162,13 +157,13 @@ _COLUMNS = (
 
 
 def _quarantine(services: Services, name: str) -> tuple[SessionModel | None, str]:
-    """Give the quarantine of a package, None where it has none, and its folder."""
+    """Return the quarantine of a package, None where it has none, and its folder."""
     model = named_package(services.project, name).model(SessionTable.QUARANTINE)
     return model, services.project.uri_of(model.table) if model else ""
 
 
 def sessions_quarantine(services: Services, name: str, limit: int) -> QuarantineReport:
-    """Give the sessions in quarantine, newest first."""
+    """Return the sessions in quarantine, newest first."""
     model, uri = _quarantine(services, name)
     if model is None:
         return QuarantineReport(name, (), 0)

@@ -27,7 +27,7 @@ _EXECUTIONS = 5
 
 
 def list_models(services: Services, request: ModelsRequest) -> tuple[Model, ...]:
-    """Give the selected models in topological order."""
+    """Return the selected models in topological order."""
     names = selected_models(services, request.select, request.exclude, services.clock.now())
     return tuple(services.project.models[name] for name in names)
 
@@ -91,7 +91,7 @@ def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
 
 
 def _body(model: Model, run_timestamp: dt.datetime, date: dt.date | None) -> Body | None:
-    """Give the SQL of a day; without one that of the newest partition."""
+    """Return the SQL of a day; without one that of the newest partition."""
     if not model.versions:
         return None
     within, run_date = due(model, run_timestamp), run_timestamp.date()

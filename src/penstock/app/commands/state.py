@@ -30,7 +30,7 @@ Entry = dict[str, str | dict[str, dict[str, str]]]
 
 
 def export_state(services: Services, *, models: bool = False) -> str:
-    """Give the whole store as one JSON document, or the small readable one of its models."""
+    """Return the whole store as one JSON document, or the small readable one of its models."""
     if not services.has_state():
         raise StateError(
             "no-state",
@@ -60,7 +60,7 @@ def restore_state(services: Services) -> Path:
 
 
 def export_models(records: Records, tables: Mapping[str, str]) -> str:
-    """Give the small readable file (spec/python.md §9): an object per model that ever succeeded.
+    """Return the small readable file: an object per model that ever succeeded.
 
     It stands under the name of its table, or its own if the project has it no more; one whose
     table is "" is left out. It says the last run (UTC), the watermarks and the greatest of them,
@@ -75,7 +75,7 @@ def export_models(records: Records, tables: Mapping[str, str]) -> str:
 
 
 def tables_shown(project: Project) -> dict[str, str]:
-    """Give the tables of seeds and models; "" for a frame of a function, never there by itself."""
+    """Return the tables of seeds and models; "" for a frame of a function, which has none."""
     found = {each.name: str(each.table) for each in project.seeds.values()}
     for each in project.models.values():
         hidden = each.is_view and not each.strategy.is_written
@@ -97,7 +97,7 @@ def _entry(record: ModelRecord, ran: dt.datetime) -> Entry:
 
 
 def last_max_value(record: ModelRecord) -> str | None:
-    """Give the greatest watermark; None where there is none, or they do not compare.
+    """Return the greatest watermark; None where there is none, or they do not compare.
 
     A time is written as `2025-11-05 23:00:00`, with a fraction only if there is one.
     """
@@ -109,7 +109,7 @@ def last_max_value(record: ModelRecord) -> str | None:
 
 
 def lease_of(services: Services, target: str) -> Lease | None:
-    """Give the lease of a target, named by its table or its model; None if nobody holds it.
+    """Return the lease of a target, named by its table or its model; None if nobody holds it.
 
     Raises `unknown-table` for what is neither a model, nor a seed, nor a table that was leased.
     """
@@ -152,7 +152,7 @@ class WatermarkReport:
 def show_watermarks(
     services: Services, name: str = "", *, history: bool = False
 ) -> WatermarkReport:
-    """Give the watermarks of one model, or of all."""
+    """Return the watermarks of one model, or of all."""
     names = [named_model(services, name).name] if name else list(services.project.models)
     of_model = services.reading.records.watermark_history
     changes = [change for each in names for change in of_model(each)]
@@ -173,7 +173,7 @@ def show_watermarks(
 
 
 def _next_low(entity: Entity, change: WatermarkChange, now: dt.datetime) -> str:
-    """Give the low bound that a run would have now, "" where the expression gives none."""
+    """Return the low bound that a run would have now, "" where the expression gives none."""
     for entry in entity.watermark:
         if entry.column.lower() == change.column.lower():
             with suppress(UsageError, BadExpressionError):
@@ -212,7 +212,7 @@ def set_watermark(
 
 @in_one_state
 def watermarks_to_reset(services: Services, name: str, column: str = "") -> tuple[Watermark, ...]:
-    """Give the watermarks that a reset would take away; raise if there are none."""
+    """Return the watermarks that a reset would take away; raise if there are none."""
     model = named_model(services, name)
     known = watermarks_of(services, model)
     if not known:
@@ -235,7 +235,7 @@ def reset_watermarks(
 
 
 def watermarks_of(services: Services, model: Model) -> dict[str, Watermark]:
-    """Give the watermarks of a model by `input.column`, without a build on record those by hand."""
+    """Return a model's watermarks by `input.column`; before its first build those set by hand."""
     record = services.reading.records.models().get(model.name)
     if record is not None:
         return {watermark.key: watermark for watermark in record.watermarks}
@@ -278,7 +278,7 @@ def _column(model: Model, asked: str, known: Mapping[str, Watermark]) -> tuple[s
 
 
 def _declared(services: Services, given: str, column: str, model: Model) -> str:
-    """Give the type that a source declares, or that a table's log tells; "" if neither does.
+    """Return the type that a source declares, or that a table's log tells; "" if neither does.
 
     A view has the columns of what it reads, unless it gives them another type. Watermarks of an
     entity are those of its own table.

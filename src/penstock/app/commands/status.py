@@ -69,7 +69,7 @@ def overview(services: Services, name: str = "") -> Overview:
 
 
 def _lines(services: Services, project_state: ProjectState, names: tuple[str, ...]) -> Lines:
-    """Give what is to be said of models beside their states: of checks, of seeds that they read."""
+    """Return further lines about models: of their checks, and of seeds that they read."""
     found = dict(check_lines(services, project_state.project, project_state.records))
     seeds = seeds_to_load(
         services, project_state.project, names, project_state.records, project_state.run_timestamp
@@ -185,5 +185,5 @@ def _pending(
 
 
 def keys_of(grid: Grid, ranges: Ranges) -> Keys:
-    """Give partitions as first and last keys of ranges."""
+    """Return partitions as first and last keys of ranges."""
     return tuple((grid.key(low), grid.key(high)) for low, high in ranges)

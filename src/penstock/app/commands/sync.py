@@ -65,7 +65,7 @@ from penstock.plan.verdict import Verdict, has_other_table
 
 @in_one_state
 def overwrites(services: Services, planned: Planned) -> tuple[Overwrite, ...]:
-    """Give a warning per model whose rows the plan would overwrite, in its order.
+    """Return a warning per model whose rows the plan would overwrite, in its order.
 
     Partitions that never succeeded, or whose rows are gone, are nothing to lose.
     """
@@ -156,7 +156,7 @@ def sync(
 
 
 def asked(services: Services, request: AnySync) -> AnySync:
-    """Give the request, of a model that windows keep up to date as a range of its time column."""
+    """Return the request, of a model that windows keep up to date as a range of its time column."""
     if isinstance(request, RerunRequest) or not isinstance(request, BackfillRequest):
         return request
     package = services.project.package_of(named_model(services, request.model).name)
@@ -273,7 +273,7 @@ def _scope(project_state: ProjectState, names: tuple[str, ...], request: AnySync
 def _cascade(
     project: Project, start: Mapping[str, Ranges], verdicts: Mapping[str, Verdict]
 ) -> dict[str, Ranges]:
-    """Give what a cascade may run at most, by model: all that reads what it starts from."""
+    """Return what a cascade may run at most, by model: all that reads what it starts from."""
     return cascaded(
         project,
         start,
@@ -306,7 +306,7 @@ _PLACE = ("as_of", "project", "target", "variables")
 
 
 def _mending(request: AnySync, left: Sequence[Cascaded]) -> str:
-    """Give the command that runs what is left, too; after a run nothing else has drifted."""
+    """Return the command that runs what is left, too; after a run nothing else has drifted."""
     if request.dry_run:
         named = [request.model] * bool(request.model)
         words = [request.command, *named, *command_words(request, NARROWING), "--cascade"]
@@ -320,7 +320,7 @@ def _above(project: Project, name: str, planned: Collection[str]) -> tuple[str, 
 
 
 def _left(planned: Planned) -> tuple[Cascaded, ...]:
-    """Give what a cascade would add to the plan and nobody asked for."""
+    """Return what a cascade would add to the plan and nobody asked for."""
     project, start = planned.project_state.project, planned_partitions(planned, cascaded=True)
     todo = _cascade(project, start, planned.scope.verdicts)
     more = {name: difference(ranges, start.get(name, ())) for name, ranges in todo.items()}

@@ -36,7 +36,7 @@ Listener = Callable[[UnitResult], None]
 def chosen(
     project: Project, tests: Sequence[UnitTest], request: UnitTestRequest
 ) -> tuple[UnitTest, ...]:
-    """Give the tests that are selected by model, tag and name; `SelectorError` if that is none."""
+    """Return the tests selected by model, tag and name; raise `SelectorError` for none."""
     found = [test for test in tests if not request.tests or _is_named(test, request.tests)]
     for name in request.tests:
         if not any(_is_named(test, (name,)) for test in tests):

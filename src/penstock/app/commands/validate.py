@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.app.services.wire import Where, open_project
 from penstock.core.errors import ProjectError
 from penstock.core.findings import Finding
+from penstock.core.graph import children, reach
 from penstock.core.model import Model
 from penstock.core.names import InputKind
 from penstock.core.project import Project
 from penstock.project.files.discovery import LIMIT_BYTES
 from penstock.project.unit_tests.definition import files_with_tests
 
-_OF_MISSING = frozenset({"unknown-model", "unknown-input", "missing-input", "missing-var"})
-"""What a unit test is told where something is missing that a file with errors may hold."""
+_OF_MISSING = frozenset({"unknown-model", "unknown-input", "missing-var"})
+"""Findings of unit tests that may only follow from an error in another file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,41 +68,55 @@ def validate(where: Where, *, strict: bool = False) -> ValidationReport:
 
 
 def _of_tests(project: Project, errors: Sequence[Finding] = ()) -> Iterator[Finding]:
-    """Yield the findings of unit tests; of a project with errors without what follows from them."""
+    """Yield the findings of unit tests, without those that follow from the errors."""
     if not any(files_with_tests(project)):  # without any, no parser is imported for them
         return
     from penstock.app.unit_testing.loading import Variants, load_tests
 
-    found = load_tests(Variants(_sound(project), broken=bool(errors))).findings
     root = Path(project.root)
     paths = {each.where.path for each in errors if each.is_error}
-    texts = [path + _text(root / path) for path in sorted(paths)]
-    for each in found:
-        names = re.findall(r"'([^']+)'", each.sentence)
-        if each.code not in _OF_MISSING or not any(n in text for n in names for text in texts):
+    sound = _sound(project, paths)
+    unjudged = project.models.keys() - sound.models.keys()
+    broken = "\n".join(path + "\n" + _text(root / path) for path in sorted(paths))
+    for each in load_tests(Variants(sound, broken=bool(errors))).findings:
+        names = re.findall(r"'([^']+)'", each.sentence) if each.code in _OF_MISSING else ()
+        if not any(name in unjudged or _is_word(name, broken) for name in names):
             yield each
 
 
-def _sound(project: Project) -> Project:
-    """Return the project without models that read what errors keep from being there."""
-    models = dict(project.models)
-    while lost := [each for each in models.values() if not _is_whole(project, models, each)]:
-        for each in lost:
-            del models[each.name]
-    return replace(project, models=models)
+def _is_word(name: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
-def _is_whole(project: Project, models: Mapping[str, Model], model: Model) -> bool:
-    known = {InputKind.MODEL: (models, project.seeds), InputKind.SOURCE: (project.sources,)}
+def _sound(project: Project, paths: Collection[str]) -> Project:
+    """Return the project without models in files with errors, and without their readers."""
+    models = project.models
+    lost = [
+        name
+        for name, each in models.items()
+        if each.where.path in paths or not _is_whole(project, each)
+    ]
+    read = {name: [up.name for up in each.inputs] for name, each in models.items()}
+    gone = reach(lost, children(read))
+    return replace(
+        project, models={name: each for name, each in models.items() if name not in gone}
+    )
+
+
+def _is_whole(project: Project, model: Model) -> bool:
+    known = {
+        InputKind.MODEL: (project.models, project.seeds),
+        InputKind.SOURCE: (project.sources,),
+    }
     places = ((name.name, known.get(name.kind)) for name in model.inputs)
     return all(held is None or any(name in each for each in held) for name, held in places)
 
 
 def _text(path: Path) -> str:
-    """Return what a project file holds; "" for a device, a pipe or what cannot be read."""
-    if not path.is_file():
-        return ""
+    """Return the text of a project file, "" if it is not a plain file or cannot be read."""
     try:
+        if not path.is_file():
+            return ""
         with path.open(encoding="utf-8", errors="replace") as file:
             return file.read(LIMIT_BYTES)
     except OSError:

@@ -90,7 +90,7 @@ def _verified(services: Services, model: Model, facts: TableFacts) -> VerifyRepo
 
 
 def history_model(services: Services, name: str) -> Model:
-    """Give the model of that name; raise `not-a-history-model` for one that keeps no versions."""
+    """Return the model of that name; raise `not-a-history-model` for one that keeps no versions."""
     model = named_model(services, name)
     if model.history is None:
         sentence = f"{model.name!r} is a {model.shown_strategy} model and keeps no versions"
@@ -111,7 +111,7 @@ def facts_of(services: Services, model: Model) -> TableFacts:
 
 
 def claims_on(services: Services, model: Model, messages: str | None) -> Claims:
-    """Give what the table of a model must be true to; `messages` is what it says of itself."""
+    """Return what the table of a model must be true to; `messages` is what it says of itself."""
     snapshot = model.history
     if snapshot is None:
         raise TypeError(f"{model.name} is no snapshot")

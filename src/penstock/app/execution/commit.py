@@ -340,7 +340,7 @@ class Committer:
             raise
 
     def unchanged(self, intent: Intent) -> Outcome:
-        """Give what came of a step that made no commit."""
+        """Return what came of a step that made no commit."""
         return outcome_of(self._services, intent, None, self._table_id(intent))
 
     def _table_id(self, intent: Intent) -> str:
@@ -383,7 +383,7 @@ def alter_each(
 
 
 def _contents(project: Project, intent: Intent) -> Mapping[str, str]:
-    """Give the texts that a step stores, by checksum: SQL, canonical SQL, declared schema."""
+    """Return the texts that a step stores, by checksum: SQL, canonical SQL, declared schema."""
     model, made = project.models.get(intent.model), intent.fingerprint
     if model is None:
         return {}

@@ -116,7 +116,7 @@ class Reshaping:
         return facts is None or self._is_replaced(facts)
 
     def foreseen(self, described: Schema) -> Shape:
-        """Give the shape that `bring` will leave, at the version of now; write nothing."""
+        """Return the shape that `bring` will leave, at the version of now; write nothing."""
         facts = self._facts()
         if facts is None or self._is_replaced(facts):
             return Shape(self._wanted(described), facts.version if facts else None)

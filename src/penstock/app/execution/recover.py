@@ -81,7 +81,7 @@ def _may_lack_skips(services: Services, name: str) -> bool:
 
 
 def _tables(services: Services) -> Iterator[tuple[str, TableName]]:
-    """Give the models and seeds whose tables have logs."""
+    """Yield the models and seeds whose tables have logs."""
     yield from ((m.name, m.table) for m in services.project.models.values() if not m.is_view)
     yield from ((seed.name, seed.table) for seed in services.project.seeds.values())
 
@@ -89,7 +89,7 @@ def _tables(services: Services) -> Iterator[tuple[str, TableName]]:
 def steps_in_log(
     services: Services, name: str, uri: str, commits: Iterable[LogCommit], since: int | None = None
 ) -> Iterator[RebuiltStep]:
-    """Give the steps of a model that commits of its table, after a version, tell of."""
+    """Yield the steps of a model that commits of its table, after a version, tell of."""
     facts = services.log.facts(uri)
     table_id = ""
     for commit in commits:
@@ -113,7 +113,7 @@ def steps_in_log(
 
 
 def _unchanged(intent: Intent, table_id: str, commit: LogCommit) -> Iterator[RebuiltStep]:
-    """Give the steps before a commit of which it tells, as they made none."""
+    """Yield the steps before a commit of which it tells, as they made none."""
     for each in intent.unchanged:
         own = replace(
             intent,
@@ -147,7 +147,7 @@ class Recovered:
     adopted: bool = False
 
     def __str__(self) -> str:
-        """Give the sentence that reports print."""
+        """Return the sentence that reports print."""
         if self.version is None:
             return f"step {self.step} of {self.model} had not committed; marked failed (crashed)"
         if self.adopted:
@@ -235,7 +235,7 @@ def settle_as(services: Services, step: str, *, committed: bool) -> Recovered:
 
 
 def _placed(services: Services, intent: Intent) -> Intent:
-    """Give an intent with the place that its table has now: a project may have been moved."""
+    """Return an intent with the place that its table has now: a project may have been moved."""
     return replace(intent, uri=services.project.uri_of(intent.table)) if intent.uri else intent
 
 
@@ -269,7 +269,7 @@ def _finished(services: Services, intent: Intent, outcome: Outcome) -> Recovered
 
 
 def _give_up(services: Services, intent: Intent) -> Recovered:
-    """Fence a step, look again, and only then call it failed (spec/state.md §2)."""
+    """Fence a step, look again, and only then call it failed."""
     fence(services, intent)
     # the statement may have landed between the first look and the fence; after it none can
     commit, _ = _commit_of(services, intent)
@@ -281,7 +281,7 @@ def _give_up(services: Services, intent: Intent) -> Recovered:
 
 
 def _commit_of(services: Services, intent: Intent) -> tuple[LogCommit | None, bool]:
-    """Give the step's commit, and without one whether the log tells that there is none.
+    """Return the step's commit, and without one whether the log tells that there is none.
 
     An append on a table that is not there any more may have been on it.
     """

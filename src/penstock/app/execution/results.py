@@ -52,7 +52,7 @@ def with_checks(result: ModelResult, ended: Ended) -> ModelResult:
 
 
 def of_view(project: Project, found: ViewReport) -> ModelResult:
-    """Give what came of a view whose checks a step that reads it has looked at again."""
+    """Return what came of a view whose checks a step that reads it has looked at again."""
     model, report = project.models[found.view], found.report
     result = replace(
         ModelResult.of(model, "unchanged", "what it reads has changed"),
@@ -67,7 +67,7 @@ def of_view(project: Project, found: ViewReport) -> ModelResult:
 
 
 def failed_by(ended: Ended) -> Ranges:
-    """Give the partitions that are not as their readers need them; those of a whole table: 0."""
+    """Return the partitions that are not as their readers need them; those of a whole table: 0."""
     checked = ended.checked
     if checked is None or checked.failure is None:
         return ()
@@ -131,7 +131,7 @@ def _selectors(names: Sequence[str], selecting: Mapping[str, str]) -> list[str]:
 
 
 def resume_sync(report: RunReport, request: AnySync) -> str:
-    """Give the command that does the rest of a sync, or a backfill anew; "" if nothing is left."""
+    """Return the command that finishes a sync or repeats a backfill; "" if nothing is left."""
     done = {(result.name, result.partitions) for result in report.results if result.ok}
     left = any((step.model, step.keys) not in done for step in report.plan.steps)
     if not left and not report.plan.blocked:
@@ -144,7 +144,7 @@ def resume_sync(report: RunReport, request: AnySync) -> str:
 def resume_command(
     report: RunReport, request: AnyRun, selecting: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """Give the command that does only what is left, "" if nothing is.
+    """Return the command that does only what is left, "" if nothing is.
 
     `selecting` says of models that another word selects them; a package runs as a whole.
 
@@ -174,7 +174,7 @@ def resume_command(
 
 
 def _let_through(report: RunReport, request: Asked) -> Asked:
-    """Give the request that lets columns change, if that is what stopped a function."""
+    """Return the request that lets columns change, if that is what stopped a function."""
     errors = [result.error for result in report.results]
     if any(isinstance(error, SchemaChangeError) and error.passes for error in errors):
         return replace(request, allow_schema_change=True)
@@ -182,7 +182,7 @@ def _let_through(report: RunReport, request: Asked) -> Asked:
 
 
 def _flagged(report: RunReport) -> list[str] | None:
-    """Give what of one model's partitions failed its checks, if nothing else is left."""
+    """Return what of one model's partitions failed its checks, if nothing else is left."""
     left = [result for result in report.results if not result.ok]
     if not left or any(result.partitions == (("*", "*"),) for result in left):
         return None
@@ -194,7 +194,7 @@ def _flagged(report: RunReport) -> list[str] | None:
 
 
 def notes_of(ended: Ended) -> tuple[str, ...]:
-    """Warn of a history table that begins without rows, and of rows that were not read."""
+    """Return warnings: rows that were not read, rows of others, a history table without rows."""
     metrics, intent = ended.outcome.metrics, ended.intent
     notes = []
     if intent.cut_at is not None:
@@ -205,7 +205,7 @@ def notes_of(ended: Ended) -> tuple[str, ...]:
     for each in ended.outcome.foreign:
         if each.version > base_of(intent):
             what = f"version {each.version} ({each.operation}) of {intent.table}"
-            notes.append(f"tampered: {what} is of somebody else and came between; penstock status")
+            notes.append(f"tampered: {what} was written by others during the step; penstock status")
     created = ended.outcome.version is not None and ended.intent.base_version is None
     if created and metrics.get("source_rows") == 0:
         notes.append("the source has no rows: the table is empty")
@@ -222,7 +222,7 @@ def gave_up(error: PenstockError) -> PenstockError:
 
 
 def what_is_left(step: Step, ranges: Ranges) -> tuple[Step, ...]:
-    """Give what is left of a step; SQL that takes a range needs one without gaps."""
+    """Return what is left of a step; SQL that takes a range needs one without gaps."""
     if not ranges:
         return ()
     if step.is_range:

@@ -43,7 +43,7 @@ def make(committer: Committer, intent: Intent, work: Work) -> Ended:
 
 
 def model_of(seed: Seed) -> Model:
-    """Give the seed as a model without inputs: what drift and statements know how to treat."""
+    """Return the seed as a model without inputs: what drift and statements know how to treat."""
     declared = "\n".join(f"{column.name} {column.type}" for column in seed.columns)
     settings = hashlib.sha256(f"{seed.table}\n{declared}".encode()).hexdigest()
     return Model(

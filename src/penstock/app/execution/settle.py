@@ -1,7 +1,7 @@
 """Settling what a crash left undecided: checks that are pending, a rollback that is due.
 
 The rows are committed and recorded. The checks look at that version, and what they say makes of
-the records what an undisturbed run would have made (spec/checks.md §5.7).
+the records what an undisturbed run would have made.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def share_of(services: Services, context: Context, step: Step) -> Share:
 
 
 def _moved(services: Services, context: Context, model: Model, here: tuple[Segment, ...]) -> Ranges:
-    """Give the partitions that read rows which this run changed; of a whole table by its log."""
+    """Return the partitions that read rows which this run changed; of a whole table by its log."""
     bases = context.bases
     cut = {name: ranges for name, ranges in context.changed.items() if name not in bases}
     found = mapped_to(context.project, model, here, cut)
@@ -99,7 +99,7 @@ def _moved(services: Services, context: Context, model: Model, here: tuple[Segme
 
 
 def _cut(step: Step, ranges: Ranges) -> tuple[Step, ...]:
-    """Give the step for some of its partitions; one that takes a range needs them without gaps."""
+    """Return the step for some of its partitions; a step over a range needs them without gaps."""
     if ranges == step.partitions:
         return (step,)
     return tuple(replace(step, partitions=(piece,)) for piece in ranges)
@@ -275,7 +275,7 @@ def _checked(target: CheckTarget, intent: Intent, outcome: Outcome) -> Checked:
 def _rows(
     target: CheckTarget, intent: Intent, made: int | None, version: int | None
 ) -> CheckedRows | None:
-    """Give the rows of the step; the batch of a MERGE is gone, so there the whole table."""
+    """Return the rows of the step; the batch of a MERGE is gone, so there the whole table."""
     if target.model.partition is not None:
         return replaced_rows(target, version)
     adds = target.model.writing is Writing.ADDED and intent.base_version is not None
@@ -286,7 +286,7 @@ def _rows(
 
 
 def _reads(project: Project, model: Model, intent: Intent) -> dict[InputName, Read]:
-    """Give how inputs are read at the versions that the step pinned."""
+    """Return how inputs are read at the versions that the step pinned."""
     pins = {pin.input: pin.pin for pin in intent.inputs}
     found: dict[InputName, Read] = {}
     for name in leaves(project, model):

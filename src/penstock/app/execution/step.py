@@ -308,7 +308,7 @@ def _of_window(error: DataError) -> IncrementalConfigError:
 def intended(
     services: Services, context: Context, step: Step, model: Model, body: Body | None
 ) -> Intent:
-    """Give what a step intends before anything was looked at."""
+    """Return what a step intends before anything was looked at."""
     partitions = write_ranges(step.grid, step.partitions)
     return Intent(
         step=services.clock.new_id(),
@@ -336,7 +336,7 @@ def _lane_of(model: Model) -> str:
 
 
 def _strategy_of(context: Context, model: Model) -> str:
-    """Give the word of what writes the rows: the model's strategy, unless another was forced."""
+    """Return the word of what writes the rows: the model's strategy, unless another was forced."""
     forced = context.options.strategy
     if model.entity is None or forced is None:
         return model.strategy_name

@@ -61,7 +61,7 @@ class StepState:
 
 
 def known(value: Known | None) -> Known:
-    """Give what an earlier phase has found out; a phase that comes too soon is a bug."""
+    """Return what an earlier phase has found out; a phase that comes too soon is a bug."""
     if value is None:
         raise TypeError("a phase of a step came before the one that it needs")
     return value

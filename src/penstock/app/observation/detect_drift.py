@@ -31,7 +31,7 @@ class DriftReport:
         return tuple(name for name in above if name in self.pending or self.runs(name))
 
     def states(self, name: str) -> frozenset[str]:
-        """Give every state that a model or a partition of it is in, and `drifted` if one counts."""
+        """Return the states of a model and its partitions, and `drifted` if one of them counts."""
         verdict = self.verdicts[name]
         if verdict.whole is not None:
             return frozenset({str(verdict.whole), "drifted"})

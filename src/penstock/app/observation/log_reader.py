@@ -71,14 +71,14 @@ class LogReader:
     _read: dict[str, _Reading] = field(default_factory=dict)
 
     def head(self, uri: str, name: str = "") -> Head | None:
-        """Give the newest version of a table; `name` is that of its notes."""
+        """Return the newest version of a table; `name` is that of its notes."""
         if uri not in self._heads:
             known = self.seen.get(name)
             self._heads[uri] = self.services.log.head(uri, known.version if known else None)
         return self._heads[uri]
 
     def tail(self, name: str, uri: str, after: int, columns: tuple[str, ...]) -> Tail:
-        """Give what changed rows of a table above a version; `name` is that of its notes.
+        """Return what changed rows of a table above a version; `name` is that of its notes.
 
         The commits tell of every column that the project asks by, and of `columns` beside those.
         """
@@ -191,7 +191,7 @@ def _needs(services: Services) -> Needs:
 
 
 def _columns_in_use(project: Project) -> Iterator[tuple[str, str, Grain]]:
-    """Give inputs, a column by which somebody asks where each changed, and whose grain asks."""
+    """Yield inputs, a column by which somebody asks where each changed, and whose grain asks."""
     for model in project.models.values():
         if model.partition is not None:
             yield model.name, model.partition.field, model.grid.grain
@@ -201,7 +201,7 @@ def _columns_in_use(project: Project) -> Iterator[tuple[str, str, Grain]]:
 
 
 def tables_below(project: Project, name: str) -> Iterator[str]:
-    """Give an input, and the models and seeds that it reads if it is a view."""
+    """Yield an input, and the models and seeds that it reads if it is a view."""
     yield name
     model = project.models.get(name)
     if model is not None and model.is_view:
@@ -267,7 +267,7 @@ def observe_changed(log_reader: LogReader, model: Model, parts: PartitionsRecord
 def changed_below(
     log_reader: LogReader, name: str, records: Mapping[str, ModelRecord]
 ) -> frozenset[str]:
-    """Give the upstreams of a model that changed rows which its windows have passed.
+    """Return the upstreams of a model that changed rows which its windows have passed.
 
     Rows that a `lookback` takes in again are not passed. Logs are read only where an upstream has
     a newer data change than was read of it. Of a table that another one replaced, and of a view

@@ -24,7 +24,7 @@ from penstock.plan.verdict import is_replaced
 
 
 def last_writer(commits: Iterable[LogCommit]) -> Owner | None:
-    """Give the store whose step wrote rows last; None without any. It may be this one.
+    """Return the store whose step wrote rows last; None without any. It may be this one.
 
     A property that it set on a foreign table does not count, nor a commit that holds nothing.
     """
@@ -38,7 +38,7 @@ def last_writer(commits: Iterable[LogCommit]) -> Owner | None:
 
 
 def others(services: Services, writer: Owner | None) -> Owner | None:
-    """Give a writer that is another store than this one, None for this one or nobody."""
+    """Return a writer that is another store than this one, None for this one or nobody."""
     if writer is None or writer.store == services.reading.archive.store_id():
         return None
     return writer
@@ -62,7 +62,7 @@ Value = TypeVar("Value")
 
 
 def unrecorded(services: Services, changes: Iterable[Commit]) -> tuple[Commit, ...]:
-    """Give those changes of rows that name this store and that no step is on record as having made.
+    """Return changes of rows that name this store but that no recorded step made.
 
     The log is read before the store: a step that is running now is on record by then.
     """
@@ -74,7 +74,7 @@ def unrecorded(services: Services, changes: Iterable[Commit]) -> tuple[Commit, .
 
 
 def unsettled(services: Services, changes: Iterable[Commit]) -> tuple[Commit, ...]:
-    """Give those that are unrecorded, and those that a crash left between commit and record.
+    """Return those that are unrecorded, and those that a crash left between commit and record.
 
     Until they are settled no record tells of these rows, nor what reads them that it is stale.
     """
@@ -95,7 +95,7 @@ class ObservedTables:
 
     @classmethod
     def empty(cls, run_timestamp: dt.datetime) -> ObservedTables:
-        """Give a look at nothing."""
+        """Return a look at nothing."""
         return cls(Now(run_timestamp, {}, {}))
 
     def renew(self, later: ObservedTables) -> None:
@@ -222,7 +222,7 @@ def _observe_guarded(services: Services, model: Model, record: ModelRecord | Non
 
 
 def not_read(model: Model, error: TableError | OSError) -> TableError:
-    """Give the error of a table that cannot be read as that of its model."""
+    """Return the error of a table that cannot be read as that of its model."""
     if isinstance(error, OSError):
         return _unreadable(model, str(error))
     return TableError(error.code, error.sentence, where=error.where or model.where, hint=error.hint)
@@ -288,7 +288,7 @@ def is_as_left(head: Head, record: ModelRecord) -> bool:
 def _commits_above(
     services: Services, uri: str, version: int, head: Head
 ) -> tuple[tuple[LogCommit, ...], Versions | None]:
-    """Give the commits above a version, and the versions that the log has lost of them."""
+    """Return the commits above a version, and the versions that the log has lost of them."""
     try:
         return services.log.commits(uri, version), None
     except TableError as error:
@@ -299,7 +299,7 @@ def _commits_above(
 
 
 def gap_of(after: int, newest: int, commits: Iterable[LogCommit]) -> Versions | None:
-    """Give the first and the last version above `after` that a log has lost.
+    """Return the first and the last version above `after` that a log has lost.
 
     >>> gap_of(2, 4, ())
     (3, 4)
@@ -309,7 +309,7 @@ def gap_of(after: int, newest: int, commits: Iterable[LogCommit]) -> Versions | 
 
 
 def pin_source(services: Services, source: Source, listings: dict[str, Listing]) -> Pin:
-    """Give the version of a source as it is now; of files their listing too."""
+    """Return the version of a source as it is now; of files their listing too."""
     if not source.path:
         return NoPin()
     if source.may_be_delta and (facts := services.log.facts(source.path)) is not None:

@@ -117,7 +117,7 @@ class ProjectState:
         return self._changes
 
     def meaning(self, fingerprint: Fingerprint) -> str:
-        """Give the canonical checksum of a recorded SQL as today's parser makes it."""
+        """Return the canonical checksum of a recorded SQL as today's parser makes it."""
         if fingerprint.sql not in self._meanings:
             text, found = self._text(fingerprint.sql), fingerprint.canonical
             if text is not None and MASK in text:  # SQL without its secrets means another thing
@@ -145,7 +145,7 @@ class ProjectState:
         return self._older.get(checksum)
 
     def _meanings_now(self) -> Mapping[str, str]:
-        """Give the canonical checksums of all SQL in the files, by the checksums of its text."""
+        """Return the canonical checksums of all SQL in the files, by the checksums of its text."""
         models = self.project.models.values()
         made = [body.fingerprint for m in models for v in m.versions for body in v.bodies]
         return {one.sql: one.canonical for one in [*made, *(m.fingerprint for m in models)]}
@@ -337,7 +337,7 @@ class ProjectState:
         return TableNow(pin, self._news(str(table), self.project.uri_of(table), least))
 
     def _news(self, name: str, uri: str, least: int) -> tuple[Touched, ...]:
-        """Give the commits that changed a table; one that nobody can tell of may change all."""
+        """Return the commits that changed a table; one that nobody can tell of may change all."""
         tail = self.log_reader.tail(name, uri, least, ())
         lost = tail.gap and Touched(tail.gap[1], self.run_timestamp, "unknown")
         return (lost, *tail.commits) if lost else tail.commits
@@ -394,7 +394,7 @@ def look(services: Services, names: Iterable[str], run_timestamp: dt.datetime) -
 
 
 def dated_project(services: Services, run_timestamp: dt.datetime) -> Project:
-    """Give the project with the SQL that counts at a time, and keep it in the shop."""
+    """Return the project with the SQL that counts at a time, and keep it in the shop."""
     models = dated(services.project.models, run_timestamp.date())
     services.project = replace(services.project, models=models)
     return services.project

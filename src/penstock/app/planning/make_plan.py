@@ -78,7 +78,7 @@ class Planned:
         return selecting(self.project_state.project, self.names)
 
     def after(self, settled: Settled) -> Planned:
-        """Give the plan without what was settled as failed in the same command.
+        """Return the plan without what was settled as failed in the same command.
 
         An undisturbed run would have failed there too; the next plan makes it anew.
         """
@@ -91,7 +91,7 @@ class Planned:
         return replace(self, plan=replace(self.plan, steps=tuple(steps)), settled=settled)
 
     def without(self, stuck: Mapping[str, PenstockError]) -> Planned:
-        """Give the plan in which models whose open step cannot be settled fail with the reason."""
+        """Return the plan, with models blocked whose open step cannot be settled."""
         names = [name for name in self.names if name in stuck]
         if not names:
             return self
@@ -117,7 +117,7 @@ def make_plan(services: Services, request: AnyRun) -> Planned:
     if request.options.strict and warned:
         raise ProjectError(tuple(replace(each, severity=Severity.ERROR) for each in warned))
     _check_entities(services, names, request.options)
-    if request.options.adopt and len(names) != 1:  # spec/project.md §6
+    if request.options.adopt and len(names) != 1:
         raise UsageError(
             "adopt-one-model",
             f"--adopt takes over one table at a time; {len(names)} models are selected",
@@ -186,7 +186,7 @@ def _is_behind(verdict: Verdict) -> bool:
 
 
 def findings_on(project: Project, names: Sequence[str]) -> list[Finding]:
-    """Give what is said of the whole project, and of the models that a command selected."""
+    """Return what is said of the whole project, and of the models that a command selected."""
     chosen = set(names)
     return [f for f in project.findings if not f.about or not chosen.isdisjoint(f.about)]
 
@@ -238,7 +238,7 @@ def timed(services: Services, request: Asked) -> tuple[Asked, tuple[str, ...]]:
 
 
 def _scope(project_state: ProjectState, request: AnyRun) -> Scope:
-    """Give the partitions that `run` is about: those of the dates, or the newest due ones."""
+    """Return the partitions that `run` is about: those of the dates, or the newest due ones."""
     verdicts = {
         name: project_state.verdict(name)
         for name in project_state.names
@@ -262,7 +262,7 @@ def _scope(project_state: ProjectState, request: AnyRun) -> Scope:
 def facts_of(
     project_state: ProjectState, verdicts: dict[str, Verdict], *, forced: bool
 ) -> dict[str, TableFacts]:
-    """Give the facts of the tables whose partitions may be run.
+    """Return the facts of the tables whose partitions may be run.
 
     A table that cannot be read makes the verdict on its model `unreadable`.
     """
@@ -291,7 +291,7 @@ def gap_notes(project_state: ProjectState, names: Iterable[str]) -> Iterator[str
 
 
 def run_timestamp_of(services: Services, as_of: dt.datetime | None) -> dt.datetime:
-    """Give the run timestamp; raises `as-of-in-future`."""
+    """Return the run timestamp; raises `as-of-in-future`."""
     now = services.clock.now()
     if as_of is not None and as_of > now + _AHEAD:
         raise UsageError(

@@ -47,7 +47,7 @@ class PackagePlan:
 
 
 def named_package(project: Project, name: str) -> SessionPackage:
-    """Give the package of that name; raises `SelectorError` `no-match`."""
+    """Return the package of that name; raises `SelectorError` `no-match`."""
     found = project.packages.get(name)
     if found is not None:
         return found
@@ -86,7 +86,7 @@ def plan_package(
 
 
 def refreshed(project: Project, request: AnyRun) -> tuple[SessionPackage, ...]:
-    """Give the packages that are to be made anew: those that `--full-refresh` names.
+    """Return the packages that are to be made anew: those that `--full-refresh` names.
 
     Raises `refresh-not-allowed`, and `option-conflict` for a part of a package.
     """
@@ -269,7 +269,7 @@ def _changed(services: Services, uri: str, pin: DeltaPin) -> bool:
 
 
 def _inputs(project: Project, events: InputName) -> Iterator[tuple[str, str]]:
-    """Give the tables that the events come from, below views, with their folders.
+    """Yield the tables that the events come from, below views, with their folders.
 
     The folder is "" where nobody counts versions.
     """

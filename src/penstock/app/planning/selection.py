@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def selected_models(
     services: Services, include: Sequence[str], exclude: Sequence[str], run_timestamp: dt.datetime
 ) -> tuple[str, ...]:
-    """Give the selected models in topological order; raise `SelectorError` for none.
+    """Return the selected models in topological order; raise `SelectorError` for none.
 
     Drift and results are read only when a selector asks for them.
     """
@@ -51,7 +51,7 @@ def selected_models(
 def divided(
     services: Services, request: AnyRun, run_timestamp: dt.datetime
 ) -> tuple[tuple[str, ...], tuple[str, ...], str]:
-    """Give what a run builds, what it leaves to another command, and the line that says so.
+    """Return what a run builds, what it leaves to another command, and the line that says so.
 
     `penstock run` leaves snapshots out and `penstock snapshot run` all else; naming one of the
     others is an error, and so is a selection of nothing but others.
@@ -112,7 +112,7 @@ def _not_a_snapshot(project: Project, names: list[str]) -> SelectorError:
 
 
 def narrowed(model: Model, given: Range, run_timestamp: dt.datetime, known: Ranges) -> Ranges:
-    """Give the known partitions of a model in the range; `*` is never narrowed.
+    """Return the known partitions of a model in the range; `*` is never narrowed.
 
     Raises `invalid-partition`, and `bad-value` where the range ends before it begins.
     """
@@ -131,14 +131,14 @@ def narrowed(model: Model, given: Range, run_timestamp: dt.datetime, known: Rang
 
 
 def _ends(model: Model, given: Range) -> Numbers:
-    """Give the partitions that a range names; one end stands for both."""
+    """Return the partitions that a range names; one end stands for both."""
     low = model.grid.bound(given.first or given.last or "", last=False)
     high = model.grid.bound(given.last or given.first or "", last=True)
     if low > high:
         raise UsageError(
             "bad-value",
             f"--from {given.first} lies after --to {given.last}",
-            hint="turn them round",
+            hint="swap --from and --to",
         )
     return low, high
 

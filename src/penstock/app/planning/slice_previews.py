@@ -84,7 +84,7 @@ class _SliceColumns:
     table: Schema
 
     def described(self, sql: str) -> Schema:
-        """Give the columns of a query over the slice, read off its text."""
+        """Return the columns of a query over the slice, read off its text."""
         types = self._types()
         names = tuple(types)
         if sql != f"SELECT * FROM {quoted(SLICE_VIEW)}":
@@ -95,7 +95,7 @@ class _SliceColumns:
         return Schema(tuple(Column(name, folded.get(name.lower(), "string")) for name in names))
 
     def _types(self) -> dict[str, str]:
-        """Give the type of each; what has a datatype is text until it is cast."""
+        """Return the type of each; what has a datatype is text until it is cast."""
         entity, system = self.entity, {name.lower() for name in system_names(self.entity)}
         declared = {each.final_name.lower(): each for each in entity.columns}
         found = {each.name: "string" for each in entity.columns if not each.is_calculated}

@@ -69,7 +69,7 @@ class StepWindows:
     def on(
         self, function: str, column: str, kind: str, name: str, look: Callable[..., Row]
     ) -> Window:
-        """Give the window on a column of a frame: one of the step's, or one of its own.
+        """Return the window on a column of a frame: one of the step's, or one of its own.
 
         `look` gives one row of aggregates over the frame.
         """
@@ -121,7 +121,7 @@ class StepWindows:
         return reaching(settings, found, self.watermarks)
 
     def _known(self, name: str, column: str) -> tuple[Watermark, ...]:
-        """Give the watermark of a window of its own; raises `new-windowed-input`.
+        """Return the watermark of a window of its own; raises `new-windowed-input`.
 
         Without one it would read from the start again what came in through another window.
         """
@@ -133,7 +133,7 @@ class StepWindows:
         return found
 
     def span(self) -> Window:
-        """Give the window that spans all; without an input that of the run's time."""
+        """Return the window that spans all; without an input that of the run's time."""
         if self.given:
             return as_one(self.given)[0].window
         self.names.add((self.model.name, EXTERNAL))
@@ -150,7 +150,7 @@ class StepWindows:
         return window
 
     def lowest(self, name: str) -> Window | None:
-        """Give what the step may read of an input, open above; None if that may be all.
+        """Return what the step may read of an input, open above; None if that may be all.
 
         Where one window spans several inputs, it begins where that of another may begin.
         """
@@ -174,7 +174,7 @@ class StepWindows:
         return closed(column, self.again, kind) if self.again else Window(column)
 
     def joined(self, found: Opened) -> Opened:
-        """Give the windows of the step with those that functions opened."""
+        """Return the windows of the step with those that functions opened."""
         return found.beside(self.own)
 
 
@@ -198,7 +198,7 @@ def reaching(settings: WindowSettings, found: Opened, watermarks: Sequence[Water
 def step_windows(
     context: Context, step: Step, watermarks: Sequence[Watermark], table: Schema | None
 ) -> StepWindows | None:
-    """Give what the functions of a step are told; None for a model that reads through no window.
+    """Return what the functions of a step are told; None for a model that reads through no window.
 
     `table` is the schema of the table that is there.
     """
@@ -222,7 +222,7 @@ def step_windows(
 def shared_frames(
     services: Services, context: Context, steps: Sequence[Step]
 ) -> dict[str, FrameReaders]:
-    """Give who reads which frame in a run; one that is kept holds what its readers may read."""
+    """Return who reads which frame in a run; one that is kept holds what its readers may read."""
     project = services.project
     found = frame_readers(project, dict.fromkeys(step.model for step in steps))
 
@@ -242,7 +242,7 @@ def shared_frames(
 
 
 def _around(windows: Sequence[Window | None]) -> Window | None:
-    """Give the window that holds all others on one column; None where there is none."""
+    """Return the window that holds all others on one column; None where there is none."""
     lows = [each for each in windows if each is not None and each.lower is not None]
     if not lows or len(lows) < len(windows) or len({each.column.lower() for each in lows}) > 1:
         return None

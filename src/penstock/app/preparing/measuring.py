@@ -44,7 +44,7 @@ class Arrived:
 def arrivals(
     services: Services, pins: Mapping[str, Pin], record: ModelRecord | None
 ) -> dict[str, Arrived]:
-    """Give what arrived, for every Delta input whose rows were only appended since.
+    """Return what arrived, for every Delta input whose rows were only appended since.
 
     An input that is new, was replaced or had rows rewritten is left out: nobody can tell.
     """
@@ -102,7 +102,7 @@ class Measuring:
         return changed and bool(own)
 
     def tables_of(self, name: str) -> tuple[InputName, ...]:
-        """Give an input, or the tables that it reads if it is a view; none where nobody can say."""
+        """Return an input, or the tables below it if it is a view; none if that is unknown."""
         own = tuple(each for each in self.model.query.inputs if each.name == name)
         below = leaves_of(self.project, own)
         views = [m for each in below if (m := self.project.models.get(each.name)) and m.is_view]
@@ -175,7 +175,7 @@ def _aggregate(number: int, each: WindowedInput, what: Measuring) -> str:
 
 
 def _limit(each: WindowedInput, what: Measuring) -> TypedValue | None:
-    """Give the value at which `--as-of` cuts a window; only times can be cut."""
+    """Return the value at which `--as-of` cuts a window; only times can be cut."""
     if what.as_of is None or each.type not in _TIMES:
         return None
     return TypedValue.parse(each.type, what.as_of.isoformat())
@@ -249,7 +249,7 @@ def _count_late(
 
 
 def _bound(each: WindowedInput, file: AddedFile) -> TypedValue | None:
-    """Give the least value in a file; None if its log does not tell, or of another type."""
+    """Return the least value in a file; None if its log does not tell, or of another type."""
     try:
         return _value(each, file.minimum.get(each.column))
     except UsageError:

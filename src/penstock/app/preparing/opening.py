@@ -96,7 +96,7 @@ class Opening:
     def _windowed(
         self, settings: WindowSettings, called: StepWindows | None
     ) -> tuple[dict[str, str], tuple[WindowedInput, ...]]:
-        """Give the views of all inputs, and those inputs that are read through a window."""
+        """Return the views of all inputs, and those inputs that are read through a window."""
         query = self.model.query
         whole = self._bound(called)
         schemas = self.session.bind(whole.relations)
@@ -112,7 +112,7 @@ class Opening:
         return views, inputs
 
     def _step_windows(self) -> StepWindows | None:
-        """Give what functions are told of the step's windows."""
+        """Return what functions are told of the step's windows."""
         schema = self.facts.schema if self.facts else None
         found = step_windows(self.context, self.step, self._watermarks(), schema)
         if found is not None:

@@ -23,7 +23,7 @@ from penstock.core.strategy import Writing, strategy_named
 
 
 def own_commit(services: Services, intent: Intent) -> LogCommit | None:
-    """Give the commit that a step has made, None without one."""
+    """Return the commit that a step has made, None without one."""
     if not intent.uri:
         return None
     commits = services.log.commits(intent.uri, base_of(intent))
@@ -31,7 +31,7 @@ def own_commit(services: Services, intent: Intent) -> LogCommit | None:
 
 
 def base_of(intent: Intent) -> int:
-    """Give the version above which the commit of a step lies, -1 where there was no table."""
+    """Return the version above which the commit of a step lies, -1 where there was no table."""
     return -1 if intent.base_version is None else intent.base_version
 
 
@@ -69,7 +69,7 @@ def outcome_of(
 
 
 def settled_before(services: Services, intent: Intent, table_id: str) -> int:
-    """Give the version up to which the records know who changed the rows of a target.
+    """Return the version up to which the records know who changed the rows of a target.
 
     Of another table than theirs they know nothing: its first step looked at all of it.
     """
@@ -88,7 +88,7 @@ def settled_before(services: Services, intent: Intent, table_id: str) -> int:
 def foreign_between(
     services: Services, uri: str, after: int, upto: int
 ) -> tuple[ForeignCommit, ...]:
-    """Give the commits of others that changed rows, above a version and up to another."""
+    """Return the commits of others that changed rows, above a version and up to another."""
     if upto <= after:
         return ()
     store = services.reading.archive.store_id()
@@ -168,7 +168,7 @@ def features_left(services: Services, intent: Intent, version: int) -> str:
 
 
 def flag_if_overwritten(services: Services, intent: Intent, checked: Checked) -> Checked:
-    """Give a failure that must be undone as a flag where others have written since."""
+    """Return a failure that must be undone as a flag where others have written since."""
     if checked.mode is not OnFailure.ROLLBACK or checked.failure is None or not intent.uri:
         return checked
     if checked.version is None or foreign_after(services, intent, checked.version) is None:
@@ -177,13 +177,13 @@ def flag_if_overwritten(services: Services, intent: Intent, checked: Checked) ->
 
 
 def foreign_after(services: Services, intent: Intent, version: int) -> Touched | None:
-    """Give the first change of rows by anybody after a version of the target."""
+    """Return the first change of rows by anybody after a version of the target."""
     commits = services.places.touched(intent.uri, version, {}, partial=True)
     return next((each for each in commits if each.step != intent.step), None)
 
 
 def way_back(services: Services, intent: Intent, version: int) -> tuple[Intent, int] | str:
-    """Give the step that brings a target back to the version before a step's commit, and that.
+    """Return the step that brings a target back to the version before a step's commit, and that.
 
     What made the table ready for the step goes too, unless others wrote between. Where there is no
     way back the words that say why: rows of others would be undone, or VACUUM took the old ones.
@@ -220,7 +220,7 @@ def can_be_tried_again(error: PenstockError) -> bool:
 
 
 def _before(services: Services, intent: Intent, version: int) -> tuple[int, int]:
-    """Give the number of the first step that is undone, and the version before it."""
+    """Return the number of the first step that is undone, and the version before it."""
     older = [
         each
         for each in services.reading.records.steps_of(intent.model)

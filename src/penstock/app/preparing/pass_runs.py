@@ -140,7 +140,7 @@ class PassRuns:
         self._lock = Lock()
 
     def of(self, step: SessionStep) -> PassRun:
-        """Give the pass of a step; the first of its steps takes the lease and pins the events."""
+        """Return the pass of a step; the first of its steps takes the lease and pins the events."""
         with self._lock:
             if step.pass_key not in self._runs:
                 self._runs[step.pass_key] = self._begun(step)
@@ -207,7 +207,7 @@ class PassRuns:
             raise LeaseLostError("lease-lost", sentence, hint="run again")
 
     def session(self, step: SessionStep) -> StepSession | None:
-        """Give the session that the base tables of a pass share; None for other steps."""
+        """Return the session that the base tables of a pass share; None for other steps."""
         if step.part.kind is not PassStepKind.BASE:
             return None
         run = self.of(step)
@@ -217,7 +217,7 @@ class PassRuns:
         return run.session
 
     def pinned(self, step: SessionStep, inputs: Inputs) -> Inputs:
-        """Give the inputs of a step, with the events at the version that the pass reads."""
+        """Return the inputs of a step, with the events at the version that the pass reads."""
         own = self.of(step).inputs
         pins = {each.input: each for each in (*inputs.pins, *own.pins)}
         there = {each.input for each in inputs.pins}
@@ -255,7 +255,7 @@ class PassRuns:
         return next((row for row in rows if row.model == model), None)
 
     def promise(self, step: SessionStep) -> SessionPromise:
-        """Give what a step leaves in the records of its package when it succeeds."""
+        """Return what a step leaves in the records of its package when it succeeds."""
         run, kind = self.of(step), step.part.kind
         self._require_lease(run)
         package, own = run.package, SessionPromise(step.package)

@@ -95,7 +95,7 @@ def _uri(services: Services, name: InputName) -> str:
 
 
 def tombstones_of(services: Services, name: InputName) -> str:
-    """Give the column that marks deleted keys, "" for a table that has none."""
+    """Return the column that marks deleted keys, "" for a table that has none."""
     model = services.project.models.get(name.name)
     if model is None or model.history is None:
         return ""
@@ -105,7 +105,7 @@ def tombstones_of(services: Services, name: InputName) -> str:
 
 
 def table_pin(services: Services, name: InputName, record: ModelRecord | None) -> DeltaPin:
-    """Give the newest version of a model's or seed's table."""
+    """Return the newest version of a model's or seed's table."""
     uri = _uri(services, name)
     head = services.log.head(uri)
     if head is not None and record is not None and is_as_left(head, record):
@@ -141,7 +141,7 @@ def source_read(project: Project, name: InputName, pin: Pin, view: ObservedTable
 
 
 def version_read(project: Project, model: Model, pins: Iterable[InputPin], name: str) -> int | None:
-    """Give the version of the one Delta table that an input comes down to; None of none or many."""
+    """Return the version of the one Delta table below an input; None of none or several."""
     below = leaves_of(project, tuple(each for each in model.query.inputs if each.name == name))
     known = {each.input: each.pin for each in pins}
     tables = [pin for each in below if not isinstance(pin := known.get(each.name), ViewPin)]

@@ -55,7 +55,7 @@ class ViewReports:
     def once(
         self, version: ViewVersion, step: str, look: Callable[[], ViewReport]
     ) -> InvariantReport:
-        """Give what was said of a version of a view; look only where nobody has yet.
+        """Return what was said of a version of a view; look only where nobody has yet.
 
         A second step that reads it waits for the first to have looked.
         """
@@ -67,7 +67,7 @@ class ViewReports:
             return self._known[version]
 
     def reports_of(self, step: str) -> tuple[ViewReport, ...]:
-        """Give the reports that a step was the first to ask for, each once."""
+        """Return the reports that a step was the first to ask for, each once."""
         return tuple(self._message.pop(step, ()))
 
 

@@ -118,7 +118,7 @@ class SliceLooking(Looking):
         )
 
     def _unchanged(self) -> tuple[UnchangedSlice, ...]:
-        """Give the slices that were run since the last commit of which anything is on record."""
+        """Return the slices that were run since the last commit of which anything is on record."""
         known = self.services.reading.slices.recorded(self.model.name)
         last = max((each.step_seq for each in known if each.version is not None), default=0)
         return tuple(
@@ -195,19 +195,19 @@ class SliceLooking(Looking):
         return read_counts(self.entity, rows, seen)
 
     def _stored(self) -> Mapping[str, Watermark]:
-        """Give the watermarks on record, by column; none for a table that is made anew."""
+        """Return the watermarks on record, by column; none for a table that is made anew."""
         record = self.context.records.get(self.model.name)
         if record is None or self.step.initial:
             return {}
         return {each.column.lower(): each for each in record.watermarks}
 
     def _lows(self) -> dict[int, TypedValue]:
-        """Give the low bound of every entry that has one, by its place."""
+        """Return the low bound of every entry that has one, by its place."""
         record = self.context.records.get(self.model.name)
         return lows_of(self.entity, None if self.step.initial else record, self.moment)
 
     def _moved(self, counts: SliceCounts) -> Iterator[Watermark]:
-        """Give the watermarks that the step leaves; none goes back.
+        """Yield the watermarks that the step leaves; none goes back.
 
         Also those that stay: a step without a commit may have moved them.
         """
@@ -237,14 +237,14 @@ def _counts(metrics: Mapping[str, int]) -> dict[str, int]:
 
 
 def watermarks_in(record: ModelRecord | None) -> dict[str, TypedValue]:
-    """Give the watermarks on record, by column in small letters."""
+    """Return the watermarks on record, by column in small letters."""
     return {each.column.lower(): each.value for each in record.watermarks} if record else {}
 
 
 def lows_of(
     entity: Entity, record: ModelRecord | None, moment: dt.datetime
 ) -> dict[int, TypedValue]:
-    """Give the low bound of every entry that has one, by its place."""
+    """Return the low bound of every entry that has one, by its place."""
     stored, found = watermarks_in(record), {}
     for place, each in enumerate(entity.watermark):
         value = stored.get(each.column.lower())
@@ -255,12 +255,12 @@ def lows_of(
 
 
 def _added(rows: SliceRows, table: Schema | None) -> tuple[str, ...]:
-    """Give the columns that the table gets: those of the slice, and a key that has a new name."""
+    """Return the columns that the table gets: those of the slice, and a key that has a new name."""
     return tuple(n for n in rows.stored.names if table is not None and table.find(n) is None)
 
 
 def _shown(windows: tuple[EntityWindow, ...] | None) -> Iterator[InputWindow]:
-    """Give the windows in which keys may be found to be gone, as records keep windows."""
+    """Yield the windows in which keys may be found to be gone, as records keep windows."""
     for each in windows or ():
         high = None if each.high is None else Bound(each.high, inclusive=True)
         window = Window(each.column, Bound(each.low, inclusive=True), high)

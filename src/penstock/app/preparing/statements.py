@@ -104,7 +104,7 @@ def hold(session: StepSession, stage: Stage, look: Row, where: Location | None) 
 
 
 def build_of(services: Services, context: Context, model: Model, step_inputs: StepInputs) -> Build:
-    """Give what the model's strategy is told: nothing of a table that is replaced whole."""
+    """Return what the model's strategy is told: nothing of a table that is replaced whole."""
     catalog = bool(services.project.target.catalog)
     view_sql = ""
     if catalog and model.is_view:  # over path tables whoever reads a view reads its query
@@ -134,7 +134,7 @@ def build_of(services: Services, context: Context, model: Model, step_inputs: St
 
 
 def _replaced(context: Context, model: Model, found: StepInputs) -> str:
-    """Give the condition of the rows that the step takes the place of; "" where it adds rows."""
+    """Return the condition of the rows that the step takes the place of; "" where it adds rows."""
     settings = model.strategy.window
     if settings is None or found.opened is None:
         return ""
@@ -159,19 +159,19 @@ Values = Callable[[int], Mapping[str, str]]
 
 
 def run_date(moment: dt.datetime) -> dict[str, str]:
-    """Give the one parameter that every model has."""
+    """Return the one parameter that every model has."""
     return {"run_date": f"DATE '{moment.astimezone(dt.UTC).date().isoformat()}'"}
 
 
 def of_partitions(settings: PartitionSettings, moment: dt.datetime) -> Values:
-    """Give the parameters of a partition by its number, as its SQL has them."""
+    """Return the parameters of a partition by its number, as its SQL has them."""
     return lambda number: of_range(settings, moment, number, number)
 
 
 def of_range(
     settings: PartitionSettings, moment: dt.datetime, first: int, last: int
 ) -> dict[str, str]:
-    """Give the parameters of some partitions that one run of the SQL makes."""
+    """Return the parameters of some partitions that one run of the SQL makes."""
     grid, kind = settings.grid, parameter_type(settings)
     lower, upper = literal_at(grid.lower(first), kind), literal_at(grid.upper(last), kind)
     return {
@@ -183,7 +183,7 @@ def of_range(
 
 
 def parameter_type(settings: PartitionSettings) -> str:
-    """Give the type of the parameters: DATE, for HOUR that of the field, for RANGE an integer."""
+    """Return the type of the parameters: DATE, for HOUR that of the field, for RANGE an integer."""
     match settings.grid.grain:
         case Grain.HOUR:
             return settings.type
@@ -194,7 +194,7 @@ def parameter_type(settings: PartitionSettings) -> str:
 
 
 def of_windows(windows: Sequence[InputWindow], moment: dt.datetime) -> Values:
-    """Give the bounds of the first window as half-open; without one only the run's date."""
+    """Return the bounds of the first window as half-open; without one only the run's date."""
     day = run_date(moment)
     if not windows:
         return lambda _: day

@@ -170,7 +170,7 @@ class Looking:
         return found
 
     def _range(self, found: Opened) -> Sequence[InputWindow]:
-        """Give the windows in whose range the rows of the step lie."""
+        """Return the windows in whose range the rows of the step lie."""
         again = self.context.options.rerun
         if again is None or self.model.strategy.window is None:
             return found.windows
@@ -188,7 +188,7 @@ class Looking:
 
 
 def table_gone(model: Model) -> TableError:
-    """Give the error of a step whose table went away after it was planned."""
+    """Return the error of a step whose table went away after it was planned."""
     return TableError(
         "table-gone",
         f"{model.table} disappeared while the step was running",

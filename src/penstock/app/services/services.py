@@ -99,7 +99,7 @@ class Services:
     def run_record(
         self, run: str, command: str, run_timestamp: dt.datetime, arguments: str = ""
     ) -> Run:
-        """Give a run of this process as the state keeps it, begun now."""
+        """Return a run of this process as the state keeps it, begun now."""
         target, now = self.project.target.name, self.clock.now()
         return Run(run, command, arguments, target, run_timestamp, self.holder(run), now)
 
@@ -128,7 +128,7 @@ class Services:
 
 
 def user_name() -> str:
-    """Give the name of the user, or "unknown" where the system has none for it."""
+    """Return the name of the user, or "unknown" where the system has none for it."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -161,7 +161,7 @@ def in_one_state(
 
 
 def named_model(services: Services, name: str) -> Model:
-    """Give the model of that name, or whose table is called so; raise `unknown-model`."""
+    """Return the model of that name, or whose table is called so; raise `unknown-model`."""
     models = services.project.models
     folded = name.lower()
     for model in models.values():

@@ -77,7 +77,7 @@ POINTS = (
 
 
 def fault_from(environ: Mapping[str, str]) -> Fault | None:
-    """Give the fault that `PENSTOCK_FAULT` asks for."""
+    """Return the fault that `PENSTOCK_FAULT` asks for."""
     asked = environ.get("PENSTOCK_FAULT", "")
     if not asked:
         return None
@@ -124,7 +124,7 @@ def open_services(where: Where, spark: SparkSession | None = None) -> Services:
 
 
 def place_of(request: CommandRequest) -> Where:
-    """Give the project that a request is about."""
+    """Return the project that a request is about."""
     return Where(Path(request.project), request.target, request.variables or {})
 
 
@@ -174,19 +174,18 @@ def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> 
 
 
 def _close_to_others(folder: Path) -> None:
-    """Let nobody else read what an older penstock, or the cache, has put into a project's folder.
+    """Close `.penstock` and its databases, which an older penstock left open, to other users.
 
-    What cannot be closed, or is another user's, stays as it is.
+    What belongs to another user, or cannot be closed, stays as it is.
     """
-    databases = (each for each in folder.glob("state*.db*") if each.is_file())
-    for path, mode in ((folder, 0o700), *((each, 0o600) for each in databases)):
+    for path in (folder, *folder.glob("state*.db*")):
         with suppress(OSError):
-            if path.stat().st_mode & 0o077:
-                path.chmod(mode)
+            if path.stat().st_mode & 0o077 and (path == folder or path.is_file()):
+                path.chmod(0o700 if path == folder else 0o600)
 
 
 def elsewhere(services: Services, warehouse: str) -> Services:
-    """Give the same shop with a Spark that starts with another warehouse and is its own to stop."""
+    """Return the same services with a Spark of their own on another warehouse."""
     engine = services.engine
     moved = engine.elsewhere(warehouse) if isinstance(engine, SparkEngine) else engine
     return replace(services, engine=moved)
@@ -259,15 +258,15 @@ class Stores:
         return self._opened
 
     def signature(self) -> tuple[str, str, str]:
-        """Give what commits are signed with: penstock's version, the store's id, the project."""
+        """Return what commits are signed with: penstock's version, the store's id, the project."""
         self.open_writing()  # a commit does not wait for a store that is away
         return version(), self._store_id, self.project.name
 
     def fence_token(self, intent: Intent) -> str:
-        """Give the token of a commit that fences a step."""
+        """Return the token of a commit that fences a step."""
         return write_fence(intent, *self.signature())
 
 
 def version() -> str:
-    """Give the version of the installed penstock."""
+    """Return the version of the installed penstock."""
     return metadata.version(DISTRIBUTION)

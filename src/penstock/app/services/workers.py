@@ -1,4 +1,4 @@
-"""Who may write a target, and work that an interrupt does not leave behind (spec/state.md §4)."""
+"""Who may write a target, and work that an interrupt does not leave behind."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def lives(services: Services, lease: Lease, record: StepRecord) -> bool:
 
 
 def left_open(store: Store, services: Services) -> Iterator[StepRecord]:
-    """Give the steps that are written as RUNNING and whose run can no longer finish them."""
+    """Yield the steps that are written as RUNNING and whose run can no longer finish them."""
     running = store.journal.running()
     leases = {lease.target: lease for lease in store.leases.taken()} if running else {}
     for record in running:

@@ -1,4 +1,4 @@
-"""How what a test found differs from what it expected, and reports of it (spec/checks.md §9.3)."""
+"""How what a test found differs from what it expected, and reports of it."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def summary(rows: RowsDiffer) -> str:
 
 
 def pairing(near: Sequence[Sequence[int]]) -> Mapping[int, int]:
-    """Give the row that each of the others belongs to; no other choice makes more pairs.
+    """Return the row that each of the others belongs to; no other choice makes more pairs.
 
     Rows that have a partner move to another where that makes room. The way to a free one may be as
     long as there are rows, so nothing calls itself here.
@@ -159,7 +159,7 @@ class Comparison:
         return tuple(map(names.index, wanted)) if set(wanted) <= set(names) else ()
 
     def identity(self, row: Row) -> tuple[Hashable, ...]:
-        """Give what two rows that are equal have in common."""
+        """Return what two rows that are equal have in common."""
         return tuple(identity(v, kind) for v, (_, kind) in zip(row, self.columns, strict=True))
 
     def _unmatched(
@@ -199,7 +199,7 @@ class Comparison:
         return left, [row for at, row in enumerate(extra) if at not in partner]
 
     def _exact(self, row: Row) -> tuple[Hashable, ...]:
-        """Give what rows that are near each other have in common: values that hold no float."""
+        """Return what rows that are near each other have in common: values that hold no float."""
         pairs = zip(self.identity(row), self.columns, strict=True)
         return tuple(v for v, (_, kind) in pairs if not any(str(f) in str(kind) for f in _FLOATS))
 
@@ -235,7 +235,7 @@ class Comparison:
 
 
 def _inside(value: Value, kind: ColumnType) -> dict[Hashable, tuple[Value, ColumnType]] | None:
-    """Give what a list, a struct or a map holds: by its place or key; None for a scalar."""
+    """Return what a list, a struct or a map holds: by its place or key; None for a scalar."""
     match kind, value:
         case ArrayType(element), tuple():
             return {at: (each, element) for at, each in enumerate(value)}
@@ -249,7 +249,7 @@ def _inside(value: Value, kind: ColumnType) -> dict[Hashable, tuple[Value, Colum
 
 
 def identity(value: Value, kind: ColumnType) -> Hashable:
-    """Give what equal values have in common: NaN is NaN, -0.0 is 0.0, maps have no order."""
+    """Return what equal values have in common: NaN is NaN, -0.0 is 0.0, maps have no order."""
     inside = _inside(value, kind)
     if inside is not None:
         return frozenset((at, identity(*each)) for at, each in inside.items())
@@ -269,7 +269,7 @@ def near(one: Value, other: Value, kind: ColumnType, tolerance: float) -> bool:
 
 
 def shown(value: Value, kind: ColumnType) -> str:
-    """Give a value for people; a text has quotes only where it could be taken for another."""
+    """Return a value for people; a text has quotes only where it could be taken for another."""
     if value is None:
         return "NULL"
     match kind, value:

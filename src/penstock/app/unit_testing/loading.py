@@ -1,4 +1,4 @@
-"""Unit tests with everything that is wrong with them, before Spark starts (spec/checks.md §9)."""
+"""Unit tests with everything that is wrong with them, before Spark starts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Variants:
     _found: dict[tuple[tuple[str, str], ...], Project] = field(default_factory=dict)
 
     def of(self, variables: Mapping[str, str]) -> Project:
-        """Give the project with these variables beside its own; raises `ProjectError`."""
+        """Return the project with these variables beside its own; raises `ProjectError`."""
         key = tuple(sorted(variables.items()))
         if not key or self.broken:
             return self.project

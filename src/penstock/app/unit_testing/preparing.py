@@ -48,7 +48,7 @@ _ELSEWHERE = DeltaPin("given", 0)
 def target_types(
     services: Services, session: StepSession, model: Model, run: UnitRun, table: GivenTable
 ) -> Mapping[str, ColumnType]:
-    """Give the columns of the target by their types: declared ones, else those of the query."""
+    """Return the columns of the target by their types: declared ones, else those of the query."""
     ours = {name.lower() for name in model.history.columns.names} if model.history else set()
     declared = {name: kind for name, kind in table.known.items() if name.lower() not in ours}
     folded = {name.lower(): kind for name, kind in declared.items()}
@@ -91,7 +91,7 @@ def _describe(services: Services, session: StepSession, model: Model, run: UnitR
 
 
 def target_sql(project: Project, model: Model, table: Typed, where: Location) -> Commit:
-    """Give the statement that makes the target as its strategy would have left it.
+    """Return the statement that makes the target as its strategy would have left it.
 
     `where` is the place of its rows. Versions have `is_current` as `valid_to` tells it, and hashes
     where none are given. Raises `bad-test-value` for a version without its beginning.
@@ -238,7 +238,7 @@ class Preparing:
         return replace(intent, partitions=tuple(dict.fromkeys(keys)) or (tested,))
 
     def _intent(self, uri: str, at: dt.datetime) -> Intent:
-        """Give a step by other code than the model's where only that makes a step due.
+        """Return a step by other code than the model's where only that makes a step due.
 
         New inputs make it due where there are any; partitions do not all see them.
         """
@@ -262,7 +262,7 @@ class Preparing:
         )
 
     def _watermarks(self, given: Given, target: Typed | None) -> tuple[Watermark, ...]:
-        """Give the watermarks that are given, else the greatest time in the target's rows."""
+        """Return the watermarks that are given, else the greatest time in the target's rows."""
         model = world.model_on(self.model, self.clock.run_timestamp)
         read = {name.name for name in model.query.inputs}
         schemas = {

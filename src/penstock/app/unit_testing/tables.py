@@ -32,7 +32,7 @@ Types = Mapping[str, ColumnType]
 
 
 def select_of(columns: Sequence[casting.Column], rows: Sequence[Sequence[casting.Value]]) -> str:
-    """Give a SELECT of these rows, with exactly these columns.
+    """Return a SELECT of these rows, with exactly these columns.
 
     >>> select_of([("id", ScalarType("bigint"))], [[1], [None]])
     "SELECT CAST(`c0` AS bigint) AS `id` FROM VALUES ('1'), (NULL) AS t(`c0`)"
@@ -64,7 +64,7 @@ def _cast(place: str, kind: ColumnType) -> str:
 
 
 def literal_of(value: casting.Value, kind: ColumnType) -> str:
-    """Give one value as SQL of exactly that type."""
+    """Return one value as SQL of exactly that type."""
     want = sql_type(kind)
     if value is None:
         return f"CAST(NULL AS {want})"
@@ -84,7 +84,7 @@ def literal_of(value: casting.Value, kind: ColumnType) -> str:
 
 
 def row_query(columns: Sequence[casting.Column], source: str) -> str:
-    """Give a query of one text column: every row of a source as a JSON list.
+    """Return a query of one text column: every row of a source as a JSON list.
 
     >>> row_query([("id", ScalarType("int"))], "t").partition(", map(")[0]
     "SELECT to_json(named_struct('c0', CAST(`id` AS STRING))"
@@ -99,7 +99,7 @@ def row_query(columns: Sequence[casting.Column], source: str) -> str:
 
 
 def _leaves(value: str, kind: ColumnType, depth: int) -> str:
-    """Give SQL that turns every leaf of a value into a text."""
+    """Return SQL that turns every leaf of a value into a text."""
     each = f"x{depth}"
     match kind:
         case ArrayType(element):
@@ -155,19 +155,19 @@ class Typed:
         return tuple(name for name, _ in self.columns)
 
     def values(self, name: str) -> tuple[object, ...]:
-        """Give the values of a column that are not NULL."""
+        """Return the values of a column that are not NULL."""
         places = [at for at, known in enumerate(self.names) if known.lower() == name.lower()]
         found = (row[places[0]] for row in self.rows or () if places)
         return tuple(value for value in found if value is not None)
 
     def type_of(self, name: str) -> ColumnType | None:
-        """Give the type of a column, in any case of letters."""
+        """Return the type of a column, in any case of letters."""
         found = (kind for known, kind in self.columns if known.lower() == name.lower())
         return next(found, None)
 
 
 def typed_table(session: StepSession, table: GivenTable, types: Types, add: bool = True) -> Typed:  # noqa: FBT001, FBT002  read as "columns to add"
-    """Give a table with its columns; a declared type comes first, then `types`, then the values.
+    """Return a table with its columns; a declared type comes first, then `types`, then the values.
 
     With `add` the columns of `types` that no row, or no query, names are there too, and NULL.
     Raises `bad-test-value` and `test-type-unknown`.
@@ -194,7 +194,7 @@ def typed_table(session: StepSession, table: GivenTable, types: Types, add: bool
 def values_of(
     row: Mapping[str, Cell], columns: Sequence[casting.Column], where: Location
 ) -> casting.Row:
-    """Give the values of one row in the order of columns; raises `bad-test-value`."""
+    """Return the values of one row in the order of columns; raises `bad-test-value`."""
     given = {name.lower(): cell for name, cell in row.items()}
     found = []
     for name, kind in columns:
@@ -258,7 +258,7 @@ def _refuse_inexact(
 
 
 def with_rows(session: StepSession, table: GivenTable, made: Typed) -> Typed:
-    """Give a table whose rows are known here too: those of a query are read."""
+    """Return a table whose rows are known here too: those of a query are read."""
     if made.rows is not None:
         return made
     with placed(table):
@@ -277,5 +277,5 @@ def read_rows(
 
 
 def columns_of(schema: Schema) -> tuple[casting.Column, ...]:
-    """Give the columns of a schema with their types."""
+    """Return the columns of a schema with their types."""
     return tuple((column.name, parse_type(column.type)) for column in schema.columns)

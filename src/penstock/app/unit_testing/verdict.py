@@ -1,4 +1,4 @@
-"""Holding what a run left behind against what its test expects (spec/checks.md §9.3)."""
+"""Holding what a run left behind against what its test expects."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _kind(token: str) -> StepKind | None:
 
 
 def source_of(session: StepSession, outcome: TestOutcome) -> tuple[Schema, str] | None:
-    """Give the columns of the rows and SQL that reads them; None where there is no table."""
+    """Return the columns of the rows and SQL that reads them; None where there is no table."""
     project = outcome.services.project
     model = project.models[outcome.model.name]
     if not model.is_view:
@@ -165,7 +165,7 @@ class ExpectationCheck:
     key: tuple[str, ...] = ()
 
     def differences(self) -> Iterator[Difference]:
-        """Give everything that is not as expected: rows first."""
+        """Yield everything that is not as expected: rows first."""
         expected, outcome = self.expected, self.outcome
         found, asked = outcome.status, expected.status
         wrong = f": {_message(outcome.error)}" if outcome.error is not None else ""
@@ -272,7 +272,7 @@ class ExpectationCheck:
             yield differ
 
     def _key(self) -> tuple[str, ...]:
-        """Give the columns that tell rows apart, if any."""
+        """Return the columns that tell rows apart, if any."""
         keys, history = self.outcome.model.strategy.keys, self.outcome.model.history
         if self.key or history is None:
             return self.key or keys

@@ -28,7 +28,7 @@ Carriers = Mapping[tuple[str, str], str]
 
 
 def asked(model: Model, test: UnitTest) -> Model:
-    """Give the model with the version alone that the test asks for, from its first day on."""
+    """Return the model with the version alone that the test asks for, from its first day on."""
     if test.version is None:
         return model
     first = min((_day(model, run) for run in test.runs), default=dt.date.max)
@@ -43,12 +43,12 @@ def asked(model: Model, test: UnitTest) -> Model:
 
 
 def model_on(model: Model, run_timestamp: dt.datetime) -> Model:
-    """Give a model with what its version of a day declares."""
+    """Return a model with what its version of a day declares."""
     return dated({model.name: model}, run_timestamp.date())[model.name]
 
 
 def used(model: Model, test: UnitTest, run: UnitRun) -> tuple[Version, ...]:
-    """Give every version that is for one of the run's partitions; all where that is not known."""
+    """Return every version that is for one of the run's partitions; all where that is not known."""
     known = asked(model, test)
     if known.partition is not None and not run.first:
         return known.versions
@@ -60,7 +60,7 @@ def used(model: Model, test: UnitTest, run: UnitRun) -> tuple[Version, ...]:
 
 
 def wanted_inputs(model: Model, test: UnitTest, run: UnitRun) -> tuple[InputName, ...]:
-    """Give every table but its own that a run reads."""
+    """Return every table but its own that a run reads."""
     if not model.versions:
         return inputs_of(model)
     read = (name for version in used(model, test, run) for name in _read_by(version))
@@ -73,7 +73,7 @@ def is_seed(project: Project, name: InputName) -> bool:
 
 
 def _day(model: Model, run: UnitRun) -> dt.date:
-    """Give the date that chooses the version; numbers have none."""
+    """Return the date that chooses the version; numbers have none."""
     with suppress(ValueError):
         return model.grid.date(model.grid.parse(run.first)) if run.first else run.as_of.date()
     return run.as_of.date()
@@ -96,7 +96,7 @@ class TestClock(SystemClock):
 def world_of(
     project: Project, test: UnitTest, given: Mapping[InputName, Collection[str]], folder: Path
 ) -> Project:
-    """Give a project of the tested model; each input is a Delta source under its own name.
+    """Return a project of the tested model; each input is a Delta source under its own name.
 
     `given` are the inputs of all runs with their columns. What only checks read and nobody gives
     takes those checks away; so it is with versions that are for none of the runs.
@@ -137,7 +137,7 @@ class _Rewriting:
     bronze: str = ""
 
     def moved(self, name: InputName) -> InputName:
-        """Give an input as a source of its own name, so that watermarks keep theirs."""
+        """Return an input as a source of its own name, so that watermarks keep theirs."""
         return name if self._is_own(name) else InputName(InputKind.SOURCE, name.name)
 
     def _is_own(self, name: InputName) -> bool:
@@ -238,7 +238,7 @@ def _read_by(version: Version) -> tuple[InputName, ...]:
 
 
 def carriers(model: Model, schemas: Mapping[str, Schema]) -> Carriers | None:
-    """Give the columns that carry watermarks, None if there are none; raises what the step will."""
+    """Return the columns that carry watermarks, None without any; raise what the step would."""
     settings = model.strategy.window
     if settings is None:
         return None

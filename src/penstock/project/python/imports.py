@@ -227,7 +227,7 @@ def _failed(root: Path, path: str, error: BaseException) -> Finding:
         return Finding(where, "session-needed-at-import", sentence, hint)
     sentence = f"{type(error).__name__}: {str(error).strip()}".splitlines()[0][:300]
     is_spark = isinstance(error, ModuleNotFoundError) and error.name in ("pyspark", "delta")
-    hint = install_hint("spark") if is_spark else "python -m py_compile shows more"
+    hint = install_hint("spark") if is_spark else ""
     return Finding(where, "python-import-failed", sentence, hint)
 
 

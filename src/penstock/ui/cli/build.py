@@ -32,9 +32,8 @@ def plan_command(output: CommandOutput, request: RunRequest, *, yes: Yes = False
 def run_command(output: CommandOutput, request: RunRequest, *, yes: Yes = False) -> int:
     """Bring tables and views up to date.
 
-    Runs exactly the steps that 'penstock plan' shows. What code, inputs and tables say is current
-    is left alone; after a failure the last line is the command that resumes. Asks before a session
-    package that --full-refresh names is made anew.
+    Runs exactly the steps that 'penstock plan' shows and skips what is current. After a failure the
+    last line is the command that resumes. Asks before --full-refresh rebuilds a session package.
     """
     if request.dry_run:
         return _plan(output, request)
@@ -46,7 +45,7 @@ def run_command(output: CommandOutput, request: RunRequest, *, yes: Yes = False)
 
     def ask(packages: Sequence[str]) -> bool:
         named = ", ".join(packages)
-        return confirm(f"{named}: empty all tables and process all events anew?", yes=yes)
+        return confirm(f"{named}: empty all tables and process all events again?", yes=yes)
 
     with opened(request) as services:
         with output.progress(services) as listener:
@@ -74,8 +73,8 @@ def _show_plan(output: CommandOutput, found: Preview) -> int:
 def sync_command(output: CommandOutput, request: SyncRequest, *, yes: Yes = False) -> int:
     """Run the partitions that drifted.
 
-    Exactly those that 'penstock status' shows, upstreams first. Asks before it overwrites rows of
-    an earlier success.
+    Exactly those that 'penstock status' shows, upstreams first. Asks before it overwrites rows that
+    an earlier run built.
     """
     return _sync(output, request, yes=yes)
 
@@ -84,14 +83,14 @@ def sync_command(output: CommandOutput, request: SyncRequest, *, yes: Yes = Fals
 def backfill_command(output: CommandOutput, request: BackfillRequest, *, yes: Yes = False) -> int:
     """Run all partitions of a range, drifted or not.
 
-    Asks before it overwrites rows of an earlier success. Of a Python model that windows keep up to
-    date the range is one of its time column: its rows are replaced in one commit.
+    Asks before it overwrites rows that an earlier run built. For an incremental Python model the
+    range applies to its time column, and its rows are replaced in one commit.
     """
     return _sync(output, request, yes=yes)
 
 
 def _sync(output: CommandOutput, request: AnySync, *, yes: bool) -> int:
-    """Show the plan, or run it; give the exit code."""
+    """Show the plan, or run it; return the exit code."""
     if request.dry_run:
         from penstock.app.commands.sync import preview_sync
         from penstock.ui.render.plan import sync_text

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from penstock.app.unit_testing.differences import UnitResult
 
 Accept = Annotated[
-    str | None, FlagSpec("Close the open flags of a step; with --reason.", metavar="STEP")
+    str | None, FlagSpec("Close the open flags of a step; needs --reason.", metavar="STEP")
 ]
-Reason = Annotated[str | None, FlagSpec("Why rows that failed are right.", metavar="TEXT")]
+Reason = Annotated[str | None, FlagSpec("Why the flagged rows are right.", metavar="TEXT")]
 Drop = Annotated[
-    str | None, FlagSpec("Drop rows that a step kept, now.", ("--drop-quarantine",), "STEP|all")
+    str | None, FlagSpec("Drop quarantined rows of a step now.", ("--drop-quarantine",), "STEP|all")
 ]
 
 
@@ -36,10 +36,10 @@ def check_command(
     reason: Reason = None,
     drop: Drop = None,
 ) -> int:
-    """Evaluate checks on the rows of today.
+    """Run checks against the current tables.
 
     Writes no data and takes no lease; results are recorded. Exits 3 if a check of severity error
-    failed, 1 if no check was evaluated at all. Without a range: the newest partition that is due.
+    failed, 1 if no check ran at all. Without a range it checks the newest partition that is due.
     """
     if accept is None and drop is None and reason is None:
         return _evaluate(output, request)
@@ -73,7 +73,6 @@ def _evaluate(output: CommandOutput, request: CheckRequest) -> int:
     )
     if nothing is not None:
         say(error_text(nothing), err=True)
-    if nothing is not None:
         return nothing.exit_code
     return 0 if report.ok else CheckFailedError.exit_code
 
@@ -102,8 +101,8 @@ def _refuse_beside(
 def test_command(output: CommandOutput, request: UnitTestRequest) -> int:
     """Run unit tests of models.
 
-    Each test under tests/ runs its model's whole step on given rows, in a temporary warehouse; the
-    project's own tables and state are left alone.
+    Each test under tests/ runs its model's whole step on the rows it gives, in a temporary
+    warehouse. The project's own tables and state are not touched.
     """
     from penstock.app.commands.test import run_tests
     from penstock.ui.render.check import result_text, unit_tests_document, unit_tests_text

@@ -1,4 +1,4 @@
-"""What is no longer what it was, and what it was: `status`, `diff`, `history`, `audit`."""
+"""What changed since tables were built: `status`, `diff`, `history`, `audit`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from penstock.ui.cli.options import ask, command
 from penstock.ui.cli.output import CommandOutput
 
 FailOnDrift = Annotated[bool, FlagSpec("Exit 1 if a partition drifted.")]
-Context = Annotated[int | None, FlagSpec("Equal lines around the changes.", metavar="N", least=0)]
-ItsChecks = Annotated[bool, FlagSpec("Show what its checks said instead.", ("--checks",))]
+Context = Annotated[
+    int | None, FlagSpec("Unchanged lines to show around each change.", metavar="N", least=0)
+]
+ItsChecks = Annotated[bool, FlagSpec("Show results of its checks instead.", ("--checks",))]
 Called = Annotated[
-    str | None, FlagSpec("With --checks: only the check of this name.", ("--check",), "NAME")
+    str | None, FlagSpec("With --checks: only the check with this name.", ("--check",), "NAME")
 ]
 
 
@@ -41,7 +43,7 @@ def status_command(
 def diff_command(output: CommandOutput, request: DiffRequest, context: Context = None) -> None:
     """Show what changed since the partitions were built.
 
-    One diff for each pair of SQL texts: the one on record, and the one of the files.
+    One diff per pair of SQL texts: the recorded one and the one in the files.
     """
     from penstock.app.commands.diff import diff
     from penstock.ui.render.status import differences_document, differences_text
@@ -61,7 +63,7 @@ def history_command(
 ) -> None:
     """Show the executions of a model, newest first.
 
-    With --verbose also the step of each, which 'penstock rollback' takes.
+    --verbose adds the step ids that 'penstock rollback' takes.
     """
     if checks:
         _show_checks(output, request, name)
@@ -91,7 +93,7 @@ def _show_checks(output: CommandOutput, request: HistoryRequest, name: str | Non
 def audit_command(output: CommandOutput, request: AuditRequest) -> int:
     """Compare every version's SQL with what was run.
 
-    One row for each version and revision in the files or on record.
+    One row per version and revision, in the files or on record.
     """
     from penstock.app.commands.audit import audit
     from penstock.ui.render.history import audit_document, audit_text

@@ -1,4 +1,4 @@
-"""Entities as the files say them, and their slices: `penstock entities`."""
+"""Entities and their slices: `penstock entities`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from penstock.ui.cli.options import ask, command, group
 from penstock.ui.cli.output import CommandOutput
 
 Which = Annotated[str, FlagSpec(names=("ENTITY",))]
-Skip = Annotated[str, FlagSpec("Leave this slice out of runs.", metavar="SLICE")]
-Unskip = Annotated[str, FlagSpec("Leave it out no longer.", metavar="SLICE")]
-Reason = Annotated[str, FlagSpec("Why; stands beside the slice.", metavar="TEXT")]
-Strict = Annotated[bool, FlagSpec("Warnings fail, too.")]
+Skip = Annotated[str, FlagSpec("Exclude this slice from runs.", metavar="SLICE")]
+Unskip = Annotated[str, FlagSpec("Include the slice again.", metavar="SLICE")]
+Reason = Annotated[str, FlagSpec("Why the slice is skipped; `slices` shows it.", metavar="TEXT")]
+Strict = Annotated[bool, FlagSpec("Treat warnings as errors.")]
 Chosen = Annotated[
     Sequence[str],
     FlagSpec(
@@ -27,9 +27,9 @@ Chosen = Annotated[
 
 entities_command = group(
     "penstock entities list",
-    """Look at entities.
+    """List and inspect entities.
 
-    An entity is a model whose body is a bronze folder or table, run through a fixed pipeline.
+    An entity is a model that loads a bronze folder or table through a fixed pipeline.
     """,
 )
 
@@ -40,7 +40,7 @@ entities_command = group(
 def entities_list(output: CommandOutput, request: CommandRequest, select: Chosen = ()) -> None:
     """List the entities.
 
-    One row per entity, in the order of the files; without a selection disabled ones, too.
+    One row per entity, in file order. Without a selection, disabled entities are listed too.
     """
     from penstock.app.commands.entities import list_entities
     from penstock.app.services.wire import place_of
@@ -52,10 +52,10 @@ def entities_list(output: CommandOutput, request: CommandRequest, select: Chosen
 
 @command("penstock entities show transactions\npenstock entities show 2", of=entities_command)
 def entities_show(output: CommandOutput, request: CommandRequest, entity: Which) -> None:
-    """Show all that the files say of one entity.
+    """Show the full definition of one entity.
 
-    It is named by its id, its name or its model: where its layers are, its columns with their final
-    names, its watermark and its settings, those of its connection merged.
+    Name it by id, name or model. Shows where its layers are, its columns with their final names,
+    its watermark, and its settings merged with those of its connection.
     """
     from penstock.app.commands.entities import show_entity
     from penstock.app.services.wire import place_of
@@ -68,7 +68,7 @@ def entities_show(output: CommandOutput, request: CommandRequest, entity: Which)
 def entities_validate(
     output: CommandOutput, request: CommandRequest, *, strict: Strict = False
 ) -> int:
-    """Report the findings of entities alone.
+    """Report findings of entities only.
 
     Loads the project, touches neither tables nor state, and exits 1 if there is an error.
     """
@@ -94,10 +94,10 @@ def entities_slices(
     unskip: Unskip = "",
     reason: Reason = "",
 ) -> None:
-    """Say what became of each slice of an entity.
+    """Show the status of each slice of an entity.
 
-    A run takes those that wait or failed, in this order. One that no run can take may be left out
-    with --skip, which needs a --reason; --slice NAME of penstock run takes it all the same.
+    A run processes waiting and failed slices in this order. Exclude one with --skip and --reason;
+    'penstock run --slice NAME' processes it all the same.
     """
     from penstock.app.commands.entities import list_slices, skip_slice
     from penstock.ui.render.entities import slices_document, slices_text

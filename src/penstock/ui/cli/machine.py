@@ -1,4 +1,4 @@
-"""What is around penstock: `doctor`, `engine`, `schema`, `completion`."""
+"""This machine and this shell: `doctor`, `engine`, `schema`, `completion`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from penstock.core.errors import EnvironmentMissingError
 from penstock.ui.cli.options import command, group
 from penstock.ui.cli.output import CommandOutput, print_rows
 
-Fix = Annotated[bool, FlagSpec("Put right what can be put right.")]
-Write = Annotated[bool, FlagSpec("Write them into the project's folder.")]
+Fix = Annotated[bool, FlagSpec("Fix what can be fixed.")]
+Write = Annotated[bool, FlagSpec("Write them to the project's folder.")]
 Shell = Annotated[str, FlagSpec(names=("SHELL",), choices=("bash", "zsh", "fish"))]
 
 
 @command("penstock doctor --fix")
 def doctor_command(output: CommandOutput, request: CommandRequest, *, fix: Fix = False) -> int:
-    """Check this machine, and say what to do.
+    """Check this machine and say what to fix.
 
-    Java, Spark and Delta, the state, the warehouse. Needs no project; exits 2 if one is wrong.
+    Java, Spark and Delta, the state, the warehouse. Needs no project. Exits 2 if anything is wrong.
     """
     from penstock.app.commands.doctor import examine
     from penstock.ui.render.state import doctor_document, doctor_text
@@ -35,18 +35,18 @@ def doctor_command(output: CommandOutput, request: CommandRequest, *, fix: Fix =
 
 engine_command = group(
     "penstock engine status",
-    """Look at JVMs that wait for a next command.
+    """Show or stop JVMs that are kept warm.
 
-    One waits after a command where the target's `spark` says how long: `keep_warm: 10m`.
+    A JVM waits for the next command if the target's `spark` sets `keep_warm: 10m`.
     """,
 )
 
 
 @command("penstock engine status", of=engine_command)
 def engine_status(output: CommandOutput) -> None:
-    """Show the JVMs that wait.
+    """Show the JVMs that are kept warm.
 
-    All of this user on this machine; one that a command uses is the command's. Needs no project.
+    Those of this user on this machine; a JVM in use belongs to its command. Needs no project.
     """
     from penstock.app.commands.engine import engine_status
     from penstock.ui.render.state import engine_document, engine_text
@@ -56,9 +56,9 @@ def engine_status(output: CommandOutput) -> None:
 
 @command("penstock engine stop", of=engine_command)
 def engine_stop(output: CommandOutput) -> None:
-    """End the JVMs that wait.
+    """Stop the JVMs that are kept warm.
 
-    All of this user on this machine; the next command starts one. Needs no project.
+    Those of this user on this machine; the next command starts a new one. Needs no project.
     """
     from penstock.app.commands.engine import engine_stop
     from penstock.ui.render.state import engine_document, stopped_text
@@ -70,7 +70,7 @@ def engine_stop(output: CommandOutput) -> None:
 def schema_command(output: CommandOutput, request: CommandRequest, *, write: Write = False) -> None:
     """Print JSON Schemas of the YAML files, for editors.
 
-    One document: the schemas by the names of the files that --write makes.
+    One document that maps the file names that --write uses to their schemas.
     """
     from penstock.app.commands.init import schemas, write_schemas
     from penstock.ui.render.state import files_document, written_text

@@ -1,4 +1,4 @@
-"""The command `penstock`: finds the file of a command, and words whatever stops it."""
+"""The command `penstock`: find the file of a command, and report whatever stops it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from typing import NoReturn
 
 import click
 
-from penstock.core.errors import DISTRIBUTION
+from penstock.core.errors import DISTRIBUTION, InterruptedRunError
 from penstock.ui.cli.streams import answer, command_streams, lost_answer
 
 _BY_FILE = {
     "project": {
-        "init": "Make a project that runs at once.",
+        "init": "Create a project that runs right away.",
         "validate": "Report every finding of every file.",
         "list": "List the models.",
-        "show": "Show all that is known of one model.",
-        "graph": "Draw what reads what.",
+        "show": "Show everything about one model.",
+        "graph": "Draw the dependency graph.",
     },
     "entities": {
-        "entities": "Look at entities.",
+        "entities": "List and inspect entities.",
     },
     "sessions": {
-        "sessions": "Look at session packages.",
+        "sessions": "Inspect and control session packages.",
     },
     "build": {
         "plan": "Show what a run would do, and why.",
@@ -38,12 +38,12 @@ _BY_FILE = {
         "backfill": "Run all partitions of a range, drifted or not.",
     },
     "checks": {
-        "check": "Evaluate checks on the rows of today.",
+        "check": "Run checks against the current tables.",
         "test": "Run unit tests of models.",
     },
     "tables": {
         "rollback": "Restore a table to the version before a step.",
-        "snapshot": "Keep history tables.",
+        "snapshot": "Update and verify history tables.",
         "seed": "Load the files under seeds/ as tables.",
         "query": "Run a query over the project's tables.",
     },
@@ -54,35 +54,35 @@ _BY_FILE = {
         "audit": "Compare every version's SQL with what was run.",
     },
     "state": {
-        "accept": "Let rows that others changed stand.",
+        "accept": "Accept rows that were changed outside penstock.",
         "watermark": "Show, set or reset watermarks.",
-        "recover": "Settle what a crash left open.",
+        "recover": "Settle steps that a crash left open.",
         "state": "Export, import, restore or rebuild the state.",
-        "unlock": "Take a target's lease from a run that is gone.",
+        "unlock": "Release the lease of a run that is gone.",
     },
     "machine": {
-        "doctor": "Check this machine, and say what to do.",
-        "engine": "Look at JVMs that wait for a next command.",
+        "doctor": "Check this machine and say what to fix.",
+        "engine": "Show or stop JVMs that are kept warm.",
         "schema": "Print JSON Schemas of the YAML files, for editors.",
         "completion": "Print a shell's completion script.",
     },
 }
 COMMANDS = {name: says for named in _BY_FILE.values() for name, says in named.items()}
-INTERRUPTED = 130
 _SHOWN = 100
+INTERRUPTED = InterruptedRunError.exit_code
 TERMINATED = 143
 _ALIVE = 100_000
-"""What a project is made of lives until a command ends: looking for garbage in it finds none."""
+"""Objects of a project live until the command ends, so collecting garbage finds none."""
 
 
 class Commands(click.Group):
     """Commands by name; a command's file is imported when it is called.
 
-    Its help needs none of them, so that it answers at once.
+    The help imports none of them and answers at once.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click asks so
-        """Give the names in the order in which a project is worked on."""
+        """Return the names in the order of a project's life."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
@@ -117,7 +117,7 @@ def commands(ctx: click.Context) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; give its exit code. Words a user's mistake, lets a bug keep its traceback."""
+    """Run a command and return its exit code; a user's mistake is a message, a bug a traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:
         gc.set_threshold(_ALIVE)
@@ -133,9 +133,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _leave(code: int) -> NoReturn:
     """End at once with this code.
 
-    While the interpreter takes itself down a signal has its default again, so that a second Ctrl-C
-    would end the process by the signal and not with our code; and a step whose user asked twice may
-    still run on its thread: it stays on record as running, and is settled later.
+    While the interpreter shuts down, signals have their defaults again: a second Ctrl-C would end
+    the process by the signal and not with our code. After a second Ctrl-C a step may still run on
+    its thread; it stays on record as running and is settled later.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
@@ -146,7 +146,7 @@ def _leave(code: int) -> NoReturn:
 
 @contextmanager
 def _terminating() -> Iterator[list[int]]:
-    """Let SIGTERM interrupt like Ctrl-C; give a list that holds it once it came."""
+    """Let SIGTERM interrupt like Ctrl-C; yield a list that holds it once it came."""
     came: list[int] = []
 
     def interrupt(number: int, _: object) -> None:
@@ -164,10 +164,10 @@ def _terminating() -> Iterator[list[int]]:
 
 
 def _refuse_unreadable(given: Sequence[str]) -> None:
-    """Refuse words with a NUL or with bytes that are no UTF-8: nothing can be called so."""
+    """Refuse arguments with a NUL or with bytes that are not UTF-8: no name has them."""
     for word in given:
         if "\0" in word or any("\ud800" <= sign <= "\udfff" for sign in word):
-            raise click.UsageError(f"the argument {ascii(word)[:_SHOWN]} is no text in UTF-8")
+            raise click.UsageError(f"the argument {ascii(word)[:_SHOWN]} is not valid UTF-8 text")
 
 
 def _run(given: list[str]) -> int:

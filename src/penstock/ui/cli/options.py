@@ -32,7 +32,7 @@ _OF_OUTPUT = flag_fields(CommandOutput)
 def command(
     examples: str, *, of: click.Group | None = None, without: Sequence[str] = ()
 ) -> Callable[[Command], click.Command]:
-    """Make a command of a function, as `takes` says; `state_import` is the `import` of a group.
+    """Make a command of a function (see `takes`); `state_import` is the `import` of a group.
 
     The first line of its docstring stands beside its name in `ui.cli.main.COMMANDS`.
     """
@@ -60,13 +60,13 @@ def group(example: str, says: str) -> click.Group:
 
 
 def _example(lines: str) -> str:
-    """Give the end of a command's help: what a user would type."""
+    """Return the end of a command's help: examples."""
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines.splitlines())
 
 
 @contextmanager
 def opened(request: CommandRequest) -> Iterator[Services]:
-    """Open the project that a request is about, with all that a use case needs."""
+    """Open the project of a request with everything that a use case needs."""
     from penstock.app.services import wire
 
     noted: set[str] = set()
@@ -87,13 +87,13 @@ def ask(
     *words: Words.args,
     **named: Words.kwargs,
 ) -> Answer:
-    """Open the project that a request is about, and give what a use case says."""
+    """Open the project of a request and return what a use case answers."""
     with opened(request) as services:
         return use_case(services, *words, **named)
 
 
 def takes(request: type[CommandRequest] | None, *, without: Sequence[str] = ()) -> Option:
-    """Give the command a `CommandOutput` and the request, if any, that its options make.
+    """Pass the command a `CommandOutput` and the request, if any, that its options make.
 
     Its other parameters are options of the command line alone. Fields in `without` are left as
     they are.
@@ -191,7 +191,7 @@ def _is_argument(each: FlagField, flag: FlagSpec) -> bool:
 
 
 def _keyed(each: FlagField) -> Iterator[tuple[str, FlagSpec]]:
-    """Give the flags of a field, each with the name by which click hands over what it found."""
+    """Yield the flags of a field, each with the name by which click hands over what it found."""
     for number, flag in enumerate(each.flags):
         yield (f"{each.name}_{number}" if number else each.name), flag
 
@@ -241,7 +241,7 @@ def _type(each: FlagField, flag: FlagSpec) -> click.ParamType[Any] | None:
 
 
 def _given(declared: Sequence[FlagField], values: dict[str, Any]) -> dict[str, Any]:
-    """Take the values of fields out of what click found, without those that nobody gave."""
+    """Take the values of fields from what click found, without those not given."""
     fields = {}
     for each in declared:
         found = [values.pop(key, None) for key, _ in _keyed(each)]
@@ -252,13 +252,13 @@ def _given(declared: Sequence[FlagField], values: dict[str, Any]) -> dict[str, A
 
 
 def _require_folder(found: Sequence[Any], given: Sequence[Any]) -> None:
-    """Refuse two folders, and something else where the folder of a project stands."""
+    """Refuse two folders, and an argument that is not a project's folder."""
     folder, argument = str(given[0]), str(given[-1])
     if given[0] not in (Path(), given[-1]):
         raise click.UsageError(f"the project is {argument!r} and --project-dir {folder!r}")
     here, there = Path("penstock.yml"), Path(argument, "penstock.yml")
     if found[1:] and found[-1] and here.is_file() and not there.is_file():
-        context, sentence = click.get_current_context(), f"{argument!r} is the folder of no project"
+        context, sentence = click.get_current_context(), f"{argument!r} is not a project's folder"
         hint = f"{context.command_path} --project-dir DIR"
         if any(param.name == "select" for param in context.command.params):
             sentence += "; models are named by --select"

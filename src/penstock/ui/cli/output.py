@@ -1,6 +1,6 @@
-"""Where a command's answer goes: text or one JSON document, on stdout; the rest on stderr.
+"""A command's answer, text or one JSON document, goes to stdout; the rest goes to stderr.
 
-Annotations are not put off here: options are made of those of `CommandOutput`.
+Options are made of the annotations of `CommandOutput`, so they are not postponed here.
 """
 
 import os
@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import click
 
 from penstock.app.flags import FlagSpec, command_words
-from penstock.core.errors import CheckFailedError, LeaseHeldError, PenstockError, UsageError
+from penstock.core.errors import (
+    CheckFailedError,
+    InterruptedRunError,
+    LeaseHeldError,
+    PenstockError,
+    UsageError,
+)
 from penstock.core.masking import mask, mask_uris
 from penstock.ui.cli.streams import answer, lost_answer
 
@@ -32,7 +38,6 @@ if TYPE_CHECKING:
     from penstock.app.services.services import Services
 
 Value = TypeVar("Value")
-INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +45,9 @@ class CommandOutput:
     """How a command answers."""
 
     as_json: Annotated[bool, FlagSpec("Print one JSON document.", ("--json",))] = False
-    quiet: Annotated[bool, FlagSpec("Print nothing but errors.", ("--quiet", "-q"))] = False
-    verbose: Annotated[bool, FlagSpec("Print more.", ("--verbose", "-v"))] = False
-    log_format: Annotated[str, FlagSpec("How progress is logged.", choices=("text", "json"))] = (
+    quiet: Annotated[bool, FlagSpec("Print errors only.", ("--quiet", "-q"))] = False
+    verbose: Annotated[bool, FlagSpec("Print more detail.", ("--verbose", "-v"))] = False
+    log_format: Annotated[str, FlagSpec("Format of progress lines.", choices=("text", "json"))] = (
         "text"
     )
 
@@ -55,9 +60,9 @@ class CommandOutput:
         unless_quiet: bool = False,
         colours: bool = False,
     ) -> None:
-        """Print the answer; `unless_quiet` is for what was done and not asked for.
+        """Print the answer; `unless_quiet` marks a report that --quiet leaves out.
 
-        With `colours` it has some on a terminal whose user has not set NO_COLOR.
+        `colours` allows colours on a terminal, unless NO_COLOR is set.
         """
         if self.as_json:
             from penstock.app.documents import printed
@@ -73,11 +78,11 @@ class CommandOutput:
             require_answer()
 
     def print_done(self, message: str) -> None:
-        """Print what was done in one sentence."""
+        """Print one sentence about what was done."""
         self.print(message, str, lambda text: {"done": text}, unless_quiet=True)
 
     def warn(self, text: str) -> None:
-        """Print beside the answer."""
+        """Print a warning to stderr."""
         if text and not self.quiet:
             say(text, err=True)
 
@@ -88,12 +93,12 @@ class CommandOutput:
 
     @property
     def is_live(self) -> bool:
-        """Whether somebody looks at a terminal that can be drawn on."""
+        """Whether a live table can be drawn on a terminal."""
         plain = self.as_json or self.quiet or self.verbose or self.json_log
         return not plain and answer().isatty()
 
     def progress(self, services: "Services") -> "AbstractContextManager[Listener]":
-        """Choose how progress is shown: a live table, lines, or checks that failed and no more."""
+        """Choose how progress is shown: a live table, lines, or failed checks only."""
         if self.is_live:
             from rich.console import Console
 
@@ -110,9 +115,9 @@ class CommandOutput:
     def finish(
         self, request: "CommandRequest", report: "RunReport", text: "Callable[[RunReport], str]"
     ) -> int:
-        """Print what came of a run, with the command that resumes it; give the exit code.
+        """Print the result of a run with the command that resumes it; return the exit code.
 
-        That command leads to the same project and target.
+        That command names the same project and target.
         """
         from penstock.app.run_report import run_document
 
@@ -127,21 +132,21 @@ class CommandOutput:
 
 
 def say(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print a text of ours; rows of a user are printed as they are."""
+    """Print a text of ours; `print_rows` prints rows of a user."""
     click.echo(mask_uris(text), sys.stderr if err else answer(), nl=nl)
 
 
 def print_rows(text: str, *, nl: bool = True) -> None:
-    """Print what was asked for as it is; raise `output-lost` where it cannot be written."""
+    """Print a text unchanged; raise `output-lost` if it cannot be written."""
     click.echo(text, answer(), nl=nl)
     require_answer()
 
 
 def require_answer() -> None:
-    """Raise `output-lost` if stdout took not all that was printed; a reader may go away."""
+    """Raise `output-lost` if stdout did not take everything; a reader may go away."""
     if (lost := lost_answer()) is not None:
         sentence = f"stdout cannot be written: {lost.strerror}"
-        raise PenstockError("output-lost", sentence, hint="make room, and repeat the command")
+        raise PenstockError("output-lost", sentence, hint="free some space and repeat the command")
 
 
 def _log(text: str) -> None:
@@ -151,11 +156,11 @@ def _log(text: str) -> None:
 def exit_code(report: "RunReport") -> int:
     """Return the exit code of a run.
 
-    A lease or a failed check has a code of its own where nothing else failed: a later run, or
-    somebody who looks at the rows, is all that it needs.
+    A held lease or a failed check has its own code if nothing else failed: a later run, or somebody
+    who looks at the rows, is all that is needed.
     """
     if report.interrupted:
-        return INTERRUPTED
+        return InterruptedRunError.exit_code
     if report.succeeded:
         return 0
     errors = [result.error for result in report.results if result.error is not None]
@@ -168,9 +173,9 @@ _HAVE_CODES = (CheckFailedError, LeaseHeldError)
 
 
 def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
-    """Print a user's mistake or an outside failure and give its exit code; None for a bug.
+    """Print a user's mistake or an outside failure and return its exit code; None for a bug.
 
-    With `--json` a document on stdout says it, else text on stderr.
+    With `--json` it is a document on stdout, else, or where stdout takes none, text on stderr.
     """
     if isinstance(error, click.ClickException):
         is_unknown = error.message.startswith("No such")  # what click finds near is our hint
@@ -184,13 +189,13 @@ def print_error(error: Exception, arguments: Sequence[str]) -> int | None:
     if "--json" in arguments and lost_answer() is None:
         is_run = arguments[:1] in _RUNS or arguments[:2] in _RUNS
         say(printed(failure_document(error, is_run=is_run)))
-    else:
+    if "--json" not in arguments or lost_answer() is not None:
         say(error_text(error), err=True)
     return error.exit_code
 
 
 _RUNS = (["run"], ["plan"], ["sync"], ["backfill"], ["seed"], ["snapshot", "run"])
-"""Commands whose document always has models, and what is left of them."""
+"""Commands whose document always has `models` and `resume`."""
 _THEIRS = {
     "build": "penstock run",
     "clean": "penstock run --full-refresh",
@@ -205,7 +210,7 @@ _THEIRS = {
     "retry": "penstock run",
     "source": "penstock check --sources",
 }
-"""The words of dbt, each with the command that does it here."""
+"""Commands of dbt, each with the one that does it here."""
 _ALIKE, _ALIKE_SHORT, _SHORT = 0.75, 0.6, 3
 _THEIR_FLAGS = {
     "-f": "--full-refresh",
@@ -222,7 +227,7 @@ _THEIR_FLAGS = {
 
 
 def _way_out(error: click.ClickException) -> str:
-    """Give the command that was meant, as far as one can tell."""
+    """Return the command that was probably meant."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:
         return "penstock --help"
@@ -235,7 +240,7 @@ def _way_out(error: click.ClickException) -> str:
     asked = error.message.partition("'")[2].rpartition("'")[0]
     if isinstance(command, click.Group):
         ours = {name: f"did you mean {path} {name}?" for name in command.list_commands(context)}
-        others = {word: f"here it is: {does}" for word, does in _THEIRS.items()}
+        others = {word: f"in penstock: {does}" for word, does in _THEIRS.items()}
         known = {**others, **ours} if path == "penstock" else ours
         return next((known[near] for near in _near(asked, known)), f"{path} --help")
     if not error.message.startswith("Got unexpected extra argument"):
@@ -251,7 +256,7 @@ def _way_out(error: click.ClickException) -> str:
 
 
 def _near(written: str, known: Iterable[str]) -> list[str]:
-    """Return the word that was meant: one that begins so, or differs in few letters; else none."""
+    """Return the word that was probably meant: same beginning, or few other letters; else none."""
     bare = {each.lstrip("-"): each for each in known}
     word = written.lstrip("-")
     near = [each for each in bare if len(word) > 1 and each.startswith(word)]
@@ -262,9 +267,9 @@ def _near(written: str, known: Iterable[str]) -> list[str]:
 
 
 def confirm(question: str, *, yes: bool) -> bool:
-    """Ask for the word `yes`; raise `needs-confirmation` where nobody can be asked.
+    """Ask for the word `yes`; raise `needs-confirmation` without a terminal.
 
-    Gives False, and says so, for any other answer.
+    Any other answer prints that nothing was done, and returns False.
     """
     unasked = f"{question} This needs a confirmation, and there is no terminal to ask at."
     error = UsageError("needs-confirmation", unasked, hint="add --yes")
@@ -277,9 +282,9 @@ def confirm(question: str, *, yes: bool) -> bool:
 def overwrite_asker(
     now: Callable[[], "dt.datetime"], *, yes: bool
 ) -> "Callable[[tuple[Overwrite, ...]], bool]":
-    """Give the function that asks before partitions are overwritten; with `yes` it need not.
+    """Return a function that asks before partitions are overwritten, unless `yes`.
 
-    It shows what would be overwritten and reads one line: only `yes` goes on.
+    It shows what would be overwritten and reads one line; only `yes` continues.
     """
 
     def ask(overwrites: "tuple[Overwrite, ...]") -> bool:

@@ -1,4 +1,4 @@
-"""What there is before anything is built: `init`, `validate`, `list`, `show`, `graph`."""
+"""Commands that only read the project: `init`, `validate`, `list`, `show`, `graph`."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from penstock.ui.cli.options import ask, command
 from penstock.ui.cli.output import CommandOutput
 
 Folder = Annotated[Path, FlagSpec(names=("DIR",))]
-Template = Annotated[str, FlagSpec("What to start with.  [default: minimal]", metavar="NAME")]
-Strict = Annotated[bool, FlagSpec("Warnings fail, too.")]
+Template = Annotated[str, FlagSpec("Template to start from.  [default: minimal]", metavar="NAME")]
+Strict = Annotated[bool, FlagSpec("Treat warnings as errors.")]
 Day = Annotated[
     str | None, FlagSpec("The SQL of the partition that holds this date.", ("--date",), "D")
 ]
 Form = Annotated[
-    str, FlagSpec("How to draw.", ("--format",), choices=("tree", "mermaid", "dot", "json"))
+    str, FlagSpec("Output format.", ("--format",), choices=("tree", "mermaid", "dot", "json"))
 ]
 
 
 @command("penstock init shop --template demo")
 def init_command(output: CommandOutput, folder: Folder, template: Template = "minimal") -> None:
-    """Make a project that runs at once.
+    """Create a project that runs right away.
 
-    Refuses a folder that holds a project.
+    Refuses a folder that already holds a project.
     """
     from penstock.app.commands.init import init
     from penstock.ui.render.state import files_document, made_text
@@ -67,7 +67,7 @@ def list_command(output: CommandOutput, request: ModelsRequest) -> None:
 def show_command(
     output: CommandOutput, request: CommandRequest, model: Name, date: Day = None
 ) -> None:
-    """Show all that is known of one model.
+    """Show everything about one model.
 
     Its columns, versions, inputs, settings, resolved SQL, state, watermarks and last runs.
     """
@@ -79,9 +79,9 @@ def show_command(
 
 @command("penstock graph --format mermaid --select +daily_user_stats")
 def graph_command(output: CommandOutput, request: ModelsRequest, form: Form = "tree") -> None:
-    """Draw what reads what.
+    """Draw the dependency graph.
 
-    Sources and models without upstreams are the roots; a node that is met again is drawn without
+    Sources and models without upstreams are the roots. A node that appears again is drawn without
     its children.
     """
     from penstock.app.commands.show import graph

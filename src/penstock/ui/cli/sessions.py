@@ -1,4 +1,4 @@
-"""Session packages: what they have processed, what they would, and what people ask of them."""
+"""Session packages: what they processed, what they would process, and how to change it."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from penstock.ui.cli.output import CommandOutput
 
 Models = Annotated[Sequence[str], FlagSpec(names=("MODEL",))]
 Sessions = Annotated[Sequence[str], FlagSpec(names=("SESSION",))]
-Every = Annotated[bool, FlagSpec("All models that have a row.", ("--all",))]
-Truncate = Annotated[bool, FlagSpec("Their next commit takes the place of all their rows.")]
-Export = Annotated[bool, FlagSpec("Write the rows into a table instead; starts Spark.")]
-Limit = Annotated[int, a_count("How many are shown.")]
+Every = Annotated[bool, FlagSpec("All models of the manifest.", ("--all",))]
+Truncate = Annotated[bool, FlagSpec("Replace all their rows with the next commit.")]
+Export = Annotated[bool, FlagSpec("Write the rows to a table instead; starts Spark.")]
+Limit = Annotated[int, a_count("Rows to show.")]
 
 sessions_command = group(
     "penstock sessions limits web",
-    """Look at session packages.
+    """Inspect and control session packages.
 
-    A package turns a table of events into tables of sessions, and keeps them up to date.
+    A package turns a table of events into tables of sessions and keeps them up to date.
     """,
 )
 
 
 @command("penstock sessions limits web", of=sessions_command)
 def sessions_limits(output: CommandOutput, request: LimitsRequest) -> None:
-    """Say which events the next run would read.
+    """Show which events the next run would read.
 
-    Reads the manifest and the logs of the inputs; nothing is run or written.
+    Reads the manifest and the logs of the inputs; runs and writes nothing.
     """
     from penstock.app.commands.sessions import sessions_limits
     from penstock.ui.render.sessions import limits_document, limits_text
@@ -50,7 +50,7 @@ def sessions_manifest(
 ) -> None:
     """Show what each model has processed.
 
-    One row per model that ever succeeded, those that are no longer tracked too; times are UTC.
+    One row per model that ever succeeded, including those no longer tracked. Times are UTC.
     """
     from penstock.app.commands.sessions import sessions_export, sessions_manifest
     from penstock.ui.render.sessions import manifest_document, manifest_text
@@ -66,7 +66,7 @@ def sessions_manifest(
 def sessions_quarantine(
     output: CommandOutput, request: CommandRequest, package: Package, limit: Limit = 50
 ) -> None:
-    """Show the sessions that get no more events, newest first."""
+    """Show quarantined sessions, which get no more events, newest first."""
     from penstock.app.commands.sessions import sessions_quarantine
     from penstock.ui.render.sessions import quarantine_document, quarantine_text
 
@@ -80,7 +80,7 @@ def sessions_runs(
 ) -> None:
     """Show the passes of runs, newest first.
 
-    Each with its limits, what became of the events in its window, and of those before it.
+    Each with its limits, and the outcome of the events in its window and before it.
     """
     from penstock.app.commands.sessions import sessions_runs
     from penstock.ui.render.sessions import runs_document, runs_text
@@ -98,9 +98,9 @@ def sessions_forget(
     every: Every = False,
     truncate: Truncate = False,
 ) -> None:
-    """Let models forget what they have processed.
+    """Forget what models have processed.
 
-    Their tables stay; the next runs replay them from the start date on.
+    Their tables stay; the next runs process all events again from the start date.
     """
     from penstock.app.commands.sessions import sessions_forget
 
@@ -114,10 +114,10 @@ def sessions_forget(
 def sessions_release(
     output: CommandOutput, request: CommandRequest, package: Package, session: Sessions
 ) -> None:
-    """Let the next run take sessions out of quarantine.
+    """Release sessions from quarantine with the next run.
 
-    It reads their events again, from their start. Worth it once `max_session_days` was raised or
-    events were repaired; else they are quarantined anew.
+    It reads their events again from the start. Raise `max_session_days` or repair the events first,
+    or the sessions are quarantined again.
     """
     from penstock.app.commands.sessions import sessions_release
 

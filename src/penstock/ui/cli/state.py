@@ -1,53 +1,43 @@
 """Records put in order by hand: `accept`, `watermark`, `recover`, `state`, `unlock`."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from penstock.app.flags import FlagSpec, Name, Project, Yes
-from penstock.app.request import CommandRequest
+from penstock.app.request import AcceptRequest, CommandRequest
 from penstock.core.errors import UsageError
 from penstock.ui.cli.options import ask, command, group, opened
 from penstock.ui.cli.output import CommandOutput, confirm, print_rows
 
-History = Annotated[bool, FlagSpec("Every change, newest first.")]
-Reason = Annotated[str, FlagSpec("Why; stands in the history.", metavar="TEXT")]
-Only = Annotated[str, FlagSpec("Only this one.", metavar="INPUT.COLUMN")]
-Step = Annotated[str | None, FlagSpec("With --as: the open step that is meant.", metavar="STEP")]
+History = Annotated[bool, FlagSpec("Show every change, newest first.")]
+Reason = Annotated[str, FlagSpec("Why; kept in the history.", metavar="TEXT")]
+Only = Annotated[str, FlagSpec("Only this watermark.", metavar="INPUT.COLUMN")]
+Step = Annotated[str | None, FlagSpec("The open step to settle; needs --as.", metavar="STEP")]
 Became = Annotated[
     str | None,
     FlagSpec(
-        "What became of a step that nobody can tell: somebody has looked into its table.",
+        "Settle --step by hand, after you looked into its table.",
         ("--as",),
         choices=("committed", "failed"),
     ),
 ]
-Models = Annotated[bool, FlagSpec("Only the small readable file of models.")]
+Models = Annotated[bool, FlagSpec("Only the short, readable summary of models.")]
 File = Annotated[Path, FlagSpec(names=("FILE",))]
 Table = Annotated[str, FlagSpec(names=("TABLE",))]
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptRequest(CommandRequest):
-    """What is asked of `accept`."""
-
-    project: Project
-    model: Name
-    _: KW_ONLY
-    reason: Annotated[str, FlagSpec("Why they are right; stands in the history.", metavar="TEXT")]
-
-
 @command("penstock accept daily_user_stats --reason 'a correction by hand, ticket 4711'")
 def accept_command(output: CommandOutput, request: AcceptRequest) -> None:
-    """Let rows that others changed stand.
+    """Accept rows that were changed outside penstock.
 
-    The model is current again, and models that read it see a change. Only records are written: no
-    row changes, and no Spark starts.
+    The model is current again, and models that read it see a change. Writes records only: no row
+    changes, and no Spark starts.
     """
     from penstock.app.commands.accept import accept
     from penstock.ui.render.state import accept_document, accept_text
 
-    report = ask(request, accept, request.model, request.reason)
+    report = ask(request, accept, request.model, request.reason, request.arguments)
     output.print(report, accept_text, accept_document, unless_quiet=True)
 
 
@@ -55,7 +45,7 @@ watermark_command = group(
     "penstock watermark show events_clean --history",
     """Show, set or reset watermarks.
 
-    A watermark is the greatest value of a column that a model has taken in.
+    A watermark is the greatest value of a column that a model has processed.
     """,
 )
 
@@ -74,13 +64,15 @@ def watermark_show(
 
 @dataclass(frozen=True, slots=True)
 class WatermarkRequest(CommandRequest):
-    """What is asked of `watermark set`; its annotations, and so those here, are not put off."""
+    """What is asked of `watermark set`; flags are made of these annotations."""
 
     project: Project
     model: Name
     value: Annotated[str, FlagSpec(names=("VALUE",))]
-    column: Annotated[str, FlagSpec("Which, if there are several.", metavar="INPUT.COLUMN")] = ""
-    type_: Annotated[str, FlagSpec("Its Spark type, if not known.", metavar="TYPE")] = ""
+    column: Annotated[str, FlagSpec("Which one, if there are several.", metavar="INPUT.COLUMN")] = (
+        ""
+    )
+    type_: Annotated[str, FlagSpec("Its Spark type, if unknown.", metavar="TYPE")] = ""
     reason: Reason = ""
 
 
@@ -90,7 +82,7 @@ class WatermarkRequest(CommandRequest):
 def watermark_set(output: CommandOutput, request: WatermarkRequest) -> None:
     """Set a watermark, lower or higher than it is.
 
-    The next run reads what is above it. The history keeps who did it, and why.
+    The next run reads the rows above it. The history keeps who set it, and why.
     """
     from penstock.app.commands.state import set_watermark
     from penstock.ui.render.state import changed_text, changes_document
@@ -110,9 +102,9 @@ def watermark_reset(
     *,
     yes: Yes = False,
 ) -> int:
-    """Take a model's watermarks away.
+    """Remove a model's watermarks.
 
-    The next run reads its inputs from the start, so that 'append' adds rows a second time.
+    The next run reads its inputs from the start, so 'append' adds the same rows again.
     """
     from penstock.app.commands.state import reset_watermarks, watermarks_to_reset
     from penstock.ui.render.state import changed_text, changes_document
@@ -131,10 +123,10 @@ def watermark_reset(
 def recover_command(
     output: CommandOutput, request: CommandRequest, step: Step = None, became: Became = None
 ) -> int:
-    """Settle what a crash left open.
+    """Settle steps that a crash left open.
 
-    Steps that had committed are recorded, others are marked failed. Every run does this first. What
-    cannot be settled is told with the ways out, and stops its own model alone.
+    Records steps that had committed and marks the others as failed. Every run does this first. A
+    step that cannot be settled is reported with the ways out, and blocks only its own model.
     """
     from penstock.app.execution.recover import Recovery, recover, settle_as
     from penstock.ui.render.state import recovered_document, recovered_text
@@ -155,7 +147,7 @@ state_command = group(
     "penstock state export > state.json",
     """Export, import, restore or rebuild the state.
 
-    The state is what penstock remembers of runs, tables and watermarks.
+    The state is what penstock knows about runs, tables and watermarks.
     """,
 )
 
@@ -172,12 +164,12 @@ def state_export(_: CommandOutput, request: CommandRequest, *, models: Models = 
 def state_import(
     output: CommandOutput, request: CommandRequest, file: File, *, yes: Yes = False
 ) -> int:
-    """Replace the state by an exported document."""
+    """Replace the state with an exported document."""
     from penstock.app.commands.state import import_state
 
     with opened(request) as services:
         target = services.project.target.name
-        if not confirm(f"This replaces the state of target {target} by {file}.", yes=yes):
+        if not confirm(f"This replaces the state of target {target} with {file}.", yes=yes):
             return 1
         import_state(services, file)
     output.print_done(f"imported {file}")
@@ -186,12 +178,12 @@ def state_import(
 
 @command("penstock state restore --yes", of=state_command)
 def state_restore(output: CommandOutput, request: CommandRequest, *, yes: Yes = False) -> int:
-    """Put the last good copy of a damaged state in its place."""
+    """Replace a damaged state with its last good copy."""
     from penstock.app.commands.state import restore_state
 
     with opened(request) as services:
         target = services.project.target.name
-        if not confirm(f"This replaces the state of target {target} by its last copy.", yes=yes):
+        if not confirm(f"This replaces the state of target {target} with its last copy.", yes=yes):
             return 1
         aside = restore_state(services)
     output.print_done(f"restored the state of the last run; what was there is now {aside}")
@@ -200,13 +192,13 @@ def state_restore(output: CommandOutput, request: CommandRequest, *, yes: Yes = 
 
 @command("penstock state rebuild --yes", of=state_command)
 def state_rebuild(output: CommandOutput, request: CommandRequest, *, yes: Yes = False) -> int:
-    """Write the state anew from the logs of the tables."""
+    """Rebuild the state from the logs of the tables."""
     from penstock.app.execution.recover import rebuild
     from penstock.ui.render.state import rebuild_document, rebuild_text
 
     with opened(request) as services:
         target = services.project.target.name
-        if not confirm(f"This adds what the tables of target {target} tell to its state.", yes=yes):
+        if not confirm(f"This adds what the logs of target {target} hold to its state.", yes=yes):
             return 1
         report = rebuild(services)
     output.print(report, rebuild_text, rebuild_document, unless_quiet=True)
@@ -217,10 +209,10 @@ def state_rebuild(output: CommandOutput, request: CommandRequest, *, yes: Yes = 
 def unlock_command(
     output: CommandOutput, request: CommandRequest, table: Table, *, yes: Yes = False
 ) -> int:
-    """Take a target's lease from a run that is gone.
+    """Release the lease of a run that is gone.
 
-    Leases of dead processes of this machine lapse at once, others by themselves after a while. The
-    step is settled as after a crash: a run that still lives can no longer commit it.
+    Leases of dead processes on this machine lapse at once, others after a while. The step is
+    settled as after a crash; a run that is still alive can no longer commit it.
     """
     from penstock.app.commands.state import lease_of, unlock
     from penstock.ui.render.state import lease_text

@@ -1,4 +1,4 @@
-"""The streams of a command: its answer is alone on stdout, and outlives whoever reads it."""
+"""The streams of a command: only the answer goes to stdout, and a lost reader stops nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO, cast
 
@@ -16,14 +16,14 @@ _STANDARD = ("stdin", "stdout", "stderr")
 
 
 class MaskedStream:
-    """A stream of text that shows no secret value, whoever writes to it.
+    """A text stream that hides secret values, whoever writes to it.
 
-    A reader that went away or a full disk stops no command: from then on what is written is
-    dropped, and `lost` says why.
+    A reader that went away or a full disk stops no command: text written later is dropped, and
+    `lost` says why.
     """
 
     def __init__(self, stream: TextIO) -> None:
-        """Write to this one."""
+        """Wrap a stream."""
         self._stream = stream
         self.lost: OSError | None = None
 
@@ -36,8 +36,13 @@ class MaskedStream:
                 self._lose(error)
         return len(text)
 
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write the texts one after another."""
+        for line in lines:
+            self.write(line)
+
     def flush(self) -> None:
-        """Hand over what was written."""
+        """Pass on what was written."""
         if self.lost is None:
             try:
                 self._stream.flush()
@@ -46,13 +51,13 @@ class MaskedStream:
 
     def _lose(self, error: OSError) -> None:
         self.lost = error
-        with suppress(OSError):  # what is left in the buffer goes nowhere, and raises nowhere
+        with suppress(OSError):  # flushing the rest of the buffer must not fail again
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
             os.close(nowhere)
 
     def __getattr__(self, name: str) -> object:
-        """Be the other one in everything else."""
+        """Pass everything else on to the stream."""
         return getattr(self._stream, name)
 
 
@@ -60,12 +65,12 @@ _ANSWERS: list[TextIO] = []
 
 
 def answer() -> TextIO:
-    """Return the stream of the command's answer; `sys.stdout` is what user files print to."""
+    """Return the stream for the command's answer; user files print to `sys.stdout`."""
     return _ANSWERS[-1] if _ANSWERS else sys.stdout
 
 
 def lost_answer() -> OSError | None:
-    """Return why the answer could not be written; None also where its reader went away."""
+    """Return why the answer could not be written; None if it was, or if its reader went away."""
     lost: OSError | None = getattr(answer(), "lost", None)
     return None if lost is None or lost.errno == errno.EPIPE else lost
 
@@ -74,15 +79,15 @@ def lost_answer() -> OSError | None:
 def command_streams(*, own_process: bool) -> Iterator[None]:
     """Mask stdout and stderr, and keep stdout for the answer.
 
-    In a process of our own this lasts to its end, so that a bug's traceback is masked, too; and
-    what processes and libraries write to descriptor 1 goes to stderr.
+    In a process of our own this lasts until it ends, so that a bug's traceback is masked too, and
+    whatever subprocesses and libraries write to descriptor 1 goes to stderr.
     """
     SECRETS.add_environment(os.environ)
     if own_process:
         _hold_descriptors()
     before = sys.stdout, sys.stderr
     for stream in before:
-        if isinstance(stream, io.TextIOWrapper):  # a path may hold bytes that are no text
+        if isinstance(stream, io.TextIOWrapper):  # a path may hold bytes that are not text
             stream.reconfigure(errors="backslashreplace")
     sys.stderr = cast("TextIO", MaskedStream(sys.stderr))
     sys.stdout = cast("TextIO", MaskedStream(_apart() if own_process else sys.stdout))
@@ -98,7 +103,7 @@ def command_streams(*, own_process: bool) -> Iterator[None]:
 
 
 def _hold_descriptors() -> None:
-    """Open descriptors that were closed, or the next file would get their numbers."""
+    """Open standard descriptors that were closed, or the next file would get their numbers."""
     for number in range(len(_STANDARD)):
         try:
             os.fstat(number)
@@ -115,7 +120,7 @@ def _hold_descriptors() -> None:
 
 
 def _apart() -> TextIO:
-    """Return stdout on a descriptor of its own; number 1 becomes stderr."""
+    """Move stdout to a descriptor of its own; descriptor 1 becomes stderr."""
     own = os.dup(1)
     os.dup2(2, 1)
     encoding = sys.stdout.encoding
@@ -123,5 +128,5 @@ def _apart() -> TextIO:
 
 
 def keep_answer_apart() -> None:
-    """Let what is printed from now on go to stderr; only what goes to `answer` is the answer."""
+    """Send further prints to stderr; only `answer()` writes to stdout."""
     sys.stdout = sys.stderr

@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 _RESTARTS = "This replaces every selected history table by a first run; its versions are gone."
 Models = Annotated[Sequence[str], FlagSpec(names=("MODEL...",))]
 Adopt = Annotated[bool, FlagSpec("Take over a table that penstock did not make.")]
-Trial = Annotated[bool, FlagSpec("Check and count, and write nothing.", ("--dry-run",))]
+Trial = Annotated[bool, FlagSpec("Check and count only; write nothing.", ("--dry-run",))]
 Seeds = Annotated[
     Sequence[str], FlagSpec("Seeds to load; default: all.", ("--select", "-s"), "NAME")
 ]
 Limit = Annotated[
-    int | None, a_count("At most so many rows.  [default: 100, all with --format or --output]")
+    int | None, a_count("Maximum number of rows.  [default: 100, all with --format or --output]")
 ]
 Form = Annotated[
     str | None,
-    FlagSpec("Print, or write, the rows so.", ("--format",), choices=("csv", "json", "parquet")),
+    FlagSpec("Output format.", ("--format",), choices=("csv", "json", "parquet")),
 ]
 File = Annotated[
     Path | None,
-    FlagSpec("Write the rows to this file; its name says the format, too.", ("--output",), "FILE"),
+    FlagSpec("Write the rows to this file; its extension sets the format.", ("--output",), "FILE"),
 ]
 
 
 class _Screen(io.RawIOBase):
-    """What is written is printed."""
+    """A binary file whose lines are printed as the answer."""
 
     def write(self, line: Buffer, /) -> int:
         """Print a line of UTF-8."""
@@ -51,8 +51,8 @@ class _Screen(io.RawIOBase):
 def rollback_command(output: CommandOutput, request: RollbackRequest, *, yes: Yes = False) -> int:
     """Restore a table to the version before a step.
 
-    'penstock history MODEL --verbose' shows the steps; the beginning of one is enough. The
-    partitions' records go back as well.
+    'penstock history MODEL --verbose' lists the steps; a unique prefix is enough. The records of
+    the partitions are restored as well.
     """
     from penstock.app.commands.rollback import rollback
     from penstock.ui.render.history import rollback_document, rollback_text
@@ -66,9 +66,9 @@ def rollback_command(output: CommandOutput, request: RollbackRequest, *, yes: Ye
 
 snapshot_command = group(
     "penstock snapshot run --prune",
-    """Keep history tables.
+    """Update and verify history tables.
 
-    A history table holds every version of every row, with the time in which it was valid.
+    A history table keeps every version of every row and the interval in which it was valid.
     """,
 )
 
@@ -81,8 +81,8 @@ snapshot_command = group(
 def snapshot_run(output: CommandOutput, request: SnapshotRequest, *, yes: Yes = False) -> int:
     """Bring history tables up to date.
 
-    New and changed rows open versions, changed ones close theirs; one commit for each table, none
-    where nothing changed. Old versions go as the retention says.
+    New and changed rows open versions; changed rows close their old one. Each table gets one
+    commit, or none if nothing changed. Retention removes old versions.
     """
     from penstock.app.commands.plan import rehearse
     from penstock.app.commands.run import run
@@ -94,7 +94,7 @@ def snapshot_run(output: CommandOutput, request: SnapshotRequest, *, yes: Yes = 
     if request.full_refresh and not confirm(_RESTARTS, yes=yes):
         return 1
     with opened(request) as services:
-        # its table says all; lines above it only where somebody asked for more, or looks on
+        # the table at the end says it all; lines above it only on request or on a terminal
         shows = output.verbose or output.json_log or output.is_live
         with output.progress(services) if shows else nullcontext(silent) as listener:
             report = run(services, request, listener)
@@ -129,10 +129,10 @@ def snapshot_migrate(
     adopt: Adopt = False,
     dry_run: Trial = False,
 ) -> None:
-    """Let a history table take over its model's new settings.
+    """Apply a model's new settings to its history table.
 
-    Checks the laws under them, counts what the next run would open and close, then says so in the
-    table's properties. Versions stay as they are.
+    Checks the laws under the new settings, counts what the next run would open and close, then
+    records the settings in the table's properties. Existing versions do not change.
     """
     from penstock.app.commands.migrate import migrate
     from penstock.ui.render.snapshot import migrate_document, migrate_text
@@ -145,7 +145,7 @@ def snapshot_migrate(
 def seed_command(output: CommandOutput, request: CommandRequest, select: Seeds = ()) -> int:
     """Load the files under seeds/ as tables.
 
-    A file that is as it was when it was loaded is left alone.
+    Skips files that have not changed since they were loaded.
     """
     from penstock.app.commands.seed import seed
     from penstock.ui.render.run import seed_text
@@ -167,8 +167,8 @@ def query_command(
 ) -> None:
     """Run a query over the project's tables.
 
-    Models, seeds and sources are called schema.table; a model also by its name alone. The query may
-    be a template, as models are.
+    Name models, seeds and sources as schema.table, a model also by its name alone. Templates work
+    as in models.
     """
     from penstock.app.commands.query import export, form_of, query
     from penstock.app.documents import printed

@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 def step_lines(
     report: InvariantReport | None, *, failures: bool = False, verbose: bool = False
 ) -> list[str]:
-    """Give the lines under a step's line; with `failures` only checks that failed.
+    """Return the lines under a step's line; with `failures` only checks that failed.
 
     Several that passed are one line, unless `verbose`.
     """
@@ -56,7 +56,7 @@ def _result_lines(
     failures: bool = False,
     passed: int | None = _PASSED_SHOWN,
 ) -> list[str]:
-    """Give a line for each result: what failed or was skipped, and so many that passed.
+    """Return a line for each result: what failed or was skipped, and so many that passed.
 
     Many that were skipped for one reason are one line. `phases` begins each line with its phase.
     """
@@ -99,7 +99,7 @@ def scope_text(result: CheckResult) -> str:
 
 
 def _said(result: CheckResult) -> str:
-    """Give what a result says; of a query that failed with the first rows of its sample."""
+    """Return what a result says; of a query that failed with the first rows of its sample."""
     if result.type == "sql" and result.status is CheckStatus.PASSED:
         return ""  # that its query gave no row is what passing means
     said = f"{result.message} [{result.details}]" if result.details else result.message
@@ -144,7 +144,7 @@ def _named(result: ModelResult) -> str:
 
 
 def check_text(report: CheckReport, *, verbose: bool = False, quiet: bool = False) -> str:
-    """Give the results of every model and source; at most 50 without a failure, unless `verbose`.
+    """Return the results of every model and source; at most 50 without a failure, unless `verbose`.
 
     With `quiet` only what failed.
     """
@@ -194,7 +194,7 @@ def accept_text(report: AcceptReport) -> str:
 
 
 def nothing_checked(request: CheckRequest, report: CheckReport) -> PenstockError | None:
-    """Give the error `nothing-checked`, None where anything was evaluated."""
+    """Return the error `nothing-checked`, None where anything was evaluated."""
     if not report.evaluated_nothing:
         return None
     messages = [result.message for result in report.results]
@@ -221,12 +221,12 @@ def _after_none(request: CheckRequest) -> str:
 
 
 def checks_document(report: CheckReport, error: PenstockError | None = None) -> Json:
-    """Give every result; `error` is there where nothing was evaluated."""
+    """Return every result; `error` is there where nothing was evaluated."""
     return {**report.document(), "error": error_document(error)}
 
 
 def accept_document(report: AcceptReport) -> Json:
-    """Give the flags that were closed and the quarantines that were dropped."""
+    """Return the flags that were closed and the quarantines that were dropped."""
     flags = "accepted=flags[step model partition checks opened version]"
     kept = "dropped=quarantines[step model table rows expires]"
     return {"command": "check", **document_of(report, f"{flags} {kept}")}
@@ -237,7 +237,7 @@ _NOTES = {"-": "expected, not found", "+": "found, not expected"}
 
 
 def unit_tests_text(report: UnitTestReport) -> str:
-    """Give what differs of every test that failed, then one line that counts."""
+    """Return what differs of every test that failed, then one line that counts."""
     if not report.results:
         return "no unit tests"
     failed = [result_text(result) for result in report.results if result.status == "failed"]
@@ -247,7 +247,7 @@ def unit_tests_text(report: UnitTestReport) -> str:
 
 
 def result_text(result: UnitResult) -> str:
-    """Give one test: a line that names it, and everything that differs, at most 20 rows of it."""
+    """Return one test: a line that names it, and everything that differs, at most 20 rows of it."""
     test = result.test
     word = {"passed": "pass", "failed": "FAIL", "skipped": "skip"}[result.status]
     head = f"{word}  {test.written}  {test.name}   {test.where.path}:{test.where.line}   "
@@ -259,7 +259,7 @@ def result_text(result: UnitResult) -> str:
 
 
 def _rows(rows: RowsDiffer) -> Iterator[str]:
-    """Give the rows under their columns, which are as wide as the widest row that is shown."""
+    """Yield the rows under their columns, which are as wide as the widest row that is shown."""
     yield f"  {summary(rows)}"
     lines = rows.lines[:_MOST]
     texts = [[one_line(mask(cell)) for cell in line.cells] for line in lines]
@@ -286,7 +286,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], rows: RowsDiffer) -> str:
 
 
 def unit_tests_document(report: UnitTestReport) -> Json:
-    """Give every test with all that differs, nothing cut."""
+    """Return every test with all that differs, nothing cut."""
     place = "model=test.model name=test.name file=test.where.path line=test.where.line"
     tests = [
         {

@@ -36,7 +36,7 @@ _SETTINGS = (
 
 
 def entities_text(entities: Sequence[Entity]) -> str:
-    """Give one row per entity, in the order of the files."""
+    """Return one row per entity, in the order of the files."""
     if not entities:
         return "no entities"
     rows = [
@@ -57,7 +57,7 @@ def entities_text(entities: Sequence[Entity]) -> str:
 
 
 def entity_text(entity: Entity) -> str:
-    """Give the places, columns, watermarks, transformations and settings of an entity."""
+    """Return the places, columns, watermarks, transformations and settings of an entity."""
     columns = [
         [each.name or "-", each.final_name, each.type or "-", _roles(each), mask(each.expression)]
         for each in entity.columns
@@ -131,12 +131,12 @@ def _section(title: str, lines: Iterator[str]) -> str:
 
 
 def entities_document(entities: Sequence[Entity]) -> Json:
-    """Give the entities in the order of the files."""
+    """Return the entities in the order of the files."""
     return {"entities": [entity_document(each) for each in entities]}
 
 
 def entity_document(entity: Entity) -> Json:
-    """Give all of one entity; settings of users stand under their keys."""
+    """Return all of one entity; settings of users stand under their keys."""
     return {
         **document_of(entity, _ENTITY),
         "bronze": str(entity.bronze),
@@ -154,7 +154,7 @@ def entity_document(entity: Entity) -> Json:
 
 
 def slices_text(report: SlicesReport) -> str:
-    """Give one row per slice, the last ones if there are many, and how many are of each status."""
+    """Return one row per slice, of many the last ones, and a count per status."""
     if not report.slices:
         return "\n".join([f"{report.model} has no slices", *report.notes])
     rows = [
@@ -180,7 +180,7 @@ def slices_text(report: SlicesReport) -> str:
 
 
 def slices_document(report: SlicesReport) -> Json:
-    """Give all slices in their order."""
+    """Return all slices in their order."""
     named = "name=id.name status size=id.size modified=id.modified digest=id.digest"
     return document_of(
         report, f"model slices[{named} processing_time=moment step? metrics why? who?] notes"
@@ -188,7 +188,7 @@ def slices_document(report: SlicesReport) -> Json:
 
 
 def report_text(report: EntitiesReport) -> str:
-    """Give the findings with their count, or what was found to be right."""
+    """Return the findings with their count, or what was found to be right."""
     if report.findings:
         return findings_text(report.findings)
     off = f", {report.disabled} disabled" if report.disabled else ""

@@ -29,7 +29,7 @@ _SIGNS = {"current": "✓", "modified": "⚠", "cosmetic": "~", "never_executed"
 
 
 def history_text(report: HistoryReport, *, verbose: bool = False) -> str:
-    """Give one row per execution, newest first; with `verbose` its step, which `rollback` takes.
+    """Return one row per execution, newest first; with `verbose` its step, which `rollback` takes.
 
     Full texts of SQL stand below where they were asked for.
     """
@@ -73,7 +73,7 @@ def _cells(row: HistoryRow) -> dict[str, str]:
 
 
 def check_history_text(report: CheckHistory, *, verbose: bool = False) -> str:
-    """Give one row per result, newest first; with `verbose` its step, or its run without one."""
+    """Return one row per result, newest first; with `verbose` its step, or its run without one."""
     if not report.records:
         return "no results of checks"
     found = [_check_cells(record) for record in report.records]
@@ -102,7 +102,7 @@ def _check_cells(record: CheckRecord) -> dict[str, str]:
 
 
 def audit_text(report: AuditReport, *, modified_only: bool = False) -> str:
-    """Give one row per version and revision, then the changes of SQL that were asked for."""
+    """Return one row per version and revision, then the changes of SQL that were asked for."""
     if not report.rows:
         return "No version is modified." if modified_only else "no versions"
     header = ["query", "version", "source", "status", "partitions", "executed"]
@@ -139,7 +139,7 @@ def rollback_text(report: RollbackReport) -> str:
 
 
 def history_document(report: HistoryReport) -> Json:
-    """Give every execution, newest first; `sql` is null where it was not asked for."""
+    """Return every execution, newest first; `sql` is null where it was not asked for."""
     code = "version=fingerprint.version revision=fingerprint.revision?"
     executions = [
         {
@@ -159,7 +159,7 @@ def history_document(report: HistoryReport) -> Json:
 
 
 def audit_document(report: AuditReport) -> Json:
-    """Give every version and revision in the files or on record."""
+    """Return every version and revision in the files or on record."""
     names = "model version revision? source status partitions first last"
     versions = [
         {**document_of(row, names), "diffs": [diff_document(diff) for diff in row.diffs]}
@@ -169,13 +169,13 @@ def audit_document(report: AuditReport) -> Json:
 
 
 def rollback_document(report: RollbackReport) -> Json:
-    """Give what was restored; `committed` is null if nothing was written."""
+    """Return what was restored; `committed` is null if nothing was written."""
     names = "model step restored_to=version ranges=partitions count deleted committed"
     return {"command": "rollback", **document_of(report, f"{names} dry_run aborted lines")}
 
 
 def check_history_document(model: str, report: CheckHistory) -> Json:
-    """Give results of a model's checks, newest first; `step` is null for `penstock check`."""
+    """Return results of a model's checks, newest first; `step` is null for `penstock check`."""
     names = "started step? run groups=partitions version"
     checks = [
         {**document_of(each, names), **check_document(each.result)} for each in report.records

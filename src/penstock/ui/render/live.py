@@ -37,7 +37,7 @@ class Row:
     took: float | None = None
 
     def ended(self, result: ModelResult) -> Row:
-        """Give the row of the step's result."""
+        """Return the row of the step's result."""
         rows = mask(result.reason) if result.error is None else first_line(result.error)
         if result.status == "success":
             rows = "" if result.is_view else row_counts(result.rows)
@@ -95,18 +95,18 @@ class LiveTable:
                     self._console.print(Text(mask(text)))
 
     def _free(self, model: str, keys: Keys) -> _Key:
-        """Give the key of one more step; those of a session package come again in each pass."""
+        """Return the key of one more step; those of a session package come again in each pass."""
         number = sum(key[:2] == (model, keys[0][0]) for key in self._rows)
         return model, keys[0][0], number
 
     def _open(self, model: str, keys: Keys) -> _Key:
-        """Give the key of the first such step that has not ended."""
+        """Return the key of the first such step that has not ended."""
         found = (k for k, row in self._rows.items() if row.took is None)
         same = (key for key in found if key[:2] == (model, keys[0][0]))
         return next(same, (model, keys[0][0], 0))
 
     def draw(self) -> Group:
-        """Give the table as it is now.
+        """Return the table as it is now.
 
         What waits last is left out, then what ended first, when the terminal is too low.
         """

@@ -41,7 +41,7 @@ _CHECKS = "before after observed scans on_failure skipped of_views"
 
 
 def plan_text(preview: Preview, *, verbose: bool = False) -> str:
-    """Give the numbered steps, what cannot be planned, changes of SQL, and a total.
+    """Return the numbered steps, what cannot be planned, changes of SQL, and a total.
 
     At most 50 of each, unless `verbose`; that gives the SQL of slices, too.
     """
@@ -158,7 +158,7 @@ def _of_slices(preview: Preview) -> Iterator[str]:
 
 
 def blocked_text(plan: Plan, limit: int | None) -> str:
-    """Give what cannot be run with its errors; "" if all can."""
+    """Return what cannot be run with its errors; "" if all can."""
     if not plan.blocked:
         return ""
     stopped: dict[str, list[str]] = {}
@@ -172,7 +172,7 @@ def blocked_text(plan: Plan, limit: int | None) -> str:
 
 
 def preview_document(preview: Preview) -> Json:
-    """Give the document of a run for one that was only planned, each step with its plan."""
+    """Return the document of a run for one that was only planned, each step with its plan."""
     changes = {change.model: change for change in preview.changes}
     cosmetic = preview.report.plan.cosmetic
 
@@ -197,7 +197,7 @@ _ASKED = 5  # models that a question names
 
 
 def sync_text(report: RunReport, *, verbose: bool = False) -> str:
-    """Give what drifted, what comes with it, the plan, changes of SQL, and a total.
+    """Return what drifted, what comes with it, the plan, changes of SQL, and a total.
 
     At most 50 models of each, unless `verbose`; that lists every step, too.
     """
@@ -274,7 +274,7 @@ def _models(report: RunReport, *, verbose: bool) -> Iterator[str]:
 
 
 def prompt_text(overwrites: Sequence[Overwrite], now: dt.datetime) -> str:
-    """Give one block per model, at most 5."""
+    """Return one block per model, at most 5."""
     blocks = []
     for each in overwrites:
         lines = [f"WARNING: This will overwrite {partitions_text(each.count)}"]
@@ -293,11 +293,11 @@ def prompt_text(overwrites: Sequence[Overwrite], now: dt.datetime) -> str:
 
 
 def nobody_to_ask(overwrites: Sequence[Overwrite]) -> UsageError:
-    """Give the error where there is no terminal to ask at."""
+    """Return the error where there is no terminal to ask at."""
     total = partitions_text(sum(each.count for each in overwrites))
     models = ", ".join(first_of([each.model for each in overwrites], _ASKED, "model"))
     return UsageError(
         "needs-confirmation",
         f"this overwrites {total} ({models}), and there is no terminal to ask at",
-        hint="--yes",
+        hint="add --yes",
     )

@@ -6,7 +6,7 @@ import datetime as dt
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.app.documents import (
     Json,
@@ -37,6 +37,8 @@ from penstock.ui.render.values import (
 ABORTED = "Aborted, nothing was done."
 SIGNS = {"failed": "✗", "skipped": "-"}
 """What stands before a step that ended in this way; what is done has one of its own."""
+_NAMED = 3
+"""Models that one line names."""
 Say = Callable[[str], None]
 
 
@@ -62,7 +64,7 @@ class Columns:
 
 
 def result_line(number: int, result: ModelResult, columns: Columns) -> str:
-    """Give the line of a step that ended, `[1/5] ✓ name  partitions  reason  rows  time`."""
+    """Return the line of a step that ended, `[1/5] ✓ name  partitions  reason  rows  time`."""
     steps = str(columns.steps)
     sign = SIGNS.get("failed" if by_check(result) else result.status, "✓")
     head = [f"[{number:>{len(steps)}}/{steps}] {sign} {result.name:<{columns.names}}"]
@@ -110,7 +112,7 @@ def slice_text(metrics: Mapping[str, int]) -> str:
 
 
 def run_text(report: RunReport) -> str:
-    """Give what stands below the progress: errors, the summary, the command that resumes."""
+    """Return what stands below the progress: errors, the summary, the command that resumes."""
     if report.aborted:
         return ABORTED
     current = report.plan.current
@@ -136,14 +138,14 @@ def run_text(report: RunReport) -> str:
 
 
 def error_lines(report: RunReport) -> list[str]:
-    """Give the errors of steps that failed themselves, each once."""
+    """Return the errors of steps that failed themselves, each once."""
     errors = (r.error for r in report.results if r.error is not None and not by_check(r))
     texts = list(dict.fromkeys(map(error_text, errors)))  # a JVM that died is the error of many
     return first_of(texts, LISTED, "error")
 
 
 def note_lines(report: RunReport) -> Iterator[str]:
-    """Give what steps have to say that did not fail, and whether somebody stopped the run."""
+    """Yield what steps have to say that did not fail, and whether somebody stopped the run."""
     for result in report.results:
         for note in result.notes if result.ok or by_check(result) else ():
             yield f"{result.name}: {mask(note)}"
@@ -200,7 +202,7 @@ def tail(preview: SyncPreview) -> Iterator[str]:
 
 
 def seed_text(report: RunReport) -> str:
-    """Give a line per seed, then errors, the summary and the command that resumes."""
+    """Return a line per seed, then errors, the summary and the command that resumes."""
     if not report.results:
         return "no seeds"
     width = max(len(result.name) for result in report.results)
@@ -222,10 +224,10 @@ def seed_text(report: RunReport) -> str:
 
 @dataclass(slots=True)
 class TextLines:
-    """One line per step that ended, and its checks; with `verbose` one per step that starts, too.
+    """One line per step that ended, with its checks; with `verbose` also one per step that starts.
 
-    With `quiet` only steps of which a check failed, and only those checks. Called from the threads
-    of the steps.
+    Models that one error keeps from running share a line. With `quiet` only failed checks are
+    shown. Called from the threads of the steps.
     """
 
     say: Say
@@ -233,12 +235,16 @@ class TextLines:
     quiet: bool = False
     _columns: Columns | None = None
     _ended: int = 0
+    _blocked: dict[str, list[str]] = field(default_factory=dict)
+    """Models that cannot run, by their error."""
 
     def __call__(self, event: Event) -> None:
         """Show the event."""
         match event:
             case RunStarted(run, plan):
-                self._columns, self._ended = Columns.of(plan), 0
+                self._columns, self._ended, self._blocked = Columns.of(plan), 0, {}
+                for each in plan.blocked:
+                    self._blocked.setdefault(first_line(each.error), []).append(each.model)
                 if self.verbose:
                     self.say(f"run {run}  {plan.run_timestamp:%Y-%m-%d %H:%M:%S} UTC")
             case StepStarted(model, reason):
@@ -246,15 +252,23 @@ class TextLines:
                     self.say(f"      {model}  {mask(reason)}")
             case StepEnded(result, steps):
                 self._ended += steps
-                report = result.invariant_report
-                checks = step_lines(report, failures=self.quiet, verbose=self.verbose)
-                if self._columns is not None and (checks or not self.quiet):
-                    number = min(self._ended + (not steps), self._columns.steps)
-                    line = result_line(number, result, self._columns)
-                    self.say("\n".join([line, *checks]))
+                self._end(result, self._ended + (not steps))
             case Said(text):
                 if not self.quiet:
                     self.say(mask(text))
+
+    def _end(self, result: ModelResult, number: int) -> None:
+        report = result.invariant_report
+        checks = step_lines(report, failures=self.quiet, verbose=self.verbose)
+        if self._columns is None or (self.quiet and not checks):
+            return
+        names = self._blocked.get(first_line(result.error), []) if result.error else []
+        if result.name in names[:-1]:  # the line of the last one names them all
+            return
+        if result.name in names[1:]:
+            result = replace(result, name=", ".join(first_of(names, _NAMED, "model")))
+        line = result_line(min(number, self._columns.steps), result, self._columns)
+        self.say("\n".join([line, *checks]))
 
 
 @dataclass(slots=True)

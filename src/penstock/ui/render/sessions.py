@@ -44,13 +44,13 @@ def limits_text(report: LimitsReport) -> str:
 
 
 def limits_document(report: LimitsReport) -> Json:
-    """Give every pass with its limits, and where the tracked models stand."""
+    """Return every pass with its limits, and where the tracked models stand."""
     plan = report.plan
     return documents.limits_document(report.package, plan.limits, len(plan.tracked))
 
 
 def manifest_text(report: ManifestReport) -> str:
-    """Give one row per model."""
+    """Return one row per model."""
     header = ["model", "last_success", "covered_to", "advanced_to"]
     rows = [
         [row.model, *map(instant_text, (row.last_success, row.covered_to, row.advanced_to))]
@@ -60,13 +60,13 @@ def manifest_text(report: ManifestReport) -> str:
 
 
 def manifest_document(report: ManifestReport) -> Json:
-    """Give the rows, and which models are tracked."""
+    """Return the rows, and which models are tracked."""
     rows = [document_of(row, _ROW) for row in report.rows]
     return {"package": report.package, "tracked": list(report.tracked), "rows": rows}
 
 
 def quarantine_text(report: QuarantineReport) -> str:
-    """Give the newest sessions, then how many there are."""
+    """Return the newest sessions, then how many there are."""
     header = ["session", "since", "reason", "start", "dropped", "dropped to"]
     rows = [
         [
@@ -87,7 +87,7 @@ quarantine_document = partial(document_of, names=f"package sessions[{_QUARANTINE
 
 
 def runs_text(report: SessionRunsReport) -> str:
-    """Give the passes, newest first, with what became of their events."""
+    """Return the passes, newest first, with what became of their events."""
     return "\n".join(map(_run_text, report.passes)) or "no run yet"
 
 
@@ -116,5 +116,5 @@ def _counts(found: EventCounts, *, every: bool) -> Iterator[str]:
 
 
 def runs_document(report: SessionRunsReport) -> Json:
-    """Give one object per pass, newest first."""
+    """Return one object per pass, newest first."""
     return document_of(report, f"package passes[{_RUN}]")

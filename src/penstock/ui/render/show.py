@@ -20,7 +20,7 @@ _CHECK = "phase name type severity description tags meta where"
 
 
 def list_text(models: Sequence[Model]) -> str:
-    """Give one row per model, in topological order."""
+    """Return one row per model, in topological order."""
     if not models:
         return "no models"
     rows = [
@@ -31,7 +31,7 @@ def list_text(models: Sequence[Model]) -> str:
 
 
 def show_text(detail: ModelDetail) -> str:
-    """Give the facts, columns, inputs, settings, code and last executions of a model."""
+    """Return the facts, columns, inputs, settings, code and last executions of a model."""
     model = detail.model
     columns = [[c.name, c.type or "-", c.description] for c in detail.columns]
     watermarks = detail.record.watermarks if detail.record else ()
@@ -70,7 +70,7 @@ def _head(detail: ModelDetail) -> Iterator[str]:
 
 
 def _checks(detail: ModelDetail) -> str:
-    """Give each check in a line; of several versions the version as well."""
+    """Return each check in a line; of several versions the version as well."""
     several = len({version for version, _ in detail.checks}) > 1
     header = ["version"] * several + ["phase", "name", "type", "severity", "tags", "description"]
     rows = [
@@ -109,7 +109,7 @@ def _section(title: str, lines: list[str]) -> str:
 
 
 def list_document(models: Sequence[Model]) -> Json:
-    """Give the models in topological order, with the models and seeds that each reads."""
+    """Return the models in topological order, with the models and seeds that each reads."""
     return {"models": [{**_model(model), "upstream": _upstream(model)} for model in models]}
 
 
@@ -126,7 +126,7 @@ def _model(model: Model) -> dict[str, Json]:
 
 
 def show_document(detail: ModelDetail) -> Json:
-    """Give one model in full."""
+    """Return one model in full."""
     record = detail.record
     return {
         **_model(detail.model),
@@ -231,7 +231,7 @@ def _children(
 
 
 def mermaid_text(graph: Graph) -> str:
-    """Give a Mermaid flowchart."""
+    """Return a Mermaid flowchart."""
     ids = {node.table: f"n{number}" for number, node in enumerate(graph.nodes)}
     lines = ["graph LR"]
     for node in graph.nodes:
@@ -243,7 +243,7 @@ def mermaid_text(graph: Graph) -> str:
 
 
 def dot_text(graph: Graph) -> str:
-    """Give a Graphviz digraph."""
+    """Return a Graphviz digraph."""
     lines = ["digraph penstock {", "    rankdir=LR;"]
     for node in graph.nodes:
         shape = "box" if node.kind == "model" else "cylinder"
@@ -259,7 +259,7 @@ def _dot(text: str) -> str:
 
 
 def graph_document(graph: Graph) -> Json:
-    """Give nodes and edges; an edge goes from the table that is read."""
+    """Return nodes and edges; an edge goes from the table that is read."""
     edges = [{"from": read, "to": reader} for read, reader in graph.edges]
     return {**document_of(graph, "nodes[table name kind strategy? version?]"), "edges": edges}
 

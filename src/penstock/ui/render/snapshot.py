@@ -40,7 +40,7 @@ _WORDS = {
 
 
 def snapshots_text(report: RunReport) -> str:
-    """Give the table of what was counted, errors, and the command that resumes."""
+    """Return the table of what was counted, errors, and the command that resumes."""
     if not report.results and not report.interrupted:
         return "no snapshot models in this project"
     head = f"run {report.run_id[:8]}".rstrip()  # a dry run has no id
@@ -63,7 +63,7 @@ def snapshots_text(report: RunReport) -> str:
 
 
 def _counted(results: Sequence[ModelResult]) -> str:
-    """Give a row of counts for each table; those that are seldom have a column where one is."""
+    """Return a row of counts for each table; those that are seldom have a column where one is."""
     columns = _ALWAYS | {
         name: key
         for name, key in _SOMETIMES.items()
@@ -91,7 +91,7 @@ def _outcome(result: ModelResult) -> str:
 
 
 def verify_text(reports: Sequence[VerifyReport]) -> str:
-    """Give a line of counts for each table, and a line for every law that it breaks."""
+    """Return a line of counts for each table, and a line for every law that it breaks."""
     lines = []
     for report in reports:
         head = f"{report.model}  Delta version {report.version}"
@@ -129,7 +129,7 @@ def migrate_text(report: MigrateReport) -> str:
 
 
 def verify_document(reports: Sequence[VerifyReport]) -> Json:
-    """Give the laws that each table breaks, with samples."""
+    """Return the laws that each table breaks, with samples."""
     laws = "violations[law title count of samples]"
     models = [
         document_of(report, f"model ok version versions keys current gaps {laws}")

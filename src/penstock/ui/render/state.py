@@ -28,7 +28,7 @@ _SIGNS = {"ok": "✓", "warning": "⚠", "error": "✗"}
 
 
 def watermarks_text(report: WatermarkReport) -> str:
-    """Give one row per watermark, or per change of one, newest first."""
+    """Return one row per watermark, or per change of one, newest first."""
     changes = report.current if report.history is None else report.history
     of = report.slices.get
     if not changes:
@@ -66,13 +66,13 @@ def accept_text(report: AcceptedCommits) -> str:
 
 
 def accept_document(report: AcceptedCommits) -> Json:
-    """Give the model, the step that says so, and the commits."""
+    """Return the model, the step that says so, and the commits."""
     names = "model step partitions commits[version time operation user]"
     return {"command": "accept", "reason": mask(report.reason), **document_of(report, names)}
 
 
 def query_text(result: QueryResult) -> str:
-    """Give the rows under the names that the query gives its columns, then how many there are."""
+    """Return the rows under the names that the query gives its columns, then how many there are."""
     rows = [["NULL" if value is None else value for value in row] for row in result.rows]
     body = aligned([result.columns, *rows], [False] * len(result.columns))
     more = "; there are more, see --limit" if result.truncated else ""
@@ -85,7 +85,7 @@ def exported_text(made: ExportedFile) -> str:
 
 
 def recovered_text(found: Recovery) -> str:
-    """Give a line per step that a crash had left open, then what could not be settled."""
+    """Return a line per step that a crash had left open, then what could not be settled."""
     lines = [*found.sentences, *(error.render() for error in found.stuck.values())]
     return "\n".join(lines) or "nothing to recover"
 
@@ -124,7 +124,7 @@ def written_text(made: tuple[str, Sequence[str]]) -> str:
 
 
 def doctor_text(report: DoctorReport) -> str:
-    """Give one line per check, and below what is wrong what to do about it."""
+    """Return one line per check, and below what is wrong what to do about it."""
     width = max((len(check.name) for check in report.checks), default=0)
     lines = []
     for check in report.checks:
@@ -136,7 +136,7 @@ def doctor_text(report: DoctorReport) -> str:
 
 
 def engine_text(report: EngineReport) -> str:
-    """Give one row per JVM that waits."""
+    """Return one row per JVM that waits."""
     if not report.kept:
         return "no JVM waits"
     rows = [[each.root, each.target, str(each.pid), moment(each.ends)] for each in report.kept]
@@ -156,7 +156,7 @@ doctor_document = partial(document_of, names="healthy checks[name health message
 
 
 def watermarks_document(report: WatermarkReport) -> Json:
-    """Give the watermarks that are set; with their history where it was asked for."""
+    """Return the watermarks that are set; with their history where it was asked for."""
     document = {
         "watermarks": [
             {**_change(change), "next_low": report.lows.get(change)} for change in report.current
@@ -168,18 +168,18 @@ def watermarks_document(report: WatermarkReport) -> Json:
 
 
 def changes_document(changes: Sequence[WatermarkChange]) -> Json:
-    """Give what was changed by hand."""
+    """Return what was changed by hand."""
     return {"changed": [_change(change) for change in changes]}
 
 
 def recovered_document(found: Recovery) -> Json:
-    """Give what became of each step that a crash had left open, and what could not be settled."""
+    """Return what became of each step that a crash had left open, and what could not be settled."""
     stuck = [{"model": name, "error": error_document(e)} for name, e in found.stuck.items()]
     return {**document_of(found, "recovered=steps[step model version]"), "stuck": stuck}
 
 
 def files_document(made: tuple[str, Sequence[str]]) -> Json:
-    """Give the files that were made in a folder."""
+    """Return the files that were made in a folder."""
     folder, files = made
     return {"folder": folder, "files": files}
 

@@ -43,12 +43,12 @@ ONLY_SECRETS = "changed in values that are never shown."
 
 
 def diff_text(old: str, new: str, context: int = 0) -> str:
-    """Give the changed lines between two rules."""
+    """Return the changed lines between two rules."""
     return "\n".join([RULE, *map(mask, changed_lines(old, new, context)), RULE])
 
 
 def sql_diff_text(diff: SqlDiff, context: int = 0, of: str = "") -> str:
-    """Give what differs between two texts, then between their schemas.
+    """Return what differs between two texts, then between their schemas.
 
     `of` says which partitions it is for, where a model has several pairs.
     """
@@ -69,7 +69,7 @@ def sql_diff_text(diff: SqlDiff, context: int = 0, of: str = "") -> str:
 
 
 def diffs_text(diffs: Sequence[SqlDiff], named: Callable[[SqlDiff], str]) -> str:
-    """Give what differs in several pairs of texts, each difference once; of several each is named.
+    """Return what differs in several pairs of texts, each difference once.
 
     So is each pair that it is the difference of.
     """
@@ -84,7 +84,7 @@ def diffs_text(diffs: Sequence[SqlDiff], named: Callable[[SqlDiff], str]) -> str
 
 
 def once(blocks: Iterable[tuple[str, str]]) -> list[str]:
-    r"""Give each text once, below all heads that it is for.
+    r"""Return each text once, below all heads that it is for.
 
     >>> once([("a:", "x"), ("b:", "y"), ("c:", "x")])
     ['a:\nc:\n\nx', 'b:\n\ny']
@@ -96,7 +96,7 @@ def once(blocks: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def differences_text(report: DiffReport, *, context: int = 0, verbose: bool = False) -> str:
-    """Give what built the partitions of each model beside its files, one diff per pair of texts."""
+    """Return the recorded SQL of each model against its files, one diff per pair of texts."""
 
     def head(model: str, diff: SqlDiff) -> str:
         where = ranges_text(diff.partitions, None if verbose else RANGES)
@@ -112,7 +112,7 @@ def differences_text(report: DiffReport, *, context: int = 0, verbose: bool = Fa
 
 
 def differences_document(report: DiffReport, *, context: int = 0) -> Json:
-    """Give both texts of every pair, and the lines that differ."""
+    """Return both texts of every pair, and the lines that differ."""
     return {
         "command": "diff",
         **document_of(report, "run_timestamp"),
@@ -137,7 +137,7 @@ _INPUT_STATES = (State.SOURCE_CHANGED, State.UPSTREAM_CHANGED)
 def status_text(
     report: StatusReport, *, verbose: bool = False, request: StatusRequest = _EVERYTHING
 ) -> str:
-    """Give the models that drifted, wait for one that did, or have something to say.
+    """Return the models that drifted, wait for one that did, or have something to say.
 
     With `verbose` all models and ranges. What comes next is about what was asked for, no more.
     """
@@ -257,6 +257,6 @@ def _is_loaded_by_run(model: ModelStatus) -> bool:
 
 
 def status_document(report: StatusReport) -> Json:
-    """Give the states of every model, what is current left out (spec/drift.md §10)."""
+    """Return the states of every model, what is current left out."""
     names = f"run_timestamp partitions drifted pending models[{MODEL_STATUS}]"
     return {"command": "status", **document_of(report, names)}

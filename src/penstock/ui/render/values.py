@@ -61,7 +61,7 @@ def aligned(rows: Iterable[Sequence[str]], to_right: Sequence[bool]) -> str:
 
 
 def first_of(items: Sequence[str], limit: int | None, what: str) -> list[str]:
-    """Give the first items, and a line that counts the others; None has no limit.
+    """Return the first items, and a line that counts the others; None has no limit.
 
     >>> first_of(["a", "b", "c"], 1, "model")
     ['a', 'and 2 more models']
@@ -73,7 +73,7 @@ def first_of(items: Sequence[str], limit: int | None, what: str) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    r"""Give a text without line ends and control characters.
+    r"""Return a text without line ends and control characters.
 
     >>> one_line("a\nb")
     'a\\nb'
@@ -84,7 +84,7 @@ def one_line(text: str) -> str:
 
 
 def count(number: int, what: str) -> str:
-    """Give a number with its word.
+    """Return a number with its word.
 
     >>> count(1, "step"), count(1200, "row")
     ('1 step', '1,200 rows')
@@ -93,12 +93,12 @@ def count(number: int, what: str) -> str:
 
 
 def entity_count(number: int) -> str:
-    """Give a number of entities with its word."""
+    """Return a number of entities with its word."""
     return f"{number:,} {'entity' if number == 1 else 'entities'}"
 
 
 def size(size_bytes: int) -> str:
-    """Give a size in decimal units.
+    """Return a size in decimal units.
 
     >>> size(999), size(12_345), size(3_000_000_000)
     ('999 B', '12.3 kB', '3.0 GB')
@@ -110,7 +110,7 @@ def size(size_bytes: int) -> str:
 
 
 def seconds(number: float) -> str:
-    """Give a duration.
+    """Return a duration.
 
     >>> seconds(2.14), seconds(75.2)
     ('2.1 s', '1 min 15 s')
@@ -122,12 +122,12 @@ def seconds(number: float) -> str:
 
 
 def moment(at: dt.datetime | None) -> str:
-    """Give a time to the second, UTC, as tables show it; "-" for none."""
+    """Return a time to the second, UTC, as tables show it; "-" for none."""
     return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S}" if at else "-"
 
 
 def day(at: dt.datetime | None) -> str:
-    """Give the day of a time, UTC; "-" for none."""
+    """Return the day of a time, UTC; "-" for none."""
     return f"{at.astimezone(dt.UTC):%Y-%m-%d}" if at else "-"
 
 
@@ -166,7 +166,7 @@ def late_rows(rows: RowCounts) -> list[str]:
 
 
 def window_text(each: InputWindow) -> str:
-    """Give the window of an input; a high end that is still to be pinned by the input's version.
+    """Return the window of an input; a high end that is still to be pinned by the input's version.
 
     >>> from penstock.core.steps.window import Window
     >>> window_text(InputWindow("raw_logs", Window("ts"), version=18))
@@ -182,14 +182,14 @@ def window_text(each: InputWindow) -> str:
 
 
 def _bound(bound: Bound) -> str:
-    """Give a value as people write it: a time without its zone, and no fraction of zeros."""
+    """Return a value as people write it: a time without its zone, and no fraction of zeros."""
     if not bound.value.is_temporal:
         return bound.value.text
     return bound.value.text.removesuffix("Z").removesuffix(".000000").replace("T", " ")
 
 
 def ranges_text(keys: Keys, limit: int | None = RANGES) -> str:
-    """Give ranges of partitions in one line; None has no limit.
+    """Return ranges of partitions in one line; None has no limit.
 
     >>> ranges_text((("2024-12-02", "2024-12-16"), ("2024-12-20", "2024-12-20")))
     '2024-12-02 to 2024-12-16, 2024-12-20'
@@ -203,12 +203,12 @@ def ranges_text(keys: Keys, limit: int | None = RANGES) -> str:
 
 
 def partitions_text(number: int) -> str:
-    """Give a number of partitions with its word."""
+    """Return a number of partitions with its word."""
     return count(number, "partition")
 
 
 def label(version: int, revision: int | None = None) -> str:
-    """Give a version as people write it: `v3`, `v3.r1`."""
+    """Return a version as people write it: `v3`, `v3.r1`."""
     return f"v{version}.r{revision}" if revision else f"v{version}"
 
 
@@ -233,7 +233,7 @@ _PAINTED = re.compile("|".join(f"({pattern})" for pattern in _PAINTS), re.MULTIL
 
 
 def painted(text: str) -> str:
-    r"""Give a text with the colours of a terminal on what matters.
+    r"""Return a text with the colours of a terminal on what matters.
 
     >>> painted("a.sql:1: error: bad")
     'a.sql:1: \x1b[31merror\x1b[0m: bad'
@@ -247,14 +247,14 @@ FINDINGS = f"findings[severity code message=sentence {_PLACE} hint?]"
 
 
 def error_text(error: PenstockError) -> str:
-    """Give `file:line: code: sentence` and the hint; a project's findings with their number."""
+    """Return `file:line: code: sentence` and the hint; a project's findings with their number."""
     if isinstance(error, ProjectError):
         return findings_text(error.findings)
     return error.render()
 
 
 def findings_text(findings: Iterable[Finding]) -> str:
-    """Give every finding, then one line that counts them.
+    """Return every finding, then one line that counts them.
 
     >>> findings_text([])
     '0 errors, 0 warnings'
@@ -267,7 +267,7 @@ def findings_text(findings: Iterable[Finding]) -> str:
 
 
 def first_line(error: PenstockError) -> str:
-    """Give code and sentence in one line, as progress shows a failure.
+    """Return code and sentence in one line, as progress shows a failure.
 
     That Spark is gone is the error of many steps, and is said once, below them.
     """
@@ -277,7 +277,7 @@ def first_line(error: PenstockError) -> str:
 
 
 def failure_document(error: PenstockError, *, is_run: bool = False) -> Json:
-    """Give the document that stands on stdout instead of a command's own.
+    """Return the document that stands on stdout instead of a command's own.
 
     That of a run has no models and nothing left: all of it is.
     """
@@ -293,7 +293,7 @@ validation_document = partial(
 
 
 def validation_text(report: ValidationReport) -> str:
-    """Give the findings with their count, or what was found to be right."""
+    """Return the findings with their count, or what was found to be right."""
     if report.findings:
         return findings_text(report.findings)
     models, sources = count(report.models, "model"), count(report.sources, "source")

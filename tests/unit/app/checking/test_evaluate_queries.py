@@ -1,4 +1,4 @@
-"""C25 of spec/checks.md §11 as a command sees it: what a check that cannot be evaluated costs."""
+"""What a check that cannot be evaluated costs, as a command sees it."""
 
 from dataclasses import replace
 

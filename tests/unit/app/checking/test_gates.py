@@ -1,4 +1,4 @@
-"""The gates of a view are looked at again by the steps that read it (spec/checks.md §5.5).
+"""The gates of a view are looked at again by the steps that read it.
 
 Flagged rows that a step reads are told, whatever lies between.
 What a gate ahead of a step leaves of it is made from the inputs that the gate has seen.

@@ -1,7 +1,10 @@
 """`accept`: rows that others changed stand from now on, and somebody says why."""
 
+from contextlib import nullcontext
+
 import pytest
 
+import penstock
 from fakes.clock import FixedClock
 from fakes.story_place import NOON, Story, write_story
 from fakes.story_tables import RowTables
@@ -98,6 +101,28 @@ def test_after_an_accepted_change_the_next_one_is_told(story):
 
     (state,) = story.states()["log"]
     assert state.startswith("tampered ('version 3 DELETE")
+
+
+def test_python_accepts_rows_as_the_command_does(story, monkeypatch):
+    story.meddle("log")
+    opened = services(story)
+    monkeypatch.setattr("penstock.app.entry.opened", lambda _: nullcontext(opened))
+
+    report = penstock.accept("shop", "log", reason="ticket 4711")
+
+    assert (report.model, report.reason) == ("log", "ticket 4711")
+    assert [each.operation for each in report.commits] == ["DELETE"]
+    assert "<td>DELETE</td>" in report._repr_html_()
+    assert "log" not in story.states()
+
+
+def test_python_reports_a_project_without_anything_to_accept(tmp_path):
+    write_story(tmp_path)
+
+    with pytest.raises(UsageError, match="nobody else changed rows") as caught:
+        penstock.accept(tmp_path, "log", reason="ticket 4711")
+
+    assert caught.value.code == "nothing-to-accept"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A cascade that stopped half way is taken up by the same command (spec/state.md §7)."""
+"""A cascade that stopped half way is taken up by the same command."""
 
 import pytest
 

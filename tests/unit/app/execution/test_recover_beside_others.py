@@ -91,7 +91,7 @@ def test_a_run_of_an_incremental_model_says_it_each_time_and_does_nothing(worksh
 
     later = [workshop.run(model) for _ in range(2)]
 
-    assert f"version 1 (WRITE) of s.{model} is of somebody else" in first[model].notes[-1]
+    assert f"version 1 (WRITE) of s.{model} was written by others" in first[model].notes[-1]
     assert [report.plan.is_empty for report in later] == [True, True]
     for report in later:
         assert f"penstock accept {model} --reason TEXT keeps them" in report.notes[0]

@@ -1,4 +1,4 @@
-"""Rows are equal as typed multisets: property 10 of spec/checks.md §13, and case C67."""
+"""Rows are compared as typed multisets."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_DS6_without_a_terminal_nobody_can_be_asked(typed):
     assert caught.value.render() == (
         "error: needs-confirmation: this overwrites 15 partitions (daily_user_stats),"
         " and there is no terminal to ask at\n"
-        "  hint: --yes"
+        "  hint: add --yes"
     )
 
 

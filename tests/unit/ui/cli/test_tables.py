@@ -1,4 +1,4 @@
-"""`rollback`: what its flags ask, and how it ends; `query`: where its rows go."""
+"""`rollback` and `accept`: what their flags ask, and how they end; `query`: where its rows go."""
 
 import contextlib
 import json
@@ -10,6 +10,7 @@ from fakes.builders import a_model, a_project
 from fakes.engine import RecordingEngine
 from fakes.log import FakeLog
 from fakes.services import a_shop
+from penstock.app.commands.accept import AcceptedCommits
 from penstock.app.commands.rollback import RollbackReport
 from penstock.app.request import (
     RollbackRequest,
@@ -63,6 +64,16 @@ def test_a_rollback_that_is_not_confirmed_exits_1(report, code, last, use_case, 
     assert (shown[0], as_json[0]) == (code, code)
     assert shown[1].splitlines()[-1] == last
     assert json.loads(as_json[1])["committed"] == report.committed
+
+
+def test_accept_records_what_was_typed(use_case, call):
+    report = AcceptedCommits("daily", "0190a3c4", "seen", ("2024-12-02",), ())
+    asked = use_case("commands.accept", "accept AcceptedCommits", report)
+
+    code, out, _ = call("accept", "daily", "--reason", "seen")
+
+    assert asked[0][1:] == ("daily", "seen", "accept daily --reason seen")
+    assert (code, out) == (0, "accepted: daily in 2024-12-02\n")
 
 
 @pytest.fixture

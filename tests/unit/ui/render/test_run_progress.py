@@ -9,6 +9,7 @@ from penstock.app.events import RunStarted, Said, StepEnded, StepStarted
 from penstock.core.errors import DataError
 from penstock.core.findings import Location
 from penstock.core.steps.step import RowCounts
+from penstock.plan.values import Blocked
 from penstock.ui.render.run import JsonLines, TextLines
 
 NULL_KEY = DataError(
@@ -35,6 +36,28 @@ def test_every_step_that_ends_gives_one_line():
         "[2/4] ✗ log          FAILED  null-key: 3 rows have no id",
         "[3/4] - daily        skipped: upstream log failed",
         "[4/4] ✓ v            never_run  0.0 s",
+    ]
+
+
+def test_models_that_one_error_keeps_from_running_share_a_line():
+    gone = DataError("missing-input", "raw.events is not there")
+    names = ("web_events", "web_sessions", "web_users", "web_views")
+    blocked = (*(Blocked(name, gone) for name in names[:3]), Blocked("log", NULL_KEY))
+    told: list[str] = []
+    listen = TextLines(told.append)
+
+    listen(RunStarted("0190a3c4", a_plan(a_step("v"), blocked=(*blocked, Blocked(names[3], gone)))))
+    for name, error in [*((n, gone) for n in names[:3]), ("log", NULL_KEY), (names[3], gone)]:
+        listen(StepEnded(a_result(name, "failed", error=error)))
+    listen(StepEnded(a_result("v", "failed", error=gone)))
+
+    assert told == [
+        "[4/6] ✗ log           FAILED  null-key: 3 rows have no id",
+        (
+            "[5/6] ✗ web_events, web_sessions, web_users, and 1 more model"
+            "  FAILED  missing-input: raw.events is not there"
+        ),
+        "[6/6] ✗ v             FAILED  missing-input: raw.events is not there",
     ]
 
 

@@ -54,7 +54,7 @@ def deliver_mistake(landing=LANDING, *, seats):
 
 
 def period(batch):
-    """Give the first day of a batch and the first day after it."""
+    """Return the first day of a batch and the first day after it."""
     if batch == 1:
         return FIRST, FIRST_END
     start = FIRST_END + (batch - 2) * STEP
@@ -143,7 +143,7 @@ def deliver_airports(data, landing, carriers, start):
 
 
 def series(model):
-    """Give the series of a model: 737 of 737-76N, whose planes mostly have the same seats."""
+    """Return the series of a model: 737 of 737-76N, whose planes mostly have the same seats."""
     return model.partition("-")[0]
 
 

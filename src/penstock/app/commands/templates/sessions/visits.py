@@ -64,7 +64,7 @@ def main(batch, folder=EVENTS):
 
 
 def period(batch):
-    """Give the first day of a batch and the first day after it."""
+    """Return the first day of a batch and the first day after it."""
     if batch == 1:
         return FIRST, FIRST + dt.timedelta(days=FIRST_DAYS)
     start = FIRST + dt.timedelta(days=FIRST_DAYS + STEP * (batch - 2))
@@ -72,7 +72,7 @@ def period(batch):
 
 
 def deliveries(start, end):
-    """Give what arrives from one day up to another: it may have happened days before."""
+    """Return what arrives from one day up to another: it may have happened days before."""
     days = [start + dt.timedelta(days=n) for n in range(-5, (end - start).days)]
     made = [event for day in days if day >= FIRST for event in of_day(day)]
     low, high = midnight(start), midnight(end)
@@ -88,7 +88,7 @@ def of_day(day):
 
 
 def visit(dice, day, number):
-    """Give the events of one visit; some begin just before midnight, one in thirty is a test."""
+    """Yield the events of one visit; some begin just before midnight, one in thirty is a test."""
     visitor = dice.randrange(VISITORS)
     minute = dice.randrange(1410, 1440) if dice.random() < 0.15 else dice.randrange(1440)
     at = midnight(day) + dt.timedelta(minutes=minute, seconds=dice.randrange(60))
@@ -113,7 +113,7 @@ def visit(dice, day, number):
 
 
 def screen(day):
-    """Give what the screen in the window sends, every two hours and in one session for ever."""
+    """Yield what the screen in the window sends, every two hours and in one session for ever."""
     session = {
         "app_id": "shop",
         "domain_sessionid": "window",
@@ -127,7 +127,7 @@ def screen(day):
 
 
 def sent(dice, session, name, at, view, page, *, amount=None):
-    """Give an event as it arrives: mostly once and soon, now and then twice or days late."""
+    """Yield an event as it arrives: mostly once and soon, now and then twice or days late."""
     created = at
     if dice.random() < 0.01:  # a phone that was off for days
         at += dt.timedelta(days=4)
