@@ -4,6 +4,7 @@ The session of Spark is in tests/fakes/spark_session.py.
 """
 
 import random
+import signal
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,6 +29,10 @@ settings.register_profile(
     "search", parent=settings.get_profile("penstock"), derandomize=False, max_examples=1000
 )
 settings.load_profile("penstock")
+
+# A shell ignores Ctrl-C for what it starts in the background, and so would all that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

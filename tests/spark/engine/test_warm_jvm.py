@@ -20,7 +20,7 @@ KEPT = PROJECT.replace(
 )
 SQL = "{{ config(materialized='table') }}\nselect %s as n\n"
 LOG = """\
-{{ config(materialized='append', time_column='n', window=false) }}
+{{ config(materialized='append', window='none') }}
 select n from {{ ref('one') }}
 """
 FUNCTION = """\

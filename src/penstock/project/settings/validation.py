@@ -203,7 +203,8 @@ def _finding(
         return Finding(where, "bad-value", f"{key} {said} is not known", hint)
     dotted = ".".join(part for part in path if isinstance(part, str)) or "the document"
     if kind == "literal_error":
-        expected = f"one of {detail['ctx']['expected'].replace(chr(39), '')}"
+        words = detail["ctx"]["expected"].replace("'", "")
+        expected = f"one of {words}" if " or " in words else words
     elif kind == "greater_than_equal":
         expected = f"an integer >= {detail['ctx']['ge']}"
     else:

@@ -98,6 +98,10 @@ def test_the_header_decides_the_strategy(model, header, strategy):
             "error: option-conflict: window='none' and time_column exclude each other",
         ),
         (
+            "materialized='append', window=false",
+            "error: bad-value: window is false; it must be none",
+        ),
+        (
             "materialized='table', overwrite='partitions'",
             "error: missing-key: overwrite: partitions needs partition_by",
         ),
