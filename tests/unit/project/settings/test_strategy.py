@@ -98,7 +98,7 @@ def test_the_header_decides_the_strategy(model, header, strategy):
             "error: option-conflict: window='none' and time_column exclude each other",
         ),
         (
-            "materialized='append', window=false",
+            "materialized='merge', unique_key='id', window=false",
             "error: bad-value: window is false; it must be none",
         ),
         (
