@@ -42,7 +42,7 @@ class Append(port.Strategy):
                 "lookback",
                 "option-conflict",
                 "append with lookback would add rows twice",
-                "use merge with a key, or partition with time_column",
+                "use merge with a key",
             )
         return cls(window)
 

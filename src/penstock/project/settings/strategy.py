@@ -93,10 +93,9 @@ class StrategyConfig(Config):
         if self.cut is not None:
             return self.cut
         if self.text("time_column"):
-            later = "watermarks, which come with a later release"
-            sentence = f"partition with time_column follows {later}"
+            sentence = "a model of partitions has no window of its input: time_column has no effect"
             hint = "take time_column out, or use merge with a key"
-            self.report("time_column", "not-supported-yet", sentence, hint)
+            self.report("time_column", "option-conflict", sentence, hint)
         grid, name = _grid(self), _field(self)
         return PartitionSettings(
             field=name,

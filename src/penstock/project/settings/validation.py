@@ -27,7 +27,7 @@ from penstock.project.settings.check_keys import checks_schema
 
 # Any: pydantic hands over what the user wrote before it is checked.
 Scalar = str | int | float | bool
-_LATER = {"historic": "entities", "sessions": "session packages"}
+_OTHER_FILES = {"historic": "entities", "sessions": "session packages"}
 _ELSEWHERE = dict.fromkeys(
     ("pre_hook", "post_hook", "pre-hook", "post-hook", "on-run-start", "on-run-end"),
     "nothing runs beside a model: put it into the query, or run it before or after penstock",
@@ -86,8 +86,8 @@ def _supported(value: str) -> str:
     known = _materialized_words()
     if value in known:
         return value
-    later = _LATER.get(value)
-    note = f" ({later} come with a later release)" if later else ""
+    others = _OTHER_FILES.get(value)
+    note = f" ({value} is for {others}, which have files of their own)" if others else ""
     raise ValueError(f"one of {', '.join(known)}{note}")
 
 

@@ -98,7 +98,7 @@ def test_the_header_decides_the_strategy(model, header, strategy):
             "error: option-conflict: window='none' and time_column exclude each other",
         ),
         (
-            "materialized='merge', unique_key='id', window=false",
+            "materialized='append', time_column='t', window=false",
             "error: bad-value: window is false; it must be none",
         ),
         (
@@ -121,7 +121,7 @@ def test_the_header_decides_the_strategy(model, header, strategy):
             (
                 "error: bad-value: materialized is 'historic'; it must be one of view, table, "
                 "append, merge, incremental, partition, snapshot "
-                "(entities come with a later release)"
+                "(historic is for entities, which have files of their own)"
             ),
         ),
         (
@@ -173,7 +173,7 @@ def test_what_does_not_go_together_is_a_finding_at_the_header(said, header, find
 
 def test_append_with_lookback_says_what_to_use_instead(said):
     assert said("materialized='append', time_column='t', lookback='1d'", hints=True)[0].endswith(
-        "hint: use merge with a key, or partition with time_column"
+        "hint: use merge with a key"
     )
 
 

@@ -163,8 +163,8 @@ def test_the_type_of_the_field_may_stand_beside_the_file(model):
         (
             f"{DAY}, time_column='t'",
             (
-                "error: not-supported-yet: partition with time_column follows watermarks, "
-                "which come with a later release"
+                "error: option-conflict: a model of partitions has no window of its input: "
+                "time_column has no effect"
             ),
         ),
         (
