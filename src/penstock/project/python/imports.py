@@ -249,7 +249,7 @@ def _reads_type(error: BaseException) -> bool:
 
 
 def innermost(root: Path, error: BaseException) -> Location | None:
-    """Give the innermost line of the project that an error came through."""
+    """Return the innermost line of the project that an error came through."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
         if _is_below(root, path):

@@ -136,7 +136,7 @@ class _Following:
 
 
 def _home(function: Any, root: Path) -> tuple[str, list[Path]]:  # noqa: ANN401  a function
-    """Give the module of a function, and the folders below which modules of its project lie."""
+    """Return the module of a function, and the folders below which modules of its project lie."""
     spec = getattr(function, "__globals__", {}).get("__spec__")
     name = str(getattr(function, "__module__", "") or "")
     name = name if name != "__main__" else str(getattr(spec, "name", ""))

@@ -112,7 +112,7 @@ def _is_main(statement: ast.AST) -> bool:
 
 
 def _statements(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, list[str]]]:
-    """Give the statements of a module and the names that each binds, those in blocks too.
+    """Yield the statements of a module and the names that each binds, those in blocks too.
 
     The head of a block is one by itself, of all that the block binds: it says whether, and how
     often, the block runs.
@@ -131,7 +131,7 @@ def _statements(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, list[str]]]:
 
 
 def _head(block: ast.AST) -> ast.AST | None:
-    """Give a block without what stands in it; None where it decides nothing of its own."""
+    """Return a block without what stands in it; None where it decides nothing of its own."""
     match block:
         case ast.Match(value, cases):
             empty = [ast.match_case(each.pattern, each.guard, [ast.Pass()]) for each in cases]
@@ -150,7 +150,7 @@ def _head(block: ast.AST) -> ast.AST | None:
 
 
 def _bound(statement: ast.AST) -> Iterator[str]:
-    """Give the names that a statement binds, but for imports."""
+    """Yield the names that a statement binds, but for imports."""
     if isinstance(statement, DEFINITIONS):
         yield statement.name
         inner = (each for each in ast.walk(statement) if isinstance(each, ast.Global))
@@ -169,7 +169,7 @@ def _imported_by(statement: ast.AST) -> Iterator[str]:
 
 
 def _changed(statement: ast.AST) -> Iterator[str]:
-    """Give the names whose values a statement changes, or may: `RULES.append(rule)`."""
+    """Yield the names whose values a statement changes, or may: `RULES.append(rule)`."""
     match statement:
         case ast.Expr(ast.Call(func=called, args=given)):
             yield from (each.id for each in given if isinstance(each, ast.Name))

@@ -136,7 +136,7 @@ class Reach:
         )
 
     def _texts(self, place: Place, *, documented: bool) -> list[str]:
-        """Give the statements that bind a name, as text; of a library the import alone."""
+        """Return the statements that bind a name, as text; of a library the import alone."""
         module, name = place
         known = self.module(module)
         annotated = place in self.values
@@ -169,7 +169,7 @@ class Reach:
             yield from self._found(module, (name,), set())
 
     def _found(self, module: str, dotted: Sequence[str], seen: set[Place]) -> Iterator[Place]:
-        """Give what a dotted name stands for in a module; a module by itself is all of it."""
+        """Yield what a dotted name stands for in a module; a module by itself is all of it."""
         first, *rest = dotted
         known = self.module(module)
         if (module, first) in seen:

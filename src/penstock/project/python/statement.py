@@ -270,7 +270,7 @@ def dotted_names(statement: ast.AST) -> Iterator[tuple[tuple[str, ...], bool]]:
 
 
 def _outer_names(statement: ast.AST) -> set[str]:
-    """Give the names that a statement does not bind for itself: a parameter is no model."""
+    """Return the names that a statement does not bind for itself: a parameter is no model."""
     found: set[str] = set()
     tables = [symtable.symtable(_with_room(lambda: ast.unparse(statement)), "", "exec")]
     while tables:

@@ -18,7 +18,7 @@ BEGAN = time.time()
 
 
 def text_of(file: str) -> str:
-    """Give the text of a file or of a cell of a notebook, as Python reads it; "" of none."""
+    """Return the text of a file or of a cell of a notebook, as Python reads it; "" of none."""
     linecache.checkcache(file)
     return "".join(linecache.getlines(file))
 
@@ -28,7 +28,7 @@ _RUNNING: dict[str, tuple[object, str]] = {}
 
 
 def _text_of_module(name: str, file: Path) -> str:
-    """Give the text of a module; of one that this process runs what it was, not what it is."""
+    """Return the text of a module; of one that this process runs what it was, not what it is."""
     module = sys.modules.get(name)
     spec = getattr(module, "__spec__", None)
     runs = str(getattr(module, "__file__", "")) == str(file)
@@ -113,7 +113,7 @@ def _file_in(folder: Path, name: str) -> Path | None:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Give a piece of code and all that stand in it."""
+    """Yield a piece of code and all that stand in it."""
     yield code
     for each in code.co_consts:
         if isinstance(each, CodeType):
@@ -121,7 +121,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def source_of(function: FunctionType | type) -> str:
-    """Give the text of a function; of one without any what Python runs."""
+    """Return the text of a function; of one without any what Python runs."""
     try:
         return inspect.getsource(function)
     except (OSError, TypeError):
