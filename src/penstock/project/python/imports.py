@@ -34,7 +34,6 @@ _NOTHING = (
     "the file declares no model, and no other file imports it",
     "put @model or @table above a function, or move the file out of models/",
 )
-_DOTTED = ("Python imports no file whose path holds a dot before .py", "rename it")
 _PRIVATE = (
     "files and folders that begin with _ are read only where another file imports them",
     "rename it, or import it",
@@ -77,7 +76,12 @@ def import_files(root: Path, paths: Sequence[str]) -> Imported:
     theirs = [path for path, text in texts.items() if _MODEL_OF_DBT.search(text)]
     ours = [path for path in texts if is_model_file(path) and path not in theirs]
     dotted = [path for path in ours if any("." in part for part in _parts(path))]
-    found.findings += (Finding(Location(path), "bad-name", *_DOTTED) for path in dotted)
+    found.findings += (
+        Finding(
+            Location(path), "bad-name", "Python imports no file with a dot in its path", "rename it"
+        )
+        for path in dotted
+    )
     silent = set(texts).difference(theirs, dotted)
     discovery, loading = DISCOVERY.set(registry), LOADING.set(root)
     try:

@@ -122,9 +122,8 @@ class _Following:
 
     def _unfollowed(self) -> Iterator[tuple[Location, str]]:
         first: dict[Location, str] = {}
-        for module, statement in self.reach.statements():
-            for line, text in statement.unfollowed():
-                first.setdefault(self._where(module, line), text[:_SHOWN])
+        for module, line, text in self.reach.unfollowed():
+            first.setdefault(self._where(module, line), text[:_SHOWN])
         yield from first.items()
 
     def _where(self, module: str, line: int) -> Location:

@@ -99,25 +99,24 @@ class Reach:
             module, name = at = waiting.pop()
             if at in self._still:
                 continue
-            made = [each.made_of() for each in self.module(module).statements.get(name, ())]
-            if at in self._moving or any(asks_clock for asks_clock, _ in made):
+            statements = self.module(module).statements.get(name, ())
+            made = [each.reads(annotated=False) for each in statements]
+            if at in self._moving or any(each.asks_clock for each in made):
                 self._moving.add(place)
                 return True
-            names = (dotted for _, each in made for dotted in each)
+            names = (dotted for each in made for dotted in each.made_of)
             more = {p for dotted in names for p in self._found(module, dotted, set())} - seen
             seen |= more
             waiting += more
         self._still |= seen
         return False
 
-    def statements(self) -> Iterator[tuple[str, Statement]]:
-        """Return each statement that was reached, with its module."""
-        seen: set[int] = set()
+    def unfollowed(self) -> Iterator[tuple[str, int, str]]:
+        """Yield module, line and text of whatever finds code that is not followed."""
         for place in sorted(self.reached):
             for each in self._of(place):
-                if id(each) not in seen:
-                    seen.add(id(each))
-                    yield place[0], each
+                for line, text in each.reads(annotated=place in self.values).unfollowed:
+                    yield place[0], line, text
 
     def _of(self, place: Place) -> list[Statement]:
         module, name = place
@@ -157,7 +156,7 @@ class Reach:
         for other in reads.modules:  # nobody imported it yet: a function may want what it does
             if self.has(other) and self.texts.namespace(other) is None:
                 yield from ((each, False) for each in self._all_of(other))
-        for kind, name in reads.looked_up:
+        for kind, name in reads.found_by_text:
             if kind == "global":
                 yield from ((each, True) for each in self._found(module, (name,), set()))
             elif self.has(name):
