@@ -273,16 +273,15 @@ class PythonModel(Generic[P, R]):
 
     def _app(self) -> ModelRunner:
         if self.runner is None:
-            sentence = f"{self.name!r} belongs to no app"
             hint = "decorate it with an app: app = penstock.conf(root='.')"
-            raise PythonModelError("no-app", sentence, hint=hint)
+            raise PythonModelError("no-app", f"{self.name!r} belongs to no app", hint=hint)
         return self.runner(Path(self.place[0]).resolve())
 
     @property
     def name(self) -> str:
         """What the project calls it."""
-        name = self.options.get("name")
-        return name if name and isinstance(name, str) else getattr(self.function, "__name__", "")
+        written, own = self.options.get("name"), getattr(self.function, "__name__", "")
+        return written if isinstance(written, str) and written else own
 
     @property
     def place(self) -> tuple[str, int]:
