@@ -12,7 +12,7 @@ from penstock.project.python.texts import ModuleTexts, Place
 
 @dataclass(slots=True)
 class Reach:
-    """Follows code from name to name; `values` are names that are used as values, not only called."""
+    """Follows code from name to name; `values` are names that are used, and not only called."""
 
     texts: ModuleTexts
     first: list[Place] = field(default_factory=list)
