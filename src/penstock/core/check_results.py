@@ -94,7 +94,7 @@ class CheckResult(ShownInNotebooks):
         return self.failed and self.severity is Severity.ERROR
 
     def failed_ords(self, grid: Grid, ords: Ranges) -> Ranges:
-        """Give those of some partitions that fail it; one that names none, or `*`, is about all."""
+        """Return those of some partitions that fail it; one that names none, or `*`, covers all."""
         if not self.failed:
             return ()
         if grid.grain is Grain.WHOLE or not self.partitions or WHOLE_GROUP in self.partitions:

@@ -236,7 +236,7 @@ class Threshold:
         return SIGNS[self.sign](found, Fraction(self.value))
 
     def __str__(self) -> str:
-        """Give it as users write it."""
+        """Return it as users write it."""
         upto = "" if self.upto is None else f" and {self.upto:f}"
         return f"{self.sign} {self.value:f}{upto}{' %' * self.percent}"
 

@@ -92,7 +92,7 @@ class PenstockError(Exception):
         self.hint = mask(hint or HINTS.get(code, ""))
 
     def render(self) -> str:
-        """Give `file:line: code: sentence` and, on a line of its own, the hint."""
+        """Return `file:line: code: sentence` and, on a line of its own, the hint."""
         head = f"{self.where}: " if self.where else "error: "
         hint = f"\n  hint: {self.hint}" if self.hint else ""
         return f"{head}{self.code}: {self.sentence}{hint}"
@@ -140,7 +140,7 @@ class ProjectError(PenstockError):
         self.findings = findings
 
     def render(self) -> str:
-        """Give every finding, in the order of files and lines."""
+        """Return every finding, in the order of files and lines."""
         return "\n".join(finding.render() for finding in self.findings)
 
 
@@ -239,7 +239,7 @@ class ColumnChange:
     new: str | None
 
     def __str__(self) -> str:
-        """Give it as messages do."""
+        """Return it as messages do."""
         if self.old and self.new:
             return f"{self.name}: {self.old} -> {self.new}"
         return f"{self.name} {self.new}" if self.new else self.name
@@ -284,7 +284,7 @@ class DataError(PenstockError):
 
 
 def error_of_warnings(notes: Iterable[str], where: Location | None) -> DataError | None:
-    """Give what is warned of, each as `code: sentence`, as one error; None for nothing."""
+    """Return what is warned of, each as `code: sentence`, as one error; None for nothing."""
     first, *others = [*notes] or [""]
     code, _, sentence = first.partition(": ")
     hint = "without --strict it is a warning; nothing was written"
@@ -335,7 +335,7 @@ _OF_ONE: dict[str, type[ProjectError]] = {
 
 
 def project_error(findings: tuple[Finding, ...]) -> ProjectError:
-    """Give the error of a project: with one error the class that says which, else them all."""
+    """Return the error of a project: with one error the class that says which, else them all."""
     errors = [finding for finding in findings if finding.is_error]
     kind = ProjectError
     if len(errors) == 1:

@@ -72,7 +72,7 @@ class Finding:
         return self.severity is Severity.WARNING
 
     def render(self) -> str:
-        """Give the one form in which findings are printed (spec/project.md §1), without secrets."""
+        """Return the one form in which findings are printed, without secrets."""
         hint = f"\n  hint: {mask(self.hint)}" if self.hint else ""
         return f"{self.where}: {self.severity}: {self.code}: {mask(self.sentence)}{hint}"
 

@@ -9,7 +9,7 @@ Edges = Mapping[str, Iterable[str]]
 
 
 def ordered(parents: Edges) -> list[str]:
-    """Give every node after its parents; ties by name, so the order never depends on files.
+    """Return every node after its parents; ties by name, so the order never depends on files.
 
     Parents that are no nodes are left out. Raises `graphlib.CycleError` on a cycle.
 
@@ -29,7 +29,7 @@ def ordered(parents: Edges) -> list[str]:
 
 
 def find_cycle(parents: Edges) -> tuple[str, ...]:
-    """Give one cycle as a path that ends where it starts, or () if there is none.
+    """Return one cycle as a path that ends where it starts, or () if there is none.
 
     >>> find_cycle({"a": ["c"], "b": ["a"], "c": ["b"]})
     ('a', 'b', 'c', 'a')
@@ -53,7 +53,7 @@ def children(parents: Edges) -> dict[str, list[str]]:
 
 
 def reach(start: Iterable[str], edges: Edges, depth: int | None = None) -> set[str]:
-    """Give the start nodes and all that can be reached from them in at most `depth` arrows."""
+    """Return the start nodes and all that can be reached from them in at most `depth` arrows."""
     seen = set(start)
     front = set(seen)
     while front and depth != 0:

@@ -77,7 +77,7 @@ class SystemColumns:
 
     @classmethod
     def named(cls, prefix: str = "_ps_", case: str = "snake") -> SystemColumns:
-        """Give the names with a prefix, in `snake` or `pascal` case."""
+        """Return the names with a prefix, in `snake` or `pascal` case."""
         words = [each.name for each in fields(cls)]
         if case == "pascal":
             words = [word.title().replace("_", "") for word in words]

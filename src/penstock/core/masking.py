@@ -77,7 +77,7 @@ class SecretValues:
         self.add(each for each in found if len(each) >= _LONG and not _CLASS.fullmatch(each))
 
     def hide(self, text: str) -> str:
-        """Give a text without these values.
+        """Return a text without these values.
 
         >>> secrets = SecretValues()
         >>> secrets.add(["it's me"])
@@ -176,7 +176,7 @@ def without_secrets(text: str, secrets: Collection[str]) -> str:
 
 
 def mask_value(key: str, value: str) -> str:
-    """Give a setting's value as it may be shown: hidden whole when its key names a secret."""
+    """Return a setting's value as it may be shown: hidden whole when its key names a secret."""
     return MASK if is_secret_key(key) else mask(value)
 
 

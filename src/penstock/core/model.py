@@ -57,7 +57,7 @@ class Fingerprint:
 
     @property
     def label(self) -> str:
-        """Give the version as people write it: `v3`, `v3.r1`."""
+        """Return the version as people write it: `v3`, `v3.r1`."""
         return f"v{self.version}.r{self.revision}" if self.revision else f"v{self.version}"
 
 
@@ -213,7 +213,7 @@ class Model:
         return tuple(dict.fromkeys(name for query in queries for name in query.inputs))
 
     def checks_of(self, version: int) -> Checks:
-        """Give the checks of one version; without versions there is one set."""
+        """Return the checks of one version; without versions there is one set."""
         return next((v.checks for v in self.versions if v.number == version), self.checks)
 
     @property

@@ -24,7 +24,7 @@ def quoted(identifier: str) -> str:
 
 
 def literal(text: str) -> str:
-    r"""Give a Spark SQL string literal.
+    r"""Return a Spark SQL string literal.
 
     >>> literal("it's")
     "'it\\'s'"
@@ -73,7 +73,7 @@ class TableName:
     table: str
 
     def __str__(self) -> str:
-        """Give the dotted form; a table without a schema is its name alone."""
+        """Return the dotted form; a table without a schema is its name alone."""
         return f"{self.schema}.{self.table}" if self.schema else self.table
 
     @property
@@ -112,5 +112,5 @@ class InputName:
     name: str
 
     def __str__(self) -> str:
-        """Give the name alone, as records and reports show it."""
+        """Return the name alone, as records and reports show it."""
         return self.name

@@ -55,7 +55,7 @@ class Target:
     places: Mapping[str, str] = field(default_factory=dict)
 
     def uri_of(self, table: TableName) -> str:
-        """Give the folder of a table; a catalog's tables lie there too, so the log is found."""
+        """Return the folder of a table; a catalog's tables lie there too, so the log is found."""
         usual = f"{self.warehouse.rstrip('/')}/{table.schema}/{table.table}"
         return self.places.get(table.folded, usual)
 
@@ -115,7 +115,7 @@ class Project:
         return self._read_views[0]
 
     def package_of(self, name: str) -> SessionPackage | None:
-        """Give the session package that makes a table, or whose tag a model carries."""
+        """Return the session package that makes a table, or whose tag a model carries."""
         model = self.models.get(name)
         if not self.packages or model is None:
             return None
@@ -125,12 +125,12 @@ class Project:
         return None
 
     def models_of(self, package: str) -> tuple[str, ...]:
-        """Give the tables of a session package, and the models that carry its tag."""
+        """Return the tables of a session package, and the models that carry its tag."""
         own = ((name, self.package_of(name)) for name in self.models if package in self.packages)
         return tuple(name for name, each in own if each is not None and each.name == package)
 
     def table_of(self, name: InputName, this: Model | None = None) -> TableName:
-        """Give the table behind an input name; seeds answer as models do."""
+        """Return the table behind an input name; seeds answer as models do."""
         match name.kind:
             case InputKind.MODEL:
                 found = self.models.get(name.name) or self.seeds[name.name]
@@ -146,11 +146,11 @@ class Project:
                 return TableName(schema, table)
 
     def uri_of(self, table: TableName) -> str:
-        """Give the folder of a table."""
+        """Return the folder of a table."""
         return self.target.uri_of(table)
 
     def sql_of(self, table: TableName) -> str:
-        """Give SQL for a table that penstock writes: its folder, or its name in the catalog."""
+        """Return SQL for a table that penstock writes: its folder, or its name in the catalog."""
         if self.target.catalog:
             return f"{quoted(self.target.catalog)}.{table.sql}"
         return f"delta.{quoted(self.uri_of(table))}"
@@ -161,7 +161,7 @@ class Project:
         return known.get(fingerprint.settings, "")
 
     def shown_sql(self, model: Model) -> str:
-        """Give a model's code as users know it: what `sql_checksum` sees.
+        """Return a model's code as users know it: what `sql_checksum` sees.
 
         Tables of SQL stand under their names; a function is its text.
         """
@@ -171,6 +171,6 @@ class Project:
         return model.query.shown(names)
 
     def view_sql(self, model: Model, present: Mapping[InputName, str]) -> str:
-        """Give the SQL of a catalog's view; `present` leaves tombstones out where there are any."""
+        """Return the SQL of a catalog's view; `present` leaves out tombstones, if there are any."""
         names = {n: shown_name(str(self.table_of(n, model))) for n in model.query.inputs}
         return model.query.written(names, present)

@@ -49,7 +49,7 @@ def present(name: InputName) -> str:
 
 
 def live(is_deleted: str) -> str:
-    """Give the condition of rows that are no tombstones, where the table has the column."""
+    """Return the condition of rows that are no tombstones, where the table has the column."""
     return f"coalesce({quoted(is_deleted)}, false) = false"
 
 
@@ -77,7 +77,7 @@ class Query:
     deltas: tuple[InputName, ...] = ()
 
     def shown(self, names: Mapping[InputName, str]) -> str:
-        """Give the text with every table under the name that users know it by.
+        """Return the text with every table under the name that users know it by.
 
         It leaves the tombstones of histories out by name, whether their tables have any, and
         calls parameters as their writer does: `@partition_date`.
@@ -86,7 +86,7 @@ class Query:
         return PARAMETER.sub(r"@\1", self.written(names, conditions))
 
     def written(self, names: Mapping[InputName, str], present: Mapping[InputName, str]) -> str:
-        """Give the text for a catalog; `present` as in `bound`."""
+        """Return the text for a catalog; `present` as in `bound`."""
         return _decided(substitute(self.text, lambda name, _: names[name]), present)
 
 
@@ -106,7 +106,7 @@ def substitute(text: str, relation: Callable[[InputName, str], str]) -> str:
 
 
 def mentioned(text: str) -> tuple[InputName, ...]:
-    """Give the tables that a text has tokens for, each once, in the order of the text."""
+    """Return the tables that a text has tokens for, each once, in the order of the text."""
     found = (InputName(InputKind(each[1]), each[2]) for each in _TOKEN.finditer(text))
     return tuple(dict.fromkeys(found))
 
@@ -143,7 +143,7 @@ def _decided(text: str, conditions: Mapping[InputName, str]) -> str:
 
 
 def parameters(text: str) -> frozenset[str]:
-    """Give the names of the parameters that a text has tokens for."""
+    """Return the names of the parameters that a text has tokens for."""
     return frozenset(PARAMETER.findall(text))
 
 

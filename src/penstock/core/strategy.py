@@ -142,10 +142,10 @@ class GivenSettings(Protocol):
     """
 
     def text(self, key: str) -> str:
-        """Give a setting as text, "" if it is not set."""
+        """Return a setting as text, "" if it is not set."""
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Give a setting as a tuple of texts."""
+        """Return a setting as a tuple of texts."""
 
     def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
         """Note an error where the key was set."""
@@ -163,7 +163,7 @@ class GivenSettings(Protocol):
         """Read the settings of a history table."""
 
     def session(self) -> tuple[SessionPackage, SessionModel]:
-        """Give the session package, and the table of it that is meant."""
+        """Return the session package, and the table of it that is meant."""
         ...
 
 
@@ -282,7 +282,7 @@ class Strategy(ABC):
 
     @abstractmethod
     def work(self, build: Build) -> Work:
-        """Give what one step runs: stages, then one commit. Nothing is run."""
+        """Return what one step runs: stages, then one commit. Nothing is run."""
 
     @property
     def writing(self) -> Writing:
@@ -319,7 +319,7 @@ class Strategy(ABC):
         return False
 
     def fingerprint(self, layout: Layout) -> Mapping[str, object]:
-        """Give the settings that change rows, as JSON has them; column names in small letters.
+        """Return the settings that change rows, as JSON has them; column names in small letters.
 
         `layout` counts where it decides which rows are replaced.
         """
@@ -327,7 +327,7 @@ class Strategy(ABC):
         return {}
 
     def staying(self, layout: Layout, rows: str, target: str) -> str:
-        """Give SQL for a row of the view `target` that stays as those of `rows` come; "" for all.
+        """Return SQL for a row of the view `target` that stays as those of `rows` come; "" for all.
 
         It is asked of what writes `ADDED`, to check the table before it is written.
         """
@@ -336,7 +336,7 @@ class Strategy(ABC):
 
     @classmethod
     def counts(cls, metrics: Mapping[str, int]) -> Mapping[str, int]:
-        """Give the counts of a step that Delta's metrics, or the commit's token, do not hold yet.
+        """Return the counts of a step that Delta's metrics, or the commit's token, do not hold yet.
 
         Of no metrics it gives every count that a step of it has beside the rows of all steps.
         """
@@ -358,12 +358,12 @@ def register(strategy: type[Strategy]) -> type[Strategy]:
 
 
 def strategies() -> Mapping[str, type[Strategy]]:
-    """Give all strategies by their words, in the order in which they were registered."""
+    """Return all strategies by their words, in the order in which they were registered."""
     return _registered
 
 
 def strategy_named(word: str) -> type[Strategy]:
-    """Give the strategy of a word that is on record; of one that is gone nothing is known.
+    """Return the strategy of a word that is on record; of one that is gone nothing is known.
 
     >>> strategy_named("gone").rerun_is_safe
     False
@@ -372,5 +372,5 @@ def strategy_named(word: str) -> type[Strategy]:
 
 
 def shown_strategy(word: str) -> str:
-    """Give what people call the strategy of a word."""
+    """Return what people call the strategy of a word."""
     return strategy_named(word).shown or word

@@ -194,7 +194,8 @@ def _sound(read: FunctionRead, frame: object) -> DataFrame:
         return PythonModelError(code, f"{read.model!r} {sentence}", where=read.where, hint=hint)
 
     if not isinstance(frame, DataFrame):
-        raise refused("not-a-frame", *_instead_of_frame(frame))
+        sentence, hint = _instead_of_frame(frame)
+        raise refused("not-a-frame", sentence, hint)
     if frame.isStreaming:
         raise refused("streaming-frame", "returned a streaming frame", "read it as a batch")
     seen: set[str] = set()

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 def order_edges(
     parents: Mapping[str, Sequence[str]], edges: Sequence[Edge]
 ) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
-    """Give the models to build before each beside `parents`, and say which edges are dropped."""
+    """Return the models to build before each beside `parents`, and say which edges are dropped."""
     new = [e for e in sorted(edges) if e.reads in parents and e.reads not in parents[e.model]]
     if not new or find_cycle(parents):
         return {}, []
@@ -102,7 +102,7 @@ def without_consequences(
 
 
 def with_findings(project: Project, parts: ProjectParts, document: YamlFile) -> Project:
-    """Give the project with its warnings; raises `ProjectError` where any finding is an error."""
+    """Return the project with its warnings; raises `ProjectError` where any finding is an error."""
     first = parts.first
     bad = check_name("project", project.name, document.place("name"))
     findings = [*first.findings, *parts.findings, *document.misfits, *([bad] if bad else [])]
@@ -140,7 +140,7 @@ def _with_models(
 
 
 def bodies_of(model: Model) -> Iterator[Body]:
-    """Give the SQL of every version and revision."""
+    """Yield the SQL of every version and revision."""
     for version in model.versions:
         yield from (version.body, *version.revisions)
 
@@ -234,7 +234,7 @@ def read_seeds(
 
 
 def read_tests(parts: ProjectParts, paths: Sequence[str], resolver: NameResolver) -> None:
-    """Give each test of its own file to the last model it reads, or else to a source or seed."""
+    """Attach each test of its own file to the last model it reads, else to a source or seed."""
     parents = {name: tuple(each.parents) for name, each in parts.built.items()}
     for path in paths:
         content = parts.first.content(path)
@@ -268,7 +268,7 @@ def read_tests(parts: ProjectParts, paths: Sequence[str], resolver: NameResolver
 def with_checks(
     parts: ProjectParts, models: Mapping[str, Model], resolver: NameResolver
 ) -> dict[str, Model]:
-    """Give every model with its checks and its order edges; all that is wrong is a finding."""
+    """Return every model with its checks and its order edges; all that is wrong is a finding."""
     columns = ProjectColumns.of(parts)
     tables = cache(columns.of_input)
     first, sample = parts.first, parts.settings.checks.sample
@@ -342,7 +342,7 @@ class ProjectColumns:
         return cls(parts, {draft.name: draft for draft in parts.drafts})
 
     def of_input(self, asked: InputName) -> scene.KnownColumns:
-        """Give the columns of a model, a seed or a source."""
+        """Return the columns of a model, a seed or a source."""
         name, parts = asked.name, self.parts
         if asked.kind is InputKind.SOURCE:
             source = next((each for each in parts.sources if each.input_name == asked), None)
@@ -362,7 +362,7 @@ class ProjectColumns:
         return self.of_version(version, given) if version and given else scene.UNKNOWN
 
     def of_draft(self, draft: Draft) -> scene.KnownColumns:
-        """Give the columns of a model of its own file."""
+        """Return the columns of a model of its own file."""
         built = self.parts.built.get(draft.name)
         model = built.model if built else None
         if built and model and built.strategy.partitioning is not None:
@@ -373,7 +373,7 @@ class ProjectColumns:
         return scene.selected(draft.file, docs, built.strategy if built else None)
 
     def of_version(self, version: Version, given: GivenVersion) -> scene.KnownColumns:
-        """Give the columns of a version."""
+        """Return the columns of a version."""
         return scene.columns_of_version(version, self.parts.gathered.sql[given.own.sql])
 
 

@@ -157,7 +157,7 @@ def _section(keys: Keys, **values: Plain) -> Tree:
 
 
 def _versioned_schema() -> Tree:
-    """Give the schema as a tree; a reference may stand for every mapping and list."""
+    """Return the schema as a tree; a reference may stand for every mapping and list."""
     definitions: Tree = {
         "field": _section(FIELD, fields=_list("field")),
         "partition": _section(PARTITION),
@@ -203,7 +203,7 @@ _KEPT_ROW: Tree = {"keep": {"enum": list(Keep)}, "order_by": _TEXTS}
 
 
 def _entity_schemas() -> Mapping[str, Tree]:
-    """Give the schemas of documents of entities and of native files."""
+    """Return the schemas of documents of entities and of native files."""
     of_settings: Tree = {
         **dict.fromkeys(settings.FLAGS, _FLAG),
         **dict.fromkeys(settings.TEXTS, _TEXT),
@@ -246,7 +246,7 @@ def _entity_schemas() -> Mapping[str, Tree]:
 
 
 def _session_schema() -> Tree:
-    """Give the schema of a session package."""
+    """Return the schema of a session package."""
     carried: Plain = {"anyOf": [_TEXT, {"type": "object", "additionalProperties": _TEXT}]}
     lists: Tree = {
         **dict.fromkeys(("page_views", "first", "last"), _array(carried)),
@@ -280,7 +280,7 @@ def _array(items: Plain) -> Plain:
 
 
 def described(section: str, key: str) -> Mapping[str, Plain]:
-    """Give what is said of a key: `says`, `unset` where the schema knows no default, `example`.
+    """Return what is said of a key: `says`, `unset` where the schema knows no default, `example`.
 
     A section is a part of a schema, by the name of its definition or the keys that lead to it.
     Raises `KeyError` for one that nobody described.
@@ -290,7 +290,7 @@ def described(section: str, key: str) -> Mapping[str, Plain]:
 
 
 def in_order(section: str, keys: Iterable[str]) -> list[str]:
-    """Give keys as they are described, those that another section describes last."""
+    """Return keys as they are described, those that another section describes last."""
     order = [key for said in _said_of(section) for key in said]
     return sorted(keys, key=order.index)
 
@@ -303,7 +303,7 @@ def _said_of(section: str) -> Iterator[Mapping[str, Plain]]:
 
 
 def section_name(section: str) -> str:
-    """Give the section that says what this one says.
+    """Return the section that says what this one says.
 
     >>> section_name("SnapshotConfigShape"), section_name("entity.entity.columns")
     ('header', 'entities.entities.columns')
@@ -318,7 +318,7 @@ def section_name(section: str) -> str:
 
 @cache
 def descriptions() -> Mapping[str, Mapping[str, Plain]]:
-    """Give all that is said of keys, by sections."""
+    """Return all that is said of keys, by sections."""
     found: dict[str, Mapping[str, Plain]] = {}
     for path in sorted(DESCRIPTIONS.glob("*.yml")):
         document = read_document(path.name, path.read_text(encoding="utf-8"))
@@ -327,7 +327,7 @@ def descriptions() -> Mapping[str, Mapping[str, Plain]]:
 
 
 def sections(name: str, schema: Mapping[str, Plain]) -> Iterator[tuple[str, Mapping[str, Plain]]]:
-    """Give every mapping of a schema that says its keys, with the name of its section."""
+    """Yield every mapping of a schema that says its keys, with the name of its section."""
     for definition, tree in mapping_of(schema.get("$defs")).items():
         yield from _mappings(definition, tree)
     yield from _mappings(name, {key: tree for key, tree in schema.items() if key != "$defs"})
@@ -347,7 +347,7 @@ def _mappings(section: str, tree: Plain) -> Iterator[tuple[str, Mapping[str, Pla
 
 
 def _described(name: str, schema: Tree) -> Tree:
-    """Give a schema in which each key says what it means, and checks stand once."""
+    """Return a schema in which each key says what it means, and checks stand once."""
     found = mapping_of(_with_checks(json.loads(json.dumps(schema))))
     definitions = {**mapping_of(found.get("$defs")), **_CHECKS} if found != schema else {}
     made: Tree = {**found, **({"$defs": definitions} if definitions else {})}
@@ -377,7 +377,7 @@ def _with_checks(tree: Plain) -> Plain:
 
 
 def json_schemas() -> Mapping[str, str]:
-    """Give each schema as text by the name it is written under; sorted keys, so it is stable."""
+    """Return each schema as text by the name it is written under; sorted keys, so it is stable."""
     project = ProjectShape.model_json_schema(by_alias=True)
     project["$defs"]["DefaultsShape"] = {
         **project["$defs"]["ModelConfigShape"],

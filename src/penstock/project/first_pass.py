@@ -117,14 +117,14 @@ class FirstPass:
         SECRETS.add_environment(self.environ)
 
     def yaml_file(self, path: str) -> YamlFile:
-        """Give a YAML file; one that cannot be read is empty, and a finding."""
+        """Return a YAML file; one that cannot be read is empty, and a finding."""
         if path not in self.documents:
             self.documents[path] = file = self._read_yaml(path)
             self.findings += file.findings
         return self.documents[path]
 
     def filled(self, path: str) -> Plain:
-        """Give whatever a YAML file holds with the environment's values filled in."""
+        """Return whatever a YAML file holds with the environment's values filled in."""
         file = self.yaml_file(path)
         return self.fill(file.tree) if file.reads else file.tree
 
@@ -140,12 +140,12 @@ class FirstPass:
         return (self.root / path).is_file()
 
     def data(self, path: str) -> bytes:
-        """Give the bytes of a file; those of one that cannot be read are none, and a finding."""
+        """Return the bytes of a file; those of one that cannot be read are none, and a finding."""
         content = self.content(path)
         return content.data if content else b""
 
     def text(self, path: str) -> str | None:
-        """Give a file as text; one that cannot be read is None, and a finding."""
+        """Return a file as text; one that cannot be read is None, and a finding."""
         content = self.content(path)
         return decode(content, self.findings) if content else None
 
@@ -181,7 +181,7 @@ class FirstPass:
         return file
 
     def known_tests(self) -> Mapping[str, str]:
-        """Give the macros of the project's parametrised tests by the names of the tests."""
+        """Return the macros of the project's parametrised tests by the names of the tests."""
         return self.templates.tests
 
     @property
@@ -192,7 +192,7 @@ class FirstPass:
     def sql_files(
         self, contents: Sequence[Content], macros: Sequence[str], render_context: RenderContext
     ) -> dict[str, SqlFile]:
-        """Give model files and queries of YAML entries that can be read under their paths."""
+        """Return model files and queries of YAML entries that can be read under their paths."""
         macro_texts = {path: text for path in macros if (text := self.text(path)) is not None}
         macro_digest = digest(repr(sorted(macro_texts.items())))
         known: dict[str, SqlFile] = {}
@@ -254,7 +254,7 @@ class FirstPass:
         return file
 
     def content(self, path: str) -> Content | None:
-        """Give a file with its digest; one that cannot be read is None, and a finding."""
+        """Return a file with its digest; one that cannot be read is None, and a finding."""
         if path not in self.contents:
             self.contents[path] = read_content(self.root, path, self.findings)
         return self.contents[path]

@@ -216,7 +216,7 @@ def drafts_of_functions(
     settings: Settings,
     root: Path,
 ) -> list[PythonDraft]:
-    """Give a draft of every function; imports pydantic if there is any."""
+    """Return a draft of every function; imports pydantic if there is any."""
     if imported is None or not imported.models:
         return []
     from penstock.project.python import models
@@ -314,7 +314,7 @@ def _check_tables(parts: ProjectParts) -> None:
 
 
 def _places(parts: ProjectParts) -> dict[str, str]:
-    """Give the folders of tables that say their own; report one that two tables share."""
+    """Return the folders of tables that say their own; report one that two tables share."""
     enabled = [each for each in parts.drafts if each.enabled]
     named = {each.table.folded: each.path for each in enabled if each.path}
     for each in enabled:
@@ -331,7 +331,7 @@ def _places(parts: ProjectParts) -> dict[str, str]:
 
 
 def _linked_models(parts: ProjectParts, resolver: NameResolver) -> dict[str, Model]:
-    """Give the models by name, in the order of their names."""
+    """Return the models by name, in the order of their names."""
     built = parts.built
     built |= {d.name: d.made(resolver) for d in parts.drafts if d.enabled}
     built |= {item.name: build(item, parts.gathered, resolver) for item in parts.versioned}

@@ -106,12 +106,12 @@ class Draft:
         return model_of(self, resolver)
 
     def made_source(self, resolver: NameResolver, target: Target) -> Source | None:
-        """Give the source that it reads and that nobody declared, where it may name one so."""
+        """Return the source that it reads and that nobody declared, where it may name one so."""
         del resolver, target
         return None
 
     def checks(self, fill: Callable[[Plain], Plain]) -> tuple[WrittenChecks, ...]:
-        """Give the checks of its files."""
+        """Return the checks of its files."""
         written = [written_in_header(self.file)]
         if self.entry:
             written.append(written_in_yaml(self.entry.file, self.entry.path, fill))
@@ -178,7 +178,7 @@ def _config(
 
 
 def entry_settings(tree: Mapping[str, Plain]) -> dict[str, Plain]:
-    """Give the settings that a YAML entry gives a model."""
+    """Return the settings that a YAML entry gives a model."""
     config = dict(mapping_of(tree.get("config")))
     if tree.get("description"):
         config.setdefault("description", tree["description"])
@@ -274,7 +274,7 @@ def _with_dependencies(
 
 
 def _with_version(model: Model, text: str, built: Built) -> Model:
-    """Give a partition model its one version; it has a schema if every column has a type."""
+    """Return a partition model its one version; it has a schema if every column has a type."""
     schema, schema_text = declared_schema(model.columns)
     checksums = replace(model.fingerprint, schema=digest(schema_text) if schema_text else "")
     query, where = model.query, model.where

@@ -94,7 +94,7 @@ def disabled(entity: Entity) -> UsageError:
 
 
 def _found(project: Project, known: Known, term: SelectorTerm) -> set[str]:
-    """Give the models that a term names; raise `entity-disabled` for one that is named exactly."""
+    """Return the models that a term names; raise `entity-disabled` for one named exactly."""
     try:
         return _find(project, known, term)
     except SelectorError:
@@ -107,7 +107,7 @@ def _found(project: Project, known: Known, term: SelectorTerm) -> set[str]:
 
 
 def _find(project: Project, known: Known, term: SelectorTerm) -> set[str]:
-    """Give the models that a term names, before neighbours; raise `SelectorError` if none."""
+    """Return the models that a term names, before neighbours; raise `SelectorError` if none."""
     models, method = project.models, term.method
     if method in _WORDS:
         words = {name: [*_WORDS[method](model, known)] for name, model in models.items()}
@@ -210,7 +210,7 @@ def _matches(name: str, pattern: str) -> bool:
 def select(
     project: Project, include: Sequence[str], exclude: Sequence[str], known: Known
 ) -> tuple[str, ...]:
-    """Give the selected models in topological order; without `include` all but the excluded.
+    """Return the selected models in topological order; without `include` all but the excluded.
 
     Several `include` intersect, several `exclude` unite. What matches nothing raises (law 10).
     """
@@ -242,7 +242,7 @@ def left_out(project: Project, include: Sequence[str], known: Known) -> int:
 
 
 def exact_names(include: Sequence[str]) -> tuple[str, ...]:
-    """Give the names that stand alone in a selection: `a` or `name:a`, without `+`, `@` or `*`.
+    """Return the names that stand alone in a selection: `a` or `name:a`, without `+`, `@` or `*`.
 
     >>> exact_names(["a +b tag:c", "name:d", "e*"])
     ('a', 'd')
@@ -264,7 +264,7 @@ class _Graph:
         self._children = children(self.parents)
 
     def union(self, value: str) -> set[str]:
-        """Give what a value with its spaces and commas selects; never empty."""
+        """Return what a value with its spaces and commas selects; never empty."""
         found: set[str] = set()
         for terms in parse_terms(value):
             both = set.intersection(*(self._with_neighbours(term) for term in terms))

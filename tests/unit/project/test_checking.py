@@ -51,7 +51,7 @@ def test_a_table_that_the_model_reads_anyway_is_no_order_edge(load):
 
 
 def chain(**tests: str) -> dict[str, str]:
-    """Give three models, of which the last reads the others, and tests of their own files."""
+    """Return three models, of which the last reads the others, and tests of their own files."""
     files = {
         "models/a.sql": "select 1 as id",
         "models/b.sql": "select id from {{ ref('a') }}",

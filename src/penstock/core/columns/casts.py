@@ -105,5 +105,5 @@ def _casts(have: ColumnType, want: ColumnType) -> bool:
 
 
 def _stem(name: str) -> str:
-    """Give a scalar type's name without length, scale or collation."""
+    """Return a scalar type's name without length, scale or collation."""
     return name.partition("(")[0].partition(" collate ")[0]

@@ -31,6 +31,6 @@ class Schema:
         object.__setattr__(self, "names", tuple(column.name for column in self.columns))
 
     def find(self, name: str) -> Column | None:
-        """Give the column of that name, without case, or None."""
+        """Return the column of that name, without case, or None."""
         folded = name.lower()
         return next((c for c in self.columns if c.name.lower() == folded), None)

@@ -64,7 +64,7 @@ class TypedValue:
 
     @classmethod
     def least(cls, spark_type: str) -> TypedValue:
-        """Give the least value of a type, of times the first of the year 1."""
+        """Return the least value of a type, of times the first of the year 1."""
         family = spark_type.upper().replace(" ", "")
         if family in _INTEGERS:
             return cls(family, str(-(2 ** _INTEGERS[family])))
@@ -100,7 +100,7 @@ class TypedValue:
         return f"CAST('{self.text}' AS {self.type})"
 
     def floor(self, grain: str) -> TypedValue:
-        """Give where the hour, day, week (Monday), month or year begins that a time lies in.
+        """Return where the hour, day, week (Monday), month or year begins that a time lies in.
 
         >>> str(TypedValue.parse("TIMESTAMP", "2024-03-01 12:30:00").floor("week"))
         'TIMESTAMP 2024-02-26T00:00:00.000000Z'
@@ -152,7 +152,7 @@ class TypedValue:
                 raise TypeError(f"cannot subtract {amount!r} from a {self.type}")
 
     def next(self) -> TypedValue:
-        """Give the value right after it; the greatest of its type has none and gives itself."""
+        """Return the value right after it; the greatest of its type has none and gives itself."""
         try:
             match self.key:
                 case dt.datetime():
@@ -188,7 +188,7 @@ class TypedValue:
         return self.key < other.key  # type: ignore[operator]  # families mix only by mistake
 
     def __str__(self) -> str:
-        """Give the form in which records keep it."""
+        """Return the form in which records keep it."""
         return f"{self.type} {self.text}"
 
 
@@ -219,7 +219,7 @@ def _canonical(family: str, given: str) -> str:
 
 
 def _greatest(family: str) -> Decimal:
-    """Give the greatest number of a type of decimals; no arithmetic, which would round it."""
+    """Return the greatest number of a type of decimals; no arithmetic, which would round it."""
     found = _DECIMAL.fullmatch(family)
     if found is None:
         raise ValueError(family)

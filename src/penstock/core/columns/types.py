@@ -22,7 +22,7 @@ class ScalarType:
     name: str
 
     def __str__(self) -> str:
-        """Give the short spelling."""
+        """Return the short spelling."""
         return self.name
 
 
@@ -33,7 +33,7 @@ class ArrayType:
     element: ColumnType
 
     def __str__(self) -> str:
-        """Give the short spelling."""
+        """Return the short spelling."""
         return f"array<{self.element}>"
 
 
@@ -45,7 +45,7 @@ class MapType:
     value: ColumnType
 
     def __str__(self) -> str:
-        """Give the short spelling."""
+        """Return the short spelling."""
         return f"map<{self.key},{self.value}>"
 
 
@@ -69,12 +69,12 @@ class StructType:
     fields: tuple[Field, ...] = ()
 
     def find(self, name: str) -> Field | None:
-        """Give the field of that name, without case, or None."""
+        """Return the field of that name, without case, or None."""
         folded = name.lower()
         return next((each for each in self.fields if each.name.lower() == folded), None)
 
     def __str__(self) -> str:
-        """Give the short spelling."""
+        """Return the short spelling."""
         return f"struct<{','.join(map(str, self.fields))}>"
 
 
@@ -151,7 +151,7 @@ def _unreadable(text: str) -> ValueError:
 
 
 def sql_type(kind: ColumnType) -> str:
-    """Give a type as SQL reads it, with every field's name quoted."""
+    """Return a type as SQL reads it, with every field's name quoted."""
     match kind:
         case ScalarType(name):
             return name
@@ -165,7 +165,7 @@ def sql_type(kind: ColumnType) -> str:
 
 
 def scalars(kind: ColumnType) -> tuple[str, ...]:
-    """Give the names of the scalar types in a type, in order, as often as they occur.
+    """Return the names of the scalar types in a type, in order, as often as they occur.
 
     >>> scalars(parse_type("map<string,struct<a:int,b:string>>"))
     ('string', 'int', 'string')
@@ -192,7 +192,7 @@ def _nodes(kind: ColumnType) -> Iterator[ColumnType]:
 
 
 def merged(first: ColumnType, second: ColumnType, *, grow: bool = True) -> ColumnType | None:
-    """Give the type that holds all values of both, or None.
+    """Return the type that holds all values of both, or None.
 
     Names and order are those of `first`; fields that only `second` has stand after them, or are
     left out without `grow`.

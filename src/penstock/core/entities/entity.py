@@ -25,7 +25,7 @@ _LEFT_OUT = re.compile(r"[\s+,\-.;{}()=]")
 
 @lru_cache(10_000)  # asked for many times of each column
 def normalised(name: str) -> str:
-    """Give the name that a column has in a silver table: without blanks and Delta's odd signs.
+    """Return the name that a column has in a silver table: without blanks and Delta's odd signs.
 
     >>> normalised("Order Date"), normalised("a.b"), normalised("a/b"), normalised(" - ")
     ('OrderDate', 'ab', 'a/b', '')
@@ -125,7 +125,7 @@ class RunText:
     template: str = ""
 
     def __str__(self) -> str:
-        """Give both as users know them."""
+        """Return both as users know them."""
         return self.text + self.template
 
 
@@ -206,7 +206,7 @@ class SystemNames:
     prefix: str = ""
 
     def __call__(self, word: str) -> str:
-        """Give a word with the prefix."""
+        """Return a word with the prefix."""
         return self.prefix + word
 
     @property

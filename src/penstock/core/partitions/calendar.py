@@ -33,7 +33,7 @@ def day_number(year: int, month: int = 1, day: int = 1) -> int:
 
 
 def civil(day: int) -> tuple[int, int, int]:
-    """Give year, month and day of a day's number.
+    """Return year, month and day of a day's number.
 
     >>> civil(-1)
     (1969, 12, 31)

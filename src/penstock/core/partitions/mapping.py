@@ -29,7 +29,7 @@ MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
 def floored(position: int, unit: str) -> int:
-    """Give the beginning of the unit that holds a position; weeks begin on Monday."""
+    """Return the beginning of the unit that holds a position; weeks begin on Monday."""
     size = SIZES.get(unit)
     if size is not None:
         return position - (position - (_MONDAY if unit == "week" else 0)) % size
@@ -39,13 +39,13 @@ def floored(position: int, unit: str) -> int:
 
 
 def ceiled(position: int, unit: str) -> int:
-    """Give the position itself if a unit begins there, else the beginning of the next one."""
+    """Return the position itself if a unit begins there, else the beginning of the next one."""
     start = floored(position, unit)
     return start if start == position else following(start, unit)
 
 
 def following(start: int, unit: str) -> int:
-    """Give the beginning of the unit after the one that begins at `start`."""
+    """Return the beginning of the unit after the one that begins at `start`."""
     size = SIZES.get(unit)
     return start + size if size is not None else moved(start, MONTHS[unit], 0)
 
@@ -62,7 +62,7 @@ def moved(position: int, months: int, micros: int) -> int:
 
 
 def last_day(position: int) -> int:
-    """Give the beginning of the last day of the month that holds a position."""
+    """Return the beginning of the last day of the month that holds a position."""
     return moved(floored(position, "month"), 1, -DAY)
 
 
@@ -229,7 +229,7 @@ _WHOLE: Span = (FIRST, LAST)
 
 
 def spans(mapping: RangeMapping, span: Span, grid: Grid) -> tuple[Span, ...]:
-    """Give what a partition reads of an input, as positions; () if it reads nothing.
+    """Return what a partition reads of an input, as positions; () if it reads nothing.
 
     `span` are the partition's bounds, `grid` the input's (`*` for one without partitions). The
     spans rise and are apart. Only `Computed` says less than everything of an input that is `*`.
@@ -266,7 +266,7 @@ def downstream(
     changed: tuple[Span, ...],
     grid_input: Grid,
 ) -> Ranges:
-    """Give the candidates among the partitions below whose spans overlap any changed one.
+    """Return the candidates among the partitions below whose spans overlap any changed one.
 
     `changed` are positions of the input, rising and apart.
     """

@@ -158,7 +158,7 @@ class Grid:
                 return date[:-6]
 
     def lower(self, number: int) -> int:
-        """Give the first position of a partition."""
+        """Return the first position of a partition."""
         if self._even is not None:  # asked for again and again
             return self._even[1] + number * self._even[0]
         match self.grain:
@@ -172,18 +172,18 @@ class Grid:
                 return calendar.day_number(number) * calendar.DAY
 
     def upper(self, number: int) -> int:
-        """Give the position after its last one."""
+        """Return the position after its last one."""
         if self.is_whole:
             return LAST
         upper = self.lower(number + 1)
         return min(upper, self.end) if self.grain is Grain.RANGE else upper
 
     def span(self, number: int) -> Span:
-        """Give its positions."""
+        """Return its positions."""
         return self.lower(number), self.upper(number)
 
     def at(self, position: int) -> int:
-        """Give the partition that holds a position."""
+        """Return the partition that holds a position."""
         if self._even is not None:
             return (position - self._even[1]) // self._even[0]
         match self.grain:
@@ -196,7 +196,7 @@ class Grid:
                 return year if self.grain is Grain.YEAR else 12 * year + month - 1
 
     def holding(self, first: dt.date, last: dt.date) -> Range:
-        """Give the partitions that overlap the days from `first` to `last`, both included.
+        """Return the partitions that overlap the days from `first` to `last`, both included.
 
         Raises `ValueError` for RANGE. Days that end before they begin give an empty range.
         """
@@ -210,7 +210,7 @@ class Grid:
         return (number, self.at(high + calendar.DAY - 1)) if low <= high else (number, number - 1)
 
     def date(self, number: int) -> dt.date:
-        """Give the UTC date of its lower bound; raises `ValueError` for RANGE and `*`."""
+        """Return the UTC date of its lower bound; raises `ValueError` for RANGE and `*`."""
         if self.grain in (Grain.RANGE, Grain.WHOLE):
             raise ValueError(f"{self.grain} partitions have no date")
         return dt.date(*calendar.civil(self.lower(number) // calendar.DAY))
@@ -223,13 +223,13 @@ class Grid:
         return UsageError("invalid-partition", sentence)
 
     def _holding(self, text: str, value: int) -> int:
-        """Give the RANGE partition that holds an integer."""
+        """Return the RANGE partition that holds an integer."""
         if not self.start <= value < self.end:
             raise self._refusal(text, f"the range is {self.start} to {self.end}, end excluded.")
         return self.at(value)
 
     def _starting_at(self, text: str, value: int) -> int:
-        """Give the RANGE partition that starts at an integer."""
+        """Return the RANGE partition that starts at an integer."""
         number = self._holding(text, value)
         if self.lower(number) != value:
             first = self.lower(number)
@@ -237,7 +237,7 @@ class Grid:
         return number
 
     def _week(self, text: str, *parts: int) -> int:
-        """Give the week of a Monday or of a year and the number of its ISO week."""
+        """Return the week of a Monday or of a year and the number of its ISO week."""
         if len(parts) == 2:  # noqa: PLR2004  # year and week
             year, week = parts
             fourth = calendar.day_within(year, 1, 4)  # always in the first week
@@ -254,7 +254,7 @@ class Grid:
 
 
 def overlapping(grid: Grid, spans: tuple[Span, ...]) -> Ranges:
-    """Give the partitions that overlap any of the spans, of those that there can be."""
+    """Return the partitions that overlap any of the spans, of those that there can be."""
     first, last = grid.domain
     least, most = grid.lower(first), grid.upper(last)
     cut = ((max(low, least), min(high, most)) for low, high in spans)
@@ -321,7 +321,7 @@ def has_positions(kind: str, grain: Grain) -> bool:
 
 
 def position(text: str, kind: str) -> int | None:
-    """Give the position of a value as Delta's log writes it; None for what cannot be read.
+    """Return the position of a value as Delta's log writes it; None for what cannot be read.
 
     `kind` is the column's Spark type. Timestamps without an offset are UTC.
 
@@ -336,7 +336,7 @@ def position(text: str, kind: str) -> int | None:
 
 
 def literal_at(place: int, kind: str) -> str:
-    """Give SQL for a position as a value of a Spark type: `DATE '2024-12-02'`.
+    """Return SQL for a position as a value of a Spark type: `DATE '2024-12-02'`.
 
     Inside a day a DATE is the next one: `<` and `>=` then take the same rows as the instant would.
     Raises `ValueError` for types that no partition field has.

@@ -28,17 +28,17 @@ def merged(ranges: Iterable[Range]) -> Ranges:
 
 
 def of_numbers(numbers: Iterable[int]) -> Ranges:
-    """Give the ranges of single numbers."""
+    """Return the ranges of single numbers."""
     return merged((number, number) for number in numbers)
 
 
 def union(first: Ranges, second: Ranges) -> Ranges:
-    """Give the numbers that are in either."""
+    """Return the numbers that are in either."""
     return merged((*first, *second)) if first and second else first or second
 
 
 def intersection(first: Ranges, second: Ranges) -> Ranges:
-    """Give the numbers that are in both."""
+    """Return the numbers that are in both."""
     result: list[Range] = []
     left = right = 0
     while left < len(first) and right < len(second):
@@ -54,7 +54,7 @@ def intersection(first: Ranges, second: Ranges) -> Ranges:
 
 
 def difference(first: Ranges, second: Ranges) -> Ranges:
-    """Give the numbers of the first that are not in the second."""
+    """Return the numbers of the first that are not in the second."""
     result: list[Range] = []
     for low, high in first:
         at = low
@@ -83,13 +83,13 @@ def holds(ranges: Ranges, number: int) -> bool:
 
 
 def numbers(ranges: Ranges) -> Iterator[int]:
-    """Give every number, rising."""
+    """Yield every number, rising."""
     for low, high in ranges:
         yield from range(low, high + 1)
 
 
 def first_numbers(ranges: Ranges, most: int) -> Ranges:
-    """Give the `most` smallest numbers."""
+    """Return the `most` smallest numbers."""
     result: list[Range] = []
     for low, high in ranges:
         if most <= 0:

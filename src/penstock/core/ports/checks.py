@@ -84,7 +84,7 @@ class CheckRecords(Protocol):
     """Reading what checks said."""
 
     def unsettled(self) -> tuple[Unsettled, ...]:
-        """Give the steps that ended with pending checks or whose rollback is due, oldest first.
+        """Return the steps that ended with pending checks or whose rollback is due, oldest first.
 
         A step is pending that was recovered after its commit, promised checks, and recorded none,
         as long as some of its rows are there. A rollback is due as long as a flag of its step is
@@ -92,24 +92,24 @@ class CheckRecords(Protocol):
         """
 
     def flags(self) -> tuple[Flag, ...]:
-        """Give the open flags, by model, step and partition."""
+        """Return the open flags, by model, step and partition."""
 
     def quarantines(self) -> tuple[Quarantine, ...]:
-        """Give the quarantines that are still there, oldest first."""
+        """Return the quarantines that are still there, oldest first."""
 
     def known_steps(self, steps: Collection[str]) -> frozenset[str]:
-        """Give those of the steps that ever began here; a warehouse may hold others' folders."""
+        """Return those of the steps that ever began here; a warehouse may hold others' folders."""
 
     def evaluated(self) -> Mapping[str, frozenset[str]]:
-        """Give the definitions of checks that were ever evaluated, by model."""
+        """Return the definitions of checks that were ever evaluated, by model."""
 
     def checks_of(
         self, model: str, name: str | None = None, limit: int | None = None
     ) -> tuple[CheckRecord, ...]:
-        """Give the history of a model's checks, newest first."""
+        """Return the history of a model's checks, newest first."""
 
     def steps_that_skipped(self, model: str, why: str) -> frozenset[str]:
-        """Give the steps of a model whose checks were skipped for this reason."""
+        """Return the steps of a model whose checks were skipped for this reason."""
 
     def rows_before(
         self,
@@ -120,7 +120,7 @@ class CheckRecords(Protocol):
         *,
         with_rows: bool = False,
     ) -> RowsBefore:
-        """Give what successes before a step wrote to the partitions and to `last` before them.
+        """Return what successes before a step wrote to the partitions and to `last` before them.
 
         A partition without a success counts as none: `last` others are looked for further down.
         Of a whole table the `last` newest, at least one. Flagged executions do not count, and

@@ -52,7 +52,7 @@ class QuerySession(Protocol):
         """Run a query of few rows."""
 
     def describe(self, sql: str) -> Schema:
-        """Give the columns of a query without running it; `QueryError` if Spark refuses it."""
+        """Return the columns of a query without running it; `QueryError` if Spark refuses it."""
 
 
 class SideTables(Protocol):
@@ -101,7 +101,7 @@ class StepSession(QuerySession, Protocol):
         """Run a query of one row."""
 
     def share(self, view: str) -> str:
-        """Give SQL that reads a staged view in other sessions, for as long as this one is open."""
+        """Return SQL that reads a staged view in other sessions while this one is open."""
 
     def sample(self, sql: str) -> tuple[str, ...]:
         """Run a query of few rows with one text column."""
@@ -113,7 +113,7 @@ class StepSession(QuerySession, Protocol):
         """Run the statement; its commit, if it makes one, carries the intent as its token."""
 
     def observed(self, rows: int) -> Row | None:
-        """Give what the last commit's feed observed, waiting at most 5 s; None if it is not sure.
+        """Return what the last commit's feed observed, waiting at most 5 s; None if it is not sure.
 
         `rows` is how many rows the commit wrote by its own metrics: a count that differs means
         that rows passed more than once. Ask only after the commit was found in the log.
@@ -136,7 +136,7 @@ class Engine(Protocol):
         ...
 
     def frame(self, relations: Sequence[Relation], sql: str) -> object:
-        """Give the DataFrame of a query over relations; nothing is run."""
+        """Return the DataFrame of a query over relations; nothing is run."""
         ...
 
     def query(self, relations: Sequence[Relation], sql: str, limit: int) -> QueryResult:

@@ -50,17 +50,17 @@ class Clock(Protocol):
     """Time and fresh ids; the only source of both."""
 
     def now(self) -> dt.datetime:
-        """Give the time, UTC, with microseconds."""
+        """Return the time, UTC, with microseconds."""
 
     def new_id(self) -> str:
-        """Give a UUIDv7: ids sort by the time they were made."""
+        """Return a UUIDv7: ids sort by the time they were made."""
 
 
 class Log(Protocol):
     """Facts of tables and files without Spark. A missing table is None, never an error."""
 
     def head(self, uri: str, hint: int | None = None) -> Head | None:
-        """Give the newest version and whose step made it.
+        """Return the newest version and whose step made it.
 
         `hint` is a version that was there once: looking begins above it, which costs the same
         however long the log is. One that is gone costs a little and changes nothing.
@@ -70,28 +70,28 @@ class Log(Protocol):
         """Describe the table as it is now; `counts` adds rows and bytes."""
 
     def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[LogCommit, ...]:
-        """Give the commits above a version, oldest first; `log-gap` if some are gone.
+        """Return the commits above a version, oldest first; `log-gap` if some are gone.
 
         With `partial` those that are left, because Delta's log retention removes old ones.
         """
 
     def transaction(self, uri: str, application: str) -> int:
-        """Give the greatest number that Delta holds of an application; 0 without one."""
+        """Return the greatest number that Delta holds of an application; 0 without one."""
 
     def is_cluttered(self, uri: str) -> bool:
         """Whether files lie in a folder that is no Delta table."""
 
     def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
-        """Give the files appended in versions (after, upto]; None if rows were rewritten."""
+        """Return the files appended in versions (after, upto]; None if rows were rewritten."""
 
     def spans(self, uri: str, version: int, column: str) -> tuple[AddedFile, ...] | None:
-        """Give the files of a version with their rows and the bounds of one column of times.
+        """Return the files of a version with their rows and the bounds of one column of times.
 
         None where the log does not tell all of that.
         """
 
     def partitions(self, uri: str) -> list[dict[str, str | None]]:
-        """Give the values of every partition that holds rows, sorted; none of a table without."""
+        """Return the values of every partition that holds rows, sorted; none of a table without."""
         ...
 
     def listing(self, source: Source) -> Listing:
@@ -136,7 +136,7 @@ class Places(Protocol):
     def touched(
         self, uri: str, after: int, columns: Mapping[str, str], *, partial: bool = False
     ) -> tuple[Touched, ...]:
-        """Give the commits above a version that changed rows, oldest first.
+        """Return the commits above a version that changed rows, oldest first.
 
         Columns are those of the newest version, in any case of letters. A commit that puts
         another table in the place of the one that was may have changed any row, even if there
@@ -146,17 +146,17 @@ class Places(Protocol):
     def written(
         self, uri: str, version: int, column: str, kind: str
     ) -> Mapping[int, PartitionRows] | None:
-        """Give rows and bytes of the files that a commit added, by the position of their value.
+        """Return rows and bytes of the files that a commit added, by the position of their value.
 
         `PartitionRows.ord` is that position. None for a table that is not partitioned by the
         column; raises `log-gap`.
         """
 
     def lying(self, uri: str, column: str, kind: str) -> tuple[Span, ...]:
-        """Give where the live files, less what deletion vectors hide, can hold rows."""
+        """Return where the live files, less what deletion vectors hide, can hold rows."""
 
     def features(self, uri: str, version: int | None = None) -> frozenset[str]:
-        """Give the table features that a reader of a version must know, of the newest without.
+        """Return the table features that a reader of a version must know, of the newest without.
 
         Raises `log-gap`.
         """
@@ -169,7 +169,7 @@ class Folders(Protocol):
     """Folders that penstock made beside the tables: staged files and quarantines. No JVM."""
 
     def names(self, uri: str) -> tuple[str, ...]:
-        """Give the names of the folders in a folder, sorted; none where it is not there."""
+        """Return the names of the folders in a folder, sorted; none where it is not there."""
 
     def drop(self, uri: str) -> None:
         """Remove a folder and all in it; one that is not there is no error."""
@@ -219,7 +219,7 @@ class Journal(CheckJournal, Protocol):
         """
 
     def running(self) -> tuple[StepRecord, ...]:
-        """Give the steps that are written as RUNNING."""
+        """Return the steps that are written as RUNNING."""
 
 
 class Leases(Protocol):
@@ -232,7 +232,7 @@ class Leases(Protocol):
         """Push out the expiry of every lease the run still owns."""
 
     def taken(self) -> tuple[Lease, ...]:
-        """Give the leases that are taken."""
+        """Return the leases that are taken."""
 
     def unlock(self, target: str, token: int | None = None) -> bool:
         """Drop the lease of a target; False if nobody holds it, or not by this token."""
@@ -242,26 +242,26 @@ class PartitionRecords(Protocol):
     """Reading what is remembered of partitions, by groups and runs of them."""
 
     def partitions(self) -> Mapping[str, PartitionsRecord]:
-        """Give what is known of every model that has partitions: groups, never rows."""
+        """Return what is known of every model that has partitions: groups, never rows."""
 
     def fingerprints(self) -> Mapping[int, Fingerprint]:
-        """Give the fingerprints that groups and runs name by number."""
+        """Return the fingerprints that groups and runs name by number."""
 
     def runs(self, *models: str) -> Mapping[str, tuple[PartitionRun, ...]]:
-        """Give the partitions of each model, neighbours of which the same is known together."""
+        """Return the partitions of each model, neighbours of which the same is known together."""
 
     def step_pins(self, *models: str) -> Mapping[str, Mapping[int, Mapping[str, Pin]]]:
-        """Give the pins of the steps that built each model's partitions as they are now."""
+        """Return the pins of the steps that built each model's partitions as they are now."""
 
 
 class Notes(Protocol):
     """What was read of tables' logs: a cache, and the memory of what logs have lost."""
 
     def seen(self) -> Mapping[str, Seen]:
-        """Give what was noted of tables, by the names under which they were noted."""
+        """Return what was noted of tables, by the names under which they were noted."""
 
     def touched(self, name: str, after: int) -> tuple[Touched, ...]:
-        """Give the noted commits of a table above a version, oldest first."""
+        """Return the noted commits of a table above a version, oldest first."""
 
     def note(self, seen: Seen, commits: Sequence[Touched]) -> None:
         """Note commits of a table and how far its log was read; one of another id starts anew."""
@@ -271,7 +271,7 @@ class Records(PartitionRecords, Protocol):
     """Reading what is remembered of models, and setting watermarks by hand."""
 
     def models(self, *names: str) -> Mapping[str, ModelRecord]:
-        """Give the record of every model that ever ran, or of some of them."""
+        """Return the record of every model that ever ran, or of some of them."""
 
     def texts(self, checksums: Collection[str]) -> Mapping[str, str]:
         """Return stored SQL texts by checksum; unknown ones are left out."""
@@ -279,23 +279,23 @@ class Records(PartitionRecords, Protocol):
     def history(
         self, model: str, limit: int | None, partition: str | None = None
     ) -> tuple[Execution, ...]:
-        """Give a model's executions, newest first; of one partition, or of all."""
+        """Return a model's executions, newest first; of one partition, or of all."""
 
     def unrecorded(self, commits: Mapping[str, int]) -> frozenset[str]:
-        """Give those of the steps that are not on record as having made their version.
+        """Return those of the steps that are not on record as having made their version.
 
         `commits` are versions by step, as a log tells them. A step that is running is on record;
         inside of `one_state` too it is asked now, because the log is read as it is now.
         """
 
     def steps_of(self, model: str) -> tuple[StepRecord, ...]:
-        """Give every step of a model that ended, oldest first; for `rollback`."""
+        """Return every step of a model that ended, oldest first; for `rollback`."""
 
     def last_results(self) -> Mapping[str, Status]:
-        """Give what became of each model in the last run."""
+        """Return what became of each model in the last run."""
 
     def watermark_history(self, model: str) -> tuple[WatermarkChange, ...]:
-        """Give every change of a model's watermarks, newest first."""
+        """Return every change of a model's watermarks, newest first."""
 
     def change_watermark(self, change: WatermarkChange) -> None:
         """Append a change that a person made; one that is on record is not appended again."""
@@ -305,7 +305,7 @@ class SliceRecords(Protocol):
     """What became of slices, by the steps that read them and by what people say."""
 
     def recorded(self, model: str) -> tuple[SliceRecord, ...]:
-        """Give the slices of a model of which anything is known, by the code points of their names.
+        """Return the known slices of a model, by the code points of their names.
 
         The last step of a slice that succeeded says what became of it, without one its last step:
         an attempt to run it again that fails takes none of its rows out of the table. Steps that a
@@ -315,7 +315,7 @@ class SliceRecords(Protocol):
         ...
 
     def recorded_of(self, models: Sequence[str]) -> Mapping[str, tuple[SliceRecord, ...]]:
-        """Give the same of many models; those of which nothing is known may be left out."""
+        """Return the same of many models; those of which nothing is known may be left out."""
         ...
 
     def skip(self, skip: SliceSkip) -> None:
@@ -336,13 +336,13 @@ class Archive(Protocol):
     """The store as one document, and the store's own identity."""
 
     def store_id(self) -> str:
-        """Give the id that this database was born with."""
+        """Return the id that this database was born with."""
 
     def epoch(self) -> str:
-        """Give the id that is drawn anew whenever the store may have forgotten something."""
+        """Return the id that is drawn anew whenever the store may have forgotten something."""
 
     def export(self) -> str:
-        """Give everything as one JSON document."""
+        """Return everything as one JSON document."""
 
     def load(self, document: str) -> None:
         """Replace everything by an exported document, in one transaction; a new epoch begins."""

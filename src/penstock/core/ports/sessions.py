@@ -59,19 +59,19 @@ class PackageRecords(Protocol):
     """What is on record of session packages. Every method is one transaction."""
 
     def manifest(self, package: str) -> tuple[ManifestRow, ...]:
-        """Give the rows of a manifest by model, those that nobody tracks any more too."""
+        """Return the rows of a manifest by model, those that nobody tracks any more too."""
 
     def stitched(self, package: str) -> Mapping[str, int]:
-        """Give up to which run the rows of its models take the mapping of users."""
+        """Return up to which run the rows of its models take the mapping of users."""
 
     def passes(self, package: str, limit: int | None = None) -> tuple[SessionPass, ...]:
-        """Give the passes of its runs, newest first."""
+        """Return the passes of its runs, newest first."""
 
     def releases(self, package: str) -> tuple[Release, ...]:
-        """Give the releases that no run has done yet, by session."""
+        """Return the releases that no run has done yet, by session."""
 
     def overwrites(self, package: str) -> frozenset[str]:
-        """Give the models whose next commit takes the place of all rows of their table."""
+        """Return the models whose next commit takes the place of all rows of their table."""
 
     def begin_pass(self, begun: SessionPass, holder: Holder) -> SessionPass:
         """Take the lease of the package and write the pass as RUNNING; give it with its number.
@@ -110,9 +110,9 @@ class KeptRows(Protocol):
     """A few rows of a table that penstock keeps, read without Spark."""
 
     def newest(self, uri: str, columns: Sequence[str], by: str, limit: int) -> FewRows:
-        """Give the rows with the greatest `by`, greatest first; none of a table that is missing."""
+        """Return the rows with the greatest `by`, greatest first; none of a missing table."""
         ...
 
     def present(self, uri: str, column: str, values: Sequence[str]) -> frozenset[str]:
-        """Give those of the values that some row has in a column of texts."""
+        """Return those of the values that some row has in a column of texts."""
         ...

@@ -12,7 +12,7 @@ INSTANT = dt.timedelta(microseconds=1)
 
 
 def greatest(*values: dt.datetime | None) -> dt.datetime | None:
-    """Give the greatest of some times, None where there is none.
+    """Return the greatest of some times, None where there is none.
 
     >>> greatest(None, dt.datetime(2021, 1, 2), dt.datetime(2021, 1, 1))
     datetime.datetime(2021, 1, 2, 0, 0)
@@ -47,7 +47,7 @@ class ManifestRow:
     updated_at: dt.datetime | None = None
 
     def position(self, *, strict: bool = False) -> dt.datetime | None:
-        """Give up to where it is done; `strict` knows the events that it processed alone."""
+        """Return up to where it is done; `strict` knows the events that it processed alone."""
         return self.last_success if strict else greatest(self.last_success, self.advanced_to)
 
 
@@ -157,7 +157,7 @@ class SessionStep:
         return self.key_of(self.part)
 
     def key_of(self, part: PassStep) -> str:
-        """Give the name in a plan of a step of the same pass."""
+        """Return the name in a plan of a step of the same pass."""
         words = [part.model]
         if part.kind is PassStepKind.STITCH:
             words.append("stitch")
@@ -233,7 +233,7 @@ _FIRST_LINES = {
 
 
 def instant_text(at: dt.datetime | None) -> str:
-    """Give a time, UTC, with a fraction only where there is one; "" for none.
+    """Return a time, UTC, with a fraction only where there is one; "" for none.
 
     >>> instant_text(dt.datetime(2021, 1, 5, 17, 59, 32, 500_000, dt.UTC))
     '2021-01-05 17:59:32.5'

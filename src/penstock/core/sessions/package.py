@@ -274,7 +274,7 @@ class SessionPackage:
         return TableName(self.manifest_schema, f"{self.name}_incremental_manifest")
 
     def model(self, part: SessionTable) -> SessionModel | None:
-        """Give one of its tables, None where it is not built."""
+        """Return one of its tables, None where it is not built."""
         return next((each for each in self.models if each.part is part), None)
 
     @property
@@ -298,7 +298,7 @@ def same_base(one: str, other: str) -> bool:
 
 
 def tag_of(package: str) -> str:
-    """Give the tag of the models that a package tracks."""
+    """Return the tag of the models that a package tracks."""
     return f"{package}_incremental"
 
 
@@ -353,7 +353,7 @@ _READ_EVENTS = (SessionTable.LIFECYCLE, SessionTable.QUARANTINE, SessionTable.EV
 def session_models(
     name: str, schemas: SessionSchemas, options: SessionOptions
 ) -> tuple[SessionModel, ...]:
-    """Give the tables that a package is expanded into, in the order of their steps."""
+    """Return the tables that a package is expanded into, in the order of their steps."""
     modules = options.built_modules
     built = [
         each
@@ -396,5 +396,5 @@ def _model(
 
 
 def unresolved(name: str = "") -> InputName:
-    """Give the name of an events table that nothing was found for."""
+    """Return the name of an events table that nothing was found for."""
     return InputName(InputKind.EXTERNAL, name)

@@ -33,13 +33,13 @@ class ShownInNotebooks:
     _lines: ClassVar[str] = ""
 
     def _table(self) -> Iterable[Sequence[object]]:
-        """Give the cells of each row."""
+        """Return the cells of each row."""
         paths = [pair.rpartition("=")[2] for pair in self._columns.split()]
         records = getattr(self, self._rows) if self._rows else (self,)
         return ([_found(record, path) for path in paths] for record in records)
 
     def _repr_html_(self) -> str:
-        """Give what Jupyter, Databricks and their kind show of it."""
+        """Return what Jupyter, Databricks and their kind show of it."""
         heads = [pair.partition("=")[0] for pair in self._columns.split()]
         rows = list(self._table())
         sentences = [each for name in self._lines.split() for each in _many(_found(self, name))]

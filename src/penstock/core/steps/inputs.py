@@ -21,7 +21,7 @@ class DeltaPin:
     version: int
 
     def __str__(self) -> str:
-        """Give the version as reports show it."""
+        """Return the version as reports show it."""
         return f"v{self.version}"
 
 
@@ -33,7 +33,7 @@ class FilesPin:
     files: int
 
     def __str__(self) -> str:
-        """Give the digest, cut, and the number of files."""
+        """Return the digest, cut, and the number of files."""
         return f"{self.digest[:8]} ({self.files} file{'' if self.files == 1 else 's'})"
 
 
@@ -44,7 +44,7 @@ class ViewPin:
     step_seq: int
 
     def __str__(self) -> str:
-        """Give the step number."""
+        """Return the step number."""
         return f"step {self.step_seq}"
 
 
@@ -123,18 +123,18 @@ class FunctionWindows(Protocol):
     def on(
         self, function: str, column: str, kind: str, name: str, look: Callable[..., Row]
     ) -> Window:
-        """Give the window on a column of Spark type `kind` in a frame; open it if need be.
+        """Return the window on a column of Spark type `kind` in a frame; open it if need be.
 
         `look` gives one row of aggregates, SQL texts, over the frame. Raises `duplicate-window`.
         """
         ...
 
     def lowest(self, name: str) -> Window | None:
-        """Give what the step may read of an input, open above; None if that may be all."""
+        """Return what the step may read of an input, open above; None if that may be all."""
         ...
 
     def span(self) -> Window:
-        """Give the window that spans all windows of the step."""
+        """Return the window that spans all windows of the step."""
         ...
 
     @property

@@ -32,7 +32,7 @@ JsonValue = str | int | bool | None | list["JsonValue"] | Json
 
 
 def write_intent(intent: Intent) -> str:
-    """Give the whole intent as one line of JSON."""
+    """Return the whole intent as one line of JSON."""
     document: dict[str, JsonValue] = {
         "step": intent.step,
         "step_seq": intent.step_seq,
@@ -79,7 +79,7 @@ def write_token(
     *,
     metrics: Mapping[str, int] | None = None,
 ) -> str:
-    """Give the token of a commit; what a rebuild can do without goes first when it is too long.
+    """Return the token of a commit; what a rebuild can do without goes first when it is too long.
 
     `metrics` are counts that Delta does not make: a step that is recovered has them from here.
     """
@@ -104,7 +104,7 @@ def _as_setting(document: str) -> str:
 
 
 def write_fence(intent: Intent, penstock: str, store: str, project: str = "") -> str:
-    """Give the token of the commit that keeps a step's own from ever landing.
+    """Return the token of the commit that keeps a step's own from ever landing.
 
     It names the step as the one that is fenced, not as its maker.
     """
@@ -114,7 +114,7 @@ def write_fence(intent: Intent, penstock: str, store: str, project: str = "") ->
 
 
 def _shorter(intent: Intent) -> Iterator[Intent]:
-    """Give the intent, then with less and less of it; partitions outlive inputs.
+    """Yield the intent, then with less and less of it; partitions outlive inputs.
 
     A step without its inputs is run again, one without its partitions is lost. Only a rollback
     can do without them: the steps that it undoes tell them.
@@ -219,7 +219,7 @@ def read_metrics(token: str) -> dict[str, int]:
 
 
 def signed_by(token: str) -> tuple[str, str]:
-    """Give the step and the store of a token, two "" for text that is none of ours.
+    """Return the step and the store of a token, two "" for text that is none of ours.
 
     >>> signed_by('{"penstock": "1", "store": "s", "step": "a"}')
     ('a', 's')
@@ -229,7 +229,7 @@ def signed_by(token: str) -> tuple[str, str]:
 
 
 def project_of(token: str) -> str:
-    """Give the project that a token names, "" for text that names none.
+    """Return the project that a token names, "" for text that names none.
 
     >>> project_of('{"penstock": "1", "store": "s", "project": "shop", "step": "a"}')
     'shop'
@@ -289,7 +289,7 @@ def _read_promise(document: Mapping[str, Any]) -> SessionPromise:
 
 
 def pin_parts(pin: Pin) -> tuple[str, str, int]:
-    """Give a pin as kind, text and number: the columns in which stores keep it."""
+    """Return a pin as kind, text and number: the columns in which stores keep it."""
     match pin:
         case DeltaPin(table_id, version):
             return "delta", table_id, version
@@ -315,7 +315,7 @@ def pin_of(kind: str, text: str, number: int) -> Pin:
 
 
 def _keyed(entries: Iterable[tuple[str, str, dict[str, JsonValue]]]) -> Json:
-    """Give what is said of columns of inputs under `input.column`.
+    """Return what is said of columns of inputs under `input.column`.
 
     Where that does not tell the two apart, or was there before, they are named as well. A document
     may be sorted by its keys: where they are not in their order, each says `at` which place.
@@ -347,7 +347,7 @@ def _of_keys(
 
 
 def _as_said(low: list[str] | str | None, high: object = None, *nulls: bool) -> Mapping[str, Any]:
-    """Give what a list of an earlier version says: a watermark, or both ends of a window."""
+    """Return what a list of an earlier version says: a watermark, or both ends of a window."""
     if isinstance(low, str):
         kind, _, value = low.partition(" ")
         return {"type": kind, "value": value}

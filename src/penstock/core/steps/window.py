@@ -60,7 +60,7 @@ class Window:
         return f"({inside} OR {column} IS NULL)" if self.nulls else inside
 
     def __str__(self) -> str:
-        """Give mathematical interval notation; open ends are -∞ and ∞."""
+        """Return mathematical interval notation; open ends are -∞ and ∞."""
         low = (
             "(-∞"
             if not self.lower

@@ -35,7 +35,7 @@ class Attacher:
     digests: dict[str, str] = field(default_factory=dict)
 
     def read(self, checked: CheckedModel) -> Result | None:
-        """Give the checks of a model; None where nothing is said of any."""
+        """Return the checks of a model; None where nothing is said of any."""
         shared = [
             {
                 each: self.sources[each]
@@ -70,7 +70,7 @@ class Attacher:
         return digest("\0".join(parts))
 
     def now(self, need: str) -> str:
-        """Give the digest of something that reading needs."""
+        """Return the digest of something that reading needs."""
         if need not in self.digests:
             kind, _, name = need.partition("\n")
             if kind == "names":
@@ -125,7 +125,7 @@ class _CheckReading:
         self.result.findings += findings
 
     def finished(self, name: str, context: str) -> Result:
-        """Give what was read, and keep it for the next load."""
+        """Return what was read, and keep it for the next load."""
         result = self.result
         result.findings = list(dict.fromkeys(result.findings))
         result.edges = sorted(set(result.edges))
@@ -136,7 +136,7 @@ class _CheckReading:
         return result
 
     def columns_of(self, name: InputName) -> KnownColumns:
-        """Give the columns of a table, and note that they were asked for."""
+        """Return the columns of a table, and note that they were asked for."""
         need = f"columns\n{name.kind}\n{name.name}"
         self.result.needs[need] = self.of.now(need)
         return self.of.columns_of(name)
@@ -146,11 +146,11 @@ class _CheckReading:
         return self.of.files.has(path)
 
     def data(self, path: str) -> bytes:
-        """Give the bytes of a file."""
+        """Return the bytes of a file."""
         return self.of.files.data(path)
 
     def text(self, path: str) -> str | None:
-        """Give a file as text, and note that it was asked for."""
+        """Return a file as text, and note that it was asked for."""
         self.result.needs[f"file\n{path}"] = self.of.now(f"file\n{path}")
         return self.of.files.text(path)
 
@@ -162,7 +162,7 @@ class _CheckReading:
         return file
 
     def known_tests(self) -> Mapping[str, str]:
-        """Give the macros of the project's parametrised tests by the names of the tests."""
+        """Return the macros of the project's parametrised tests by the names of the tests."""
         return self.of.files.known_tests()
 
     def _checks(

@@ -71,7 +71,7 @@ class AggregateCall:
 
 
 def aggregates_of(text: str, tokens: Sequence[Token]) -> Iterator[AggregateCall]:
-    """Give the aggregate calls that stand in no other, with what belongs to each behind it."""
+    """Yield the aggregate calls that stand in no other, with what belongs to each behind it."""
     number = 0
     while number < len(tokens):
         if not _is_call(tokens, number) or _name(tokens[number]) not in AGGREGATES:
@@ -124,7 +124,7 @@ def _reach(tokens: Sequence[Token], number: int) -> tuple[int, bool]:
 
 
 def _shut(tokens: Sequence[Token], opened: int) -> int:
-    """Give the token that shuts a bracket; the last one of a text that never does."""
+    """Return the token that shuts a bracket; the last one of a text that never does."""
     depth = 0
     for number in range(opened, len(tokens)):
         depth += _SHIFT.get(tokens[number].token_type, 0)

@@ -45,7 +45,7 @@ _HUNDRED = Decimal(100)
 
 
 def bound_text(value: Scalar, kind: str) -> str | None:
-    """Give the text of a value of a column, None if its type cannot hold it exactly.
+    """Return the text of a value of a column, None if its type cannot hold it exactly.
 
     `kind` is the column's Spark type, "" where it is not known. What YAML takes for a number or a
     truth value is no text: `007` has become 7 before anybody could ask.
@@ -82,7 +82,7 @@ def is_text(kind: str) -> bool:
 
 
 def place_of(value: Scalar, kind: str) -> Place | None:
-    """Give what a bound is compared by; None where that is not known.
+    """Return what a bound is compared by; None where that is not known.
 
     >>> place_of("2024-12-02", "date") < place_of("2024-12-10", "date")
     True
@@ -107,7 +107,7 @@ def place_of(value: Scalar, kind: str) -> Place | None:
 
 
 def number_of(value: Scalar) -> Decimal | None:
-    """Give a finite number exactly as it is written.
+    """Return a finite number exactly as it is written.
 
     >>> number_of(33.33), number_of("abc")
     (Decimal('33.33'), None)
@@ -147,14 +147,14 @@ class Form:
         self.section.report(key, code, sentence, hint)
 
     def column(self) -> str:
-        """Give the name of the one column that it is about."""
+        """Return the name of the one column that it is about."""
         name = self.section.text("column")
         if name:
             self._check_column(name, self.section.place("column"), self.columns)
         return name
 
     def column_names(self, key: str = "columns", of: KnownColumns | None = None) -> tuple[str, ...]:
-        """Give the names of one or more columns; each stands there once."""
+        """Return the names of one or more columns; each stands there once."""
         names: list[str] = []
         for item in self.section.texts(key):
             name = str(item.value)
@@ -169,7 +169,7 @@ class Form:
         return tuple(names)
 
     def percent(self, key: str, most: Decimal | None = _HUNDRED) -> Decimal | None:
-        """Give a percentage from 0 up."""
+        """Return a percentage from 0 up."""
         node = self.section.find(key)
         if node is None:
             return None
@@ -185,7 +185,7 @@ class Form:
         return number
 
     def value(self, node: YamlNode | None, key: str, kind: str) -> str | None:
-        """Give a value as text in the type of its column; None without one, or beside a finding."""
+        """Return a value as text in the type of its column; None without one, or with a finding."""
         if node is None:
             return None
         value = node.value
@@ -201,7 +201,7 @@ class Form:
         return text
 
     def query(self, key: str) -> tuple[Query | None, str]:
-        """Give the query of a key, and its file, "" for SQL that stands inline."""
+        """Return the query of a key, and its file, "" for SQL that stands inline."""
         scene, node = self.scene, self.section.find(key)
         if node is not None and isinstance(node.value, TemplateText):
             return self._rendered(node.value, node.where)
@@ -219,7 +219,7 @@ class Form:
         return self._understood(text, column, read), text.file
 
     def _rendered(self, text: TemplateText, where: Location) -> tuple[Query | None, str]:
-        """Give the query of a template, and its file; "" for the call of a parametrised test."""
+        """Return the query of a template, and its file; "" for the call of a parametrised test."""
         scene, known = self.scene, self.scene.files.known_tests()
         if text.test and text.test not in known:
             named = [name for name, macro in known.items() if macro.startswith(TEST)]
@@ -238,7 +238,7 @@ class Form:
         return found.value, "" if text.test else where.path
 
     def condition(self, key: str, kind: ConditionKind, column: str = "") -> Condition | None:
-        """Give a condition."""
+        """Return a condition."""
         node = self.section.find(key)
         if node is None:
             return None
@@ -257,7 +257,7 @@ class Form:
         return self._understood(SqlText(node.value, where.path, where.line), where.column, read)
 
     def table(self, key: str) -> InputName | None:
-        """Give the model or source that a key names."""
+        """Return the model or source that a key names."""
         written = self.section.text(key)
         if not written:
             return None

@@ -39,7 +39,7 @@ _HINTS = {
 def _remembered(
     cache: files.ParseCache | None, key: Sequence[str], kind: type[T], make: Callable[[], T]
 ) -> T:
-    """Give what this load or an earlier one kept of a text, which is a part of the key.
+    """Return what this load or an earlier one kept of a text, which is a part of the key.
 
     Else make it, and keep it if no error is among its findings.
     """
@@ -155,7 +155,7 @@ _MICRO = dt.timedelta(microseconds=1)
 
 
 def definition_of(check: core.Check) -> str:
-    """Give the digest of what decides a check's result: not its name, severity, words or place."""
+    """Return the digest of what decides a check's result: no name, severity, words or place."""
     rule = check.rule
     shown = {"shown"} if isinstance(rule, core.Relationships) else {"shown", "source"}
     parts = {
@@ -296,7 +296,7 @@ def keep(cache: files.ParseCache, name: str, context: str, result: Result) -> No
 def recall(
     cache: files.ParseCache, name: str, context: str, now: Callable[[str], str]
 ) -> Result | None:
-    """Give what an earlier load read of a model, if `now` gives the digests that it needed."""
+    """Return what an earlier load read of a model, if `now` gives the digests that it needed."""
     entries: dict[str, files.Entry] = {}
 
     def agrees(kept: _Kept) -> bool:

@@ -57,7 +57,7 @@ class Phases:
     on_failure: YamlNode | None = None
 
     def of(self, phase: Phase) -> tuple[YamlNode, ...]:
-        """Give the checks of one phase."""
+        """Return the checks of one phase."""
         return self.before if phase is Phase.BEFORE else self.after
 
     def __bool__(self) -> bool:
@@ -95,13 +95,13 @@ def phases_in(section: Section) -> Phases:
 
 
 def word_in(node: YamlNode) -> str:
-    """Give the word under which a mapping says its checks."""
+    """Return the word under which a mapping says its checks."""
     first, second = WITH_CHECKS
     return second if second in node.members and first not in node.members else first
 
 
 def name_of(node: YamlNode) -> str:
-    """Give the name of a check: its own, or the one that it gets from its type and columns."""
+    """Return the name of a check: its own, or the one that it gets from its type and columns."""
     texts = {canonical(key): member.node for key, member in node.members.items()}
     own = _text(texts.get("name"))
     if own:
@@ -117,7 +117,7 @@ def name_of(node: YamlNode) -> str:
 
 
 def find_check(nodes: Iterable[YamlNode], name: str) -> YamlNode | None:
-    """Give the check of that name; letters are compared as they are."""
+    """Return the check of that name; letters are compared as they are."""
     return next((each for each in nodes if name_of(each) == name), None)
 
 
@@ -182,13 +182,13 @@ def _text(node: YamlNode | None) -> str:
 
 
 def model_tests(section: Section, key: str = "tests") -> Phases:
-    """Give the tests of a whole table as checks; one of columns names them."""
+    """Return the tests of a whole table as checks; one of columns names them."""
     nodes, found = items_of(section, key, "tests"), section.findings
     return Phases(after=tuple(check for test in nodes for check in _check(test, None, found)))
 
 
 def singular_test(name: str, text: str, config: YamlNode, findings: list[Finding]) -> YamlNode:
-    """Give a query of its own file as a check; its header says what `config` of a test says."""
+    """Return a query of its own file as a check; its header says what `config` of a test says."""
     said = _noted(open_section(config, _SINGULAR, "config", findings).members, findings)
     made = mapping_node(config.where, {"name": name, "sql": _template(config.where, text, "")})
     return replace(made, value={**made.members, **said})
@@ -199,7 +199,7 @@ def _template(where: Location, text: str, test: str) -> YamlNode:
 
 
 def column_tests(columns: tuple[YamlNode, ...], findings: list[Finding]) -> Phases:
-    """Give the tests of a list of columns as checks."""
+    """Return the tests of a list of columns as checks."""
     found: list[YamlNode] = []
     for item in (each for each in columns if each.value is not None):
         section = open_section(item, _COLUMN, "columns", findings)
@@ -252,7 +252,7 @@ def unknown_test(word: str, known: Iterable[str]) -> tuple[str, str]:
 def _said(
     word: str, body: YamlNode, column: YamlNode | None, findings: list[Finding]
 ) -> dict[str, Member]:
-    """Give the keys of a test that every project has, under the names that checks have."""
+    """Return the keys of a test that every project has, under the names that checks have."""
     mine = TESTS[word] if column else Keys((*TESTS[word].known, *_OF_MODEL.known))
     arguments, config = (body.members.get(key) for key in ("arguments", "config"))
     known = Keys((*mine.known, "arguments", "config", *_CONFIG.known))
@@ -278,7 +278,7 @@ def _noted(said: Mapping[str, Member], findings: list[Finding]) -> dict[str, Mem
 def _called(
     word: str, body: YamlNode, column: YamlNode | None, findings: list[Finding]
 ) -> YamlNode:
-    """Give a test of the project as SQL: the call of its macro, which says what else it takes."""
+    """Return a test of the project as SQL: the call of its macro, which says what else it takes."""
     arguments, config = (body.members.get(key) for key in ("arguments", "config"))
     below = open_section(config.node, _CONFIG, "config", findings).members if config else {}
     said = _noted({**body.members, **below}, findings)

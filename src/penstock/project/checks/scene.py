@@ -49,7 +49,7 @@ class KnownColumns:
     types: Mapping[str, str] = field(default_factory=dict)
 
     def type_of(self, name: str) -> str:
-        """Give the type of a column, "" where it is not known."""
+        """Return the type of a column, "" where it is not known."""
         return self.types.get(name.lower(), "")
 
     def lacks(self, name: str) -> bool:
@@ -91,11 +91,11 @@ class Scene:
         return _OF_WINDOWS if self.strategy.window else frozenset({"run_date"})
 
     def columns_of(self, name: InputName) -> KnownColumns:
-        """Give the columns of an input, or of the model itself."""
+        """Return the columns of an input, or of the model itself."""
         return self.columns if name.kind is InputKind.THIS else self.known(name)
 
     def shown(self, name: InputName) -> str:
-        """Give what people call the table of an input, or of the model itself."""
+        """Return what people call the table of an input, or of the model itself."""
         if name.kind is InputKind.THIS:
             return str(self.model.table)
         found = self.resolver.model(name.name) if name.kind is InputKind.MODEL else None
@@ -103,14 +103,14 @@ class Scene:
 
 
 def declared_of(docs: Sequence[ColumnDoc]) -> KnownColumns:
-    """Give described columns; they are all that there are if every one has a type."""
+    """Return described columns; they are all that there are if every one has a type."""
     names, types = tuple(each.name for each in docs), _types(docs)
     is_whole = bool(docs) and len(types) == len(set(map(str.lower, names)))
     return KnownColumns(names if is_whole else None, types)
 
 
 def columns_of_version(version: Version, file: SqlFile | None) -> KnownColumns:
-    """Give the columns that a version declares, else those that its query selects."""
+    """Return the columns that a version declares, else those that its query selects."""
     schema = version.schema
     if not schema.columns:
         return selected(file, (), None)
@@ -120,7 +120,7 @@ def columns_of_version(version: Version, file: SqlFile | None) -> KnownColumns:
 def selected(
     file: SqlFile | None, docs: Sequence[ColumnDoc], strategy: Strategy | None
 ) -> KnownColumns:
-    """Give the columns that a query selects, with the types that the project says of them."""
+    """Return the columns that a query selects, with the types that the project says of them."""
     names = file.branches[0].outputs.names if file and file.branches else None
     if names is not None and strategy is not None and strategy.history is not None:
         names = (*names, *strategy.history.columns.names)
@@ -179,7 +179,7 @@ class CheckedModel:
 
 
 def both_written(first: WrittenChecks | None, second: WrittenChecks) -> WrittenChecks:
-    """Give the checks of two places as one."""
+    """Return the checks of two places as one."""
     if first is None:
         return second
     read = (first.read, second.read)
@@ -188,7 +188,7 @@ def both_written(first: WrittenChecks | None, second: WrittenChecks) -> WrittenC
 
 
 def written_in_test(file: SqlFile, text: str, phase: Phase) -> WrittenChecks:
-    """Give a test of its own file as a check of one phase."""
+    """Return a test of its own file as a check of one phase."""
     name = file.path.rpartition("/")[2].removesuffix(".sql")
 
     def place(path: Path, key: bool) -> Location:  # noqa: FBT001  as `Places` says
@@ -203,7 +203,7 @@ def written_in_test(file: SqlFile, text: str, phase: Phase) -> WrittenChecks:
 
 
 def written_in_header(file: SqlFile) -> WrittenChecks | None:
-    """Give the checks of a config header."""
+    """Return the checks of a config header."""
     said = {key: file.config[key] for key in CHECK_KEYS if file.config.get(key) is not None}
     if not said:
         return None
@@ -221,7 +221,7 @@ def written_in_header(file: SqlFile) -> WrittenChecks | None:
 
 
 def files_in_header(file: SqlFile) -> tuple[str, ...]:
-    """Give the SQL files that the checks of a header name."""
+    """Return the SQL files that the checks of a header name."""
     if file.config.keys().isdisjoint(WITH_CHECKS):
         return ()
     said = {key: file.config[key] for key in WITH_CHECKS if key in file.config}
@@ -240,14 +240,14 @@ def lone_checks(files: Mapping[str, SqlFile], named: Collection[str]) -> Iterato
 
 
 def written_nodes(phases: Phases) -> WrittenChecks | None:
-    """Give checks that are nodes already."""
+    """Return checks that are nodes already."""
     return WrittenChecks(repr(phases), lambda _: phases) if phases else None
 
 
 def written_in_yaml(
     file: YamlFile, at: Path, filled: Callable[[Plain], Plain]
 ) -> WrittenChecks | None:
-    """Give the checks of an entry and its tests; those of a source or seed stand under before."""
+    """Return the checks of an entry and its tests; those of a source or seed stand under before."""
     text = file.checks.get(place_key(at))
     if text is None:
         return None

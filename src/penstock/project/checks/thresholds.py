@@ -81,7 +81,7 @@ def _thresholds(
     mostly: Threshold | None,
     severity: Severity,
 ) -> Thresholds | None:
-    """Give dbt's meaning: what is not said is any row; a warning is never an error."""
+    """Return dbt's meaning: what is not said is any row; a warning is never an error."""
     if mostly is not None:
         is_error = severity is Severity.ERROR
         return Thresholds(mostly) if is_error else Thresholds(None, mostly)
@@ -106,7 +106,7 @@ def _given(form: Form, key: str) -> Threshold | None:
 
 
 def _mostly(form: Form) -> Threshold | None:
-    """Give the share of failing rows that is too large where so many must hold."""
+    """Return the share of failing rows that is too large where so many must hold."""
     node = form.section.find("mostly")
     if node is None:
         return None

@@ -43,7 +43,7 @@ class Expressions:
     current: dict[str, ExpressionFacts] = field(default_factory=dict)
 
     def facts(self, text: str) -> ExpressionFacts:
-        """Give what an expression says."""
+        """Return what an expression says."""
         known = self.current.get(text) or self.earlier.get(text)
         if known is None:
             from penstock.project.entities.expressions import facts_of  # imports a parser
@@ -182,7 +182,7 @@ def _calculated(
     known: Expressions,
     before: ReadColumns,
 ) -> EntityColumn:
-    """Give a column what its expression says of itself."""
+    """Return a column what its expression says of itself."""
     part = reader.members["expression"]
     facts = facts_under(part, known, reader.findings)
     if facts is None:
@@ -250,7 +250,7 @@ def watermark_of(entity: PartReader, read: ReadColumns) -> tuple[WatermarkEntry,
 
 
 def _named(reader: PartReader, name: str, columns: Sequence[EntityColumn]) -> str:
-    """Give the final name that a watermark means: it may say that of the slice, too."""
+    """Return the final name that a watermark means: it may say that of the slice, too."""
     final = normalised(name).lower()
     finals = [each for each in columns if each.final_name.lower() == final]
     slices = [each for each in columns if each.name and each.name.lower() == name.lower()]
@@ -264,7 +264,7 @@ def _named(reader: PartReader, name: str, columns: Sequence[EntityColumn]) -> st
 
 
 def _bare(reader: PartReader, written: str, kind: str) -> str:
-    """Give a watermark's expression without the quotes around it, once it was checked."""
+    """Return a watermark's expression without the quotes around it, once it was checked."""
     text = written.strip()
     try:
         parse_watermark(text, kind)

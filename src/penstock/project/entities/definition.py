@@ -173,7 +173,7 @@ class _EntityReader:
         return None
 
     def native_table(self) -> TableName | None:
-        """Give the table that a native file names."""
+        """Return the table that a native file names."""
         schema = self.said.text("schema")
         bad = False
         for what, key, word in (("schema", "schema", schema), ("table", "name", self.name)):
@@ -185,7 +185,7 @@ class _EntityReader:
         return TableName(schema, self.name) if schema and self.name and not bad else None
 
     def native_bronze(self) -> Bronze | None:
-        """Give the bronze layer that a native file names."""
+        """Return the bronze layer that a native file names."""
         reader = self.reader.inside("bronze")
         if reader is None:
             return None
@@ -250,7 +250,7 @@ class _EntityReader:
         return ReadEntity(entity, reader.whole, columns, checks)
 
     def _said(self) -> Entity:
-        """Give what an entity says beside its columns; its layers and its process are not yet."""
+        """Return what an entity says beside its columns; its layers and its process are not yet."""
         reader, said = self.reader, self.said
         meta, is_on = said.inside("meta"), reader.flag("enabled", default=True)
         return Entity(

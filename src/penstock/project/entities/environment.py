@@ -166,7 +166,7 @@ def connections_of(documents: Documents, findings: Findings) -> dict[str, ReadCo
 
 
 def overrides(project: YamlFile, tree: Plain, target: str) -> Iterator[Part]:
-    """Give the environments of penstock.yml: that of all targets, then that of one."""
+    """Yield the environments of penstock.yml: that of all targets, then that of one."""
     document = mapping_of(tree)
     chosen = mapping_of(mapping_of(document.get("targets")).get(target))
     for path, holder in (((), document), (("targets", target), chosen)):

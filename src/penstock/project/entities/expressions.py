@@ -108,7 +108,7 @@ def _is_user(column: exp.Column) -> bool:
 
 
 def _literal(tree: exp.Expr) -> str:
-    """Give the value of a literal; numbers without zeros that say nothing."""
+    """Return the value of a literal; numbers without zeros that say nothing."""
     while isinstance(tree, exp.Paren):
         tree = tree.this
     sign = ""
@@ -156,7 +156,7 @@ def projection_facts(item: str) -> ExpressionFacts:
 
 
 def columns_over(text: str, view: str, known: Sequence[str]) -> tuple[str, ...]:
-    """Give the columns of a query over a view that has those, as far as its text tells.
+    """Return the columns of a query over a view that has those, as far as its text tells.
 
     >>> columns_over("SELECT *, upper(b) AS c FROM (SELECT a, b FROM `v`)", "v", ["a", "b", "x y"])
     ('a', 'b', 'c')

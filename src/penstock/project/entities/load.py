@@ -45,7 +45,7 @@ class ReadEntities:
     secrets: frozenset[str] = frozenset()
 
     def drafts(self, settings: Settings) -> list[EntityDraft]:
-        """Give every entity as a draft of a model."""
+        """Return every entity as a draft of a model."""
         prefix = settings.target.schema_prefix
         pairs = ((each, self.checks.get(name, NONE)) for name, each in self.entities.items())
         drafts = [draft_of(entity, phases, prefix) for entity, phases in pairs]
@@ -135,7 +135,7 @@ def _side_by_side(read: Sequence[ReadEntity], findings: Findings) -> list[ReadEn
 
 
 def _scoped(group: Sequence[ReadEntity], findings: Findings) -> Iterator[ReadEntity]:
-    """Give entities of one table with the rows that are theirs."""
+    """Yield entities of one table with the rows that are theirs."""
     first = group[0].entity
     if len(group) == 1:
         yield group[0]
@@ -169,13 +169,13 @@ def _fits(each: ReadEntity, first: Entity) -> bool:
 
 
 def _literal(entity: Entity, column: str) -> tuple[str, str]:
-    """Give the value of the literal that makes a column, and its SQL; "" where none does."""
+    """Return the value of the literal that makes a column, and its SQL; "" where none does."""
     found = (each for each in entity.columns if each.final_name.lower() == column.lower())
     return next(((each.literal, each.expression) for each in found), ("", ""))
 
 
 def _renamed(each: ReadEntity, scope: EntityScope | None) -> ReadEntity:
-    """Give an entity a name of its own beside others of its table."""
+    """Return an entity a name of its own beside others of its table."""
     number = each.entity.id
     model = each.entity.model if number is None else f"{each.entity.model}@{number}"
     return replace(each, entity=replace(each.entity, model=model, scope=scope))

@@ -70,13 +70,13 @@ class EntityDraft(Draft):
         return history.columns if history else None
 
     def checks(self, fill: Callable[[Plain], Plain]) -> tuple[WrittenChecks, ...]:
-        """Give its checks, which were filled with its document."""
+        """Return its checks, which were filled with its document."""
         del fill
         written = written_nodes(self.phases)
         return (written,) if written else ()
 
     def made_source(self, resolver: NameResolver, target: Target) -> Source | None:
-        """Give what it reads as a whole, unless that is known or a catalog knows it."""
+        """Return what it reads as a whole, unless that is known or a catalog knows it."""
         found = self._read(resolver)
         if found is None or found.input.kind is not InputKind.EXTERNAL:
             return None
@@ -145,7 +145,7 @@ class EntityDraft(Draft):
 
 
 def draft_of(entity: Entity, phases: Phases, prefix: str) -> EntityDraft:
-    """Give an entity as a draft; `prefix` stands before the schemas of the target."""
+    """Return an entity as a draft; `prefix` stands before the schemas of the target."""
     where, table = entity.where, entity.table
     docs = tuple(ColumnDoc(each.final_name, type=each.type) for each in entity.columns)
     config = StrategyConfig(_said(entity), {}, where, entity.model, columns=docs)
@@ -164,7 +164,7 @@ def draft_of(entity: Entity, phases: Phases, prefix: str) -> EntityDraft:
 
 
 def _said(entity: Entity) -> dict[str, Plain]:
-    """Give its settings under the keys of documents, as `config.KEY:` selects by them."""
+    """Return its settings under the keys of documents, as `config.KEY:` selects by them."""
     settings = entity.settings
     found: dict[str, Plain] = {
         "materialized": str(entity.process),
@@ -224,7 +224,7 @@ def _transformation(each: Transformation) -> str:
 
 
 def _effective(entity: Entity) -> dict[str, str]:
-    """Give the settings that decide rows, as far as its process knows them."""
+    """Return the settings that decide rows, as far as its process knows them."""
     settings, infers = entity.settings, entity.infers_deletes
     found = {
         "delete_missing": infers,

@@ -45,7 +45,7 @@ class Part:
         return self.file.key_place(*self.path)
 
     def __str__(self) -> str:
-        """Give its JSON path.
+        """Return its JSON path.
 
         >>> str(Part(YamlFile("a.json"), ("entities", 1, "odd key"), None))
         "$.entities[1]['odd key']"
@@ -145,12 +145,12 @@ class PartReader:
                 self.findings.report(self.whole, "missing-key", f"{key!r} is missing")
 
     def find(self, key: str) -> Part | None:
-        """Give what a key says, None where it is not written."""
+        """Return what a key says, None where it is not written."""
         part = self.members.get(key)
         return part if part is not None and part.is_written else None
 
     def text(self, key: str, default: str = "") -> str:
-        """Give a text."""
+        """Return a text."""
         part = self.find(key)
         if part is not None and isinstance(part.value, str):
             return part.value
@@ -160,7 +160,7 @@ class PartReader:
         return default
 
     def flag(self, key: str, *, default: bool = False) -> bool:
-        """Give a switch."""
+        """Return a switch."""
         part = self.find(key)
         if part is not None and isinstance(part.value, bool):
             return part.value
@@ -169,7 +169,7 @@ class PartReader:
         return default
 
     def number(self, key: str, least: int | None = None) -> int | None:
-        """Give a whole number."""
+        """Return a whole number."""
         part = self.find(key)
         if part is None:
             return None
@@ -185,7 +185,7 @@ class PartReader:
         return None
 
     def word(self, key: str, words: Sequence[str], default: str = "") -> str:
-        """Give one of several words in the letters in which they are listed."""
+        """Return one of several words in the letters in which they are listed."""
         part = self.find(key)
         if part is None:
             return default
@@ -196,14 +196,14 @@ class PartReader:
         return default
 
     def items(self, key: str) -> tuple[Part, ...]:
-        """Give the items of a list."""
+        """Return the items of a list."""
         part = self.find(key)
         if part is not None and not isinstance(part.value, list | tuple):
             self.findings.bad(part, "write a list")
         return part.items if part is not None else ()
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Give the items of a list of texts; one text alone is such a list."""
+        """Return the items of a list of texts; one text alone is such a list."""
         part = self.find(key)
         if part is not None and isinstance(part.value, str):
             return (part.value,)
@@ -243,7 +243,7 @@ def word_hint(value: Plain, words: Sequence[str]) -> str:
 
 
 def word_of(kind: type[W], text: str, default: W) -> W:
-    """Give a word that was read, or the default."""
+    """Return a word that was read, or the default."""
     return next((each for each in kind if each == text), default)
 
 

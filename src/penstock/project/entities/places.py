@@ -62,7 +62,7 @@ class EntityPlaces:
     secure: bool = False
 
     def bronze(self) -> Bronze | None:
-        """Give the bronze layer."""
+        """Return the bronze layer."""
         is_table, part = self._layer("bronze")
         is_whole = self.settings.text("bronze_read").lower() == "whole"
         if is_table:
@@ -78,7 +78,7 @@ class EntityPlaces:
         return WholeFolder(path) if is_whole else Slices(path, pattern, ordering)
 
     def silver(self) -> tuple[TableName, str] | None:
-        """Give the silver table, and its folder where it does not lie as tables usually do."""
+        """Return the silver table, and its folder where it does not lie as tables usually do."""
         is_table, part = self._layer("silver")
         path = RunText("")
         if not is_table:
@@ -90,7 +90,7 @@ class EntityPlaces:
         return None if table is None else (table, str(path))
 
     def _layer(self, layer: str) -> tuple[bool, Part | None]:
-        """Give whether a layer is a table or a path, and the part that says which."""
+        """Return whether a layer is a table or a path, and the part that says which."""
         parts, environment = self.settings.parts, self.environment
         for what in ("table", "path"):
             if f"{layer}_{what}" in parts:
@@ -215,7 +215,7 @@ def filled(
 
 
 def place_on(place: RunText, names: Mapping[str, str], moment: dt.datetime, zone: str) -> str:
-    """Give a place as it is called on the day of a moment, in a zone."""
+    """Return a place as it is called on the day of a moment, in a zone."""
     from zoneinfo import ZoneInfo  # it is looked for on disk
 
     if not place.template:
@@ -227,7 +227,7 @@ def place_on(place: RunText, names: Mapping[str, str], moment: dt.datetime, zone
 
 
 def bronze_folder(entity: Entity, run_timestamp: dt.datetime) -> BronzeFolder | None:
-    """Give the folder in which slices lie for a run; None where a source is read whole."""
+    """Return the folder in which slices lie for a run; None where a source is read whole."""
     if not isinstance(entity.bronze, Slices):
         return None
     path = place_on(entity.bronze.path, entity.names, run_timestamp, entity.timezone)

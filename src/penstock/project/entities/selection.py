@@ -27,7 +27,7 @@ _EXACT = ("", "entity")
 
 
 def select_entities(entities: Entities, include: Sequence[str]) -> tuple[Entity, ...]:
-    """Give the selected entities in their order; all that are enabled if nothing is asked for.
+    """Return the selected entities in their order; all that are enabled if nothing is asked for.
 
     Several values intersect. Raises `SelectorError` for what matches nothing, `entity-disabled` for
     one that is named exactly and disabled.
@@ -69,7 +69,7 @@ def _named(entities: Entities, term: SelectorTerm) -> set[str]:
 
 
 def entity_by_id(entities: Entities, number: int) -> Entity:
-    """Give the entity of an id; raise `EntityNotFoundError`."""
+    """Return the entity of an id; raise `EntityNotFoundError`."""
     found = next((each for each in entities.values() if each.id == number), None)
     if found is None:
         known = some_of(str(each.id) for each in entities.values() if each.id is not None)
@@ -79,23 +79,23 @@ def entity_by_id(entities: Entities, number: int) -> Entity:
 
 
 def entities_by_id(entities: Entities, numbers: Iterable[int]) -> tuple[Entity, ...]:
-    """Give the entities of some ids in the order of these; unknown ones are left out."""
+    """Return the entities of some ids in the order of these; unknown ones are left out."""
     known = {each.id: each for each in entities.values() if each.id is not None}
     return tuple(known[number] for number in numbers if number in known)
 
 
 def entities_of_group(entities: Entities, group: str) -> tuple[Entity, ...]:
-    """Give the entities of a group, in whatever letters; none where there are none."""
+    """Return the entities of a group, in whatever letters; none where there are none."""
     return tuple(each for each in entities.values() if each.group == group.lower())
 
 
 def entities_of_connection_group(entities: Entities, group: str) -> tuple[Entity, ...]:
-    """Give the entities of a connection group, in whatever letters; none where there are none."""
+    """Return the entities of a connection group, in whatever letters; none where there are none."""
     return tuple(each for each in entities.values() if each.connection_group == group.lower())
 
 
 def entities_of_connection(entities: Entities, name: str) -> tuple[Entity, ...]:
-    """Give the entities of a connection; raise `ConnectionNotFoundError`."""
+    """Return the entities of a connection; raise `ConnectionNotFoundError`."""
     found = tuple(each for each in entities.values() if each.connection == name)
     if not found:
         known = {each.connection for each in entities.values() if each.connection}

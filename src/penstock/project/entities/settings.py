@@ -70,7 +70,7 @@ class MergedSettings:
     own: frozenset[str] = frozenset()
 
     def text(self, key: str) -> str:
-        """Give a setting as text, "" where it is not set."""
+        """Return a setting as text, "" where it is not set."""
         return text_of(self.plain.get(key))
 
     def ordering(self, findings: Findings) -> Ordering:
@@ -79,7 +79,7 @@ class MergedSettings:
 
     @property
     def names(self) -> dict[str, str]:
-        """Give what templates may ask for: every scalar."""
+        """Return what templates may ask for: every scalar."""
         scalars = ((k, v) for k, v in self.plain.items() if isinstance(v, str | bool | int | float))
         return {f"settings_{key}": text_of(value) for key, value in scalars}
 
@@ -202,7 +202,7 @@ def _plain(parts: Mapping[str, Part]) -> dict[str, Plain]:
 
 
 def entity_settings(merged_settings: MergedSettings) -> EntitySettings:
-    """Give the settings that entities know."""
+    """Return the settings that entities know."""
     plain, text = merged_settings.plain, merged_settings.text
     said = mapping_of(plain.get("retention"))
     last, days = (number_of(said.get(key)) for key in RETENTION)
@@ -232,7 +232,7 @@ def _vectors(plain: Mapping[str, Plain]) -> dict[str, str]:
 def idle(
     process: ProcessType, bronze: Bronze | None, own: Iterable[str]
 ) -> Iterable[tuple[str, str]]:
-    """Give settings of the entity itself that its process or bronze has no use for, and why."""
+    """Return settings of the entity itself that its process or bronze has no use for, and why."""
     is_whole = isinstance(bronze, WholeFolder | WholeTable)
     rules = (
         ("last_seen", process is not ProcessType.MERGE, "rows are seen again by merge alone"),

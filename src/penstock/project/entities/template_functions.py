@@ -33,7 +33,7 @@ class TemplateFunction:
 
 
 def family(kind: str) -> str:
-    """Give the word under which functions name a type."""
+    """Return the word under which functions name a type."""
     if kind.startswith("DECIMAL"):
         return "DECIMAL"
     return "integer" if kind in {"TINYINT", "SMALLINT", "INT", "BIGINT"} else kind
@@ -45,7 +45,7 @@ def fits(found: str, wanted: str) -> bool:
 
 
 def within(value: TypedValue) -> TypedValue:
-    """Give a number that its type holds."""
+    """Return a number that its type holds."""
     number = value.key
     if isinstance(number, int | Decimal):
         least = TypedValue.least(value.type).key

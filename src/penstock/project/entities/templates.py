@@ -82,7 +82,7 @@ class EntityTemplate:
     parts: tuple[str | Term, ...]
 
     def names(self) -> frozenset[str]:
-        """Give the names that it mentions."""
+        """Return the names that it mentions."""
         return frozenset(
             name for part in self.parts if not isinstance(part, str) for name in names_in(part)
         )
@@ -94,18 +94,18 @@ class EntityTemplate:
                 type_of(part, scope)
 
     def render(self, values: Mapping[str, TypedValue]) -> str:
-        """Give the text with every term's value; of a DATE its digits."""
+        """Return the text with every term's value; of a DATE its digits."""
         shown = (part if isinstance(part, str) else _shown(part, values) for part in self.parts)
         return "".join(shown)
 
 
 def path_scope(names: Mapping[str, str]) -> TemplateScope:
-    """Give what paths and names of tables may use: names with their types, and `today`."""
+    """Return what paths and names of tables may use: names with their types, and `today`."""
     return TemplateScope({**names, "today": "DATE"}, frozenset(FUNCTIONS))
 
 
 def watermark_scope(column_type: str = UNKNOWN) -> TemplateScope:
-    """Give what the expression of a watermark on a column may use."""
+    """Return what the expression of a watermark on a column may use."""
     names = {"last_value": column_type, "watermark": column_type}
     functions = frozenset(FUNCTIONS) - {"format", "lower", "upper"}
     return TemplateScope({**names, "today": "DATE", "now": "TIMESTAMP"}, functions)
@@ -152,7 +152,7 @@ def parse_watermark(text: str, column_type: str = UNKNOWN) -> Term:
 
 
 def low_bound(expression: Term, stored: TypedValue, moment: dt.datetime, zone: str) -> TypedValue:
-    """Give the low bound of a watermark over its stored value; `zone` says which day is today."""
+    """Return the low bound of a watermark over its stored value; `zone` says which day is today."""
     from zoneinfo import ZoneInfo  # it is looked for on disk
 
     utc = moment.astimezone(dt.UTC)
@@ -164,7 +164,7 @@ def low_bound(expression: Term, stored: TypedValue, moment: dt.datetime, zone: s
 
 
 def names_in(term: Term) -> Iterator[str]:
-    """Give the names in a term."""
+    """Yield the names in a term."""
     match term:
         case NameTerm(name):
             yield name
@@ -174,7 +174,7 @@ def names_in(term: Term) -> Iterator[str]:
 
 
 def type_of(term: Term, scope: TemplateScope) -> str:
-    """Give the type of a term, `UNKNOWN` where that depends on a name of unknown type."""
+    """Return the type of a term, `UNKNOWN` where that depends on a name of unknown type."""
     match term:
         case ValueTerm(value):
             return value.type
@@ -217,7 +217,7 @@ def _result(name: str, arguments: tuple[Term, ...], scope: TemplateScope) -> str
 
 
 def value_of(term: Term, values: Mapping[str, TypedValue]) -> TypedValue:
-    """Give the value of a term that has a type."""
+    """Return the value of a term that has a type."""
     match term:
         case ValueTerm(value):
             return value

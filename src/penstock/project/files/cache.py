@@ -49,7 +49,7 @@ class ParseCache:
     def recall(
         self, file: str, content: str, kind: type[T], agrees: Callable[[T], bool] = bool
     ) -> T | None:
-        """Give what an earlier load found in an unchanged file, and keep it; None on damage too.
+        """Return what an earlier load found in an unchanged file, and keep it; None on damage too.
 
         So it is where `agrees` says that what was found counts no more.
         """
@@ -132,7 +132,7 @@ def packed(text: str) -> Packed:
 
 
 def unpacked(text: Packed) -> str:
-    """Give the text that was packed."""
+    """Return the text that was packed."""
     return zlib.decompress(b64decode(text)).decode("utf-8", "surrogatepass")
 
 
@@ -152,7 +152,7 @@ class Codec(NamedTuple):
 
 @cache
 def codec_of(kind: Any) -> Codec:  # noqa: ANN401  a type expression
-    """Give the form of a type: a record is the list of its fields, one of several has a name.
+    """Return the form of a type: a record is the list of its fields, one of several has a name.
 
     >>> codec_of(tuple[timedelta | None, ...]).write((None, timedelta(seconds=1)))
     [None, 1000000]
@@ -206,7 +206,7 @@ def _row(
 
 
 def _one_of(kinds: Sequence[Any]) -> Codec:
-    """Give the form of what may be None as well; of plain values nothing is looked at."""
+    """Return the form of what may be None as well; of plain values nothing is looked at."""
     if len(kinds) == 1:
         write, read = codec_of(kinds[0])
     elif all(map(is_dataclass, kinds)):

@@ -42,7 +42,7 @@ class ReferenceLoader(yaml.SafeLoader):
 
 
 def inner_of(text: str) -> str | None:
-    """Give what stands between the braces of a reference, None for any other text.
+    """Return what stands between the braces of a reference, None for any other text.
 
     >>> inner_of("${{ file: a b.yaml }}"), inner_of("${{ x }}")
     ('file: a b.yaml', None)
@@ -52,7 +52,7 @@ def inner_of(text: str) -> str | None:
 
 
 def reference_in(node: yaml.ScalarNode) -> str | None:
-    """Give the reference that a scalar is; a block scalar is never one."""
+    """Return the reference that a scalar is; a block scalar is never one."""
     return None if node.style in ("|", ">") else inner_of(node.value)
 
 
@@ -148,7 +148,7 @@ class _TreeBuilder:
 
 
 def begins_at(node: yaml.Node) -> tuple[int, int]:
-    """Give the line and column of a node's text."""
+    """Return the line and column of a node's text."""
     if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
         return node.start_mark.line + 2, 1  # its text begins on the next line
     return node.start_mark.line + 1, node.start_mark.column + 1

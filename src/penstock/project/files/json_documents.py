@@ -65,7 +65,7 @@ class _JsonReader:
         return line, at - self.lines[line - 1] + 1
 
     def sign(self, at: int, expected: str = "") -> tuple[str, int, int]:
-        """Give the sign after blanks, "" at the end; where it stands, and what follows it."""
+        """Return the sign after blanks, "" at the end; where it stands, and what follows it."""
         found = _NEXT.match(self.text, at)
         if found is None or (expected and (not found[1] or found[1] not in expected)):
             where = found.start(1) if found else at

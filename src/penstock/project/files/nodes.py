@@ -27,7 +27,7 @@ class VersionReference:
     field: str
 
     def __str__(self) -> str:
-        """Give what stands between the braces."""
+        """Return what stands between the braces."""
         return f"versions.{self.version}.{self.field}"
 
 
@@ -96,7 +96,7 @@ class Member:
 
 
 def walk(node: YamlNode) -> Iterator[tuple[str, YamlNode]]:
-    """Give every node below with the key it stands under, "" for items."""
+    """Yield every node below with the key it stands under, "" for items."""
     for key, member in node.members.items():
         yield key, member.node
         yield from walk(member.node)
@@ -106,7 +106,7 @@ def walk(node: YamlNode) -> Iterator[tuple[str, YamlNode]]:
 
 
 def node_of(tree: Plain, places: Places, path: Path = ()) -> YamlNode:
-    """Give a tree, which stands at a path, as nodes."""
+    """Return a tree, which stands at a path, as nodes."""
     where = places(path, False)  # noqa: FBT003  the value
     if isinstance(tree, Mapping):
         members = {
@@ -148,17 +148,17 @@ class Section:
     members: dict[str, Member] = field(default_factory=dict)
 
     def find(self, key: str) -> YamlNode | None:
-        """Give the value of a key that is written."""
+        """Return the value of a key that is written."""
         member = self.members.get(key)
         return None if member is None or member.node.is_absent else member.node
 
     def place(self, key: str) -> Location:
-        """Give where a value stands, or the mapping itself."""
+        """Return where a value stands, or the mapping itself."""
         member = self.members.get(key)
         return member.node.where if member else self.node.where
 
     def text(self, key: str) -> str:
-        """Give a text; numbers are texts too."""
+        """Return a text; numbers are texts too."""
 
         def read(value: object) -> str | None:
             is_text = isinstance(value, str | int | float) and not isinstance(value, bool)
@@ -167,7 +167,7 @@ class Section:
         return self._read(key, read, "a text") or ""
 
     def number(self, key: str, least: int | None = None) -> int | None:
-        """Give a whole number."""
+        """Return a whole number."""
 
         def read(value: object) -> int | None:
             if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value):
@@ -179,22 +179,22 @@ class Section:
         return self._read(key, read, "an integer" if least is None else f"an integer >= {least}")
 
     def date(self, key: str) -> dt.date | None:
-        """Give a date."""
+        """Return a date."""
         return self._read(key, lambda value: as_date(str(value)), "a date such as 2024-03-01")
 
     def flag(self, key: str) -> bool | None:
-        """Give a switch."""
+        """Return a switch."""
         words = {"true": True, "false": False}
         return self._read(key, lambda value: words.get(str(value).lower()), "true or false")
 
     def word(self, key: str, allowed: Sequence[str]) -> str:
-        """Give one of several words in the letters in which they are listed."""
+        """Return one of several words in the letters in which they are listed."""
         words = {word.lower(): word for word in allowed}
         expected = f"one of {', '.join(allowed)}"
         return self._read(key, lambda value: words.get(str(value).lower()), expected) or ""
 
     def duration(self, key: str) -> dt.timedelta | None:
-        """Give a duration."""
+        """Return a duration."""
         expected = "a duration such as 90m, 2h or 1d"
         return self._read(key, lambda value: duration_of(str(value)), expected)
 
@@ -206,7 +206,7 @@ class Section:
         return found
 
     def texts(self, key: str) -> tuple[YamlNode, ...]:
-        """Give the items of a list of texts; one text alone is such a list."""
+        """Return the items of a list of texts; one text alone is such a list."""
         node = self.find(key)
         if node is None:
             return ()
@@ -274,7 +274,7 @@ def open_section(node: YamlNode, keys: Keys, above: str, findings: list[Finding]
 
 
 def items_of(section: Section, key: str, what: str) -> tuple[YamlNode, ...]:
-    """Give the items of a list; of what is none there are none, and a finding."""
+    """Return the items of a list; of what is none there are none, and a finding."""
     node = section.find(key)
     if node is not None and not isinstance(node.value, tuple):
         section.bad(key, f"a list of {what}")

@@ -46,7 +46,7 @@ class ReadText(Generic[T]):
 
 
 def located(problems: Iterable[Finding], path: str, line: int = 1) -> list[Finding]:
-    """Give problems of a text that begins on a line of a file as findings of the file."""
+    """Return problems of a text that begins on a line of a file as findings of the file."""
     return [replace(p, where=Location(path, p.where.line + line - 1)) for p in problems]
 
 
@@ -179,19 +179,19 @@ class YamlFile:
         return self.is_entity or self.path.startswith(f"{ENTITIES}/")
 
     def place(self, *path: str | int) -> Location:
-        """Give where a node stands, or the nearest node around it."""
+        """Return where a node stands, or the nearest node around it."""
         for end in range(len(path), -1, -1):
             if (found := self.places.get(place_key(path[:end]))) is not None:
                 return Location(self.path, *found)
         return Location(self.path, 1, 1)
 
     def key_place(self, *path: str | int) -> Location:
-        """Give where the key of a setting stands, or the nearest node around it."""
+        """Return where the key of a setting stands, or the nearest node around it."""
         found = self.keys.get(place_key(path))
         return Location(self.path, *found) if found else self.place(*path)
 
     def spot(self, path: Path, key: bool) -> Location:  # noqa: FBT001  the key or the value
-        """Give where a value stands, or its key."""
+        """Return where a value stands, or its key."""
         return (self.key_place if key else self.place)(*path)
 
 
@@ -201,7 +201,7 @@ def place_key(path: Path) -> str:
 
 
 def path_of(key: str) -> str:
-    """Give the file of a node that `place_key` wrote with its file in front."""
+    """Return the file of a node that `place_key` wrote with its file in front."""
     return key.partition("\n")[0]
 
 

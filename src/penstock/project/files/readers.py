@@ -17,26 +17,26 @@ class TextFiles(Protocol):
         """Whether there is such a file."""
 
     def data(self, path: str) -> bytes:
-        """Give the bytes of a file."""
+        """Return the bytes of a file."""
 
     def text(self, path: str) -> str | None:
-        """Give a file as text with line ends of one kind, None where it cannot be read."""
+        """Return a file as text with line ends of one kind, None where it cannot be read."""
 
     def check_template(self, path: str, text: TemplateText, line: int) -> SqlFile:
         """Read the SQL of a check that is a template and stands on a line of a file."""
 
     def known_tests(self) -> Mapping[str, str]:
-        """Give the macros of the project's parametrised tests by the names of the tests."""
+        """Return the macros of the project's parametrised tests by the names of the tests."""
 
 
 class Files(TextFiles, Protocol):
     """The files of a project, YAML as trees too."""
 
     def yaml_file(self, path: str) -> YamlFile:
-        """Give a YAML file."""
+        """Return a YAML file."""
 
     def filled(self, path: str) -> Plain:
-        """Give its tree with the environment's values filled in."""
+        """Return its tree with the environment's values filled in."""
 
     @property
     def templates_digest(self) -> str:

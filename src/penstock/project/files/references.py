@@ -134,7 +134,7 @@ class _Resolver:
 
 
 def path_from(where: Location, written: str) -> str:
-    """Give a path that a file names, seen from the project's root."""
+    """Return a path that a file names, seen from the project's root."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(where.path), written))
 
 

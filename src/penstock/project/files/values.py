@@ -42,14 +42,14 @@ _ISO = re.compile(
 
 
 def text_of(value: Plain) -> str:
-    """Give a scalar as users write it, `true` in small letters; null is the empty text."""
+    """Return a scalar as users write it, `true` in small letters; null is the empty text."""
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def texts_of(value: Plain) -> tuple[str, ...]:
-    """Give one text, or a list of texts, as a tuple; null is an empty one."""
+    """Return one text, or a list of texts, as a tuple; null is an empty one."""
     if isinstance(value, str):  # most are
         return (value,)
     if isinstance(value, Sequence):
@@ -58,22 +58,22 @@ def texts_of(value: Plain) -> tuple[str, ...]:
 
 
 def mapping_of(value: Plain) -> Mapping[str, Plain]:
-    """Give a mapping; anything else counts as an empty one, for it was reported already."""
+    """Return a mapping; anything else counts as an empty one, for it was reported already."""
     return value if isinstance(value, Mapping) else {}
 
 
 def list_of(value: Plain) -> Sequence[Plain]:
-    """Give a list; anything else counts as an empty one, for it was reported already."""
+    """Return a list; anything else counts as an empty one, for it was reported already."""
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
 def pairs_of(value: Plain) -> dict[str, str]:
-    """Give a mapping of texts, such as table properties or Spark settings."""
+    """Return a mapping of texts, such as table properties or Spark settings."""
     return {key: text_of(item) for key, item in mapping_of(value).items()}
 
 
 def digest(text: str) -> str:
-    """Give the sha256 of a text in UTF-8, lower-case hex."""
+    """Return the sha256 of a text in UTF-8, lower-case hex."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -83,7 +83,7 @@ def is_true(value: Plain) -> bool:
 
 
 def number_of(value: Plain) -> int | None:
-    """Give a whole number, written as one or as text; None for what is none."""
+    """Return a whole number, written as one or as text; None for what is none."""
     with suppress(ValueError):
         return int(text_of(value))
     return None
@@ -107,7 +107,7 @@ def parse_duration(text: str) -> dt.timedelta:
 
 
 def duration_of(value: Plain) -> dt.timedelta | None:
-    """Give a duration; None for what is none, for it was reported already."""
+    """Return a duration; None for what is none, for it was reported already."""
     if isinstance(value, str):
         with suppress(ValueError):
             return parse_duration(value)
@@ -115,7 +115,7 @@ def duration_of(value: Plain) -> dt.timedelta | None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Give the known name that is most like `name`, or "" if none is near.
+    """Return the known name that is most like `name`, or "" if none is near.
 
     >>> nearest("taget", ["targets", "threads"])
     'targets'
@@ -212,7 +212,7 @@ def read_type(text: str) -> ColumnType:
 
 
 def documented_types(docs: Iterable[ColumnDoc]) -> dict[str, ColumnType]:
-    """Give the types of described columns by name; a finding has said of the others, or nobody."""
+    """Return the types of described columns by name, as far as they can be read."""
     found = {}
     for doc in docs:
         with suppress(UnknownTypeError):
@@ -222,7 +222,7 @@ def documented_types(docs: Iterable[ColumnDoc]) -> dict[str, ColumnType]:
 
 
 def shown_type(kind: ColumnType) -> str:
-    """Give a type for a sentence: scalars in capitals."""
+    """Return a type for a sentence: scalars in capitals."""
     return kind.name.upper() if isinstance(kind, ScalarType) else str(kind)
 
 

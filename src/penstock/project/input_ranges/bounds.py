@@ -53,22 +53,22 @@ def ceil(bound: Bound, unit: str, grid: Grid) -> Bound:
 
 
 def end_of_month(bound: Bound) -> Bound:
-    """Give the last day of the month of a bound."""
+    """Return the last day of the month of a bound."""
     return At(last_day(bound.position)) if isinstance(bound, At) else LastDay(bound)
 
 
 def least(bounds: Iterable[Bound]) -> Bound | None:
-    """Give the smallest, None of none."""
+    """Return the smallest, None of none."""
     return _of_several(bounds, Least, min)
 
 
 def greatest(bounds: Iterable[Bound]) -> Bound | None:
-    """Give the greatest, None of none."""
+    """Return the greatest, None of none."""
     return _of_several(bounds, Greatest, max)
 
 
 def leaves(bound: Bound | None) -> Iterator[Lower | Upper | At]:
-    """Give what a bound is made of: the partition's own bounds, and fixed positions."""
+    """Yield what a bound is made of: the partition's own bounds, and fixed positions."""
     match bound:
         case Moved(of) | Floored(of) | Ceiled(of) | LastDay(of):
             yield from leaves(of)

@@ -70,7 +70,7 @@ def _both(several: Iterable[_Limits]) -> _Limits:
 
 
 def _either(several: Iterable[_Limits]) -> _Limits:
-    """Give the hull of what one of several conditions leaves."""
+    """Return the hull of what one of several conditions leaves."""
     parts = list(several)
     lows = [each.low for each in parts if each.low is not None]
     highs = [each.high for each in parts if each.high is not None]
@@ -162,7 +162,7 @@ class _ConditionReader:
         return _Limits(first if kind in _EQUAL else None, high)
 
     def _passed(self, found: ColumnTerm, far: ColumnTerm) -> _Limits | None:
-        """Give the range that an equality passes on from another column."""
+        """Return the range that an equality passes on from another column."""
         if found.kind and far.kind and (found.kind is Kind.NUMBER) != (far.kind is Kind.NUMBER):
             return None
         known = self._known(far)
@@ -176,7 +176,7 @@ class _ConditionReader:
         return _Limits(low and found.first(low, self.grid), high and found.first(high, self.grid))
 
     def _known(self, far: ColumnTerm) -> _Limits:
-        """Give the range that the values of a term surely have, NULL left out."""
+        """Return the range that the values of a term surely have, NULL left out."""
         relation = self.relations.get(far.relation)
         if relation is None:
             return _ANY
@@ -261,7 +261,7 @@ class _Shapes:
 def infer(
     texts: tuple[str, ...], grid: Grid, inputs: Mapping[InputName, InputShape]
 ) -> dict[InputName, Inferred]:
-    """Give what a partition of `grid` reads of every input that the texts mention.
+    """Return what a partition of `grid` reads of every input that the texts mention.
 
     The texts are forms of one query: what any of them reads is read. Tables that views read are
     inputs too. `this` is under the name of the model.
@@ -321,7 +321,7 @@ def _mapping(reader: _ConditionReader, scans: Sequence[FromItem], shape: InputSh
 
 
 def _bounded_column(reader: _ConditionReader, scans: Sequence[FromItem]) -> str:
-    """Give the column that a parameter bounds; of several, the first that has two bounds."""
+    """Return the column that a parameter bounds; of several, the first that has two bounds."""
     compared = {
         column.name
         for scan in scans
@@ -339,7 +339,7 @@ def _bounded_column(reader: _ConditionReader, scans: Sequence[FromItem]) -> str:
 
 
 def _reached(texts: Iterable[str], inputs: Mapping[InputName, InputShape]) -> dict[InputName, None]:
-    """Give every input that texts mention, and those of views among them."""
+    """Return every input that texts mention, and those of views among them."""
     found: dict[InputName, None] = {}
     todo = list(texts)
     while todo:

@@ -86,14 +86,14 @@ class Declared:
 
 
 def as_input(name: InputName) -> InputName:
-    """Give the name of a model for `this`, any other name as it is."""
+    """Return the name of a model for `this`, any other name as it is."""
     return InputName(InputKind.MODEL, name.name) if name.kind is InputKind.THIS else name
 
 
 def inference_key(
     texts: tuple[str, ...], grid: Grid, inputs: Mapping[InputName, InputShape]
 ) -> str:
-    """Give the key under which the result of an inference may be kept."""
+    """Return the key under which the result of an inference may be kept."""
     return digest(repr((RULES, texts, grid, sorted(inputs.items()))))
 
 
@@ -104,7 +104,7 @@ _MANY = ((2023, 12, 1, 500),)
 
 
 def first_partition(model: Model) -> int | None:
-    """Give the first partition that is ever built, None where there is no first."""
+    """Return the first partition that is ever built, None where there is no first."""
     part = model.partition
     if part is None or part.grid.grain is Grain.WHOLE:
         return None
@@ -222,7 +222,7 @@ def _samples(
 
 
 def _places(spans: tuple[Span, ...], grid: Grid) -> Ranges:
-    """Give what spans touch: partitions of the input, or positions where it has none."""
+    """Return what spans touch: partitions of the input, or positions where it has none."""
     if grid.grain is not Grain.WHOLE:
         return overlapping(grid, spans)
     return merged((low, high - 1) for low, high in spans)

@@ -65,7 +65,7 @@ def map_inputs(
 
 
 def shape_of(model: Model) -> InputShape:
-    """Give what a model is as an input of others.
+    """Return what a model is as an input of others.
 
     Columns are known if every version declares them: the table has those of all versions.
     """
@@ -94,7 +94,7 @@ class _Bodies:
     findings: list[Finding]
 
     def mapped(self, body: Body) -> Body:
-        """Give a body with its inputs, from the cache where nothing that counts has changed."""
+        """Return a body with its inputs, from the cache where nothing that counts has changed."""
         shapes: dict[InputName, InputShape] = {}
         todo = [as_input(name) for name in body.query.inputs]
         todo += (as_input(each.input) for each in self.declared)
@@ -145,7 +145,7 @@ class _Bodies:
         return _Mapped(tuple(inputs), tuple(findings))
 
     def _declared(self, body: Body) -> dict[InputName, Declared]:
-        """Give the entries by input; that of a view is for its tables, where none is their own."""
+        """Return the entries by input; that of a view is for its tables without one."""
         result = {as_input(each.input): each for each in self.declared}
         direct = {as_input(name) for name in body.query.inputs}
         todo = [(name, each) for name, each in result.items() if each.mapping is not None]

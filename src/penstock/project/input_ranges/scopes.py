@@ -95,7 +95,7 @@ class SelectScope:
         return [each for each in self.relations if not each.hidden]
 
     def output(self, name: str) -> exp.Expr | None:
-        """Give the expression of a column, None where it is not known."""
+        """Return the expression of a column, None where it is not known."""
         if name in self.outputs:
             return self.outputs[name]
         stars = (star for star in self.stars if name not in star.without)
@@ -130,7 +130,7 @@ def is_plain(expression: exp.Expr) -> bool:
 
 
 def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
-    """Give the conditions that all must hold."""
+    """Yield the conditions that all must hold."""
     if isinstance(node, exp.Paren):
         yield from conjuncts(node.this)
     elif isinstance(node, exp.And):
@@ -140,7 +140,7 @@ def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
 
 
 def settle(scope: SelectScope) -> None:
-    """Give every relation its conditions, and push them into subqueries where that is sound."""
+    """Attach conditions to every relation, and push them into subqueries where that is sound."""
     for test, allowed in scope.tests:
         named = {column.table for column in test.find_all(exp.Column)} & allowed
         for relation in scope.relations:
@@ -172,7 +172,7 @@ def _substituted(condition: exp.Expr, label: str, branch: SelectScope) -> exp.Ex
 
 
 def renamed(branches: tuple[SelectScope, ...], names: Names | None) -> None:
-    """Give the columns of a query other names, by their places."""
+    """Rename the columns of a query, by position."""
     if names is None:
         return
     for branch in branches:
@@ -184,7 +184,7 @@ def renamed(branches: tuple[SelectScope, ...], names: Names | None) -> None:
 
 
 def window_keys(select: exp.Select, nodes: Iterable[exp.Expr]) -> list[frozenset[str]]:
-    """Give by what each window among some nodes is partitioned; named ones are not followed."""
+    """Return by what each window among some nodes is partitioned; named ones are not followed."""
     named = bool(select.args.get("windows"))
     windows = (window for node in nodes for window in node.find_all(exp.Window))
     parts = (() if named else each.args.get("partition_by") or () for each in windows)
@@ -192,7 +192,7 @@ def window_keys(select: exp.Select, nodes: Iterable[exp.Expr]) -> list[frozenset
 
 
 def resolved_column(column: exp.Expr, scope: SelectScope) -> exp.Expr:
-    """Give a column under the mark of its relation, without one where it may be of several."""
+    """Return a column under the mark of its relation, without one where it may be of several."""
     name, table = column.name.lower(), str(column.text("table")).lower()
     if name.startswith(TOKEN) or name == RUN_TIMESTAMP or table.startswith("#"):
         return column
@@ -214,7 +214,7 @@ def resolved_column(column: exp.Expr, scope: SelectScope) -> exp.Expr:
 
 
 def memberships(node: exp.Expr) -> list[exp.In]:
-    """Give each `x IN (SELECT …)` that is joined to the whole by AND and OR alone."""
+    """Return each `x IN (SELECT …)` that is joined to the whole by AND and OR alone."""
     match node:
         case exp.And() | exp.Or():
             return memberships(node.this) + memberships(node.expression)
@@ -236,7 +236,7 @@ def is_group(node: exp.Expr) -> bool:
 
 
 def star_names(star: Star, scope: SelectScope) -> list[str] | None:
-    """Give the columns that a star stands for, None where not all are known."""
+    """Return the columns that a star stands for, None where not all are known."""
     if scope.shared or not star.relations:
         return None
     columns = [relation.columns for relation in star.relations]
@@ -245,7 +245,7 @@ def star_names(star: Star, scope: SelectScope) -> list[str] | None:
 
 
 def alias_names(alias: object) -> Names | None:
-    """Give the names of columns in their order, None where an alias names none."""
+    """Return the names of columns in their order, None where an alias names none."""
     if not isinstance(alias, exp.TableAlias) or not alias.columns:
         return None
     return tuple(column.name.lower() for column in alias.columns)

@@ -55,7 +55,7 @@ class Constant:
     text: str = ""
 
     def compared(self, kind: Kind | None) -> Bound | None:
-        """Give the position that a term of a kind is compared with, None where they do not fit.
+        """Return the position that a term of a kind is compared with, None where they do not fit.
 
         A text that is a DATE is the day that it begins with, whatever offset it ends with.
         """
@@ -70,17 +70,17 @@ class Constant:
         return At(day) if kind is Kind.DATE and day is not None else At(place)
 
     def dated(self) -> Constant | None:
-        """Give it as a DATE."""
+        """Return it as a DATE."""
         bound = self.compared(Kind.DATE)
         return Constant(self.grid, floor(bound, "day", self.grid), Kind.DATE) if bound else None
 
     def timed(self) -> Constant | None:
-        """Give it as a TIMESTAMP."""
+        """Return it as a TIMESTAMP."""
         bound = self.compared(Kind.TIME)
         return Constant(self.grid, bound, Kind.TIME) if bound else None
 
     def truncated(self, unit: str, kind: Kind) -> Constant | None:
-        """Give the beginning of its unit."""
+        """Return the beginning of its unit."""
         place = self.dated() if kind is Kind.DATE else self.timed()
         return place and Constant(self.grid, floor(place.bound, unit, self.grid), kind)
 
@@ -102,16 +102,16 @@ class ColumnTerm:
     kind: Kind | None = None
 
     def dated(self) -> ColumnTerm | None:
-        """Give it as a DATE."""
+        """Return it as a DATE."""
         return self.truncated("day", Kind.DATE)
 
     def timed(self) -> ColumnTerm | None:
-        """Give it as a TIMESTAMP; one of an unknown kind may count seconds."""
+        """Return it as a TIMESTAMP; one of an unknown kind may count seconds."""
         is_time = self.kind not in (None, Kind.NUMBER)
         return replace(self, kind=Kind.TIME) if is_time else None
 
     def truncated(self, unit: str, kind: Kind) -> ColumnTerm | None:
-        """Give the beginning of its unit."""
+        """Return the beginning of its unit."""
         found = replace(self, steps=(*self.steps, unit), kind=kind)
         return None if self.kind is Kind.NUMBER else found
 
@@ -121,13 +121,13 @@ class ColumnTerm:
         return None if months else replace(self, steps=steps, kind=kind)
 
     def first(self, bound: Bound, grid: Grid) -> Bound:
-        """Give the least value of the column for which the term is not less than a bound."""
+        """Return the least value of the column for which the term is not less than a bound."""
         for step in reversed(self.steps):
             bound = ceil(bound, step, grid) if isinstance(step, str) else move(bound, micros=-step)
         return bound
 
     def beyond(self, bound: Bound, grid: Grid, tick: int) -> Bound:
-        """Give the least value of the column for which the term is greater than a bound.
+        """Return the least value of the column for which the term is greater than a bound.
 
         `tick` is the distance between values of a column that is not truncated.
         """
@@ -141,7 +141,7 @@ class ColumnTerm:
     def over(
         self, low: Bound | None, high: Bound | None, grid: Grid
     ) -> tuple[Bound | None, Bound | None]:
-        """Give the range of the term for a range of the column."""
+        """Return the range of the term for a range of the column."""
         for step in self.steps:
             if isinstance(step, str):
                 low, high = low and floor(low, step, grid), high and ceil(high, step, grid)
@@ -154,7 +154,7 @@ Value = Constant | ColumnTerm
 
 
 def parameter_of(node: exp.Expr) -> str:
-    """Give the name of the parameter that a node is, "" for any other node."""
+    """Return the name of the parameter that a node is, "" for any other node."""
     if isinstance(node, exp.Parameter):
         return str(node.name)
     if isinstance(node, exp.Column) and node.name.startswith(_TOKEN):
@@ -163,7 +163,7 @@ def parameter_of(node: exp.Expr) -> str:
 
 
 def fold(node: exp.Expr | None, grid: Grid) -> Constant | None:
-    """Give the value of an expression for a partition of `grid`, None if it has no fixed one."""
+    """Return the value of an expression for a partition of `grid`, None if it has no fixed one."""
 
     def leaf(each: exp.Expr) -> Constant | None:
         bound, number = PARAMETERS.get(parameter_of(each)), integer(each)
@@ -253,7 +253,7 @@ def _added(node: exp.Add | exp.Sub, inner: Value) -> Value | None:
 
 
 def integer(node: exp.Expr | None) -> int | None:
-    """Give the value of an integer literal, with its sign."""
+    """Return the value of an integer literal, with its sign."""
     match node:
         case exp.Literal() if not node.is_string and re.fullmatch(r"\d+", node.name):
             return int(node.name)
@@ -268,7 +268,7 @@ def integer(node: exp.Expr | None) -> int | None:
 
 
 def _truncation(node: exp.TimestampTrunc | exp.DateTrunc) -> str:
-    """Give the unit of DATE_TRUNC or TRUNC, "" for one that gives NULL or is no literal."""
+    """Return the unit of DATE_TRUNC or TRUNC, "" for one that gives NULL or is no literal."""
     written = node.args.get("unit")
     if not isinstance(written, exp.Var | exp.Literal):
         return ""
@@ -279,7 +279,7 @@ def _truncation(node: exp.TimestampTrunc | exp.DateTrunc) -> str:
 
 
 def _interval(node: exp.Expr | None) -> tuple[int, int] | None:
-    """Give months and microseconds of an interval, None for what is none."""
+    """Return months and microseconds of an interval, None for what is none."""
     match node:
         case exp.Add():
             left, right = _interval(node.this), _interval(node.expression)

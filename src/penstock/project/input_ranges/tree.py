@@ -61,7 +61,7 @@ class Tree:
     _used: set[int] = field(default_factory=set)
 
     def build(self, query: exp.Expr, known: Known, outer: SelectScope | None) -> Branches:
-        """Give the SELECTs whose rows a query unites, columns named as in the first."""
+        """Return the SELECTs whose rows a query unites, columns named as in the first."""
         known, ctes = self._with(query, known)
         match query:
             case exp.Select():
@@ -309,7 +309,7 @@ class Tree:
         return self._resolve(test, scope)
 
     def _resolve(self, node: exp.Expr, scope: SelectScope) -> exp.Expr:
-        """Give a copy whose columns name their relations; subqueries are taken in by themselves."""
+        """Return a copy whose columns name their relations; subqueries are read on their own."""
 
         def replace(each: exp.Expr) -> exp.Expr:
             if isinstance(each, exp.Query):

@@ -26,7 +26,7 @@ _SHOWN = 80
 
 
 def settings_of(declared: PythonModel[..., Any], options: Mapping[str, Any]) -> dict[str, Plain]:
-    """Give the options in the words of every other front end."""
+    """Return the options in the words of every other front end."""
     same = ("partition_by", "cluster_by", "table_properties", "unique_key", "time_column", "tags")
     more = (
         "deletion_vectors",
@@ -56,7 +56,7 @@ def shown_options(options: Mapping[str, Any]) -> dict[str, Plain]:
 
 
 def paragraph_of(declared: PythonModel[..., Any]) -> dict[str, Plain]:
-    """Give the first paragraph of the docstring as the description, where nobody gives another."""
+    """Return the first paragraph of the docstring as the description."""
     doc = inspect.cleandoc(declared.function.__doc__ or "").partition("\n\n")[0]
     return {"description": " ".join(doc.split())} if doc else {}
 
@@ -75,7 +75,7 @@ def _word(kind: FunctionKind, options: Mapping[str, Any]) -> str:
 
 
 def columns_of(options: Mapping[str, Any]) -> Plain:
-    """Give what `columns` says, as YAML would."""
+    """Return what `columns` says, as YAML would."""
     given = options.get("columns")
     if not isinstance(given, Mapping):
         return None
@@ -151,7 +151,7 @@ def _misfit(key: str, value: object, error: Mapping[str, Any], where: Location) 
 
 
 def _conflicts(options: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Give code, sentence and hint of every two options that exclude each other."""
+    """Return code, sentence and hint of every two options that exclude each other."""
 
     def both(*keys: str) -> bool:
         return all(key in options for key in keys)

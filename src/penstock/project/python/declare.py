@@ -114,7 +114,7 @@ R = TypeVar("R")
 
 
 def shape_of(kind: FunctionKind) -> Any:  # noqa: ANN401  typed dictionaries have no common type
-    """Give the options that a decorator takes."""
+    """Return the options that a decorator takes."""
     return _SHAPES[kind]
 
 
@@ -172,7 +172,7 @@ class ModelRunner(Protocol):
         ...
 
     def frame(self, name: str) -> object:
-        """Give a table as it stands, or a frame over tables as they stand."""
+        """Return a table as it stands, or a frame over tables as they stand."""
         ...
 
     def overview(self, name: str) -> ShownInNotebooks:
@@ -180,11 +180,11 @@ class ModelRunner(Protocol):
         ...
 
     def meta(self, name: str) -> TableMeta:
-        """Give what is known of a model."""
+        """Return what is known of a model."""
         ...
 
     def partitions(self, name: str) -> list[dict[str, str | None]]:
-        """Give the values of the partitions of a table."""
+        """Return the values of the partitions of a table."""
         ...
 
 
@@ -228,7 +228,7 @@ class PythonModel(Generic[P, R]):
         return cast("R", self._app().build(self.name))
 
     def build_lazy(self) -> R:
-        """Give the table as it stands, or the frame over tables as they stand; write nothing.
+        """Return the table as it stands, or the frame over tables as they stand; write nothing.
 
         Raises `TableError` `not-built-yet` for a table that was never built.
         """
@@ -252,7 +252,7 @@ class PythonModel(Generic[P, R]):
         return runner.rerun(self.name, min_date, max_date, safe=safe, dry_run=dry_run)
 
     def get_meta(self) -> TableMeta:
-        """Give columns, version, last run and watermark of the table; start no JVM."""
+        """Return columns, version, last run and watermark of the table; start no JVM."""
         return self._app().meta(self.name)
 
     def exists(self) -> bool:
@@ -260,7 +260,7 @@ class PythonModel(Generic[P, R]):
         return self.get_meta().version is not None
 
     def partitions(self) -> list[dict[str, str | None]]:
-        """Give the partitions of the table, column by value; none of a table without. No JVM."""
+        """Return the partitions of the table, column by value; none of a table without. No JVM."""
         return self._app().partitions(self.name)
 
     def __repr__(self) -> str:
@@ -273,16 +273,15 @@ class PythonModel(Generic[P, R]):
 
     def _app(self) -> ModelRunner:
         if self.runner is None:
-            sentence = f"{self.name!r} belongs to no app"
             hint = "decorate it with an app: app = penstock.conf(root='.')"
-            raise PythonModelError("no-app", sentence, hint=hint)
+            raise PythonModelError("no-app", f"{self.name!r} belongs to no app", hint=hint)
         return self.runner(Path(self.place[0]).resolve())
 
     @property
     def name(self) -> str:
         """What the project calls it."""
-        name = self.options.get("name")
-        return name if name and isinstance(name, str) else getattr(self.function, "__name__", "")
+        written, own = self.options.get("name"), getattr(self.function, "__name__", "")
+        return written if isinstance(written, str) and written else own
 
     @property
     def place(self) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""Importing the Python files of a project: what they declare, or why they cannot be imported."""
+"""Import the Python files of a project: the models that they declare, or why that fails."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from penstock.project.python.declare import DISCOVERY, PythonModel, Registry
 from penstock.project.python.texts import is_installed
 
 LOADING: ContextVar[Path | None] = ContextVar("penstock_loading", default=None)
-"""The project whose files are being imported, when nothing may run."""
+"""The project whose files are being imported; meanwhile nothing may run."""
 _TYPES = "write the type as an object: @udf(IntegerType()), not @udf('int'); no session reads it"
 _NOT_MODELS = ("conftest.py",)
 _MODEL_OF_DBT = re.compile(r"^(?:async\s+)?def\s+model\(\s*dbt\b", re.MULTILINE)
@@ -34,7 +34,6 @@ _NOTHING = (
     "the file declares no model, and no other file imports it",
     "put @model or @table above a function, or move the file out of models/",
 )
-_DOTTED = ("Python imports no file whose path holds a dot before .py", "rename it")
 _PRIVATE = (
     "files and folders that begin with _ are read only where another file imports them",
     "rename it, or import it",
@@ -42,7 +41,7 @@ _PRIVATE = (
 
 
 def is_model_file(path: str) -> bool:
-    """Whether a Python file under a model folder is imported: not one that is private or a test.
+    """Whether a Python file under a model folder is imported; private files and tests are not.
 
     >>> [is_model_file(path) for path in ("models/a.py", "models/_b/a.py", "models/test_a.py")]
     [True, False, False]
@@ -54,7 +53,7 @@ def is_model_file(path: str) -> bool:
 
 @dataclass(slots=True)
 class Imported:
-    """What the files of a project declare, and the texts of every module of it by its name."""
+    """The models that files declare, and text and namespace of each imported module by its name."""
 
     root: Path
     models: list[PythonModel[..., object]] = field(default_factory=list)
@@ -77,7 +76,12 @@ def import_files(root: Path, paths: Sequence[str]) -> Imported:
     theirs = [path for path, text in texts.items() if _MODEL_OF_DBT.search(text)]
     ours = [path for path in texts if is_model_file(path) and path not in theirs]
     dotted = [path for path in ours if any("." in part for part in _parts(path))]
-    found.findings += (Finding(Location(path), "bad-name", *_DOTTED) for path in dotted)
+    found.findings += (
+        Finding(
+            Location(path), "bad-name", "Python imports no file with a dot in its path", "rename it"
+        )
+        for path in dotted
+    )
     silent = set(texts).difference(theirs, dotted)
     discovery, loading = DISCOVERY.set(registry), LOADING.set(root)
     try:
@@ -115,7 +119,7 @@ def _shown(root: Path, file: str) -> str:
 
 
 def _is_used(path: str, text: str, found: Imported) -> bool:
-    """Whether a file that declares nothing is there for another one, for Python or for pytest."""
+    """Whether a file without models has another use: an import, a package, or a test."""
     pure, module = PurePosixPath(path), _module_name(path)
     if pure.name in _NOT_MODELS or pure.name.startswith("test_"):
         return True
@@ -146,7 +150,7 @@ def refuse_foreign(app_root: Path) -> None:
 
 @contextmanager
 def _same_process() -> Iterator[None]:
-    """Undo what an import does to the working directory and to the places of modules."""
+    """Restore the working directory and `sys.path` after an import."""
     folder, places = Path.cwd(), [*sys.path]
     try:
         yield
@@ -158,9 +162,9 @@ def _same_process() -> Iterator[None]:
 
 @contextmanager
 def project_modules(root: Path) -> Iterator[dict[str, tuple[Path, Mapping[str, object]]]]:
-    """Let modules of the project be imported from its root, and forget them in the end.
+    """Make modules importable from the project's root, and forget them at the end.
 
-    What it gives is filled, in the end, with the file and the names of each.
+    The yielded mapping then holds the file and the namespace of each.
     """
     found: dict[str, tuple[Path, Mapping[str, object]]] = {}
     known = {n.partition(".")[0] for n in sys.modules}
@@ -213,7 +217,7 @@ def _module_name(path: str) -> str:
 
 
 def _failed(root: Path, path: str, error: BaseException) -> Finding:
-    """Say what an import raised, at the innermost line of the project."""
+    """Return what an import raised, at the innermost line of the project."""
     where = innermost(root, error) or Location(path)
     if isinstance(error, PenstockError):
         return Finding(where, error.code, error.sentence, error.hint)
@@ -232,7 +236,7 @@ def _failed(root: Path, path: str, error: BaseException) -> Finding:
 
 
 def needs_session(error: BaseException) -> bool:
-    """Whether PySpark asked for a session that nobody has started."""
+    """Whether PySpark needed a session that is not running."""
     of_spark = any(each.__module__.startswith("pyspark") for each in type(error).__mro__)
     is_assertion = isinstance(error, AssertionError)
     text = str(error)
@@ -243,13 +247,13 @@ def needs_session(error: BaseException) -> bool:
 
 
 def _reads_type(error: BaseException) -> bool:
-    """Whether PySpark asked for a session to read a type that is written as text."""
+    """Whether PySpark needed the session to parse a type written as text."""
     calls = {frame.name for frame in traceback.extract_tb(error.__traceback__)}
     return bool(calls & {"_parse_datatype_string", "fromDDL"})
 
 
 def innermost(root: Path, error: BaseException) -> Location | None:
-    """Give the innermost line of the project that an error came through."""
+    """Return the innermost line of the project that an error came through."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
         if _is_below(root, path):

@@ -1,4 +1,4 @@
-"""What a function means: the code that it reaches, and the values of what that code names."""
+"""The meaning of a function: the code that it reaches, and the values that this code names."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _SHOWN = 60
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """The code and the values of a function as text, and the places that cannot be followed."""
+    """Code and values of a function as text, and the places where code cannot be followed."""
 
     code: str
     unfollowed: tuple[tuple[Location, str], ...] = ()
 
     def findings(self, name: str) -> list[Finding]:
-        """Warn of code whose changes nobody would see."""
+        """Return warnings about code whose changes would not be seen."""
         hint = "add version='1' to the decorator, and raise it whenever that code changes"
         return [
             Finding(
@@ -43,7 +43,7 @@ class Meaning:
 
 
 def meaning_of(declared: PythonModel[..., Any], imported: Imported) -> Meaning:
-    """Return what a function means; of one of a file what it meant when that was imported.
+    """Return the meaning of a function; for one in a file, as it was at import.
 
     A run may change the values that a function reaches.
     """
@@ -55,7 +55,7 @@ def meaning_of(declared: PythonModel[..., Any], imported: Imported) -> Meaning:
 
 
 class _Following:
-    """One function whose code and values are followed in turns: each may lead to the other."""
+    """Follows the code and the values of a function in turns: each may lead to the other."""
 
     def __init__(self, declared: PythonModel[..., Any], imported: Imported) -> None:
         plain = inspect.unwrap(declared.function)
@@ -71,7 +71,7 @@ class _Following:
         self.waiting: list[Place] = []
 
     def meaning(self) -> Meaning:
-        """Follow all that the function reaches."""
+        """Follow everything that the function reaches."""
         name = str(getattr(self.plain, "__qualname__", "")).partition(".")[0]
         self._value((self.home, name), "itself", self.declared.function)
         more = ""
@@ -85,7 +85,7 @@ class _Following:
         return Meaning("\n".join((self.reach.text(), more, *lines)), tuple(self._unfollowed()))
 
     def _value(self, place: Place, label: str, value: object) -> None:
-        """Note a value; a function is not handed on because it stands in its own place."""
+        """Note a value, and the code in it but for the code of the place itself."""
         self.lines.append(f"value of {label}: {self.values.digest(value)}")
         self.values.places[:] = [each for each in self.values.places if each != place]
         self.waiting += self.values.places
@@ -109,7 +109,7 @@ class _Following:
             self.waiting += self._subclasses()
 
     def _subclasses(self) -> list[Place]:
-        """Return the subclasses of classes that the code asks for theirs."""
+        """Return the subclasses of classes whose `__subclasses__` the code reads."""
         found = []
         for module, name in sorted(self.reach.subclassed):
             kind = (self.texts.namespace(module) or {}).get(name)
@@ -122,9 +122,8 @@ class _Following:
 
     def _unfollowed(self) -> Iterator[tuple[Location, str]]:
         first: dict[Location, str] = {}
-        for module, statement in self.reach.statements():
-            for line, text in statement.unfollowed():
-                first.setdefault(self._where(module, line), text[:_SHOWN])
+        for module, line, text in self.reach.unfollowed():
+            first.setdefault(self._where(module, line), text[:_SHOWN])
         yield from first.items()
 
     def _where(self, module: str, line: int) -> Location:
@@ -136,7 +135,7 @@ class _Following:
 
 
 def _home(function: Any, root: Path) -> tuple[str, list[Path]]:  # noqa: ANN401  a function
-    """Give the module of a function, and the folders below which modules of its project lie."""
+    """Return the module of a function, and the folders below which modules of its project lie."""
     spec = getattr(function, "__globals__", {}).get("__spec__")
     name = str(getattr(function, "__module__", "") or "")
     name = name if name != "__main__" else str(getattr(spec, "name", ""))

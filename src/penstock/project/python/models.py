@@ -70,7 +70,7 @@ class PythonDraft(Draft):
         return self.declared.kind is FunctionKind.SOURCE and bool(written)
 
     def source(self, root: Path, target: Target) -> Source:
-        """Give the table or files that it names, under the name that it writes."""
+        """Return the table or files that it names, under the name that it writes."""
         options = self.options
         written = str(options.get("table") or options.get("path") or "")
         if "table" in options:
@@ -94,7 +94,7 @@ def drafts_of(
     settings: Settings,
     root: Path,
 ) -> list[PythonDraft]:
-    """Give a draft of every function, each once, however often it was reached.
+    """Return a draft of every function, each once, however often it was reached.
 
     One that is typed again, in a notebook, takes the place of the former.
     """
@@ -184,7 +184,7 @@ def _plain(written: object) -> Plain:
 
 
 def _folder(path: str, settings: Settings) -> str:
-    """Give the folder under `models/` in which a file lies; elsewhere the project's name."""
+    """Return the folder under `models/` in which a file lies; elsewhere the project's name."""
     for folder in settings.folders:
         if path.startswith(f"{folder}/"):
             inner = path.removeprefix(f"{folder}/").split("/")[:-1]
@@ -193,7 +193,7 @@ def _folder(path: str, settings: Settings) -> str:
 
 
 def _definition(module: str, line: int) -> tuple[int, str] | None:
-    """Give the line of the `def` that begins, with its decorators, on a line; and its text."""
+    """Return the line of the `def` that begins, with its decorators, on a line; and its text."""
     found = _definitions(module).get(line)
     if found is None:
         return None
@@ -203,7 +203,7 @@ def _definition(module: str, line: int) -> tuple[int, str] | None:
 
 @lru_cache(maxsize=256)
 def _definitions(module: str) -> Mapping[int, tuple[int, int]]:
-    """Give the first and last lines of every `def` by the line of its first decorator."""
+    """Return the first and last lines of every `def` by the line of its first decorator."""
     try:
         tree = ast.parse(module)
     except SyntaxError:

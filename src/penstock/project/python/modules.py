@@ -1,4 +1,4 @@
-"""What the statements of a module bind and change."""
+"""The names that the statements of a module bind and change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Module:
     stars: list[str] = field(default_factory=list)
 
     def bind(self, statement: Statement, names: Sequence[str]) -> None:
-        """Take a statement in; what it does to models is no part of what they mean."""
+        """Add a statement under the names that it binds or changes, models left out."""
         for name in dict.fromkeys(names):  # the head of a block decides on imports too
             held = self.deeds if name in self.imports else self.statements
             held.setdefault(name, []).append(statement)
@@ -44,7 +44,7 @@ class Module:
                 self.decorated.setdefault(name, []).append(statement)
 
     def bind_calls(self) -> None:
-        """Let statements that call a function at import count where the function writes to."""
+        """Add statements that call a function at import to the names that the function changes."""
         every = {s: n for n, each in [*self.statements.items(), *self.deeds.items()] for s in each}
         every |= {s: n for n, each in self.decorated.items() for s in each}
         writes = {n: w for s, n in every.items() if (w := _written_by(s.node, self.statements))}
@@ -56,7 +56,7 @@ class Module:
                         held.append(statement)
 
     def bind_import(self, node: ast.Import | ast.ImportFrom, package: str) -> None:
-        """Take an import in; `package` is where relative ones begin."""
+        """Add an import; relative ones begin at `package`."""
         if isinstance(node, ast.Import):
             for alias in node.names:
                 whole = alias.name if alias.asname else alias.name.partition(".")[0]
@@ -73,7 +73,7 @@ class Module:
 
 @lru_cache(maxsize=256)
 def parsed(text: str, package: str) -> Module:
-    """Read a module; a file of many functions is read once."""
+    """Return what a module binds; a file of many functions is parsed once."""
     tree = ast.parse(text)
     found = Module()
     for node in ast.walk(tree):
@@ -89,7 +89,7 @@ def parsed(text: str, package: str) -> Module:
 
 
 def unparsed(text: str) -> Module:
-    """Return a module that is no text of Python: whatever name is asked of it, all of it counts."""
+    """Return a module that Python cannot parse: any name of it stands for the whole text."""
     whole = Statement(ast.Expr(ast.Constant(sha256(text.encode()).hexdigest())))
     return Module({"__getattr__": [whole]})
 
@@ -103,7 +103,7 @@ def _statement(node: ast.AST) -> Statement:
 
 
 def _is_main(statement: ast.AST) -> bool:
-    """Whether a statement is what a script does when it is called."""
+    """Whether a statement is `if __name__ == "__main__"`."""
     match statement:
         case ast.If(test=ast.Compare(left=ast.Name("__name__"))):
             return True
@@ -112,7 +112,7 @@ def _is_main(statement: ast.AST) -> bool:
 
 
 def _statements(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, list[str]]]:
-    """Give the statements of a module and the names that each binds, those in blocks too.
+    """Yield the statements of a module and the names that each binds, those in blocks too.
 
     The head of a block is one by itself, of all that the block binds: it says whether, and how
     often, the block runs.
@@ -131,7 +131,7 @@ def _statements(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, list[str]]]:
 
 
 def _head(block: ast.AST) -> ast.AST | None:
-    """Give a block without what stands in it; None where it decides nothing of its own."""
+    """Return a block without its body; None where it decides nothing."""
     match block:
         case ast.Match(value, cases):
             empty = [ast.match_case(each.pattern, each.guard, [ast.Pass()]) for each in cases]
@@ -150,7 +150,7 @@ def _head(block: ast.AST) -> ast.AST | None:
 
 
 def _bound(statement: ast.AST) -> Iterator[str]:
-    """Give the names that a statement binds, but for imports."""
+    """Yield the names that a statement binds, but for imports."""
     if isinstance(statement, DEFINITIONS):
         yield statement.name
         inner = (each for each in ast.walk(statement) if isinstance(each, ast.Global))
@@ -169,7 +169,7 @@ def _imported_by(statement: ast.AST) -> Iterator[str]:
 
 
 def _changed(statement: ast.AST) -> Iterator[str]:
-    """Give the names whose values a statement changes, or may: `RULES.append(rule)`."""
+    """Yield the names whose values a statement changes, or may: `RULES.append(rule)`."""
     match statement:
         case ast.Expr(ast.Call(func=called, args=given)):
             yield from (each.id for each in given if isinstance(each, ast.Name))
@@ -184,14 +184,14 @@ def _changed(statement: ast.AST) -> Iterator[str]:
 
 
 def _root(chain: ast.AST) -> str:
-    """Return the name with which attributes, items and calls begin."""
+    """Return the name at the start of a chain of attributes, items and calls."""
     while isinstance(chain, ast.Attribute | ast.Subscript | ast.Call):
         chain = chain.func if isinstance(chain, ast.Call) else chain.value
     return chain.id if isinstance(chain, ast.Name) else ""
 
 
 def _marking(statement: ast.AST) -> Iterator[str]:
-    """Return whose method decorates a definition: `clean` of `@clean.register`."""
+    """Yield the objects whose methods decorate a definition: `clean` of `@clean.register`."""
     for each in getattr(statement, "decorator_list", ()):
         called = each.func if isinstance(each, ast.Call) else each
         if isinstance(called, ast.Attribute) and not declares(each):

@@ -12,7 +12,7 @@ from penstock.project.python.texts import ModuleTexts, Place
 
 @dataclass(slots=True)
 class Reach:
-    """What is reached from some places; `values` are places that are not only called."""
+    """Follows code from name to name; `values` are names that are used, and not only called."""
 
     texts: ModuleTexts
     first: list[Place] = field(default_factory=list)
@@ -25,7 +25,7 @@ class Reach:
     _still: set[Place] = field(default_factory=set)
 
     def module(self, name: str) -> Module:
-        """Return a module of the project, read."""
+        """Return what a module of the project binds."""
         if name not in self._read:
             package = name if self.texts.is_package(name) else name.rpartition(".")[0]
             try:
@@ -39,23 +39,23 @@ class Reach:
         return module in self.texts
 
     def holds(self, place: Place) -> bool:
-        """Whether a place is one of the project."""
+        """Whether the project binds the name of a place."""
         return self.has(place[0]) and place[1] in self.module(place[0]).statements
 
     def add(self, places: Sequence[Place]) -> None:
-        """Let places be followed that lead the text."""
+        """Follow these places; the text begins with them."""
         self.first += places
         for each in places:
             self._come_to(each, as_value=False)
 
     def add_values(self, places: Sequence[Place]) -> None:
-        """Let names of modules be followed that values are made of."""
+        """Follow names whose code stands in a value."""
         for module, name in places:
             for each in self._found(module, (name,), set()) if self.has(module) else ():
                 self._come_to(each, as_value=True)
 
     def add_all_of(self, module: str) -> None:
-        """Let every place be followed that a module binds or imports."""
+        """Follow every name that a module binds or imports."""
         self.add([*dict.fromkeys(self._all_of(module))])
 
     def _come_to(self, place: Place, *, as_value: bool) -> None:
@@ -65,7 +65,7 @@ class Reach:
             self.values.add(place)
 
     def follow(self) -> list[Place]:
-        """Follow what waits; return the places that were not reached before."""
+        """Follow what was added; return the places that were not reached before."""
         found: list[Place] = []
         while self._waiting:
             place = self._waiting.pop()
@@ -99,25 +99,24 @@ class Reach:
             module, name = at = waiting.pop()
             if at in self._still:
                 continue
-            made = [each.made_of() for each in self.module(module).statements.get(name, ())]
-            if at in self._moving or any(asks_clock for asks_clock, _ in made):
+            statements = self.module(module).statements.get(name, ())
+            made = [each.reads(annotated=False) for each in statements]
+            if at in self._moving or any(each.asks_clock for each in made):
                 self._moving.add(place)
                 return True
-            names = (dotted for _, each in made for dotted in each)
+            names = (dotted for each in made for dotted in each.made_of)
             more = {p for dotted in names for p in self._found(module, dotted, set())} - seen
             seen |= more
             waiting += more
         self._still |= seen
         return False
 
-    def statements(self) -> Iterator[tuple[str, Statement]]:
-        """Return each statement that was reached, with its module."""
-        seen: set[int] = set()
+    def unfollowed(self) -> Iterator[tuple[str, int, str]]:
+        """Yield module, line and text of calls that find code by a text only a run knows."""
         for place in sorted(self.reached):
             for each in self._of(place):
-                if id(each) not in seen:
-                    seen.add(id(each))
-                    yield place[0], each
+                for line, text in each.reads(annotated=place in self.values).unfollowed:
+                    yield place[0], line, text
 
     def _of(self, place: Place) -> list[Statement]:
         module, name = place
@@ -127,7 +126,7 @@ class Reach:
         return found + [each for each in decorated if each not in found]
 
     def _is_own(self, module: str, name: str) -> bool:
-        """Whether a name is one of the project, and not what a library gives."""
+        """Whether a name comes from the project, not from a library."""
         known = self.module(module)
         origins = known.imports.get(name, [])
         inner = (".".join(each).strip(".") for each in origins)
@@ -136,7 +135,7 @@ class Reach:
         )
 
     def _texts(self, place: Place, *, documented: bool) -> list[str]:
-        """Give the statements that bind a name, as text; of a library the import alone."""
+        """Return the text of the statements that bind a name; for a library, the import."""
         module, name = place
         known = self.module(module)
         annotated = place in self.values
@@ -149,7 +148,7 @@ class Reach:
         return [*(f"import {origin} as {name}" for origin in dict.fromkeys(origins)), *texts]
 
     def _named(self, module: str, reads: Reads) -> Iterator[tuple[Place, bool]]:
-        """Yield every place that a statement names, and whether it does more than call it."""
+        """Yield every place that a statement names, and whether it uses it as a value."""
         for dotted, as_value in reads.names:
             yield from ((each, as_value) for each in self._found(module, dotted, set()))
         for bound in reads.imported:
@@ -157,7 +156,7 @@ class Reach:
         for other in reads.modules:  # nobody imported it yet: a function may want what it does
             if self.has(other) and self.texts.namespace(other) is None:
                 yield from ((each, False) for each in self._all_of(other))
-        for kind, name in reads.looked_up:
+        for kind, name in reads.found_by_text:
             if kind == "global":
                 yield from ((each, True) for each in self._found(module, (name,), set()))
             elif self.has(name):
@@ -169,7 +168,7 @@ class Reach:
             yield from self._found(module, (name,), set())
 
     def _found(self, module: str, dotted: Sequence[str], seen: set[Place]) -> Iterator[Place]:
-        """Give what a dotted name stands for in a module; a module by itself is all of it."""
+        """Yield the places of a dotted name in a module; a module alone is all its places."""
         first, *rest = dotted
         known = self.module(module)
         if (module, first) in seen:

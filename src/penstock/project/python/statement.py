@@ -44,8 +44,6 @@ class Statement:
     is_declared: bool = False
     _texts: dict[tuple[bool, bool], str] = field(default_factory=dict)
     _reads: dict[bool, Reads] = field(default_factory=dict)
-    _made_of: tuple[bool, frozenset[tuple[str, ...]]] | None = None
-    _unfollowed: list[tuple[int, str]] | None = None
 
     def text(self, *, annotated: bool, documented: bool) -> str:
         """Return its text; with its own annotations, or with docstrings, where they are read."""
@@ -60,21 +58,6 @@ class Statement:
             bared = _with_room(lambda: self._bare(annotated, documented=False))
             self._reads[annotated] = reads_of(bared)
         return self._reads[annotated]
-
-    def made_of(self) -> tuple[bool, frozenset[tuple[str, ...]]]:
-        """Return whether it asks a clock when it is imported, and the names it then reads."""
-        if self._made_of is None:
-            parts = run_at_import(self.node)
-            names = frozenset(name for each in parts for name, _ in dotted_names(each))
-            self._made_of = any(map(_asks_clock, parts)), names
-        return self._made_of
-
-    def unfollowed(self) -> list[tuple[int, str]]:
-        """Return the lines, and the texts, that look code up by a text that only a run knows."""
-        if self._unfollowed is None:
-            found = unfollowed(self.node)
-            self._unfollowed = [(getattr(e, "lineno", 1), ast.unparse(e)) for e in found]
-        return self._unfollowed
 
     def _bare(self, annotated: bool, documented: bool) -> ast.AST:  # noqa: FBT001  a key of texts
         more = {getattr(self.node, "name", "")} if annotated else set()
@@ -107,27 +90,37 @@ class Reads:
     """Names that it imports from a module, as it calls them."""
     modules: tuple[str, ...]
     """Modules that it imports whole."""
-    looked_up: tuple[tuple[str, str], ...]
+    found_by_text: tuple[tuple[str, str], ...]
     """Code that it finds by a text: `module` or `global`, and the text."""
     documented: bool
     """Whether it reads docstrings."""
     subclasses: bool
     """Whether it asks classes for their subclasses."""
+    made_of: frozenset[tuple[str, ...]]
+    """Names that it reads when its module is imported."""
+    asks_clock: bool
+    """Whether it then asks a clock, or a random generator."""
+    unfollowed: tuple[tuple[int, str], ...]
+    """Lines and texts that find code by a text which only a run knows."""
 
 
 def reads_of(node: ast.AST) -> Reads:
     """Return what a statement reads."""
     nodes = [*ast.walk(node)]
     imports = [each for each in nodes if isinstance(each, ast.ImportFrom)]
+    parts = run_at_import(node)
     words = {each.id for each in nodes if isinstance(each, ast.Name)}
     words |= {each.attr for each in nodes if isinstance(each, ast.Attribute)}
     return Reads(
         tuple(dict.fromkeys(dotted_names(node))),
         tuple(alias.asname or alias.name for each in imports for alias in each.names),
         tuple(a.name for each in nodes if isinstance(each, ast.Import) for a in each.names),
-        tuple(found for each in nodes if (found := looked_up(each))[1]),
+        tuple(found for each in nodes if (found := found_by_text(each))[1]),
         not words.isdisjoint(("__doc__", "getdoc")),
         "__subclasses__" in words,
+        frozenset(name for part in parts for name, _ in dotted_names(part)),
+        any(map(_asks_clock, parts)),
+        tuple((getattr(each, "lineno", 1), ast.unparse(each)) for each in unfollowed(node)),
     )
 
 
@@ -270,7 +263,7 @@ def dotted_names(statement: ast.AST) -> Iterator[tuple[tuple[str, ...], bool]]:
 
 
 def _outer_names(statement: ast.AST) -> set[str]:
-    """Give the names that a statement does not bind for itself: a parameter is no model."""
+    """Return the names that a statement does not bind for itself: a parameter is no model."""
     found: set[str] = set()
     tables = [symtable.symtable(_with_room(lambda: ast.unparse(statement)), "", "exec")]
     while tables:
@@ -285,10 +278,10 @@ def _outer_names(statement: ast.AST) -> set[str]:
     return found
 
 
-def looked_up(node: ast.AST) -> tuple[str, str]:
+def found_by_text(node: ast.AST) -> tuple[str, str]:
     """Return what code is looked up by a text, and the text; "" where it is no constant.
 
-    >>> [looked_up(ast.parse(each, mode="eval").body) for each in ("globals()['A']", "exec(a)")]
+    >>> [found_by_text(ast.parse(each, mode="eval").body) for each in ("globals()['A']", "exec(a)")]
     [('global', 'A'), ('code', '')]
     """
     match node:
@@ -326,7 +319,7 @@ def unfollowed(statement: ast.AST) -> Iterator[ast.AST]:
     """Return what looks code up by a text that only a run knows."""
     followed: set[int] = set()
     for node in ast.walk(statement):  # what is around comes first
-        kind, name = looked_up(node)
+        kind, name = found_by_text(node)
         followed |= {id(each) for each in ast.walk(node)} if kind == "global" and name else set()
         match node:
             case ast.Call(func=ast.Name("globals")) if id(node) not in followed:

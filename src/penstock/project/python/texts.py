@@ -14,21 +14,21 @@ Place = tuple[str, str]
 """A module and a name that it binds."""
 _STANDARD = Path(inspect.__file__).resolve().parent
 BEGAN = time.time()
-"""When this process could first import a model; a time since then is one that a clock gave."""
+"""When this process started; a float that is a time since then came from a clock."""
 
 
 def text_of(file: str) -> str:
-    """Give the text of a file or of a cell of a notebook, as Python reads it; "" of none."""
+    """Return the text of a file or notebook cell as Python reads it; "" if there is none."""
     linecache.checkcache(file)
     return "".join(linecache.getlines(file))
 
 
 _RUNNING: dict[str, tuple[object, str]] = {}
-"""The texts of modules that this process imported, with what tells one import from the next."""
+"""The texts of modules that this process imported, each with the spec of that import."""
 
 
 def _text_of_module(name: str, file: Path) -> str:
-    """Give the text of a module; of one that this process runs what it was, not what it is."""
+    """Return the text of a module; for one that this process runs, the text at its import."""
     module = sys.modules.get(name)
     spec = getattr(module, "__spec__", None)
     runs = str(getattr(module, "__file__", "")) == str(file)
@@ -44,7 +44,7 @@ def _text_of_module(name: str, file: Path) -> str:
 
 
 class ModuleTexts(dict[str, str]):
-    """The texts of a project's modules by dotted names; one not imported is read when asked for.
+    """The texts of a project's modules by dotted names; others are read when they are needed.
 
     What a function imports while it runs nobody has imported when it is loaded.
     """
@@ -55,7 +55,7 @@ class ModuleTexts(dict[str, str]):
         folders: Sequence[Path] = (),
         namespaces: Mapping[str, Mapping[str, object]] | None = None,
     ) -> None:
-        """Take the texts and the namespaces that are known, and the folders of all others."""
+        """Start from known texts and namespaces; other modules lie in `folders`."""
         super().__init__(known)
         self._folders = folders
         self._namespaces = namespaces or {}
@@ -81,14 +81,14 @@ class ModuleTexts(dict[str, str]):
         return next((each for each in found if each is not None), None)
 
     def namespace(self, name: str) -> Mapping[str, object] | None:
-        """Return what the names of a module stand for; None if it was not imported."""
+        """Return the names of a module with their values; None if it was not imported."""
         if name in self._namespaces:
             return self._namespaces[name]
         found = vars(sys.modules[name]) if name in sys.modules else {}
         return found if self.is_own(str(found.get("__file__") or "")) else None
 
     def is_own(self, file: str) -> bool:
-        """Whether a file is one of the project, and none of a library."""
+        """Whether a file belongs to the project, not to a library."""
         if file not in self._own:
             path = Path(file).resolve()
             library = path.is_relative_to(_STANDARD) or is_installed(path)
@@ -113,7 +113,7 @@ def _file_in(folder: Path, name: str) -> Path | None:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Give a piece of code and all that stand in it."""
+    """Yield a code object and those inside it."""
     yield code
     for each in code.co_consts:
         if isinstance(each, CodeType):
@@ -121,7 +121,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def source_of(function: FunctionType | type) -> str:
-    """Give the text of a function; of one without any what Python runs."""
+    """Return the source of a function or class; without source, its bytecode."""
     try:
         return inspect.getsource(function)
     except (OSError, TypeError):

@@ -11,15 +11,17 @@ import ast
 import datetime as dt
 import functools
 import hashlib
+import io
 import logging
 import marshal
 import os
+import pickle
 import random
 import re
 import sys
 import textwrap
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path, PurePath
@@ -27,7 +29,6 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any
 
 from penstock.core.masking import REDACTED, SECRETS, is_secret_key
-from penstock.project.python.contents import content_of, framed, pickled, shown
 from penstock.project.python.statement import bare
 from penstock.project.python.texts import BEGAN, ModuleTexts, Place, source_of, text_of
 
@@ -38,6 +39,11 @@ _LEAVES = (type(None), bool, int, float, complex, str, bytes, bytearray, range, 
 _PLAIN = (dict, list, tuple, set, frozenset, str, bytes, int, float)
 _DEEPEST = 30
 _RANDOM = re.compile(r"random|numpy\.random(\..*)?")
+_ADDRESS = re.compile(r"(?: at |address=)0x[0-9a-fA-F]+")
+_GROUP = re.compile(r"\{([^{}:]*)\}")
+_BY_CONTENT = ("numpy", "pandas", "pyarrow", "pyspark")
+_PARTS = (set, frozenset, ModuleType, FunctionType, PurePath, random.Random)
+Encoded = Callable[[object], bytes]
 
 
 @dataclass(slots=True)
@@ -187,12 +193,11 @@ class Values:
         return self._named(b"class", text, held)
 
     def _named(self, what: bytes, text: str, held: Mapping[str, object]) -> bytes:
-        parts = [each for key in sorted(held) for each in self._part(key, held[key])]
+        parts = [framed(each.encode(), self._held(each, held[each])) for each in sorted(held)]
         return framed(what, text.encode(), *parts)
 
-    def _part(self, key: str, value: object) -> Iterator[bytes]:
-        secret = is_secret_key(key) and not callable(value)
-        yield framed(key.encode(), b"secret" if secret else self.encoded(value))
+    def _held(self, key: str, value: object) -> bytes:
+        return b"secret" if is_secret_key(key) and not callable(value) else self.encoded(value)
 
     def _content(self, value: Any) -> bytes:  # noqa: ANN401  anything at all
         """Return values by content whose pickle holds more, or is no content; else nothing."""
@@ -311,3 +316,79 @@ def _wrapped(value: Any) -> tuple[object, ...]:  # noqa: ANN401  anything at all
         return (value.function,)
     inner = getattr(value, "__dict__", {}).get("__wrapped__")  # of `lru_cache`, and its kind
     return (inner,) if inner else ()
+
+
+def framed(*parts: bytes) -> bytes:
+    """Join parts so that no two lists of parts are one text."""
+    return b"".join(b"%d:%s" % (len(each), each) for each in (*parts, b"."))
+
+
+def content_of(value: Any, encoded: Encoded) -> bytes:  # noqa: ANN401  anything at all
+    """Return frames and arrays by content, whatever their place in memory; nothing for others."""
+    kind = type(value)
+    match kind.__module__.partition(".")[0], kind.__name__:
+        case "numpy", "ndarray":
+            return _array(value, encoded)
+        case "pandas", "DataFrame":
+            columns = [value.iloc[:, n] for n in range(value.shape[1])]
+            parts = [value.columns.tolist(), value.index, *columns]
+            return framed(b"frame", *map(encoded, parts))
+        case "pandas", _ if hasattr(value, "dtype") and hasattr(value, "to_numpy"):
+            index = encoded(value.index) if kind.__name__ == "Series" else b""
+            names = repr(getattr(value, "names", None) or getattr(value, "name", ""))
+            described = str(value.dtype).encode(), names.encode(), index
+            return framed(*described, _array(value.to_numpy(), encoded))
+        case "pyarrow", _ if hasattr(value, "to_pylist"):  # not its buffers
+            types = getattr(value, "schema", None) or value.type
+            rows = value.to_pydict() if hasattr(value, "to_pydict") else value.to_pylist()
+            return framed(kind.__name__.encode(), str(types).encode(), encoded(rows))
+        case "pyspark", "UserDefinedFunction":  # after a call it holds objects of the JVM
+            parts = [value.func, str(value.returnType), value.evalType, value.deterministic]
+            return framed(b"udf", *map(encoded, parts))
+    return b""
+
+
+def _array(value: Any, encoded: Encoded) -> bytes:  # noqa: ANN401  an array of NumPy
+    if value.dtype.hasobject:
+        return framed(b"array", repr(value.shape).encode(), encoded(value.tolist()))
+    parts = (value.dtype.str, repr(value.shape))
+    return framed(b"array", *(each.encode() for each in parts), value.tobytes("C"))
+
+
+def pickled(value: object, encoded: Encoded, is_own: Callable[[object], bool]) -> bytes:
+    """Return the pickle of a value; raises whatever that raises."""
+    written = io.BytesIO()
+    _Pickler(written, value, encoded, is_own).dump(value)
+    return written.getvalue()
+
+
+class _Pickler(pickle._Pickler):  # noqa: SLF001  the one in C cannot be changed
+    """Writes pickles that no hash seed, no identity of a text and no place of code changes."""
+
+    def __init__(
+        self, file: io.BytesIO, top: object, encoded: Encoded, is_own: Callable[[object], bool]
+    ) -> None:
+        super().__init__(file, protocol=5)
+        self._top, self._encoded, self._is_own = top, encoded, is_own
+
+    def memoize(self, obj: object) -> None:
+        if not isinstance(obj, str | bytes | tuple | frozenset):  # two equal ones may be one
+            super().memoize(obj)  # type: ignore[misc]  # the stubs forgot it
+
+    def reducer_override(self, obj: Any) -> Any:  # noqa: ANN401  what pickle takes
+        by_content = type(obj).__module__.partition(".")[0] in _BY_CONTENT
+        known = isinstance(obj, _PARTS) or self._is_own(obj)
+        if obj is not self._top and (known or (by_content and content_of(obj, self._encoded))):
+            return bytes, (self._encoded(obj),)
+        return NotImplemented
+
+
+def shown(value: object, root: str) -> bytes:
+    """Return the `repr` of a value without addresses or the project's folder, sets in order."""
+    try:
+        text = _ADDRESS.sub("", repr(value)).replace(root, "<root>")
+    except Exception:  # noqa: BLE001  code of a user, or of any library
+        text = ""
+    kind = type(value)
+    text = _GROUP.sub(lambda it: f"{{{', '.join(sorted(it[1].split(', ')))}}}", text)
+    return framed(b"repr", f"{kind.__module__}.{kind.__qualname__}".encode(), text.encode())

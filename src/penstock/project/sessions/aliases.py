@@ -59,7 +59,7 @@ _INSTEAD: Mapping[str, str] = {
 
 
 def aliased(members: Mapping[str, Member]) -> dict[str, tuple[str, Member]]:
-    """Give the members that variables stand for, by key, each with the name of its variable."""
+    """Return the members that variables stand for, by key, each with the name of its variable."""
     found: dict[str, tuple[str, Member]] = {}
     for name, key in ALIASES.items():
         member = members.get(PREFIX + name)
@@ -73,7 +73,7 @@ def aliased(members: Mapping[str, Member]) -> dict[str, tuple[str, Member]]:
 
 
 def _identifiers(node: YamlNode) -> Iterator[YamlNode]:
-    """Give `{schema, field}` as SQL: a column of the events, or of the first of its contexts."""
+    """Yield `{schema, field}` as SQL: a column of the events, or of the first of its contexts."""
     for item in node.items:
         parts = {key: member.node.value for key, member in item.members.items()}
         schema, field = parts.get("schema"), parts.get("field")

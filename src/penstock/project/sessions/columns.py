@@ -89,14 +89,14 @@ def _cut(text: str) -> str:
 
 
 def needed_columns(file: SessionFile, facts: Facts) -> Iterator[NeededColumn]:
-    """Give every column that the package reads of its events, as its keys say."""
+    """Yield every column that the package reads of its events, as its keys say."""
     yield from _of_base(file.package)
     yield from _of_modules(file.package)
     yield from _of_expressions(file, facts)
 
 
 def _place(package: SessionPackage, key: str) -> Location:
-    """Give where a key stands, or what is asked of the events without it."""
+    """Return where a key stands, or what is asked of the events without it."""
     return package.places.get(key) or package.places.get("events", package.where)
 
 
@@ -162,7 +162,7 @@ def _of_expressions(file: SessionFile, facts: Facts) -> Iterator[NeededColumn]:
 
 
 def _usual(options: SessionOptions) -> Mapping[str, tuple[str, ...]]:
-    """Give the expressions that keys have without being written."""
+    """Return the expressions that keys have without being written."""
     views = _has_views(options)
     return {
         "event_id": (options.event_id,),
@@ -236,7 +236,7 @@ def _held_against(
 
 
 def _carried(options: SessionOptions) -> frozenset[str] | None:
-    """Give the columns that modules find among the events of a run, None for all."""
+    """Return the columns that modules find among the events of a run, None for all."""
     if "*" in options.event_columns:
         return None
     return frozenset(name.lower() for name in options.event_columns)

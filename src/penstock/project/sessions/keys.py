@@ -116,7 +116,7 @@ class OptionReader:
     sql: list[WrittenSql]
 
     def read(self, key: str) -> tuple[Option, ...]:
-        """Give the option of a key in a tuple, nothing where it is not written or does not fit."""
+        """Return the option of a key in a tuple; nothing where it is absent or does not fit."""
         member = self.section.members.get(key)
         if member is None:
             return ()

@@ -127,7 +127,7 @@ def read_sessions(paths: Sequence[str], settings: Settings, first: FirstPass) ->
 
 
 def _fingerprint(file: SessionFile, facts: Callable[[str], ExpressionFacts]) -> str:
-    """Give the digests of all options that decide rows, those of the base tables apart."""
+    """Return the digests of all options that decide rows, those of the base tables apart."""
     means = {each.text: facts(each.text).canonical for each in file.sql if not is_plain(each.text)}
 
     def said(value: object) -> object:

@@ -40,7 +40,7 @@ class SessionConfig(StrategyConfig):
     model: SessionModel = field(kw_only=True)
 
     def session(self) -> tuple[SessionPackage, SessionModel]:
-        """Give the package, and the table of it that is meant."""
+        """Return the package, and the table of it that is meant."""
         return self.package, self.model
 
 
@@ -93,7 +93,7 @@ def _fingerprint(draft: SessionDraft, built: Built, layout: Layout, text: str) -
 def drafts_of_package(
     file: SessionFile, prefix: str, findings: list[Finding]
 ) -> list[SessionDraft]:
-    """Give a draft of every table of a package, with the checks that the file gives it."""
+    """Return a draft of every table of a package, with the checks that the file gives it."""
     package, path = file.package, file.package.where.path
     known = {str(each.part): each for each in package.models}
     for name, member in file.checks.items():
@@ -118,7 +118,7 @@ def drafts_of_package(
 
 
 def _held(member: Member, path: str, line: int) -> SqlFile:
-    """Give the checks of one table as a header has them, with their lines."""
+    """Return the checks of one table as a header has them, with their lines."""
     lines: dict[str, int] = {}
     _note(member.node, ("checks",), lines)
     plain = member.node.plain
@@ -168,6 +168,6 @@ def tracked_findings(package: SessionPackage, models: Mapping[str, Model]) -> It
 
 
 def _fed(events: str, tagged: Collection[str], models: Mapping[str, Model]) -> set[str]:
-    """Give the tagged models that read the events of a run, or another one that does."""
+    """Return the tagged models that read the events of a run, or another one that does."""
     readers: dict[str, Any] = {name: models[name].depends_on for name in tagged}
     return {name for name in tagged if events in reach([name], readers)}

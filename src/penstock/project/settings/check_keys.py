@@ -54,12 +54,12 @@ KEYS: Mapping[str, Keys] = {
 
 
 def canonical(key: str) -> str:
-    """Give the one name of a key of any type: `column` is `columns`."""
+    """Return the one name of a key of any type: `column` is `columns`."""
     return _ALIASES.get(key, key)
 
 
 def check_schema() -> dict[str, Plain]:
-    """Give the JSON Schema of one check of any type, for editors; loading checks more."""
+    """Return the JSON Schema of one check of any type, for editors; loading checks more."""
     keys = {key for each in KEYS.values() for key in (*each.known, *each.aliases)}
     known: dict[str, Plain] = {key: {} for key in sorted(keys)}
     known["type"] = {"enum": list(TYPE_NAMES)}
@@ -70,7 +70,7 @@ def check_schema() -> dict[str, Plain]:
 
 
 def checks_schema(check: Plain = None) -> dict[str, Plain]:
-    """Give the JSON Schema of what stands under `checks:`; `check` stands for one of them."""
+    """Return the JSON Schema of what stands under `checks:`; `check` stands for one of them."""
     check = check or check_schema()
     listed: Plain = {"type": "array", "items": check}
     phases: dict[str, Plain] = dict.fromkeys(PHASES, listed)
@@ -108,7 +108,7 @@ def without_checks(file: YamlFile) -> YamlFile:
 
 
 def checks_at(file: YamlFile, at: Path, filled: Callable[[Plain], Plain]) -> YamlNode:
-    """Give the checks of an entry that has some; `filled` puts the environment's values in."""
+    """Return the checks of an entry that has some; `filled` puts the environment's values in."""
     tree, places, keys = json.loads(unpacked(file.checks[place_key(at)]))
     around = file.place(*at)
     own = YamlFile(file.path, places={"": (around.line, around.column), **places}, keys=keys)
@@ -116,7 +116,7 @@ def checks_at(file: YamlFile, at: Path, filled: Callable[[Plain], Plain]) -> Yam
 
 
 def named_in(path: str, tree: Plain) -> Iterator[str]:
-    """Give the SQL files that the checks of a file name."""
+    """Yield the SQL files that the checks of a file name."""
     if isinstance(tree, Mapping):
         for key, value in tree.items():
             if key in ("sql", "query", "source") and isinstance(value, str) and is_path(value):

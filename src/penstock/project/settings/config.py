@@ -83,7 +83,7 @@ def _add(lifted: Lifted, written: str, value: Plain, where: Location) -> None:
 
 
 def _normal(key: str, value: Plain) -> object:
-    """Give what a value means: names without case and order, texts as they are."""
+    """Return what a value means: names without case and order, texts as they are."""
     if isinstance(value, Mapping):
         return pairs_of(value)
     if key in _NAMES and not (key == "check_cols" and value == "all"):
@@ -108,11 +108,11 @@ class Config:
     findings: list[Finding] = field(default_factory=list)
 
     def text(self, key: str) -> str:
-        """Give a setting as text, "" if it is not set."""
+        """Return a setting as text, "" if it is not set."""
         return text_of(self.settings.get(key))
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Give a setting as a tuple of texts."""
+        """Return a setting as a tuple of texts."""
         return texts_of(self.settings.get(key))
 
     def flag(self, key: str) -> bool:
@@ -120,7 +120,7 @@ class Config:
         return is_true(self.settings.get(key))
 
     def word(self, key: str, default: W) -> W:
-        """Give one of several words; the default also for another one, which was reported."""
+        """Return one of several words; the default also for another one, which was reported."""
         said = self.text(key).lower()
         return next((word for word in type(default) if word.lower() == said), default)
 
@@ -149,7 +149,7 @@ def merged(layers: Sequence[Mapping[str, Plain]]) -> dict[str, Plain]:
 
 
 def shown_config(settings: Mapping[str, Plain], above: str = "") -> dict[str, str]:
-    """Give the settings flat, lists joined by commas: what `config.KEY:` selects by.
+    """Return the settings flat, lists joined by commas: what `config.KEY:` selects by.
 
     >>> shown_config({"tags": ["a", "b"], "meta": {"owner": "x"}})
     {'tags': 'a,b', 'meta.owner': 'x'}

@@ -59,7 +59,7 @@ class Settings:
     checks: CheckSettings = CheckSettings()
 
     def places(self, document: YamlFile) -> tuple[dict[str, Location], dict[str, Location]]:
-        """Give the folders of models, and those of session packages, with their places."""
+        """Return the folders of models, and those of session packages, with their places."""
         folders = {"models": self.folders, "session_paths": self.session_paths}
         found = [{f: document.place(k, n) for n, f in enumerate(fs)} for k, fs in folders.items()]
         return found[0], found[1]
@@ -138,7 +138,7 @@ def is_uri(path: str) -> bool:
 
 
 def absolute(path: str, folder: Path) -> str:
-    """Give a URI as it is and a path as an absolute one, seen from `folder`."""
+    """Return a URI as it is and a path as an absolute one, seen from `folder`."""
     return path if is_uri(path) else os.path.normpath(folder / path)
 
 
@@ -159,7 +159,7 @@ def _checks(tree: Mapping[str, Plain]) -> CheckSettings:
 def defaults_for(
     defaults: Mapping[str, Plain], path: str, folders: Sequence[str]
 ) -> list[Mapping[str, Plain]]:
-    """Give the layers of defaults for a file, seen from the root or a model folder, in order."""
+    """Return the layers of defaults for a file, seen from the root or a model folder, in order."""
     plain = {key: value for key, value in defaults.items() if not key.endswith("/")}
     seen = [path] + [path.removeprefix(f"{f}/") for f in folders if path.startswith(f"{f}/")]
     matching = [k for k in defaults if k.endswith("/") and any(s.startswith(k) for s in seen)]
@@ -186,13 +186,13 @@ class YamlEntry:
 
 
 def entries(file: YamlFile, tree: Mapping[str, Plain], key: str) -> list[YamlEntry]:
-    """Give the items of a top-level list; items without a name were reported already."""
+    """Return the items of a top-level list; items without a name were reported already."""
     found = (YamlEntry(file, (key, i), mapping_of(t)) for i, t in enumerate(list_of(tree.get(key))))
     return [entry for entry in found if entry.name]
 
 
 def sources_of(entry: YamlEntry, root: Path, target: Target) -> Iterator[tuple[At, Source]]:
-    """Give the tables of one source entry, each with its place in the file's tree."""
+    """Yield the tables of one source entry, each with its place in the file's tree."""
     for index, table in enumerate(map(mapping_of, list_of(entry.tree.get("tables")))):
         name, at = TableName(entry.name, text_of(table.get("name"))), (*entry.path, "tables", index)
         if not name.table:
@@ -248,7 +248,7 @@ def column_docs(tree: Plain) -> tuple[ColumnDoc, ...]:
 def seeds_of(
     root: Path, paths: Sequence[str], documented: Mapping[str, YamlEntry], settings: Settings
 ) -> tuple[list[Seed], list[Finding]]:
-    """Give every seed file with what YAML says of it; an entry without a file is a finding."""
+    """Return every seed file with what YAML says of it; an entry without a file is a finding."""
     seeds, findings = [], list[Finding]()
     for path in paths:
         name = PurePosixPath(path).stem

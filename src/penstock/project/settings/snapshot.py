@@ -59,7 +59,7 @@ def snapshot_of(config: Config) -> HistorySettings:
 
 
 def system_columns_of(config: Config) -> SystemColumns:
-    """Give the names of the columns that penstock adds."""
+    """Return the names of the columns that penstock adds."""
     given = mapping_of(config.settings.get("system_columns"))
     prefix = "_ps_" if given.get("prefix") is None else text_of(given["prefix"])
     return SystemColumns.named(prefix, text_of(given.get("case")) or "snake")
@@ -159,7 +159,7 @@ def _lacks(config: Config, key: str) -> bool:
 
 
 def _unknown(config: Config) -> set[str]:
-    """Give the keys that no shape knows. It is asked only where a mistake is to be reported."""
+    """Return the keys that no shape knows. It is asked only where a mistake is to be reported."""
     from penstock.project.settings.shapes import ModelConfigShape  # imports pydantic
 
     fields = ModelConfigShape.model_fields.items()

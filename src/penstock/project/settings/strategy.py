@@ -136,7 +136,7 @@ def strategy_of(config: StrategyConfig) -> Strategy:
 
 
 def versioned_strategy(word: str, partition: PartitionSettings | None) -> Strategy:
-    """Give the strategy of a versioned file; without a partition field the table is made whole."""
+    """Return the strategy of a versioned file; without a partition field it replaces the table."""
     if partition is not None:
         word = "partition"
     elif word != "view":
@@ -145,7 +145,7 @@ def versioned_strategy(word: str, partition: PartitionSettings | None) -> Strate
 
 
 def layout_of(config: Config, strategy: Strategy) -> Layout:
-    """Give how the table lies on disk; a history table has current and closed rows apart."""
+    """Return how the table lies on disk; a history table has current and closed rows apart."""
     parts, cluster = config.texts("partition_by"), config.texts("cluster_by")
     if strategy.is_view:
         return Layout()
@@ -204,7 +204,7 @@ def laid_out(
 
 
 def declared_schema(columns: Sequence[ColumnDoc]) -> tuple[Schema, str]:
-    """Give the schema that described columns declare, and its JSON; none if one has no plain type.
+    """Return the schema that described columns declare, and its JSON; none without plain types.
 
     Of a struct the description says too little.
     """

@@ -76,7 +76,7 @@ def _lookback(value: Any) -> Any:  # noqa: ANN401  what the user wrote
 
 
 def _materialized_words() -> tuple[str, ...]:
-    """Give what may stand at `materialized`: strategies, and dbt's word for `merge` or `append`."""
+    """Return the values of `materialized`: strategies, and dbt's word for `merge` or `append`."""
     known = {word: each for word, each in strategies().items() if each.is_written}
     last = max(n for n, each in enumerate(known.values(), start=1) if each.is_incremental)
     return (*[*known][:last], "incremental", *[*known][last:])
@@ -172,7 +172,7 @@ def shape_findings(shape: type[BaseModel], tree: Plain, places: Places) -> list[
 
 
 def _existing(tree: Plain, loc: Path) -> tuple[Path, Plain]:
-    """Give the path of what does not fit, and it."""
+    """Return the path of what does not fit, and it."""
     path: list[str | int] = []
     for part in loc:
         if isinstance(tree, Mapping) and part in tree:

@@ -78,7 +78,7 @@ def parse_yaml_file(path: str, text: str, environ: Mapping[str, str]) -> YamlFil
 
 
 def _without_references(tree: Plain) -> Plain:
-    """Give references back as text: only versioned models have any."""
+    """Return references back as text: only versioned models have any."""
     if isinstance(tree, dict):
         if REFERENCE in tree:
             return f"${{{{ {tree[REFERENCE]} }}}}"

@@ -24,7 +24,7 @@ _OF_PARTITIONS = tuple(f"@{name}" for name in PARAMETERS if name != "run_date")
 def fingerprint_of_settings(
     strategy: Strategy, layout: Layout, description: str, columns: Sequence[ColumnDoc]
 ) -> Fingerprint:
-    """Give the checksums of everything but SQL."""
+    """Return the checksums of everything but SQL."""
     lies = {
         "partition_by": layout.partition_by,
         "cluster_by": layout.cluster_by,
@@ -38,7 +38,7 @@ def fingerprint_of_settings(
 
 @cache
 def parser_version() -> str:
-    """Give the version of sqlglot, which decides what canonical SQL looks like."""
+    """Return the version of sqlglot, which decides what canonical SQL looks like."""
     return version("sqlglot")
 
 
@@ -109,7 +109,7 @@ def no_parameter_findings(body: Body) -> list[Finding]:
 
 
 def canonical_as_written(branch: Branch, text: str) -> str:
-    """Give what `canonical_of(text)` would, out of the text's branch and without a parser."""
+    """Return what `canonical_of(text)` would, out of the text's branch and without a parser."""
     if branch.canonical is None:
         return text
 

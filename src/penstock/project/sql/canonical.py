@@ -84,7 +84,7 @@ class NotAQueryError(Exception):
 
 
 def canonical_sql(text: str) -> str | None:
-    """Give the canonical form of a query, None where it cannot be parsed or printed back."""
+    """Return the canonical form of a query, None where it cannot be parsed or printed back."""
     try:
         tokens = tokens_of(text)
         tree = parse_query(tokens, text)
@@ -94,7 +94,7 @@ def canonical_sql(text: str) -> str | None:
 
 
 def canonical_of(text: str) -> str:
-    """Give the canonical form of a stored SQL text, the text itself where it cannot be parsed."""
+    """Return the canonical form of a stored SQL text, the text itself where it cannot be parsed."""
     found = canonical_sql(text)
     return text if found is None else found
 
@@ -222,7 +222,7 @@ def print_canonical(tree: exp.Query) -> str | None:
 
 
 def dotted_parts(identifier: exp.Identifier) -> tuple[str, ...]:
-    """Give the parts of a name; a back-ticked dotted one, `raw.events`, means its parts."""
+    """Return the parts of a name; a back-ticked dotted one, `raw.events`, means its parts."""
     name = identifier.name
     parts = tuple(name.split("."))
     return parts if identifier.args.get("quoted") and "/" not in name and all(parts) else (name,)

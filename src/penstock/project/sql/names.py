@@ -101,7 +101,7 @@ class NameResolver:
 
 
 def called(written: str) -> tuple[str, list[str]]:
-    """Give `ref` or `source` and the texts that it is called with; of no call "" and the name."""
+    """Return `ref` or `source` and the texts that it is called with; of no call "" and the name."""
     call = _CALL.fullmatch(written)
     if call is None:
         return "", [written.replace("`", "").strip()]
@@ -241,7 +241,7 @@ class _Linker:
         )
 
     def of_history(self, ref: TableRef, found: Named) -> _Texts:
-        """Give what `as_of` refers to: a system column, or the condition on tombstones."""
+        """Return what `as_of` refers to: a system column, or the condition on tombstones."""
         is_model = found.input.kind is InputKind.MODEL
         kept = self.resolver.history.get(found.input.name) if is_model else None
         columns = kept or SystemColumns.named()
@@ -294,7 +294,7 @@ def _unknown(table: TableName) -> Named:
 
 
 def _aliases(refs: Sequence[TableRef], named: Sequence[Named]) -> dict[str, str]:
-    """Give each table that is read the name by which its columns are qualified: its own.
+    """Return each table that is read the name by which its columns are qualified: its own.
 
     Columns written `schema.table.column`, as two schemas have that table, get both in the alias.
     """

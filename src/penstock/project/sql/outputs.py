@@ -30,7 +30,7 @@ _SHORT = {"DD": "DAY", "MON": "MONTH", "MM": "MONTH", "YYYY": "YEAR", "YY": "YEA
 
 
 def outputs_of(tree: exp.Query, known: Known = MappingProxyType({})) -> Outputs:
-    """Give the columns of a query, seen through CTEs, subqueries, unions, and tables `known`."""
+    """Return the columns of a query, seen through CTEs, subqueries, unions, and tables `known`."""
     try:
         return _of_query(tree, known)
     except PARSER_BUGS:
@@ -119,7 +119,7 @@ def _of_star(item: exp.Expr, select: exp.Select, sources: Known) -> Outputs:
 
 
 def _names(item: exp.Expr) -> Iterator[exp.Identifier]:
-    """Give the names of a selected expression; none where Spark makes one up."""
+    """Yield the names of a selected expression; none where Spark makes one up."""
     if isinstance(item, exp.Alias):
         found = [item.args.get("alias")]
     elif isinstance(item, exp.Aliases):
@@ -152,7 +152,7 @@ def _made_by(item: exp.Expr, sources: Known) -> set[str]:
 
 
 def _unit(item: exp.Expr) -> str:
-    """Give the unit of the calendar that a selected date or time is truncated to, or ""."""
+    """Return the unit of the calendar that a selected date or time is truncated to, or ""."""
     item = item.unalias()
     while isinstance(item, exp.Cast | exp.TsOrDsToDate | exp.Paren | exp.Date):
         item = item.this

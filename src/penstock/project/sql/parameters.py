@@ -32,7 +32,7 @@ Spot = tuple[int, int, str]
 
 
 def parameters_of(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int, TableRef]]:
-    """Give every parameter of a query with its place, unknown names too."""
+    """Yield every parameter of a query with its place, unknown names too."""
     for sign, word in pairwise(tokens):
         if sign.token_type is TokenType.PARAMETER and text[sign.start] == "@":
             name, line = text[word.start : word.end + 1], text.count("\n", 0, sign.start) + 1
@@ -60,12 +60,12 @@ def parameter_problems(text: str, tokens: Sequence[Token]) -> Iterator[Finding]:
 
 
 def line_at(text: str, at: int) -> Location:
-    """Give the line of a text on which something stands."""
+    """Return the line of a text on which something stands."""
     return Location("", text.count("\n", 0, at) + 1)
 
 
 def placeholders_of(text: str, tokens: Sequence[Token]) -> Iterator[Spot]:
-    """Give every `{word}` of a text with its place, unknown words too."""
+    """Yield every `{word}` of a text with its place, unknown words too."""
     for number, token in enumerate(tokens):
         if token.token_type is TokenType.IDENTIFIER:
             found = _QUOTED.fullmatch(text, token.start, token.end + 1)

@@ -289,7 +289,7 @@ def _cores() -> int:
 
 
 def renderer_of(macros: Mapping[str, str], render_context: RenderContext) -> Renderer:
-    """Give what renders the checks of one load."""
+    """Return what renders the checks of one load."""
     return Renderer(macros, render_context)
 
 
@@ -331,7 +331,7 @@ def parse_plain_sql(path: str, text: str, line: int = 1) -> SqlFile:
 def _branches(
     path: str, text: str, calls: Sequence[TableRef], line: int
 ) -> tuple[list[Branch], list[Finding]]:
-    """Give the branch of a query, or none beside an error."""
+    """Return the branch of a query, or none beside an error."""
     try:
         branch, problems = read_branch(text, calls)
     except NotAQueryError as error:

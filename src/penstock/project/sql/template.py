@@ -273,7 +273,7 @@ class Renderer:
 
 
 def _places() -> Iterator[tuple[str, int]]:
-    """Give file and line of every template that is being rendered, the innermost first.
+    """Yield file and line of every template that is being rendered, the innermost first.
 
     Jinja keeps the lines in its code.
     """
@@ -328,7 +328,7 @@ def _template_finding(path: str, error: Exception, known: Mapping[str, object]) 
 
 
 def _said_of(error: Exception, known: Mapping[str, object]) -> tuple[str, str, str]:
-    """Give code, sentence and hint of whatever came out of a template."""
+    """Return code, sentence and hint of whatever came out of a template."""
     message = mask(str(error)).partition("\n")[0][:_SHOWN]
     match error:
         case TemplateSyntaxError():

@@ -50,7 +50,7 @@ class BudgetedEnvironment(SandboxedEnvironment):
         self.filters |= {name: _measured(self.filters[name]) for name in _SIZED_FILTERS}
 
     def begin(self) -> None:
-        """Give the next template all that one may take."""
+        """Start the budget of the next template."""
         self.left[:] = MOST_STEPS, MOST_CHARACTERS
 
     def spend(self, steps: int, characters: int) -> None:
@@ -83,7 +83,7 @@ class BudgetedEnvironment(SandboxedEnvironment):
         return super().call(__context, __obj, *args, **kwargs)
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:  # noqa: ANN401
-        """Give the sandbox's `format`, unless the text asks for columns too wide."""
+        """Return the sandbox's `format`, unless the text asks for columns too wide."""
         owner = getattr(value, "__self__", None)
         if isinstance(owner, str):
             _refuse_large(_size_of_call("format", [owner]))
@@ -141,7 +141,7 @@ def _budget_of(context: Context) -> BudgetedEnvironment:
 
 
 def _measured(own: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a filter that refuses numbers and texts of which it would make something large."""
+    """Return a filter that refuses numbers and texts of which it would make something large."""
 
     def checked(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  values of a template
         given = [*args, *kwargs.values()]
@@ -160,7 +160,7 @@ def _refuse_large(size: float) -> None:
 
 
 def _size_of(operator: str, left: object, right: object) -> int:
-    """Give about how large the result of an operator is."""
+    """Return about how large the result of an operator is."""
     match operator, left, right:
         case "**", int(), int():
             return MOST_CHARACTERS * (left.bit_length() * max(right, 0) > _MOST_BITS) * 2
@@ -176,7 +176,7 @@ def _size_of(operator: str, left: object, right: object) -> int:
 
 
 def _size_of_call(name: str, given: Iterable[object]) -> int:
-    """Give about how large a text is that a method or filter makes of others."""
+    """Return about how large a text is that a method or filter makes of others."""
     texts = [each for each in given if isinstance(each, str | bytes)]
     if name == "replace" and len(texts) > 2:  # noqa: PLR2004  what, by what
         found = texts[0].count(texts[1]) if isinstance(texts[0], type(texts[1])) else 0  # type: ignore[arg-type]

@@ -58,7 +58,7 @@ class _Inside:
 
 
 def header_keys(tokens: Iterable[Lexed]) -> dict[int, dict[str, int]]:
-    """Give the lines of the keys of every `config( … )` among Jinja's tokens, by its own line."""
+    """Return the lines of the keys of every `config( … )` among Jinja's tokens, by its own line."""
     seen = [token for token in tokens if token[1] not in _UNSEEN]
     found: dict[int, dict[str, int]] = {}
     for index, (_, kind, word) in enumerate(seen[:-1]):
@@ -69,7 +69,7 @@ def header_keys(tokens: Iterable[Lexed]) -> dict[int, dict[str, int]]:
 
 
 def line_of(lines: Mapping[str, int], path: Path, otherwise: int) -> int:
-    """Give the line of a key, or of the nearest one around it."""
+    """Return the line of a key, or of the nearest one around it."""
     keys = (place_key(path[:depth]) for depth in range(len(path), 0, -1))
     return next((lines[key] for key in keys if key in lines), otherwise)
 
@@ -97,7 +97,7 @@ def _lines_of_keys(tokens: list[Lexed]) -> dict[str, int]:
 
 
 def keep_lines(tokens: Iterable[Lexed]) -> str:
-    """Give the template of Jinja's tokens with marks.
+    """Return the template of Jinja's tokens with marks.
 
     Whitespace that `-` strips is stripped here, and its newlines move into the tag.
     """

@@ -48,7 +48,7 @@ _YAML_WORDS = {**_WORDS, "yes": True, "on": True, "no": False, "off": False}
 
 
 def known_types(project: Project, name: InputName) -> Mapping[str, types.ColumnType]:
-    """Give the declared types of a source, a model or a seed by column; none of other tables."""
+    """Return the declared types of a source, a model or a seed by column; none of other tables."""
     if name.kind is InputKind.SOURCE:
         return documented_types(project.sources[name.name].columns)
     if name.kind is InputKind.EXTERNAL:
@@ -58,7 +58,7 @@ def known_types(project: Project, name: InputName) -> Mapping[str, types.ColumnT
 
 
 def model_types(model: Model) -> Mapping[str, types.ColumnType]:
-    """Give the declared types of a model's own table, system columns with them.
+    """Return the declared types of a model's own table, system columns with them.
 
     Columns that no version declares any more stay known; the newest version counts.
     """
@@ -75,7 +75,7 @@ def model_types(model: Model) -> Mapping[str, types.ColumnType]:
 
 
 def untold_types(model: Model, table: GivenTable) -> Mapping[str, types.ColumnType]:
-    """Give the types that an entity declares for columns of a slice without any value.
+    """Return the types that an entity declares for columns of a slice without any value.
 
     What is delivered need not have them: a text may stand where a number belongs.
     """
@@ -90,12 +90,12 @@ def untold_types(model: Model, table: GivenTable) -> Mapping[str, types.ColumnTy
 
 
 def type_in(table: GivenTable, name: str) -> types.ColumnType | None:
-    """Give the type of a column: the declared one, else that of its values."""
+    """Return the type of a column: the declared one, else that of its values."""
     return table.type_of(name) or inferred(table.column(name))
 
 
 def inferred(cells: Iterable[Cell]) -> types.ColumnType | None:
-    """Give the type of a column by its values; None where all of them are NULL.
+    """Return the type of a column by its values; None where all of them are NULL.
 
     Values of two kinds are texts, unless one kind holds the other.
     """
@@ -123,7 +123,7 @@ class CellError(ValueError):
 
 
 def typed(cell: Cell, kind: types.ColumnType) -> Value:
-    """Give a value as its column holds it; raises `CellError`, whose text is for the user."""
+    """Return a value as its column holds it; raises `CellError`, whose text is for the user."""
     if cell.kind is CellKind.NULL:
         return None
     match kind:
@@ -246,7 +246,7 @@ def _timestamp(text: str, name: str) -> dt.datetime:
 
 
 def text_of(value: Value, kind: types.ColumnType) -> str:
-    """Give a scalar as text that Spark casts back to the same value."""
+    """Return a scalar as text that Spark casts back to the same value."""
     match value:
         case bool():
             return str(value).lower()

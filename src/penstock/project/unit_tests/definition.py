@@ -94,12 +94,12 @@ class GivenTable:
         return frozenset(name.lower() for row in (self.header, *self.rows) for name in row)
 
     def column(self, name: str) -> tuple[Cell, ...]:
-        """Give the values of a column that are written, in any case of letters."""
+        """Return the values of a column that are written, in any case of letters."""
         named = ((key.lower(), cell) for row in self.rows for key, cell in row.items())
         return tuple(cell for key, cell in named if key == name.lower())
 
     def type_of(self, name: str) -> ColumnType | None:
-        """Give the declared type of a column, in any case of letters."""
+        """Return the declared type of a column, in any case of letters."""
         folded = name.lower()
         declared = (*self.columns.items(), *self.known.items())
         return next((kind for known, kind in declared if known.lower() == folded), None)
@@ -204,7 +204,7 @@ class UnitTest:
 
 
 def files_with_tests(project: Project) -> Iterator[str]:
-    """Give every YAML file in which the key's name occurs, below the project's folder."""
+    """Yield every YAML file in which the key's name occurs, below the project's folder."""
     root = Path(project.root)
     for folder in dict.fromkeys((FOLDER, *project.folders)):
         for path in files_below(root, folder, []):  # loading the project told what is odd
@@ -217,7 +217,7 @@ def files_with_tests(project: Project) -> Iterator[str]:
 
 
 def asked_variables(project: Project) -> set[str]:
-    """Give the names that any SQL, Python or YAML of the project asks `var` for."""
+    """Return the names that any SQL, Python or YAML of the project asks `var` for."""
     root, found = Path(project.root), set[str]()
     for folder in dict.fromkeys((*project.folders, "macros", FOLDER)):
         for path in files_below(root, folder, []):
@@ -228,7 +228,7 @@ def asked_variables(project: Project) -> set[str]:
 
 
 def plain(text: str) -> str:
-    """Give a name without the call around it.
+    """Return a name without the call around it.
 
     >>> plain("ref('users')"), plain("source('raw', 'events')"), plain("raw.events")
     ('users', 'raw.events', 'raw.events')
@@ -258,12 +258,12 @@ def input_named(project: Project, model: Model, text: str) -> InputName | None:
 
 
 def inputs_of(model: Model) -> tuple[InputName, ...]:
-    """Give every table but its own that a model reads."""
+    """Return every table but its own that a model reads."""
     return tuple(n for n in dict.fromkeys(model.inputs) if n.kind is not InputKind.THIS)
 
 
 def readable(model: Model) -> tuple[InputName, ...]:
-    """Give every table but its own that a model or any of its checks reads, inputs first."""
+    """Return every table but its own that a model or any of its checks reads, inputs first."""
     checks = (model.checks, *(version.checks for version in model.versions))
     read = (name for each in checks for check in each.all for name in check.reads)
     found = dict.fromkeys((*inputs_of(model), *read))

@@ -240,7 +240,7 @@ class _EntryReader:
 
 
 def _run_timestamp(model: Model, last: str) -> dt.datetime:
-    """Give a time before which all its partitions end, and every version and revision begins."""
+    """Return a time before which all its partitions end, and every version and revision begins."""
     found = [DEFAULT_AS_OF]
     bodies = [body for version in model.versions for body in version.bodies]
     found += (

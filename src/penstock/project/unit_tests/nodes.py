@@ -101,7 +101,7 @@ class _NodeReader:
 
 
 def plain_kind(text: str) -> CellKind:
-    """Give what a text without quotes is."""
+    """Return what a text without quotes is."""
     found = (kind for kind, form in _PLAIN.items() if re.fullmatch(form, text))
     return next(found, CellKind.TEXT)
 
@@ -123,7 +123,7 @@ class FileNotes:
         self.say(node.where, "bad-value", f"{what} is {shown}; it must be {must}")
 
     def members(self, node: Cell, what: str, known: Iterable[str]) -> dict[str, Cell]:
-        """Give what stands under the known keys of a mapping; others are findings."""
+        """Return what stands under the known keys of a mapping; others are findings."""
         if node.is_null:
             return {}
         if node.kind is not CellKind.MAPPING:
@@ -137,7 +137,7 @@ class FileNotes:
         return {key: inner for key, inner in found if key in allowed and not inner.is_null}
 
     def pairs(self, node: Cell | None, what: str, of: str) -> Mapping[str, Cell]:
-        """Give the members of a mapping whose keys are free; anything else is a finding."""
+        """Return the members of a mapping whose keys are free; anything else is a finding."""
         if node is None:
             return {}
         if node.kind is not CellKind.MAPPING:
@@ -145,7 +145,7 @@ class FileNotes:
         return node.members
 
     def items(self, node: Cell | None, what: str) -> tuple[Cell, ...]:
-        """Give the items of a list; anything else is a finding."""
+        """Return the items of a list; anything else is a finding."""
         if node is None or node.is_null:
             return ()
         if node.kind is not CellKind.LIST:
@@ -153,7 +153,7 @@ class FileNotes:
         return node.items
 
     def text(self, node: Cell | None, what: str) -> str:
-        """Give a scalar as text, "" where there is none."""
+        """Return a scalar as text, "" where there is none."""
         if node is None:
             return ""
         if node.kind in (CellKind.LIST, CellKind.MAPPING):
@@ -161,14 +161,14 @@ class FileNotes:
         return "" if node.is_null else node.text
 
     def texts(self, node: Cell | None, what: str) -> tuple[str, ...]:
-        """Give one text or a list of them."""
+        """Return one text or a list of them."""
         if node is None or node.is_null:
             return ()
         items = node.items if node.kind is CellKind.LIST else (node,)
         return tuple(self.text(item, what) for item in items)
 
     def flag(self, node: Cell | None, what: str) -> bool:
-        """Give a switch, off where it is not written."""
+        """Return a switch, off where it is not written."""
         if node is None:
             return False
         if node.kind is not CellKind.BOOLEAN:
@@ -177,7 +177,7 @@ class FileNotes:
         return node.text.lower() in ("true", "yes", "on")
 
     def number(self, node: Cell | None, what: str) -> int | None:
-        """Give a whole number that is not negative."""
+        """Return a whole number that is not negative."""
         if node is None:
             return None
         if node.kind is not CellKind.INTEGER or node.text[0] == "-":
@@ -186,7 +186,7 @@ class FileNotes:
         return int(node.text)
 
     def timestamp(self, node: Cell | None, what: str) -> dt.datetime | None:
-        """Give a time, UTC where it has no offset."""
+        """Return a time, UTC where it has no offset."""
         if node is None:
             return None
         with suppress(CellError):
@@ -197,7 +197,7 @@ class FileNotes:
         return None
 
     def partition(self, node: Cell, grid: Grid) -> str:
-        """Give the key of a partition, "" beside a finding."""
+        """Return the key of a partition, "" beside a finding."""
         try:
             return grid.key(grid.parse(self.text(node, "partition")))
         except UsageError as error:
@@ -205,7 +205,7 @@ class FileNotes:
             return ""
 
     def types(self, node: Cell | None) -> dict[str, ColumnType]:
-        """Give `columns: {name: TYPE}`."""
+        """Return `columns: {name: TYPE}`."""
         found = {}
         for name, inner in self.pairs(node, "columns", "types").items():
             try:

@@ -40,7 +40,7 @@ class CsvError(ValueError):
 
 
 def read_csv(text: str, where: Location) -> tuple[tuple[str, ...], tuple[dict[str, Cell], ...]]:
-    """Give the header and the rows; an empty cell is NULL, `""` the empty text.
+    """Return the header and the rows; an empty cell is NULL, `""` the empty text.
 
     `where` is the place of the first line. Raises `CsvError`.
     """
@@ -117,7 +117,7 @@ def select_problem(text: str) -> tuple[str, str] | None:
 
 
 def columns_of_model(project: Project, model: Model) -> tuple[str, ...] | None:
-    """Give the columns that a model has for certain; None where not every one is known."""
+    """Return the columns that a model has for certain; None where not every one is known."""
     if model.entity is not None or model.function is not None or model.strategy.by_passes:
         return None
     declared = [version.schema.names for version in model.versions]

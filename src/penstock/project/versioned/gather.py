@@ -140,7 +140,7 @@ def _read_model(resolved: Resolved, files: Files) -> VersionedDraft:
 
 
 def _named_files(resolved: Resolved) -> Iterator[str]:
-    """Give every file that a model names, for SQL or for checks: none of them is a model."""
+    """Yield every file that a model names, for SQL or for checks: none of them is a model."""
     yield from resolved.included
     for key, node in walk(resolved.root):
         value = node.value
@@ -221,7 +221,7 @@ def _versions(section: Section, draft: VersionedDraft, files: Files) -> tuple[Gi
 
 
 def _checks(section: Section) -> Phases:
-    """Give the checks that hold for every version."""
+    """Return the checks that hold for every version."""
     written, above = section.find("invariants"), word_in(section.node)
     parts = [read_phases(written, above, section.findings)] if written is not None else []
     columns = items_of(section, "columns", "columns")

@@ -125,7 +125,7 @@ class VersionedModel:
 def versioned_models(
     drafts: Sequence[VersionedDraft], prefix: str, folders: Sequence[str]
 ) -> list[VersionedModel]:
-    """Give a model for every draft that has a name and a table."""
+    """Return a model for every draft that has a name and a table."""
     named = ((draft, draft.destination) for draft in drafts if draft.name)
     return [
         VersionedModel(

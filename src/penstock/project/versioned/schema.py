@@ -69,7 +69,7 @@ class SchemaField:
 
 
 def find_field(fields: Iterable[SchemaField], name: str) -> SchemaField | None:
-    """Give the field of that name, without case, or None."""
+    """Return the field of that name, without case, or None."""
     return next((each for each in fields if each.name.lower() == name.lower()), None)
 
 
@@ -144,7 +144,7 @@ def _kind(section: Section) -> ColumnType | None:
 
 
 def _spelt(name: str, where: Location, kind: ColumnType) -> SchemaField:
-    """Give a field with all that its type itself spells out."""
+    """Return a field with all that its type itself spells out."""
     arrays = 0
     while isinstance(kind, ArrayType):
         kind, arrays = kind.element, arrays + 1
@@ -174,7 +174,7 @@ def follow_version(
     numbers: Collection[int],
     findings: list[Finding],
 ) -> int | None:
-    """Give the version that a reference under a key means; None beside a finding."""
+    """Return the version that a reference under a key means; None beside a finding."""
     number = int(reference.version) if reference.version.isdecimal() else -1
     if reference.field != key:
         code, sentence = "reference-wrong-field", f"{reference} stands under {key}"
@@ -202,7 +202,7 @@ class Schemas:
     read: dict[int, Fields | None] = field(default_factory=dict)
 
     def of(self, number: int, chain: tuple[int, ...] = ()) -> Fields | None:
-        """Give the fields of a version."""
+        """Return the fields of a version."""
         if number not in self.read:
             said = self.written[number]
             self.read[number] = self._read(said, f"v{number}", (*chain, number))
@@ -240,7 +240,7 @@ class Schemas:
 
 
 def schema_of(fields: Iterable[SchemaField]) -> Schema:
-    """Give the fields as columns."""
+    """Return the fields as columns."""
     hide = SECRETS.hide  # tables say to everybody what their columns are
     columns = (
         Column(e.name, str(e.type), e.mode != "REQUIRED", hide(e.description)) for e in fields
@@ -249,7 +249,7 @@ def schema_of(fields: Iterable[SchemaField]) -> Schema:
 
 
 def schema_text(fields: Sequence[SchemaField]) -> str:
-    """Give what the checksum of a schema is taken of; "" where nothing is declared."""
+    """Return what the checksum of a schema is taken of; "" where nothing is declared."""
     if not fields:
         return ""
     ordered = sorted(fields, key=lambda each: each.name)
@@ -257,7 +257,7 @@ def schema_text(fields: Sequence[SchemaField]) -> str:
 
 
 def read_schema_text(text: str) -> Schema:
-    """Give the columns of what `schema_text` wrote, by name; none for "".
+    """Return the columns of what `schema_text` wrote, by name; none for "".
 
     >>> read_schema_text('[{"name":"a","type":"int","mode":"REQUIRED"}]').columns
     (Column(name='a', type='int', nullable=False, comment=''),)

@@ -69,7 +69,7 @@ class Invariants:
     read: dict[int, Phases | None] = field(default_factory=dict)
 
     def of(self, number: int, chain: tuple[int, ...] = ()) -> Phases | None:
-        """Give the checks of a version as they are written; a version that says none has none."""
+        """Return the checks of a version as they are written; a version that says none has none."""
         if number not in self.written:
             return NONE
         if number not in self.read:
@@ -159,7 +159,7 @@ class Versions:
     broken: set[int] = field(default_factory=set)
 
     def read(self, nodes: Sequence[YamlNode]) -> tuple[GivenVersion, ...]:
-        """Give every version that has what it needs, in the order of the file."""
+        """Return every version that has what it needs, in the order of the file."""
         for node in nodes:
             self._open(node)
         given = self.sections.items()

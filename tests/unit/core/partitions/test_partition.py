@@ -29,7 +29,7 @@ BELOW_ZERO = Grid(Grain.RANGE, -200, 0, 100)
 
 
 def micros(text):
-    """Give the position of an instant that Python can read."""
+    """Return the position of an instant that Python can read."""
     since = dt.datetime.fromisoformat(text) - dt.datetime(1970, 1, 1)  # noqa: DTZ001  # both UTC
     return since // dt.timedelta(microseconds=1)
 

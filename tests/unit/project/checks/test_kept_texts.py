@@ -29,7 +29,7 @@ def ask(cache: ParseCache, allowed: frozenset[str] = ALL) -> Sequence[object]:
 
 
 def reread(cache: ParseCache) -> ParseCache:
-    """Give the cache as the next load finds it."""
+    """Return the cache as the next load finds it."""
     entries = {name: json.loads(json.dumps(e[1])) for name, e in cache.current.items()}
     return ParseCache(None, "", {name: ("", result) for name, result in entries.items()})
 

@@ -27,7 +27,7 @@ FACTORY = """\
 
 
 def meaning(files, path: str, old: str, new: str) -> tuple[str, str]:
-    """Give the fingerprint of `t` before and after an edit of a file."""
+    """Return the fingerprint of `t` before and after an edit of a file."""
     files.models("@source\ndef logs(spark): ...\n", "models/logs.py")
     before = files.load().models["t"].fingerprint.canonical
     text = (files.root / path).read_text()
@@ -98,7 +98,7 @@ class Script:
         self.root = root
 
     def meaning(self, *, anew: bool) -> str:
-        """Give the fingerprint of `t`, in this process or as a new one would."""
+        """Return the fingerprint of `t`, in this process or as a new one would."""
         for name in ("shop_helpers", "shop_script") if anew else ():
             sys.modules.pop(name, None)
         app = importlib.import_module("shop_script").app

@@ -48,7 +48,7 @@ def normalised(source: str, name: str, modules: dict[str, str]) -> str:
 
 
 def edited(old: str, new: str) -> str:
-    """Give the normal form of `daily` after an edit of either module."""
+    """Return the normal form of `daily` after an edit of either module."""
     assert old in MODEL + HELPERS
     modules = {name: text.replace(old, new) for name, text in MODULES.items()}
     return normalised(modules["shop.models"], "daily", modules)

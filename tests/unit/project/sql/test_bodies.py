@@ -30,7 +30,7 @@ GROUP BY 1
 
 
 def sha(text: str) -> str:
-    """Give the checksum of a text."""
+    """Return the checksum of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parent / "corpus"
 
 
 def blocks() -> list[list[str]]:
-    """Give every query with its edits."""
+    """Return every query with its edits."""
     texts = (path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt")))
     return [block.splitlines() for text in texts for block in text.strip().split("\n\n")]
 

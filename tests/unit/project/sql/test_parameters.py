@@ -20,7 +20,7 @@ def said(findings):
 
 
 def spelt(text: str) -> str:
-    """Give a text with every parameter replaced by its name in brackets."""
+    """Return a text with every parameter replaced by its name in brackets."""
     branch, _ = read_branch(text, ())
     parts = branch.text.split("\0")
     return "".join(
