@@ -68,8 +68,12 @@ def model_results(project: Project, result: ModelResult) -> list[Json]:
 
 
 def summary_of(model: Model, result: ModelResult) -> Mapping[str, Json]:
-    """Give the summary of a step of an entity, {} of other models and steps that did not end."""
-    if model.entity is None or "recordsInSlice" not in result.metrics or result.moment is None:
+    """Return the summary of a step of an entity; {} for others, and where counts are missing.
+
+    They are where the step failed, or where no token has room for them.
+    """
+    counts = {name: result.metrics[name] for name in SUMMARY if name in result.metrics}
+    if model.entity is None or len(counts) < len(SUMMARY) or result.moment is None:
         return {}
     return {
         "event": "entity.summary",
@@ -77,7 +81,7 @@ def summary_of(model: Model, result: ModelResult) -> Mapping[str, Json]:
         "entity_id": model.entity.id,
         "slice_file": result.slice,
         "strategy": result.shown_strategy,
-        **{name: result.metrics[name] for name in SUMMARY},
+        **counts,
         "processing_time": stamp(result.moment),
         "duration_ms": round(result.duration * 1000),
         "delta_version": result.version,
