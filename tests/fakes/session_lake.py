@@ -11,13 +11,13 @@ from fakes.session_world import at, package, shown
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.records import Status
-from penstock.core.sessions.manifest import ManifestRow, PassEvents, PlannedPass
+from penstock.core.sessions.manifest import ManifestRow, PassEvents, PlannedPass, executed
 from penstock.core.sessions.package import SessionPackage, SessionTable
 from penstock.plan.sessions.passes import (
     KnownPackage,
     PackageInputs,
     is_caught_up,
-    plan_passes,
+    marked_passes,
 )
 from penstock.plan.sessions.progress import ModelEnd, asks_for_later_events, row_after
 from penstock.strategies.sessions import events, tables, this_run, users, window
@@ -114,7 +114,7 @@ class SessionLake:
         found = []
         reads = {each.name: each.reads for each in self.package.models}
         self.wanted = {*(select or tracked)}.union(*(reads.get(name, ()) for name in select))
-        for planned in plan_passes(self.package, known, inputs, time):
+        for planned in executed(marked_passes(self.package, known, inputs, time)):
             if self.wanted.isdisjoint(planned.models):
                 continue
             self.pinned = len(self.events)

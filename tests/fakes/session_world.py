@@ -7,7 +7,7 @@ from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.records import Status
-from penstock.core.sessions.manifest import ManifestRow, PassEvents
+from penstock.core.sessions.manifest import ManifestRow, PassEvents, executed
 from penstock.core.sessions.package import (
     SessionOptions,
     SessionPackage,
@@ -18,7 +18,7 @@ from penstock.plan.sessions.passes import (
     KnownPackage,
     PackageInputs,
     is_caught_up,
-    plan_passes,
+    marked_passes,
 )
 from penstock.plan.sessions.progress import ModelEnd, asks_for_later_events, row_after
 
@@ -81,7 +81,7 @@ class SessionWorld:
         return KnownPackage(tuple(self.rows.values()), tuple(self.passes))
 
     def plan(self, now):
-        return plan_passes(self.package, self.records, self.inputs, now)
+        return executed(marked_passes(self.package, self.records, self.inputs, now))
 
     def run(self, now, *, fails=(), select=None):
         """Run once; give `state lower..upper` of each pass, and who wrote."""

@@ -112,14 +112,19 @@ SOURCES = (
     "{name: people, path: ../landing/people}]}]\n"
 )
 KEEPING = (
-    *("kept", "silver_aw.x", "web_base_sessions_lifecycle_manifest"),
+    *("kept", "silver_aw.x", "silver_aw.y", "web_base_sessions_lifecycle_manifest"),
     *("web_base_quarantined_sessions", "web_page_views", "web_sessions", "web_user_mapping"),
     "web_users",
+)
+STAGED = (
+    "id int, name string, p_SourceHash string, p_source_filename string, PK_y string, "
+    "p_deleted boolean, p_lastSeen timestamp"
 )
 REPLACING = ("silver_aw.full", "web_base_events_this_run")
 GATE_OF_KINDS = (
     ("kept", "DELETE", "at-statement"),
     ("silver_aw.x", "WRITE", "after-begin"),
+    ("silver_aw.y", "DELETE", "before-commit"),
     ("web_sessions", "DELETE", "before-commit"),
     ("web_users", "WRITE", "after-commit"),
     ("silver_aw.full", "WRITE", "after-commit"),
@@ -144,7 +149,8 @@ class OtherKinds(PackageWorkshop):
     def __init__(self, root):
         super().__init__(root)
         key = {"columns": [{"name": "id", "fieldroles": ["businesskey"]}], "watermark": None}
-        entities = entity(1, "x", **key), entity(2, "full", "full", **key)
+        kinds = {"x": "merge", "y": "historic", "full": "full"}
+        entities = [entity(n, name, kind, **key) for n, (name, kind) in enumerate(kinds.items(), 1)]
         self.has_files(
             {
                 **files(*entities, environment={"root_folder": str(root)}),
@@ -153,6 +159,7 @@ class OtherKinds(PackageWorkshop):
             }
         )
         self.lake.gives("penstock_slice", "id int, name string")
+        self.lake.gives("p_SourceHash", STAGED)
         self.lake.answers("flagged", {"rows": 1, "flagged": 0})
         self.day = 1
         self.deliver()
@@ -168,7 +175,7 @@ class OtherKinds(PackageWorkshop):
         self.greatest = f"01-{self.day:02} 01:00"
         self.append()
         self.lake.land(self.project.sources["raw.people"].path, "id int, n int")
-        for name in ("x", "full"):
+        for name in ("x", "y", "full"):
             folder = self.lake.files.setdefault(f"{self.root}/bronze/aw/{name}", {})
             folder[f"{self.day:02}.parquet"] = (9, 1)
 

@@ -246,7 +246,7 @@ def _reason(project: Project, model: Model, records: Mapping[str, ModelRecord], 
 
 
 def _beside(model: Model, record: ModelRecord | None) -> Iterator[Difference]:
-    """Tell of rows that others changed and that steps have left since, as long as they stay."""
+    """Yield the drift of rows that others changed and that later steps kept."""
     if record is None or _is_scratch(model):
         return
     if record.foreign:

@@ -29,9 +29,9 @@ def foreign_table(model: Model, hint: str) -> TableError:
 
 
 def table_of_another_store(model: Model, owner: Owner, project: str, takes: str = "") -> TableError:
-    """Refuse a table that somebody writes with another state store (spec/state.md §4).
+    """Refuse a table that is written with another state store (spec/state.md §4).
 
-    No way out that is named takes the table from them, but for the flags that it `takes`.
+    The hint names `takes`, the flags that take the table over; "" for none.
     """
     ways = ["give it another schema or alias"]
     if owner.project == project:
@@ -54,7 +54,7 @@ def table_of_another_store(model: Model, owner: Owner, project: str, takes: str 
 def taken_by(model: Model, verdict: Verdict | None = None) -> str:
     """Return the flags with which `run` takes a table from another store, "" where it cannot.
 
-    Of a table of partitions the verdict is asked.
+    Tables of partitions need their verdict.
     """
     if model.partition is None:
         return "--adopt" if model.strategy.command == "run" else ""

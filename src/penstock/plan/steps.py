@@ -193,7 +193,7 @@ def _notes(model: Model, reason: Reason, *, initial: bool) -> tuple[str, ...]:
 
 
 def way_out(model: Model, package: str = "") -> str:
-    """Say what it takes to be rid of rows that others changed, or to let them stand."""
+    """Return the commands that replace, or keep, rows that others changed, in a sentence."""
     accept = f"penstock accept {model.name} --reason TEXT keeps them"
     if package:
         again = f"penstock run --select {package} --full-refresh rebuilds all tables of {package}"

@@ -39,7 +39,7 @@ _TESTED = {"passed": "pass", "failed": "fail", "skipped": "skipped"}
 
 
 def model_results(project: Project, result: ModelResult) -> list[Json]:
-    """Return what became of a model or seed, and after it of each of its checks."""
+    """Give what became of a model or seed, and after it of each of its checks."""
     model, error = project.models.get(result.name), result.error
     status = _STATUS.get(result.status, "success")
     message = error.sentence if error else f"{result.status}: {result.reason}"
@@ -68,8 +68,12 @@ def model_results(project: Project, result: ModelResult) -> list[Json]:
 
 
 def summary_of(model: Model, result: ModelResult) -> Mapping[str, Json]:
-    """Return the summary of a step of an entity, {} of other models and steps that did not end."""
-    if model.entity is None or "recordsInSlice" not in result.metrics or result.moment is None:
+    """Return the summary of a step of an entity; {} for others, and where counts are missing.
+
+    They are where the step failed, or where no token has room for them.
+    """
+    counts = {name: result.metrics[name] for name in SUMMARY if name in result.metrics}
+    if model.entity is None or len(counts) < len(SUMMARY) or result.moment is None:
         return {}
     return {
         "event": "entity.summary",
@@ -77,7 +81,7 @@ def summary_of(model: Model, result: ModelResult) -> Mapping[str, Json]:
         "entity_id": model.entity.id,
         "slice_file": result.slice,
         "strategy": result.shown_strategy,
-        **{name: result.metrics[name] for name in SUMMARY},
+        **counts,
         "processing_time": stamp(result.moment),
         "duration_ms": round(result.duration * 1000),
         "delta_version": result.version,
@@ -88,12 +92,12 @@ def summary_of(model: Model, result: ModelResult) -> Mapping[str, Json]:
 
 
 def check_results(project: Project, model: str, report: InvariantReport) -> list[Json]:
-    """Return what each check said; cells of rows are never among it."""
+    """Give what each check said; cells of rows are never among it."""
     return [_check(check_id(project, model, each.phase, each.name), each) for each in report.all]
 
 
 def unit_test_node(project: Project, test: UnitTest) -> Node:
-    """Return a unit test for the manifest; its rows stay in its file."""
+    """Give a unit test for the manifest; its rows stay in its file."""
     path = test.where.path
     return {
         "name": test.name,
@@ -142,13 +146,13 @@ def _bare(key: str, status: str, seconds: float, message: str | None) -> Node:
 
 
 def ended(result: ModelResult) -> dt.datetime:
-    """Return when a step that started came to its end."""
+    """Give when a step that started came to its end."""
     started = result.started or dt.datetime.min.replace(tzinfo=dt.UTC)
     return started + dt.timedelta(seconds=result.duration)
 
 
 def stamp(time: dt.datetime) -> str:
-    """Return a time as artifacts have it."""
+    """Give a time as artifacts have it."""
     return f"{time.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 

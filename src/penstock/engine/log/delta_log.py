@@ -27,6 +27,9 @@ from penstock.engine.log.ends import FileEnds
 from penstock.engine.log.files import count_hidden
 from penstock.engine.log.folder import is_local, open_table
 
+_WITH_STATISTICS = ("parquet", "orc")
+"""Formats in which rows do not change without a change at the end of their file."""
+
 
 class DeltaLog:
     """The `Log` over Delta tables in folders and, for URIs, through `deltalake`.
@@ -149,8 +152,9 @@ class DeltaLog:
         found = sorted(_remote(source) if "://" in source.path else _local(source))
         root, digest = source.path.rstrip("/"), hashlib.sha256()
         paths = tuple(f"{root}/{name}" if name else root for name, _, _ in found)
+        whole = source.format.lower() not in _WITH_STATISTICS
         for (name, size, modified), path in zip(found, paths, strict=True):
-            content = str(modified) if "://" in path else self._ends.of(path)
+            content = str(modified) if "://" in path else self._ends.of(path, whole=whole)
             digest.update(f"{name}\0{size}\0{content}\n".encode())
         self._ends.save()
         return Listing(FilesPin(digest.hexdigest(), len(found)), paths)

@@ -1,4 +1,4 @@
-"""The ends of files, which tell their content apart from its time and place: a copy is the same."""
+"""Digests of files, by which a copy is the same wherever and whenever it was made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 END = 64 * 1024
-_MANY = 100
+_MANY, _AS_MUCH = 100, 20
+_WHOLE = "whole:"
 _FORMAT = 1
 
 Known = tuple[int, int, int, int, str]
@@ -21,10 +22,10 @@ Known = tuple[int, int, int, int, str]
 
 @dataclass(slots=True)
 class FileEnds:
-    """Digests of the first and last 64 kB of files.
+    """Digests of files: of their first and last 64 kB or, on demand, of all that they hold.
 
-    Those of many files are remembered at `path` by name, size, inode and times, so that a look at
-    them reads only what is new. The file is a cache: a damaged one is thrown away.
+    Those of many files, or of large ones, are remembered at `path` by name, size, inode and times,
+    so that a look at them reads only what is new. A damaged cache is thrown away.
     """
 
     path: Path | None = None
@@ -34,22 +35,23 @@ class FileEnds:
     _met: dict[str, Known] = field(default_factory=dict)
     _read: int = 0
 
-    def of(self, place: str) -> str:
-        """Return the digest of a file's ends, "" of one that went away; raises `OSError`."""
+    def of(self, place: str, *, whole: bool = False) -> str:
+        """Return the digest of a file, "" of one that went away; raises `OSError`."""
         try:
             stat = os.stat(place)  # noqa: PTH116  many files: no Path each
         except FileNotFoundError:
             return ""
         state = (stat.st_size, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns)
         known = self._met.get(place) or self._remembered().get(place)
+        whole = whole and stat.st_size > 2 * END  # the ends of others are all of them
         digest = known[4] if known and tuple(known[:4]) == state else ""
-        if not digest:
-            self._read += 1
-            digest = _digest(place, stat.st_size)
+        if not digest or digest.startswith(_WHOLE) != whole:
+            self._read += 1 + (stat.st_size >> _AS_MUCH if whole else 0)
+            digest = _digest(place, stat.st_size, whole=whole)
         # a file may change twice within what the disk takes for one moment
         if time.time_ns() - max(stat.st_mtime_ns, stat.st_ctime_ns) > self.settled:
             self._met[place] = (*state, digest)
-        return digest
+        return digest.removeprefix(_WHOLE)
 
     def save(self) -> None:
         """Write what was read, by rename, if it was much.
@@ -91,9 +93,11 @@ def _read_known(kept: list[object]) -> Known:
     return int(str(size)), int(str(inode)), int(str(modified)), int(str(changed)), str(digest)
 
 
-def _digest(place: str, size: int) -> str:
+def _digest(place: str, size: int, *, whole: bool) -> str:
     try:
         with open(place, "rb") as file:  # noqa: PTH123  as above
+            if whole:
+                return f"{_WHOLE}{hashlib.file_digest(file, 'sha256').hexdigest()}"
             data = file.read(END)
             if size > END:
                 file.seek(max(END, size - END))

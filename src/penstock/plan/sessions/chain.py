@@ -1,11 +1,10 @@
-"""The steps of one pass: their order, and what a failure of one means for the others."""
+"""The steps of one pass, in their order."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
 from penstock.core.graph import ordered
-from penstock.core.records import Status
 from penstock.core.sessions.manifest import PassStep, PassStepKind, PlannedPass
 from penstock.core.sessions.package import SessionModel, SessionPackage, SessionTable
 
@@ -75,19 +74,3 @@ def _stitches(
         for each in targets
         if each is not None
     ]
-
-
-def may_run(step: PassStep, ended: Mapping[str, Status]) -> bool:
-    """Whether nothing failed that a step needs; what is not in the pass was made before."""
-    return all(ended.get(name, Status.SUCCESS) is Status.SUCCESS for name in step.needs)
-
-
-def is_ready(step: PassStep, waiting: Collection[str]) -> bool:
-    """Whether all has ended that a step comes after; `waiting` are steps that have not."""
-    return not any(name in waiting for name in (*step.needs, *step.after))
-
-
-def pass_status(steps: Sequence[PassStep], ended: Mapping[str, Status]) -> Status:
-    """Say how a pass ended: every step of it counts."""
-    every = all(ended.get(step.name) is Status.SUCCESS for step in steps)
-    return Status.SUCCESS if every else Status.FAILED

@@ -17,7 +17,6 @@ from penstock.core.sessions.manifest import (
     PassKind,
     PlannedPass,
     RunState,
-    executed,
     greatest,
     instant_text,
 )
@@ -66,13 +65,6 @@ class PackageInputs:
     def tracked(self) -> Collection[str]:
         """The tracked models."""
         return self.fingerprints.keys()
-
-
-def plan_passes(
-    package: SessionPackage, records: KnownPackage, inputs: PackageInputs, now: dt.datetime
-) -> tuple[PlannedPass, ...]:
-    """Return the passes of a run; none where no model has anything to gain."""
-    return executed(marked_passes(package, records, inputs, now))
 
 
 def marked_passes(

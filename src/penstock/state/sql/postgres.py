@@ -56,7 +56,7 @@ def connect(url: URL) -> Engine:
 
 
 def translate(error: SQLAlchemyError, place: str) -> StateError | None:
-    """Word what happened to the server or the way to it; None for what a bug of ours causes."""
+    """Return the error for what happened to the server or the way to it; None for a bug of ours."""
     if isinstance(error, PoolTimeoutError):
         return _unreachable(place, "every connection of this process is in use")
     if not isinstance(error, DBAPIError):
@@ -74,7 +74,7 @@ def translate(error: SQLAlchemyError, place: str) -> StateError | None:
 
 
 def damaged(place: str, reason: str) -> StateError:
-    """Say that the database does not hold what a store must."""
+    """Return the error for a database that does not hold what a store must."""
     return StateError(
         "state-damaged",
         f"{place} is damaged: {mask(reason)}"[:1000],

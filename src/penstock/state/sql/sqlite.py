@@ -71,7 +71,7 @@ def connect(url: URL) -> Engine:
 def create(file: Path, fill: Callable[[URL], None]) -> None:
     """Make the database beside its place and move it there whole; a faster process wins.
 
-    Nobody ever sees a database without its tables, whenever this one is killed.
+    No process ever sees a database without its tables, whenever this one is killed.
     """
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=".new-state-") as folder:
@@ -101,7 +101,7 @@ def keep_copy(file: Path, copy: Path) -> None:
 
 
 def _make_private(file: Path) -> None:
-    """Make an empty file that nobody else may read."""
+    """Make an empty file that only its owner may read."""
     os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
 
 
@@ -205,7 +205,7 @@ def _no_copy(reason: str) -> StateError:
 
 
 def translate(error: SQLAlchemyError, place: str) -> StateError | None:
-    """Word what befell the file; None for what a bug of ours causes."""
+    """Return the error for what happened to the file; None for what a bug of ours causes."""
     if not isinstance(error, DBAPIError):
         return None
     code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
@@ -223,7 +223,7 @@ def translate(error: SQLAlchemyError, place: str) -> StateError | None:
 
 
 def damaged(place: str, reason: str) -> StateError:
-    """Say that the file does not hold what a store must."""
+    """Return the error for a file that does not hold what a store must."""
     return StateError(
         "state-damaged",
         f"{place} is damaged: {reason}"[:1000],
@@ -232,7 +232,7 @@ def damaged(place: str, reason: str) -> StateError:
 
 
 def _unusable(place: str, reason: str, *, passes: bool = False) -> StateError:
-    """Say that the file system does not do what is asked of it."""
+    """Return the error for a file system that does not do what is asked of it."""
     kind = StateAwayError if passes else StateError
     return kind(
         "state-unreachable",

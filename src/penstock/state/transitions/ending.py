@@ -1,4 +1,4 @@
-"""A step that ends: what it leaves of its partitions, in the history, and beside them."""
+"""A step that ends: the partitions, the history and the other records that it leaves."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def finished(records: ModelState, event: Finished) -> ModelState:
 
 
 def _without_foreign(records: ModelState) -> ModelState:
-    """Forget others' changes beside the rows that are there; the step that accepts tells of it."""
+    """Drop others' changes from the steps whose rows are there; the accepting step has them."""
     for _, _, state in records.partitions:
         if (made := records.steps.get(state.step_seq)) is not None:
             passed_by = tuple(name for name in made.intent.passed_by if name != records.model)
@@ -223,7 +223,7 @@ def _partitions_after(records: ModelState, end: StepEnd) -> Runs[PartitionState]
     whole, outcome = end.intent.grid.is_whole, end.outcome
 
     def beside_others(was: PartitionState, settled: int | None) -> int | None:
-        return was.settled_version if outcome.foreign else settled  # they are still to be told
+        return was.settled_version if outcome.foreign else settled  # still to be reported
 
     def altered(was: PartitionState) -> PartitionState:
         settled = beside_others(was, outcome.settled_version)
@@ -253,7 +253,7 @@ def _partitions_after(records: ModelState, end: StepEnd) -> Runs[PartitionState]
 
 
 def _accepted(records: ModelState, end: StepEnd) -> Runs[PartitionState]:
-    """Let rows stand as they lie; to those that read them they are a change."""
+    """Keep the rows as they are; models that read them see a change."""
     outcome, ords = end.outcome, ords_of(end.intent)
 
     def stands(was: PartitionState) -> PartitionState:

@@ -1,4 +1,4 @@
-"""What a step that ends may still change: nothing newer, nothing of another table or grid."""
+"""Which records a step that ends may change: none newer, of another table or another grid."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def is_newest(records: ModelState, event: Finished | Failed) -> bool:
 
 
 def is_newer(outcome: Outcome, than: PartitionState) -> bool:
-    """Whether the log has a step after the one that a record is of; one that wrote nothing may be.
+    """Whether a step lies after that of a record in the log; one without a commit counts as later.
 
     Times are no order: clocks of several machines disagree, and are set back.
     """
@@ -44,7 +44,7 @@ def is_newer(outcome: Outcome, than: PartitionState) -> bool:
 
 
 def without_old_table(records: ModelState, step: StoredStep, event: Finished) -> ModelState:
-    """Say of all rows on record that they are gone, where the step is of a table in their place."""
+    """Mark all rows on record as gone if the step wrote another table in their place."""
     known = records.targets.get(step.target)
     if known is None or known.table_id == event.outcome.table_id:
         return records
@@ -57,7 +57,7 @@ def without_old_table(records: ModelState, step: StoredStep, event: Finished) ->
 def with_target(
     records: ModelState, step: StoredStep, outcome: Outcome, *, settles: bool
 ) -> ModelState:
-    """Write what was seen of the table, and the high time that a build which committed leaves.
+    """Record what was seen of the table and, after a build that committed, its high time.
 
     A first load or a full refresh sets it to its run timestamp, any other only raises it.
     """
@@ -74,7 +74,7 @@ def with_target(
 def taking_grid(
     records: ModelState, step: StoredStep, *, succeeded: bool, settles: bool
 ) -> tuple[ModelState, bool]:
-    """Tell whether the records are of the step's grid, or give way to it now.
+    """Return the records, and whether they are of the step's grid or give way to it now.
 
     A failure or a change of properties takes it only where there are none. A whole table that
     keeps its record still learns of the step.

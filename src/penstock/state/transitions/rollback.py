@@ -1,4 +1,4 @@
-"""Going back: which steps are as if they never ran, and what the ones before them left."""
+"""Rollbacks: which steps they undo, and what the steps before those left."""
 
 from __future__ import annotations
 

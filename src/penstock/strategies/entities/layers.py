@@ -58,7 +58,7 @@ def inject_transformations(rows: SliceRows, entity: Entity, read: SliceRead) -> 
 def _deduplicated(rows: SliceRows, entity: Entity, how: Deduplicate, read: SliceRead) -> SliceRows:
     """Keep one row of each business key, and all rows whose key is NULL, which are refused later.
 
-    Different rows that tie stay both, so that duplicate-keys tells of them.
+    Different rows that tie stay, so that duplicate-keys reports them.
     """
     keys = []
     for each in entity.columns:

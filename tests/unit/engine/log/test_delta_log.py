@@ -116,6 +116,19 @@ def test_a_link_to_nothing_is_no_file(tmp_path):
     assert LOG.listing(a_source("files", path=str(tmp_path), format="csv")).files == ()
 
 
+@pytest.mark.parametrize(("kind", "is_seen"), [("csv", True), ("JSON", True), ("parquet", False)])
+def test_a_digit_in_the_middle_of_a_file_of_text_is_seen(tmp_path, kind, is_seen):
+    """Files with statistics at their end change there, too."""
+    file = tmp_path / "a"
+    file.write_bytes(b"1" * 200_000)
+    before = LOG.listing(a_source("files", path=str(tmp_path), format=kind)).pin
+    file.write_bytes(b"1" * 100_000 + b"2" + b"1" * 99_999)
+
+    assert (
+        LOG.listing(a_source("files", path=str(tmp_path), format=kind)).pin != before
+    ) == is_seen
+
+
 def test_a_single_file_is_its_own_listing(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("x")

@@ -35,6 +35,37 @@ def test_a_byte_at_either_end_tells_a_file_from_another(tmp_path, at):
     assert FileEnds().of(old(tmp_path / "a", bytes(data))) != before
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_byte_in_the_middle_tells_files_apart_only_if_they_are_read_whole(tmp_path, whole):
+    data = bytearray(3 * END)
+    before = FileEnds().of(old(tmp_path / "a", bytes(data)), whole=whole)
+    data[END + 1] = 1
+
+    assert (FileEnds().of(old(tmp_path / "a", bytes(data)), whole=whole) != before) is whole
+
+
+def test_a_small_file_has_one_digest(tmp_path):
+    place = old(tmp_path / "a", b"x" * 2 * END)
+
+    assert FileEnds().of(place) == FileEnds().of(place, whole=True)
+
+
+def test_a_large_file_that_was_read_whole_is_remembered_as_such(tmp_path):
+    cache, place = tmp_path / "files.json", old(tmp_path / "a", b"x" * 3 * END)
+    ends = FileEnds(cache, settled=0)
+    ends._read = 99
+    whole = ends.of(place, whole=True)
+    ends.save()
+
+    assert [each[4] for each in json.loads(cache.read_text())["files"].values()] == [
+        f"whole:{whole}"
+    ]
+    again = FileEnds(cache)
+    assert again.of(place, whole=True) == whole
+    assert again._read == 0
+    assert again.of(place) != whole
+
+
 def test_a_file_between_one_and_two_ends_is_read_whole(tmp_path):
     data = bytearray(END + 2)
     before = FileEnds().of(old(tmp_path / "a", bytes(data)))

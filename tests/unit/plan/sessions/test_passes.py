@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from fakes.session_world import CORE, SessionWorld, at, package
+from penstock.core.sessions.manifest import executed
 from penstock.core.sessions.package import BackfillOrder
-from penstock.plan.sessions.passes import KnownPackage, PackageInputs, plan_passes
+from penstock.plan.sessions.passes import KnownPackage, PackageInputs, marked_passes
 
 PER_MODEL = {"backfill": BackfillOrder.PER_MODEL}
 
@@ -297,7 +298,7 @@ def test_a_changed_fingerprint_a_release_or_a_failed_pass_is_something_to_do():
     records, inputs = told.records, told.inputs
 
     def plans(records=records, inputs=inputs):
-        return bool(plan_passes(told.package, records, inputs, now))
+        return bool(executed(marked_passes(told.package, records, inputs, now)))
 
     other = {**inputs.fingerprints, "web_users": "g"}
     assert not plans()
