@@ -232,10 +232,10 @@ def read_time(value: dt.datetime | str | None) -> dt.datetime | None:
         return None
     try:
         time = dt.datetime.fromisoformat(str(value))
-    except ValueError as error:
+        return time.replace(tzinfo=time.tzinfo or dt.UTC).astimezone(dt.UTC)
+    except (ValueError, OverflowError) as error:  # an offset may lead out of the calendar
         sentence, example = f"--as-of: {value!r} is not a time", "2024-03-01T12:00:00"
         raise UsageError("bad-value", sentence, hint=f"for example {example}") from error
-    return time.replace(tzinfo=dt.UTC) if time.tzinfo is None else time.astimezone(dt.UTC)
 
 
 def read_variables(
