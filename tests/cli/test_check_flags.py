@@ -86,7 +86,7 @@ def test_python_refuses_the_same(services):
         penstock.check(".", date="2024-12-01", from_="2024-12-01")
     with pytest.raises(UsageError, match="--sources and --check exclude each other"):
         penstock.check(".", sources=True, checks=["a"])
-    with pytest.raises(UsageError, match="'later' is no phase"):
+    with pytest.raises(UsageError, match="'later' is not a phase"):
         penstock.check(".", phases=["later"])
     with pytest.raises(UsageError, match="on_failure is 'stop'"):
         penstock.run(".", on_failure="stop")

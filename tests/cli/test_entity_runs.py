@@ -145,7 +145,7 @@ def test_EC13_a_processing_time_is_one_of_the_zone_unless_it_says_more(lake, cal
 def test_EC13_what_is_no_time_is_a_warning_and_with_strict_an_error(lake, call):
     lake()
     bad = ["plan", "--processing-time", "2025-13-01"]
-    sentence = "invalid-processing-time: --processing-time '2025-13-01' is no time"
+    sentence = "invalid-processing-time: --processing-time '2025-13-01' is not a time"
 
     warned, strict = call(*bad), call(*bad, "--strict")
     ahead = call("plan", "--processing-time", "2999-01-01T00:00:00Z")

@@ -416,7 +416,7 @@ def test_a_plan_of_a_refresh_is_that_of_a_first_run(web, call):
 
     assert " + web: First run: no model has processed anything yet" in named.out
     assert " + web: Standard incremental run" in whole.out
-    assert "web is not made anew: a full refresh has to name it" in whole.err
+    assert "web is not rebuilt: a full refresh has to name it" in whole.err
 
 
 def test_catching_up_is_for_packages_and_a_bound_for_catching_up(web, call):

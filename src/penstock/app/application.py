@@ -288,7 +288,7 @@ def runner_of(file: Path) -> _AppTables:
     """Return what runs the functions of a file: an app of the project in which it lies."""
     root = next((each for each in file.parents if (each / PROJECT_FILE).is_file()), None)
     if root is None:
-        sentence = f"{file.name} lies in no project"
+        sentence = f"{file.name} is not in a project"
         hint = "decorate its functions with an app: app = penstock.conf(root='.')"
         raise PythonModelError("no-app", sentence, hint=hint)
     return _AppTables(App(root))

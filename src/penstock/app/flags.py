@@ -232,10 +232,10 @@ def read_time(value: dt.datetime | str | None) -> dt.datetime | None:
         return None
     try:
         time = dt.datetime.fromisoformat(str(value))
-    except ValueError as error:
-        sentence, example = f"--as-of: {value!r} is no time", "2024-03-01T12:00:00"
+        return time.replace(tzinfo=time.tzinfo or dt.UTC).astimezone(dt.UTC)
+    except (ValueError, OverflowError) as error:  # an offset may lead out of the calendar
+        sentence, example = f"--as-of: {value!r} is not a time", "2024-03-01T12:00:00"
         raise UsageError("bad-value", sentence, hint=f"for example {example}") from error
-    return time.replace(tzinfo=dt.UTC) if time.tzinfo is None else time.astimezone(dt.UTC)
 
 
 def read_variables(
@@ -284,7 +284,7 @@ def read_phases(values: Iterable[Phase | str]) -> frozenset[Phase]:
     """Read the words for when a check is evaluated."""
     for value in values:
         if value not in list(Phase):
-            raise UsageError("bad-value", f"{value!r} is no phase", hint="before, after")
+            raise UsageError("bad-value", f"{value!r} is not a phase", hint="before, after")
     return frozenset(map(Phase, values))
 
 

@@ -80,7 +80,7 @@ class Processing:
         for key in self._options:
             if key not in known:
                 hint = did_you_mean(key, known) or f"there are: {', '.join(known)}"
-                raise UsageError("unknown-key", f"{key!r} is no option of Processing", hint=hint)
+                raise UsageError("unknown-key", f"Processing has no option {key!r}", hint=hint)
 
     def process(self, strategy: ProcessType | str | None = None) -> ProcessingSummary:
         """Run it as `penstock run` does, in the way that is configured or another one.
@@ -102,7 +102,7 @@ class Processing:
         from penstock.app.request import RunRequest
 
         if strategy is not None and strategy not in list(ProcessType):
-            sentence = f"{strategy!r} is no way to write the rows of an entity"
+            sentence = f"{strategy!r} is not a strategy of entities"
             hint = f"there are: {', '.join(ProcessType)}"
             raise ProcessStrategyNotSupportedError("strategy-not-supported", sentence, hint=hint)
         project, asked = self._entity.metadata.project, self._options

@@ -36,7 +36,7 @@ def test_the_points_are_the_public_functions():
 @pytest.mark.parametrize(
     ("point", "asked", "said"),
     [
-        (penstock.run, {"as_of": "noon"}, "'noon' is no time"),
+        (penstock.run, {"as_of": "noon"}, "'noon' is not a time"),
         (penstock.run, {"threads": 0}, "--threads 0 is not between 1 and 2,147,483,647"),
         (penstock.run, {"date": "2024-12-01", "to": "2024-12-02"}, "--date and --to exclude"),
         (penstock.sync, {"days": 3, "from_": "2024-12-01"}, "--days and --from exclude"),

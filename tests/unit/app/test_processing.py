@@ -19,7 +19,7 @@ def metadata(tmp_path):
 
 
 def test_an_option_that_there_is_not_is_an_error(metadata):
-    with pytest.raises(UsageError, match="'processing_time' is no option") as caught:
+    with pytest.raises(UsageError, match="has no option 'processing_time'") as caught:
         Processing(metadata.get_entity(1), "s", {"processing_time": "2025-05-05"})
 
     assert (caught.value.code, caught.value.hint) == (

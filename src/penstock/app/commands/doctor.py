@@ -184,7 +184,7 @@ def _state(services: Services) -> _Found:
 
 def _warehouse(warehouse: str) -> _Found:
     if "://" in warehouse:
-        return Health.OK, f"{warehouse} (not tried: it is no local folder)", ""
+        return Health.OK, f"{warehouse} (not tried: not a local folder)", ""
     folder = Path(warehouse)
     there = next(each for each in (folder, *folder.parents) if each.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):

@@ -88,7 +88,7 @@ def form_of(form: str | None, path: Path | None) -> ExportForm | None:
 def _replaced(path: Path) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))  # a link stays one
     if target.exists() and not target.is_file():
-        sentence = f"{path} is no file that could be replaced"
+        sentence = f"{path} is not a file that can be replaced"
         raise UsageError("bad-output", sentence, hint="leave --output out, and rows are printed")
     half = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:

@@ -194,7 +194,7 @@ def _check_foreign(
             hint = (
                 "name a step after it, or that store's database as `state` of the target, or make "
             )
-            hint += f"the table anew: penstock run --select {model.name} --full-refresh"
+            hint += f"the table again: penstock run --select {model.name} --full-refresh"
             raise TableError("rollback-rebuilt", sentence, where=model.where, hint=hint)
         if owner is not None:
             raise table_of_another_store(model, owner, services.project.name)

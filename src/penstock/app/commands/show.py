@@ -67,7 +67,9 @@ def show(services: Services, name: str, date: str | None = None) -> ModelDetail:
     try:
         day = None if date is None else dt.date.fromisoformat(date)
     except ValueError:
-        raise UsageError("bad-value", f"--date {date!r} is no date", hint="2024-12-31") from None
+        raise UsageError(
+            "bad-value", f"--date {date!r} is not a date", hint="--date 2024-12-31"
+        ) from None
     project_state = look(services, [named_model(services, name).name], run_timestamp)
     model = project_state.project.models[named_model(services, name).name]
     body = _body(model, run_timestamp, day)

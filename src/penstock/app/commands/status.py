@@ -90,7 +90,7 @@ def states_named(texts: Sequence[str]) -> frozenset[State]:
     for text in (part.strip() for each in texts for part in each.split(",")):
         if text not in known:
             hint = did_you_mean(text, known) or f"states: {', '.join(shown)}"
-            raise UsageError("bad-value", f"--state: {text!r} is no state", hint=hint)
+            raise UsageError("bad-value", f"--state: unknown state {text!r}", hint=hint)
         found.add(State(text))
     return frozenset(found)
 

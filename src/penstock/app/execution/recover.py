@@ -251,7 +251,7 @@ def _settle(services: Services, intent: Intent, *, give_up: bool) -> Recovered:
             f"step {intent.step} of {intent.model} was left open, and the log of {intent.table} no "
             f"longer tells whether its {intent.strategy} was committed",
             hint=f"look into {intent.table}: if its rows are there, penstock recover "
-            f"--step {intent.step} --as committed, if not --as failed; or build it anew: {again}",
+            f"--step {intent.step} --as committed, if not --as failed; or rebuild it: {again}",
         )
     if commit is None:
         return _give_up(services, intent)

@@ -226,7 +226,7 @@ def timed(services: Services, request: Asked) -> tuple[Asked, tuple[str, ...]]:
     if not isinstance(text, str):
         return request, ()
     found = read_moment(text, services.project.environment.timezone)
-    sentence = f"--processing-time {text!r} is no time"
+    sentence = f"--processing-time {text!r} is not a time"
     hint = "write it as 2025-05-05T12:00:00, with Z or an offset if it is not of the entities' zone"
     if found is None and request.options.strict:
         raise UsageError("invalid-processing-time", sentence, hint=hint)

@@ -107,7 +107,7 @@ def refreshed(project: Project, request: AnyRun) -> tuple[SessionPackage, ...]:
         if own is not None and own not in found:
             raise UsageError(
                 "option-conflict",
-                f"--full-refresh makes packages anew as a whole; {name} belongs to {own.name!r}",
+                f"--full-refresh rebuilds packages as a whole; {name} belongs to {own.name!r}",
                 hint=f"penstock sessions forget {own.name} {name} --truncate",
             )
     return found
@@ -121,7 +121,7 @@ def not_refreshed(
     for package in found.values():
         if request.full_refresh and package not in anew:
             command = f"penstock run --select {package.name} --full-refresh"
-            yield f"{package.name} is not made anew: a full refresh has to name it; {command}"
+            yield f"{package.name} is not rebuilt: a full refresh has to name it; {command}"
 
 
 def refresh(services: Services, packages: Iterable[SessionPackage]) -> None:
@@ -303,5 +303,5 @@ def _warnings(
     ]
     if other:
         sentence = f"options of the base tables changed since {some_of(other)} was built"
-        hint = f"penstock run --select {package.name} --full-refresh makes all rows anew"
+        hint = f"penstock run --select {package.name} --full-refresh rebuilds all rows"
         yield Finding(package.where, "options-changed", sentence, hint, warning)

@@ -123,7 +123,8 @@ def narrowed(model: Model, given: Range, run_timestamp: dt.datetime, known: Rang
         if grid.grain is Grain.RANGE:
             return known
         today = run_timestamp.date()
-        return intersection(known, (grid.holding(today - dt.timedelta(given.days - 1), today),))
+        before = min(given.days, today.toordinal()) - 1  # there is no day before the year 1
+        return intersection(known, (grid.holding(today - dt.timedelta(before), today),))
     low, high = _ends(model, given)
     least = low if given.first is not None else known[0][0]
     most = high if given.last is not None else known[-1][1]

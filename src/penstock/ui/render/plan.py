@@ -287,7 +287,7 @@ def prompt_text(overwrites: Sequence[Overwrite], now: dt.datetime) -> str:
         if each.breaking:
             lines.append(f"  Breaking: {mask(', '.join(each.breaking))}, rewrites the table")
         if each.full_refresh:
-            lines.append("  Full refresh: makes the whole table anew")
+            lines.append("  Full refresh: rebuilds the whole table")
         blocks.append("\n".join(lines))
     return "\n\n".join(first_of(blocks, _ASKED, "model"))
 

@@ -134,7 +134,7 @@ def test_a_full_refresh_of_the_project_leaves_packages_and_tagged_models_and_say
     assert not any(each.initial for each in report.plan.steps)
     (note,) = report.notes
     assert note == (
-        "web is not made anew: a full refresh has to name it; "
+        "web is not rebuilt: a full refresh has to name it; "
         "penstock run --select web --full-refresh"
     )
 

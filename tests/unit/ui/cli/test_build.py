@@ -105,7 +105,8 @@ def test_sync_of_everything_and_of_the_last_days(use_case, call):
         ("sync --batch-size 0", "bad-usage: Invalid value for '--batch-size'"),
         ("backfill daily --from 2024-12-01", "bad-usage: Missing option '--to'"),
         ("rollback daily", "bad-usage: Missing option '--to'"),
-        ("status --as-of noon", "bad-value: --as-of: 'noon' is no time"),
+        ("status --as-of noon", "bad-value: --as-of: 'noon' is not a time"),
+        ("plan --as-of 0001-01-01T00:00:00+10:00", "bad-value: --as-of: '0001-01-01T00:00:00+10"),
     ],
 )
 def test_DD18_flags_that_do_not_go_together_exit_2(words, said, call):

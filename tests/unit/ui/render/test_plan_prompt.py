@@ -45,7 +45,7 @@ def test_a_full_refresh_of_a_table_that_others_made_is_named_so():
         "WARNING: This will overwrite 1 partition\n"
         "  Query: users\n"
         "  Range: *\n"
-        "  Full refresh: makes the whole table anew"
+        "  Full refresh: rebuilds the whole table"
     )
 
 

@@ -69,7 +69,7 @@ def test_what_put_the_state_in_order_is_said():
         "error: undecidable-step: nobody can tell\n  hint: look"
     )
     assert rebuild_text(RebuildReport(3, ("a", "b"), ("c",), ("b",))) == (
-        "3 steps of 2 models recorded\nc: its log tells of no step of this project\n"
+        "3 steps of 2 models recorded\nc: its log has no step of this project\n"
         "b: no log tells which slices were skipped; before the next run: "
         "penstock entities slices b --skip NAME --reason TEXT"
     )
