@@ -69,7 +69,8 @@ def test_an_append_says_who_else_wrote_the_table_between_its_look_and_its_commit
     assert statuses(report) == {"log": "success"}
     (note,) = report["log"].notes
     assert note == (
-        "tampered: version 1 (WRITE) of s.log was written by others during the step; penstock status"
+        "tampered: version 1 (WRITE) of s.log was written by others during the step; "
+        "penstock status"
     )
 
 
