@@ -152,6 +152,7 @@ HINTS: Mapping[str, str] = {
     "no-match": "penstock list shows what can be selected",
     "no-tracked-models": "name a module under modules:, or tag a model with the package's tag",
     "no-watermark": "penstock watermark show lists those that there are",
+    "not-a-frame": "return a DataFrame",
     "not-a-query": "write one select, without insert, create or a second statement",
     "not-an-entity-table": "give the entity another table, or take this one over with --adopt",
     "not-taken-over": "write it as penstock knows it, or leave it out",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -166,7 +167,7 @@ class Section:
 
         return self._read(key, read, "a text") or ""
 
-    def number(self, key: str, least: int | None = None) -> int | None:
+    def number(self, key: str, least: int | None = None, most: float = math.inf) -> int | None:
         """Return a whole number."""
 
         def read(value: object) -> int | None:
@@ -174,9 +175,12 @@ class Section:
                 value = int(value)
             if not isinstance(value, int) or isinstance(value, bool):
                 return None
-            return value if least is None or value >= least else None
+            return value if (least is None or value >= least) and value <= most else None
 
-        return self._read(key, read, "an integer" if least is None else f"an integer >= {least}")
+        expected = "an integer" if least is None else f"an integer >= {least}"
+        if most < math.inf:
+            expected = f"an integer from {least} to {most}"
+        return self._read(key, read, expected)
 
     def date(self, key: str) -> dt.date | None:
         """Return a date."""

@@ -76,12 +76,8 @@ def import_files(root: Path, paths: Sequence[str]) -> Imported:
     theirs = [path for path, text in texts.items() if _MODEL_OF_DBT.search(text)]
     ours = [path for path in texts if is_model_file(path) and path not in theirs]
     dotted = [path for path in ours if any("." in part for part in _parts(path))]
-    found.findings += (
-        Finding(
-            Location(path), "bad-name", "Python imports no file with a dot in its path", "rename it"
-        )
-        for path in dotted
-    )
+    sentence = "Python imports no file with a dot in its path"
+    found.findings += (Finding(Location(p), "bad-name", sentence, "rename it") for p in dotted)
     silent = set(texts).difference(theirs, dotted)
     discovery, loading = DISCOVERY.set(registry), LOADING.set(root)
     try:

@@ -40,6 +40,8 @@ LEAST: Mapping[str, int] = {
     **dict.fromkeys(("lookback_window_hours", "days_late_allowed", "upsert_lookback_days"), 0),
     **dict.fromkeys(("partition_pad_days", "min_visit_length"), 0),
 }
+_MOST = 300_000
+"""Days or hours: of more the calendar has no dates."""
 FLAGS = (
     "allow_null_device_timestamps",
     "quarantine",
@@ -128,9 +130,9 @@ class OptionReader:
     def _read(self, key: str, node: YamlNode) -> Option:
         section = self.section
         if key in LEAST:
-            return section.number(key, LEAST[key])
+            return section.number(key, LEAST[key], _MOST)
         if key == "session_lookback_days":
-            return section.number(key, 1)
+            return section.number(key, 1, _MOST)
         if key in FLAGS:
             return section.flag(key)
         if key in WORDS:

@@ -185,11 +185,12 @@ def test_an_unknown_key_names_the_nearest_one(findings):
     ]
 
 
-def test_a_number_says_what_it_must_be(findings):
-    assert findings(files("backfill_limit_days: 0")) == [
+@pytest.mark.parametrize("days", ["0", "999999999999"])
+def test_a_number_says_what_it_must_be(findings, days):
+    assert findings(files(f"backfill_limit_days: {days}")) == [
         (
-            "sessions/web.yml:4:22: error: bad-value: backfill_limit_days is 0; "
-            "it must be an integer >= 1"
+            f"sessions/web.yml:4:22: error: bad-value: backfill_limit_days is {days}; "
+            "it must be an integer from 1 to 300000"
         )
     ]
 
