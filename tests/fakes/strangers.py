@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.functions import col, lit
 
-from fakes import stranger
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -56,7 +54,8 @@ def optimized(spark: SparkSession, table: Path, key: str, column: str) -> None:
 
 def vacuumed(spark: SparkSession, table: Path, key: str, column: str) -> None:
     """Delete files that no version of late needs."""
-    stranger.vacuum(table)
+    spark.conf.set("spark.databricks.delta.vacuum.logging.enabled", "true")
+    spark.sql(f"VACUUM delta.`{table}`")
 
 
 def described(spark: SparkSession, table: Path, key: str, column: str) -> None:

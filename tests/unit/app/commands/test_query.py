@@ -116,7 +116,7 @@ def test_a_file_is_never_half_written(services, tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["daily.csv"]
 
 
-@pytest.mark.parametrize(("name", "said"), [("", "is no file"), ("no/a.csv", "No such file")])
+@pytest.mark.parametrize(("name", "said"), [("", "is not a file"), ("no/a.csv", "No such file")])
 def test_a_place_that_holds_no_file_is_refused(services, tmp_path, name, said):
     with pytest.raises(PenstockError, match=said) as refused:
         export(services, "select n from daily", None, ExportForm.CSV, tmp_path / name)
