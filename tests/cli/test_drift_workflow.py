@@ -118,6 +118,7 @@ def told(place, *words, spark=None, typed=None):
     return done.returncode, done.stdout, re.sub(r"\d+ days ago", "N days ago", done.stderr)
 
 
+@pytest.mark.matrix
 def test_DS13_the_workflow_of_an_edit_is_status_plan_sync_status(place):
     fresh = told(place, "status")
     place.write(EDIT_E)

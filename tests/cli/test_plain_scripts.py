@@ -26,6 +26,7 @@ print(numbers.build_lazy().count())
 """
 
 
+@pytest.mark.matrix
 def test_a_script_that_keeps_a_frame_ends_without_a_word(tmp_path):
     (tmp_path / "landing").mkdir()
     (tmp_path / "landing/1.json").write_text('{"id": 7}\n')

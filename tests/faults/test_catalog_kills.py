@@ -1,5 +1,7 @@
 """A run that dies between the files of a table and its name in the catalog."""
 
+import pytest
+
 from fakes.command import kill_at
 from fakes.kill_project import PROJECT
 from fakes.place import Place, statuses
@@ -7,6 +9,7 @@ from fakes.place import Place, statuses
 NAME = "spark_catalog.found_again.log"
 
 
+@pytest.mark.matrix
 def test_a_table_that_its_catalog_never_heard_of_is_entered_as_the_step_is_recovered(
     spark, tmp_path
 ) -> None:

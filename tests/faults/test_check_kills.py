@@ -145,13 +145,9 @@ def test_C47_published_rows_are_recorded_with_what_was_said_of_them(place) -> No
     assert left_open(place) == []
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
-    "point",
-    [
-        *(pytest.param(p, marks=BEYOND) for p in ("after-evaluating", "after-checks")),
-        pytest.param("before-commit", marks=BEYOND),
-        "after-commit",
-    ],
+    "point", ["after-evaluating", "after-checks", "before-commit", "after-commit"]
 )
 def test_rows_that_a_killed_step_held_back_are_kept_once(place, point) -> None:
     killed(place, "block", point)

@@ -23,10 +23,10 @@ from faults import test_entity_kills as of_entities
 from faults import test_python_kills as of_functions
 from faults import test_session_kills as of_packages
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 
 loaded_package = of_packages.loaded_package
-TRIALS, SAMPLE = 200, (0,)
+TRIALS = 200
 TWO_LEASES = 8.5
 PAUSED = 0.15
 """How many of the blows are a pause that lasts two leases."""
@@ -155,10 +155,7 @@ def stories(spark, tmp_path_factory, request):
     return of
 
 
-@pytest.mark.parametrize(
-    "seed",
-    [pytest.param(n, marks=() if n in SAMPLE else pytest.mark.matrix) for n in range(TRIALS)],
-)
+@pytest.mark.parametrize("seed", range(TRIALS))
 def test_what_is_killed_at_any_moment_ends_as_undisturbed(stories, spark, tmp_path, seed) -> None:
     chance = random.Random(seed)  # noqa: S311  each seed is a case of its own
     story, undisturbed, seconds = stories(KINDS[seed % len(KINDS)])

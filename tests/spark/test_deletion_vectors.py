@@ -56,6 +56,7 @@ def test_tables_have_deletion_vectors_where_rows_are_merged_or_it_is_asked_for(n
         assert rows.sum("n").fetchall() == [(60,)]
 
 
+@pytest.mark.matrix
 def test_a_merge_that_rewrites_files_makes_no_commit_where_no_row_changed(numbers):
     names = ("merged", "rewritten")
     for name in names:

@@ -50,6 +50,7 @@ def _from_scratch(place: Place) -> dict[str, list[tuple[object, ...]]]:
     return {name: place.rows(name) for name in NAMES}
 
 
+@pytest.mark.matrix
 def test_keys_that_vanished_are_gone_once_other_sql_is_synced(built: Place) -> None:
     built.sql(f"DELETE FROM {built.landing('events')} WHERE id = 1")
     _write(built, EDITED)

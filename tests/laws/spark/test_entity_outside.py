@@ -137,6 +137,7 @@ def test_rows_in_the_window_that_a_slice_lacks_are_gone_by_hand(spark, tmp_path)
         ]
 
 
+@pytest.mark.matrix
 def test_a_sample_of_a_story_ends_as_the_second_opinion_says(spark, tmp_path):
     OutsideStory(tmp_path / "s", spark, 3).tell(2)
 

@@ -82,6 +82,7 @@ def scratch(tmp_path_factory):
     return tmp_path_factory.mktemp("stories")
 
 
+@pytest.mark.matrix
 @settings(
     max_examples=40,
     phases=tuple(Phase) if deep else (Phase.explicit,),

@@ -4,6 +4,7 @@ import datetime as dt
 import random
 from dataclasses import replace
 
+import pytest
 from hypothesis import settings
 
 from fakes.history_table import HistoryTable
@@ -46,6 +47,7 @@ def queries(chance: random.Random) -> list[str]:
     return found
 
 
+@pytest.mark.matrix
 def test_a_history_is_the_same_with_and_without_row_hash(spark, tmp_path):
     differ = []
     for seed in SEEDS:

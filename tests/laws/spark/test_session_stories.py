@@ -56,6 +56,7 @@ def tell(spark, keys, horizon, rule, runs):
         web.run(NOW)
 
 
+@pytest.mark.matrix
 @SMALL
 @given(KEYS, HORIZONS, RULES, RUNS)
 def test_S61_S90_every_pass_leaves_what_plain_python_says(spark, keys, horizon, rule, runs):

@@ -63,6 +63,7 @@ def check(root, spark, number, deeds=DEEDS):
     assert story.left() == []
 
 
+@pytest.mark.matrix
 def test_what_is_called_current_is_right_on_delta_tables(tmp_path, spark):
     check(tmp_path, spark, 2, deeds=3)  # a delivery, a foreign commit, a sync of a part
 

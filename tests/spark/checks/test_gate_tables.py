@@ -190,6 +190,7 @@ def gate(**check):
     return {"on_failure": "block", "after": [check]}
 
 
+@pytest.mark.matrix
 def test_values_that_only_a_wider_type_holds_are_judged_as_they_will_be(place: Place) -> None:
     gates = {
         "fine": gate(name="negative", sql="select 1 from {destination} where v < 0"),

@@ -84,6 +84,7 @@ def shop(tmp_path, short_folder, monkeypatch):
     engine_stop()
 
 
+@pytest.mark.matrix
 def test_a_jvm_waits_for_the_next_command_and_dies_with_one_that_is_killed(shop) -> None:
     shop.command("run", "--select", "one")
     java = shop.waiting()

@@ -1,11 +1,14 @@
 """The names of the system columns, and the three questions that they answer: case H13."""
 
+import pytest
+
 from fakes.history_story import T1, T2
 from penstock.app.request import SnapshotRequest
 
 QUERY = "select user_id, email from {{ source('raw', 'users') }}"
 
 
+@pytest.mark.matrix
 def test_H13_system_columns_have_the_names_of_the_project_or_of_the_model(place) -> None:
     with (place.root / "penstock.yml").open("a") as file:
         file.write("system_columns: {prefix: _ff_}\n")
