@@ -174,18 +174,19 @@ def test_what_changes_between_two_commands_is_seen_on_a_jvm_that_waited(shop) ->
     shop.command("run", "--vars", "two=22")  # a setting of the project
     assert (shop.rows("m.one"), shop.rows("m.two"), shop.waiting()) == ([11], [22], java)
     write_deltalake(shop.root / "warehouse/m/log", table({"n": [7]}), mode="append")
-    assert shop.rows("m.log") == [1, 7]  # somebody else's commit
+    assert shop.rows("m.log") == [1, 7, 11]  # somebody else's commit
     (shop.root / ".penstock/state.db").unlink()  # the state
     assert "rebuilt" in shop.command("state", "rebuild", "--yes")
-    shop.command("run", "--select", "log")
-    assert (shop.rows("m.log"), shop.waiting()) == ([1, 7, 11], java)
+    shop.write("models/m/one.sql", SQL % 12)
+    shop.command("run", "--select", "one log")
+    assert (shop.rows("m.log"), shop.waiting()) == ([1, 7, 11, 12], java)
     shop.write("penstock.yml", KEPT.replace("local[1]", "local[2]"))
-    assert shop.rows("m.log") == [1, 7, 11]  # a setting of Spark
+    assert shop.rows("m.log") == [1, 7, 11, 12]  # a setting of Spark
     another = shop.waiting()
     assert another not in (0, java)
     os.kill(another, signal.SIGKILL)  # killed as it waits
     wait_until_gone(another)
-    assert shop.rows("m.log") == [1, 7, 11]
+    assert shop.rows("m.log") == [1, 7, 11, 12]
     assert shop.waiting() not in (0, another)
 
 
