@@ -176,7 +176,7 @@ def test_what_changes_between_two_commands_is_seen_on_a_jvm_that_waited(shop) ->
     write_deltalake(shop.root / "warehouse/m/log", table({"n": [7]}), mode="append")
     assert shop.rows("m.log") == [1, 7, 11]  # somebody else's commit
     (shop.root / ".penstock/state.db").unlink()  # the state
-    assert "rebuilt" in shop.command("state", "rebuild", "--yes")
+    assert "3 models recorded" in shop.command("state", "rebuild", "--yes")
     shop.write("models/m/one.sql", SQL % 12)
     shop.command("run", "--select", "one log")
     assert (shop.rows("m.log"), shop.waiting()) == ([1, 7, 11, 12], java)
