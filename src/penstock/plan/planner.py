@@ -30,7 +30,7 @@ from penstock.plan.history import must_look
 from penstock.plan.obstacles import in_time, migration_of, obstacle, refusal, table_obstacle
 from penstock.plan.rerun import never_built
 from penstock.plan.sessions.steps import decide_passes
-from penstock.plan.slices import last_failure, slices_to_run
+from penstock.plan.slices import last_failure, slice_steps, slices_to_run
 from penstock.plan.steps import (
     LEFT,
     Decided,
@@ -42,7 +42,6 @@ from penstock.plan.steps import (
     limited,
     linked,
     partition_steps,
-    slice_steps,
     table_step,
     waits_for,
     way_out,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import difflib
 import operator
 import re
@@ -18,6 +19,9 @@ from penstock.core.records import ModelRecord, SliceRecord, Status
 from penstock.plan.values import Now, Options, SlicesNow, State, Step
 
 _NEAR = 3
+_APART = dt.timedelta(microseconds=1)
+_NEARBY = dt.timedelta(seconds=1)
+"""How far the slices of one run, a microsecond apart, may have gone from the time it was given."""
 _SUFFIX = ".parquet"
 _ENDS = re.compile(r"(\.[A-Za-z]\w*)?\.(gz|bz2|zst|zip)$|\.\w+$", re.IGNORECASE)
 _DATA = re.compile(
@@ -215,6 +219,43 @@ def slices_to_run(model: Model, now: SlicesNow, options: Options, step: Step) ->
     if options.strict and (error := error_of_warnings(found.warnings, model.where)):
         return SlicesToRun(error=error)
     return SlicesToRun(found.waiting, tuple(f"{model.name}: {note}" for note in found.notes))
+
+
+def first_moment(
+    now: Now, model: Model, options: Options, record: ModelRecord | None, *, initial: bool
+) -> dt.datetime | None:
+    """Return when a step of an entity is processed, the first of those of its slices.
+
+    No two share a moment: where the same time is asked for again, as after a kill, what is left
+    goes on after the slices that had it. A table that is made anew begins at the time itself.
+    """
+    if model.entity is None:
+        return None
+    asked = options.processing_time or now.run_timestamp
+    slices = now.slices.get(model.name, SlicesNow()).recorded
+    had = [each.moment for each in slices if each.status is Status.SUCCESS and each.moment]
+    if record is not None and record.high_time is not None:
+        had.append(record.high_time)
+    last = max(had, default=None)
+    if initial or last is None or not asked <= last < asked + _NEARBY:
+        return asked
+    return last + _APART
+
+
+def slice_steps(step: Step, slices: Sequence[ListedSlice]) -> Iterator[Step]:
+    """Cut the step of an entity into those of its slices, each after the one before.
+
+    The first is processed at its moment, each of the others a microsecond after the one before.
+    """
+    later, before = replace(step, initial=False, kind="", notes=()), ""
+    for number, each in enumerate(slices):
+        if not before:
+            cut = replace(step, slice=each)
+        else:
+            moment = step.moment and step.moment + _APART * number
+            cut = replace(later, slice=each, upstream=(before,), moment=moment)
+        before = cut.key
+        yield cut
 
 
 def owes_nothing(now: SlicesNow | None) -> str:

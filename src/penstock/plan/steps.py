@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.core.entities.slices import ListedSlice
 from penstock.core.errors import PenstockError
 from penstock.core.facts import TableFacts
 from penstock.core.model import Model
@@ -26,7 +24,16 @@ from penstock.core.strategy import Writing
 from penstock.plan.cascade import grid_of, reads_itself, upstream_models
 from penstock.plan.changes import spans_of
 from penstock.plan.resolve import Segment, body_of
-from penstock.plan.values import Estimate, Now, Observed, Options, Reason, State, Step
+from penstock.plan.slices import first_moment
+from penstock.plan.values import (
+    Estimate,
+    Now,
+    Observed,
+    Options,
+    Reason,
+    State,
+    Step,
+)
 from penstock.plan.verdict import Verdict, is_replaced
 
 LEFT = frozenset((State.FAILED, State.UPSTREAM_CHANGED))
@@ -164,7 +171,7 @@ def table_step(
         estimate=estimate,
         notes=notes,
         kind=_kind(model, options, seen, initial=initial),
-        moment=(options.processing_time or question.now.run_timestamp) if model.entity else None,
+        moment=first_moment(question.now, model, options, record, initial=initial),
     )
 
 
@@ -203,22 +210,6 @@ def way_out(model: Model, package: str = "") -> str:
     else:
         again = f"penstock sync --select {model.name} rebuilds it"
     return f"rows that others changed stay as they are; {again}, {accept}"
-
-
-def slice_steps(step: Step, slices: Sequence[ListedSlice]) -> Iterator[Step]:
-    """Cut the step of an entity into those of its slices, each after the one before.
-
-    The first is processed at its moment, the others a microsecond later each: no two share one.
-    """
-    later, before = replace(step, initial=False, kind="", notes=()), ""
-    for number, each in enumerate(slices):
-        if not before:
-            cut = replace(step, slice=each)
-        else:
-            moment = step.moment and step.moment + dt.timedelta(microseconds=number)
-            cut = replace(later, slice=each, upstream=(before,), moment=moment)
-        before = cut.key
-        yield cut
 
 
 _KEPT = {

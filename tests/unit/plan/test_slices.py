@@ -12,14 +12,15 @@ from penstock.core.records import ModelRecord, SliceRecord, Status
 from penstock.core.steps.step import StepFailure
 from penstock.plan.slices import (
     DividedSlices,
+    first_moment,
     last_failure,
     owes_nothing,
     slice_differences,
+    slice_steps,
     slices_to_run,
     unmatched_note,
 )
-from penstock.plan.steps import slice_steps
-from penstock.plan.values import Options, Reason, SlicesNow, State, Step
+from penstock.plan.values import Now, Options, Reason, SlicesNow, State, Step
 
 WAITS = Step("silver.x", Reason(State.SOURCE_CHANGED), initial=False)
 ANEW = Step("silver.x", Reason(State.SQL_CHANGED), initial=True)
@@ -157,6 +158,45 @@ def test_steps_of_slices_follow_each_other_a_microsecond_apart():
     assert [each.upstream for each in steps] == [(), ("silver.x a.parquet",)]
     assert [each.initial for each in steps] == [True, False]
     assert steps[1].moment - first == dt.timedelta(microseconds=1)
+
+
+ENTITY = replace(a_model("silver.x"), entity=object())
+ASKED = dt.datetime(2025, 5, 5, 10, tzinfo=dt.UTC)
+
+
+def microseconds_on(slices=(), high=None, model=ENTITY, *, initial=False, asked=ASKED):
+    """Return how far after the time that is asked for the first slice is processed."""
+    now = Now(ASKED - dt.timedelta(days=1), {}, {}, slices={"silver.x": SlicesNow(recorded=slices)})
+    record = ModelRecord("silver.x", Status.SUCCESS, 1, high_time=high)
+    options = Options(processing_time=asked)
+    found = first_moment(now, model, options, record, initial=initial)
+    return found if found is None else (found - ASKED) // dt.timedelta(microseconds=1)
+
+
+def processed(at, status=Status.SUCCESS):
+    return tuple(replace(each, moment=at) for each in ran("a", status=status))
+
+
+def test_a_time_that_is_asked_for_again_goes_on_after_the_slices_that_had_it():
+    second, third = (ASKED + dt.timedelta(microseconds=n) for n in (1, 2))
+    assert microseconds_on() == 0
+    assert microseconds_on(high=ASKED) == 1
+    assert microseconds_on(processed(third), high=second) == 3
+    assert microseconds_on(processed(third, Status.FAILED), high=second) == 2
+    assert microseconds_on(processed(second), high=third) == 3
+
+
+def test_a_time_of_its_own_is_taken_as_it_is():
+    before, after = (ASKED + dt.timedelta(seconds=n) for n in (-1, 1))
+    assert microseconds_on(high=before) == 0
+    assert microseconds_on(high=after) == 0  # before the last run: refused elsewhere
+    assert microseconds_on(high=after - dt.timedelta(microseconds=1)) == 1_000_000
+    assert microseconds_on(high=ASKED, initial=True) == 0
+
+
+def test_without_a_processing_time_that_of_the_run_is_meant():
+    assert microseconds_on(asked=None) == -86_400 * 1_000_000
+    assert microseconds_on(model=a_model("silver.x")) is None
 
 
 NAMES = st.lists(st.sampled_from("abcdefg"), unique=True)
