@@ -9,6 +9,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -163,11 +164,12 @@ def stories(spark, tmp_path_factory, request):
 
 def pause(command):
     """Stop a process where it does not write to the database: SQLite would wait for it for ever."""
-    command.send(signal.SIGSTOP)
-    while re.search(rf"POSIX +ADVISORY +WRITE {command.pid} ", Path("/proc/locks").read_text()):
-        command.send(signal.SIGCONT)
-        time.sleep(0.05)
+    with suppress(ProcessLookupError):  # it may be at its end
         command.send(signal.SIGSTOP)
+        while re.search(rf"POSIX +ADVISORY +WRITE {command.pid} ", Path("/proc/locks").read_text()):
+            command.send(signal.SIGCONT)
+            time.sleep(0.05)
+            command.send(signal.SIGSTOP)
 
 
 @pytest.mark.parametrize("seed", range(TRIALS))
