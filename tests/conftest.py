@@ -23,7 +23,7 @@ LANES = ("spark", "faults", "laws", "cli")
 
 # The gate takes a sample, the same in every run; `make test-laws` searches.
 settings.register_profile(
-    "penstock", deadline=None, derandomize=True, print_blob=True, max_examples=25
+    "penstock", deadline=None, derandomize=True, print_blob=True, max_examples=15
 )
 settings.register_profile(
     "search", parent=settings.get_profile("penstock"), derandomize=False, max_examples=1000

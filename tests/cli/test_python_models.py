@@ -95,6 +95,7 @@ def test_P120_what_is_shown_and_run_of_python_models(logs, call):
     }
 
 
+@pytest.mark.matrix
 def test_a_backfill_of_a_python_table_is_a_rerun(logs, call):
     call("run", "--select", "+events")
     bounds = ("--from", "2025-01-15T12:00:00", "--to", "2025-01-15T18:00:00")

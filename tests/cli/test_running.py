@@ -87,6 +87,7 @@ def test_J8_the_last_line_of_a_failed_run_resumes_it(events, call) -> None:
     assert "\tat " not in told.out + told.err
 
 
+@pytest.mark.matrix
 def test_the_resume_line_is_run_and_does_the_rest_at_the_same_place(
     events, call, tmp_path_factory, monkeypatch
 ) -> None:
@@ -218,6 +219,7 @@ def test_J23_an_interrupt_ends_the_step_releases_the_lease_and_exits_130(events)
     assert events.version("slow") == -1
 
 
+@pytest.mark.matrix
 def test_properties_and_comments_are_set_at_once_and_partitioning_only_by_full_refresh(
     events,
 ) -> None:

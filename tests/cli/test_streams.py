@@ -144,14 +144,9 @@ def test_a_file_of_the_project_never_takes_the_place_of_a_closed_stdout(services
 
 
 @pytest.mark.spark
+@pytest.mark.matrix
 @pytest.mark.parametrize(
-    "ending",
-    [
-        "| true",
-        pytest.param("> /dev/full", marks=pytest.mark.matrix),
-        pytest.param(">&-", marks=pytest.mark.matrix),
-        pytest.param("--json | head -c 1 > /dev/null", marks=pytest.mark.matrix),
-    ],
+    "ending", ["| true", "> /dev/full", ">&-", "--json | head -c 1 > /dev/null"]
 )
 def test_a_run_that_nobody_reads_is_finished_and_recorded(services, ending):
     root = services(**{"models/marts/noisy.py": NOISY, "models/sources.yml": USERS})

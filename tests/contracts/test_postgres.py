@@ -55,6 +55,7 @@ def opened(server):
         store.close()
 
 
+@pytest.mark.matrix
 def test_T20_20_processes_open_an_empty_database_at_once(server):
     name = server.new()
     context = mp.get_context("forkserver")

@@ -17,7 +17,7 @@ from docs.shell import ROOT, Shell
 FILE = re.compile(
     r"^<!-- file: (?P<path>\S+) -->\n```\w*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
-LONG = {"sessions.md"}  # each of its runs has a dozen steps
+LONG = {"docs/sessions.md", "docs/python.md"}  # a dozen steps a run, two dozen runs
 LOOKING = "validate|list|show|graph|plan|status|init|schema|entities list"
 NEEDS_JVM = re.compile(rf"penstock (?!(?:{LOOKING})\b)|spark|penstock\.(?:run|query)")
 DOCUMENTS = [
@@ -72,8 +72,9 @@ def documents():
             run = (text for text in shown if not text.startswith("<!-- file: "))
             needs_jvm = any(map(NEEDS_JVM.search, run))
             marks = [pytest.mark.spark] if needs_jvm else []
-            marks += [pytest.mark.matrix] * (path.name in LONG)
-            yield pytest.param(path, marks=marks, id=str(path.relative_to(ROOT)))
+            name = path.relative_to(ROOT).as_posix()
+            marks += [pytest.mark.matrix] * (name in LONG)
+            yield pytest.param(path, marks=marks, id=name)
 
 
 @pytest.mark.parametrize("path", list(documents()))

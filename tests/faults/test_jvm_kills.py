@@ -11,7 +11,7 @@ from fakes.command import Command
 from fakes.faulted import UNDISTURBED
 from fakes.place import statuses
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 
 NOISE = ("Traceback", "Error while", "ERROR:", "Py4J", "py4j", "Errno", "Warning", "Exception")
 SLEEP = "select reflect('java.lang.Thread', 'sleep', cast(120000 as bigint)) as slept"
@@ -34,7 +34,6 @@ def killed_at(crash, point, *words):
     return command
 
 
-@pytest.mark.matrix
 def test_a_jvm_killed_before_the_commit_is_one_sentence_and_the_next_run_repairs_it(crash) -> None:
     command = killed_at(crash, "before-commit", "run", "--select", "log")
 
@@ -52,7 +51,6 @@ def test_a_jvm_killed_before_the_commit_is_one_sentence_and_the_next_run_repairs
     assert crash.place.run("log").plan.is_empty
 
 
-@pytest.mark.matrix
 def test_a_jvm_killed_after_the_commit_leaves_a_step_that_is_done(crash) -> None:
     command = killed_at(crash, "after-commit", "run", "--select", "log")
 
@@ -65,7 +63,6 @@ def test_a_jvm_killed_after_the_commit_leaves_a_step_that_is_done(crash) -> None
     assert crash.place.rows("log") == UNDISTURBED["log"]
 
 
-@pytest.mark.matrix
 def test_a_jvm_that_died_between_two_steps_fails_the_next_before_it_begins(crash) -> None:
     crash.place.model("after_log", "select id from {{ ref('log') }}", materialized="table")
     command = killed_at(crash, "after-finish", "run", "--select", "log+", "--threads", "1")
@@ -103,7 +100,6 @@ def test_four_steps_whose_jvm_is_killed_under_their_queries_tell_it_once_and_the
     services.close()
 
 
-@pytest.mark.matrix
 def test_ctrl_c_on_a_run_whose_jvm_is_gone_ends_it_as_ever(crash) -> None:
     command = killed_at(crash, "before-commit", "run", "--select", "users")
 
@@ -116,7 +112,6 @@ def test_ctrl_c_on_a_run_whose_jvm_is_gone_ends_it_as_ever(crash) -> None:
     assert crash.place.rows("users") == UNDISTURBED["users"]
 
 
-@pytest.mark.matrix
 def test_a_seed_whose_jvm_is_gone_is_told_once_and_the_other_seeds_are_skipped(crash) -> None:
     for name in ("codes", "names"):
         crash.place.write(f"seeds/{name}.csv", "code,name\n1,one\n")
@@ -131,7 +126,6 @@ def test_a_seed_whose_jvm_is_gone_is_told_once_and_the_other_seeds_are_skipped(c
     assert told.splitlines()[-1] == "Resume: penstock seed --select 'codes names'"
 
 
-@pytest.mark.matrix
 def test_checks_that_a_dead_jvm_could_not_look_at_are_looked_at_by_the_next_run(crash) -> None:
     crash.place.write(
         "models/m/checks.yml",
@@ -167,7 +161,6 @@ print([(result.name, result.status) for result in report.results])
 """
 
 
-@pytest.mark.matrix
 def test_a_process_whose_spark_died_between_two_runs_starts_another(crash) -> None:
     told = subprocess.run(
         [sys.executable, "-c", IN_ONE_PROCESS],

@@ -63,7 +63,7 @@ CELLS = [
     for point in POINTS
     if not (point == "during-staging" and name != "keyed")
 ]
-GATE = (("run", "ranged", "before-commit"), ("rerun", "keyed", "after-commit"))
+GATE = (("rerun", "keyed", "after-commit"),)
 
 
 class Killed:

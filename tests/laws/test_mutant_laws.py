@@ -12,7 +12,7 @@ from fakes.mutants import mutant
 
 pytestmark = pytest.mark.laws
 SEARCHES = settings.default.max_examples > 100
-OF_ALL = int(os.environ.get("MUTANTS", "1000" if SEARCHES else "250"))
+OF_ALL = int(os.environ.get("MUTANTS", "1000" if SEARCHES else "125"))
 SHARES = OF_ALL // 125
 MOST_COMMANDS = 25 if SEARCHES else 2
 ODD_WORDS = ("\0", "\udcff", "a\nb", "", "-", "--", "*", "%s", "x" * 5000)

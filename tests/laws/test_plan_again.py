@@ -52,7 +52,7 @@ def projects(draw):
     return models
 
 
-@settings(max_examples=20 if settings.default.derandomize else 300)
+@settings(max_examples=10 if settings.default.derandomize else 300)
 @given(projects(), st.lists(st.tuples(st.lists(EDITS, max_size=4), CHANGES), max_size=4))
 def test_after_a_run_there_is_nothing_left_to_plan(models, rounds):
     workshop = Workshop(a_source("x"), a_source("y"), *models)

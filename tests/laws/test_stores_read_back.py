@@ -264,7 +264,7 @@ def test_partitions_read_back_as_they_were_written(empty, intent, outcome):
         } == {(number, outcome.version, clock.now()) for number in numbers(intent.ords)}
 
 
-@settings(max_examples=15 if settings.default.derandomize else 300)
+@settings(max_examples=8 if settings.default.derandomize else 300)
 @given(deeds=st.lists(DEED, max_size=14))
 def test_whatever_is_done_all_stores_say_the_same(empty, deeds):
     answers = []
@@ -293,7 +293,7 @@ def whole(connection, model, event):
     )
 
 
-@settings(max_examples=8 if settings.default.derandomize else 100)  # each makes four stores
+@settings(max_examples=4 if settings.default.derandomize else 100)  # each makes four stores
 @given(deeds=st.lists(DEED, max_size=10))
 def test_what_is_exported_loads_and_exports_equal(empty, deeds):
     for (store, clock), (fresh, _) in zip(stores(empty), stores(empty), strict=True):

@@ -93,6 +93,7 @@ def test_it_drifts_with_its_inputs_and_settings(events) -> None:
     assert [row[0] for row in events.rows("top")] == [2, 3, 4]
 
 
+@pytest.mark.matrix
 def test_a_gate_keeps_back_what_it_would_write_and_looks_at_no_other_row(events) -> None:
     events.insert("events", "(0, '2023-01-01', NULL)")
     old = events.run()
@@ -124,6 +125,7 @@ def test_a_step_that_died_is_recovered(events, point, then) -> None:
     assert [str(each) for each in events.states()["top"]] == []
 
 
+@pytest.mark.matrix
 def test_its_unit_tests_run(events) -> None:
     events.write("tests/top.yml", TESTS)
 
@@ -134,6 +136,7 @@ def test_its_unit_tests_run(events) -> None:
     ]
 
 
+@pytest.mark.matrix
 def test_catalogues_read_of_it_as_of_a_table(events) -> None:
     events.run()
 

@@ -13,6 +13,8 @@ from penstock.app.services import wire
 from penstock.core.errors import TableError, UsageError
 from penstock.ui.cli.main import main
 
+pytestmark = pytest.mark.matrix
+
 LISTED = {"strategy": "check", "unique_key": "id", "row_hash": True}
 FIRST = ("1 a 01-05", "2 b 01-06")
 HASHED = (LISTED | {"check_cols": ["value"]}, LISTED | {"check_cols": ["value", "updated_at"]})
@@ -92,7 +94,6 @@ def again(place, at, name):
     return place.snap(at, name)[name]
 
 
-@pytest.mark.matrix
 def test_H130_verify_reads_a_whole_history_and_writes_nothing(shared, call) -> None:
     before = shared.tree()
 
@@ -103,7 +104,6 @@ def test_H130_verify_reads_a_whole_history_and_writes_nothing(shared, call) -> N
     assert shared.tree() == before
 
 
-@pytest.mark.matrix
 def test_H130_a_second_current_version_breaks_V4_and_V5(shared, call) -> None:
     table = shared.table("broken")
     shared.sql(
@@ -144,7 +144,6 @@ def test_verify_is_for_history_models(shared) -> None:
         verify(services, ["users", "mart"])
 
 
-@pytest.mark.matrix
 def test_H100_a_migrated_table_gets_a_property_and_no_version(two) -> None:
     two.snapshot("timed", **CK)
     error = two.snap(T3, "timed")["timed"].error
@@ -170,7 +169,6 @@ def test_H100_a_migrated_table_gets_a_property_and_no_version(two) -> None:
     assert not migrated(two, "timed").differs
 
 
-@pytest.mark.matrix
 def test_H48_a_migrated_row_hash_is_made_anew_also_after_a_crash_halfway(two) -> None:
     two.snapshot("hashed", **HASHED[1])
     code = two.snap(T3, "hashed")["hashed"].error.code
@@ -204,7 +202,6 @@ def at_third_commit():
     return fault
 
 
-@pytest.mark.matrix
 def test_a_row_hash_can_come_later(two) -> None:
     two.snapshot("plain", **HASHED[0])
 
@@ -214,7 +211,6 @@ def test_a_row_hash_can_come_later(two) -> None:
     assert again(two, T4, "plain").metrics["unchanged"] == 3
 
 
-@pytest.mark.matrix
 def test_V8_does_not_bind_a_table_that_was_in_run_time_mode(two) -> None:
     two.snapshot("timed", **EV)
 
@@ -309,7 +305,6 @@ def test_each_law_that_rows_can_break_is_named_with_a_key(shared) -> None:
     ]
 
 
-@pytest.mark.matrix
 def test_H108_an_adopted_table_goes_on_where_it_stood(shared) -> None:
     shared.snapshot("adopted", **TS)
     foreign(

@@ -14,6 +14,8 @@ from fakes.gate_looks import GateLooks, committed
 from fakes.place import Place, statuses
 from penstock.app.request import SnapshotRequest
 
+pytestmark = pytest.mark.matrix
+
 LOOKS = {
     "on_failure": "block",
     "after": [
@@ -178,7 +180,6 @@ def test_a_gate_looks_at_what_is_committed_where_columns_come_go_and_widen(
     assert looked_at(place, monkeypatch, "all", strategies=few) == {}
 
 
-@pytest.mark.matrix
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_gate_of_any_strategy_looks_at_what_is_committed(
     place: Place, monkeypatch, change
@@ -190,7 +191,6 @@ def gate(**check):
     return {"on_failure": "block", "after": [check]}
 
 
-@pytest.mark.matrix
 def test_values_that_only_a_wider_type_holds_are_judged_as_they_will_be(place: Place) -> None:
     gates = {
         "fine": gate(name="negative", sql="select 1 from {destination} where v < 0"),
@@ -221,7 +221,6 @@ def test_values_that_only_a_wider_type_holds_are_judged_as_they_will_be(place: P
     assert dict(made.columns) == {"id": "bigint", "v": "decimal(14,4)", "f": "double"}
 
 
-@pytest.mark.matrix
 def test_a_function_that_replaces_a_range_is_called_once_and_its_gate_sees_the_range(
     place: Place, monkeypatch
 ) -> None:
@@ -249,7 +248,6 @@ def test_a_function_that_replaces_a_range_is_called_once_and_its_gate_sees_the_r
     assert looks.of["ranges"][0].lines.total() == 3
 
 
-@pytest.mark.matrix
 def test_gates_of_entities_look_at_what_is_committed(spark, tmp_path, monkeypatch) -> None:
     checks = {**LOOKS, "before": []}
     kinds = ("full", "merge", "historic")

@@ -1,5 +1,7 @@
 """Gates of views on real tables: what is read through a view is looked at first."""
 
+import pytest
+
 from fakes.check_place import EVENTS, P1, P2, STATS, STATS_SQL, after
 
 SEEN_SQL = "SELECT * FROM {{ source('raw', 'events') }}\n"
@@ -14,6 +16,7 @@ GOOD = [row for row in EVENTS if row[3] is None or row[3] >= 0]
 BAD = (P2, "us", 1, -1.0)
 
 
+@pytest.mark.matrix
 def test_partitions_that_read_a_view_are_not_built_on_rows_that_fail_its_gate(stats) -> None:
     stats.events(GOOD, "overwrite")
     stats.model("m/seen", SEEN_SQL, POSITIVE, materialized="view")

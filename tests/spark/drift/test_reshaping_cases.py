@@ -104,6 +104,7 @@ def test_DP6_DP14_DD8_rows_that_do_not_fit_are_never_committed(small):
     assert (small.rows(TABLE), small.states()) == (BUILT, {"m": []})
 
 
+@pytest.mark.matrix
 def test_DP9_DD11_a_table_of_others_is_replaced_by_one_of_the_layout_asked_for(small):
     stranger.replace(small.root / "warehouse" / TABLE)
     small.edit(FILE, "partition: {field: d}", "partition: {field: d}, layout: clustered")

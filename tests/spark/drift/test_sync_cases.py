@@ -317,6 +317,7 @@ def test_DS8_a_sync_below_unselected_drift_runs_nothing_and_warns_once(synced):
     assert stored(synced.root) == before
 
 
+@pytest.mark.matrix
 def test_DS9_dry_runs_write_nothing(cascaded):
     cascaded.edit(DAILY_V3, "'anon'", "'nobody'")
     rolled = first_step(cascaded, "daily_user_stats")

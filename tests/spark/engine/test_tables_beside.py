@@ -55,6 +55,7 @@ def test_a_merge_on_a_clone_leaves_the_table_as_it_was(three, properties):
     assert bench.rows("SELECT * FROM {t}") == [(1, "o"), (2, "o"), (3, "o"), (5, "later")]
 
 
+@pytest.mark.matrix
 def test_neither_a_clone_nor_what_is_tried_on_it_carries_a_token(three):
     bench = three()
     name = bench.session.beside.clone(bench.at("t"), 3, bench.at("tried"))

@@ -106,6 +106,7 @@ def test_texts_in_models_checks_watermarks_and_partitions_stay_as_written(texts)
         assert sorted(row[1] for row in texts.rows(name)) == sorted((*TEXTS, "zz${abc}"))
 
 
+@pytest.mark.matrix
 def test_a_value_that_a_check_accepts_is_that_text_and_no_other(texts) -> None:
     accepted = {"type": "accepted_values", "column": "t", "values": ["${abc}"]}
     for name, mode in (("seen", "flag"), ("held", "block")):
@@ -151,6 +152,7 @@ def test_rows_of_unit_tests_and_queries_stay_as_written(texts) -> None:
     assert found.rows == (("${env:HOME}", "${abc}"),)
 
 
+@pytest.mark.matrix
 def test_names_of_delivered_files_and_values_of_their_partitions_stay_as_written(
     spark, tmp_path
 ) -> None:

@@ -44,6 +44,7 @@ def error_of(report):
     return result.error
 
 
+@pytest.mark.matrix
 def test_a_delta_table_in_bronze_is_refused_and_read_whole_without_its_dead_rows(spark, tmp_path):
     place = placed(tmp_path, spark, process="full", watermark=None)
     bronze = place.bronze()
@@ -111,6 +112,7 @@ def test_slices_wait_in_doubt_by_name_and_run_by_their_numbers(spark, tmp_path):
     assert place.stored() == [(1, 10, "row 10")]
 
 
+@pytest.mark.matrix
 def test_duplicates_are_left_out_by_a_transformation(spark, tmp_path):
     rows = (1, 10, "old"), (1, 20, "new"), (2, 5, "same"), (2, 5, "same"), (3, 0, "no"), (4, 7, "d")
     latest = {"deduplicate": {"keep": "last", "order_by": ["SeqNr"]}}
@@ -147,6 +149,7 @@ def test_keys_that_are_cast_or_missing_are_refused_after_deduplicating(spark, tm
     assert told in error.sentence
 
 
+@pytest.mark.matrix
 def test_names_inside_structs_lose_what_delta_refuses(spark, tmp_path):
     place = placed(tmp_path, spark, watermark=None)
     struct = pa.struct([("a b", pa.int32()), ("c-d", pa.list_(pa.struct([("e,f", pa.string())])))])
@@ -164,6 +167,7 @@ def test_names_inside_structs_lose_what_delta_refuses(spark, tmp_path):
     assert "fields 't.a b' and 't.ab' of silver_aw.x" in error.sentence
 
 
+@pytest.mark.matrix
 def test_a_column_without_a_value_waits_until_it_has_a_type(spark, tmp_path):
     place = placed(tmp_path, spark, watermark=None)
     number, void = pa.int32(), pa.null()

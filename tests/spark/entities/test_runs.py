@@ -45,6 +45,7 @@ def test_EC9_EC13_EM21_slices_run_in_order_each_once(place):
     assert token["metrics"] == {"recordsInSlice": 1, "arrived_deleted": 0}
 
 
+@pytest.mark.matrix
 def test_EC10_EC11_a_bad_slice_stops_those_after_it_until_it_is_mended(place):
     place.slice("a", (1, 100, "A"))
     place.slice("b", (1, 100, "A"), (1, 200, "B"))
@@ -189,6 +190,7 @@ def test_EC16_EM2_the_summary_is_told_whatever_the_log_level(place):
     assert [kept[name] for name in counts] == [3, 1, 2, 0, 0, 0]
 
 
+@pytest.mark.matrix
 def test_a_copied_project_is_current_and_its_slices_keep_their_order(spark, tmp_path):
     here = EntityPlace(tmp_path / "here", spark, entity(settings={"order": "modified"}))
     for age, name in ((1, "b"), (2, "a")):

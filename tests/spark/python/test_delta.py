@@ -36,6 +36,7 @@ def test_P102_a_table_of_what_is_new_holds_that_alone(events):
     assert events.ids("newest") == [1, 2, 3, 4, 5, 6]
 
 
+@pytest.mark.matrix
 def test_rows_of_others_in_a_table_of_what_is_new_are_told_until_it_is_made_anew(place):
     place.source(1, 2, 3, 4)
     (place.root / "models").mkdir()

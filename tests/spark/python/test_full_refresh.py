@@ -52,6 +52,7 @@ def test_P82_a_partition_that_is_gone_is_gone_after_a_full_refresh(place):
     assert place.ids("events") == [1, 2]
 
 
+@pytest.mark.matrix
 def test_P83_other_partitions_need_a_full_refresh(place):
     place.source(1, 2, 3, 4)
     events = by_date(place, partition_by="date")

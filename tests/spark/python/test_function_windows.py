@@ -167,6 +167,7 @@ def test_P47_a_function_that_reads_by_itself_is_told_from_when_to_when(place):
     assert place.ids("events") == [1, 2, 3, 4, 5, 6]
 
 
+@pytest.mark.matrix
 def test_P48_a_window_writes_itself_as_sql(place):
     said = []
     place.source(1, 2, 3, 4)
@@ -281,6 +282,7 @@ def test_P50_each_input_has_its_own_watermark(place):
     assert place.rows("both") == [(1, 10), (2, 8), (3, 9)]
 
 
+@pytest.mark.matrix
 def test_a_filter_that_became_a_window_of_the_input_adds_no_row_again(place, tmp_path):
     place.source(1, 2, 3, 4)
 

@@ -17,6 +17,7 @@ def landed(place, *numbers: int) -> None:
         (folder / f"{number}.json").write_text(f'{{"id": {number}}}\n')
 
 
+@pytest.mark.matrix
 def test_a_function_that_raises_what_ctrl_c_raises_ends_the_run_and_the_next_one_does_the_rest(
     place,
 ):

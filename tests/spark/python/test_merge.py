@@ -39,6 +39,7 @@ def test_P71_an_older_row_changes_nothing(place):
     assert place.rows("users", "user, amount") == [("a", 30), ("b", 20), ("c", 40)]
 
 
+@pytest.mark.matrix
 def test_P72_rows_that_tie_must_be_equal(place):
     place.source(1, 2, 3, 4)
     users(place)

@@ -111,6 +111,7 @@ def test_P10_one_graph(shop):
     }
 
 
+@pytest.mark.matrix
 def test_P123_a_yaml_entry_describes_a_function(shop):
     model = penstock.load(str(shop.root)).models["scored"]
 

@@ -208,6 +208,7 @@ def test_P89_a_range_of_days_is_widened_to_whole_ones_and_says_so(place):
     assert (result.rows.deleted, result.rows.inserted) == (1, 1)
 
 
+@pytest.mark.matrix
 def test_a_rerun_that_may_change_columns_is_asked_to(place):
     place.source(1, 2, 3, 4)
     texts = [["id", "ts", "amount"], ["id", "ts", "amount", "user"]]

@@ -216,6 +216,7 @@ def test_P32_P33_P34_types_that_carry_a_watermark(place):
     assert [place.ids(name) for name in kinds] == [[1, 2]] * 4
 
 
+@pytest.mark.matrix
 def test_P35_P68_columns_that_the_output_lacks(place):
     place.source(1, 2, 3, 4)
     table(place, "without_time", time_column="timestamp", window_on={"raw_logs": "ts"})

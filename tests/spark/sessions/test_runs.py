@@ -6,7 +6,7 @@ from deltalake import DeltaTable
 from fakes.session_lake import an_event
 from fakes.session_place import SessionPlace, problems
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.matrix]
 CORE = ("page_views", "sessions", "user_mapping", "users")
 TABLES = (
     "base_sessions_lifecycle_manifest",
@@ -75,7 +75,6 @@ def test_S21_S28_S92_two_runs_each_with_one_commit_per_table(place):
     assert (idle.plan.steps, {*map(tuple, two.states().values())}) == ((), {()})
 
 
-@pytest.mark.matrix
 def test_S22_S23_S68_nothing_new_is_nothing_to_do_and_a_run_again_changes_no_row(place):
     web = place()
     before = web.manifest()
@@ -97,7 +96,6 @@ def test_S22_S23_S68_nothing_new_is_nothing_to_do_and_a_run_again_changes_no_row
     assert web.manifest() == dict.fromkeys(ALL, ("01-03 05:00", "01-04", None))
 
 
-@pytest.mark.matrix
 def test_S29_S41_what_was_not_selected_catches_up_in_the_next_run(place):
     web = place("one")
     assert statuses(web.at("01-03", "m5"))["m5"] == "success"
@@ -113,7 +111,6 @@ def test_S29_S41_what_was_not_selected_catches_up_in_the_next_run(place):
     assert web.manifest() == dict.fromkeys(ALL, ("01-02 01:00", "01-03", None))
 
 
-@pytest.mark.matrix
 def test_S35_S36_S37_a_new_model_is_brought_up_alone_or_beside_the_others(place):
     whole, each = place(name="whole"), place(name="each")
     for web in (whole, each):
@@ -135,7 +132,6 @@ def test_S35_S36_S37_a_new_model_is_brought_up_alone_or_beside_the_others(place)
         assert web.rows("m6") == web.rows("m5")
 
 
-@pytest.mark.matrix
 def test_S38_S39_a_module_that_checks_hold_back_is_brought_up_after_the_others(spark, tmp_path):
     web = SessionPlace(tmp_path / "web", spark, FEW)
     web.add("e1 s1 01-01 10:00", "e2 s1 01-02 10:00", "e3 s2 01-03 12:00")
@@ -173,7 +169,6 @@ def test_S38_S39_a_module_that_checks_hold_back_is_brought_up_after_the_others(s
         ]
 
 
-@pytest.mark.matrix
 def test_what_is_taken_back_is_processed_again(place):
     web = place()
     web.package(NOT_MANY)
@@ -199,7 +194,6 @@ def test_what_is_taken_back_is_processed_again(place):
     assert (web.stored("users", "sessions"), web.stored("page_views", "count(*)")) == ([3], [4])
 
 
-@pytest.mark.matrix
 def test_S45_S46_S47_a_released_session_is_held_again_until_it_may_be_longer(spark, tmp_path):
     web = SessionPlace(tmp_path, spark)
     web.add("e1 s1 01-01 10:00", "e3 s1 01-04 10:00", "e4 s1 01-04 10:00:07")
@@ -222,7 +216,6 @@ def test_S45_S46_S47_a_released_session_is_held_again_until_it_may_be_longer(spa
     ]
 
 
-@pytest.mark.matrix
 def test_S27_S34_without_events_tables_are_made_and_events_of_the_future_wait(spark, tmp_path):
     web = SessionPlace(tmp_path, spark, "strict_seed_limits: true\n")
     assert problems(web.at("01-02")) == []
@@ -237,7 +230,6 @@ def test_S27_S34_without_events_tables_are_made_and_events_of_the_future_wait(sp
     assert not web.plan("01-03").is_empty
 
 
-@pytest.mark.matrix
 def test_S33_S54_later_events_are_seen_and_late_ones_left(spark, tmp_path):
     """The window of two days is empty, in front of an event: it is passed over once."""
     web = SessionPlace(tmp_path, spark, "backfill_limit_days: 2\n")
@@ -255,7 +247,6 @@ def test_S33_S54_later_events_are_seen_and_late_ones_left(spark, tmp_path):
     assert web.stored("base_events_this_run", "event_id") == []
 
 
-@pytest.mark.matrix
 def test_a_function_may_be_tagged(place):
     web = place()
     web.write("models/m/m7.py", FUNCTION)

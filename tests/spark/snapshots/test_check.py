@@ -8,6 +8,8 @@ from fakes.snapshot_cases import CK, T5, Cases, Extract, Told
 from penstock.app.request import SnapshotRequest
 from penstock.engine.session import SparkStepSession
 
+pytestmark = pytest.mark.matrix
+
 CASES = Cases(abroad=2)
 HASHED = {"row_hash": True}
 DELETED = ",__delta_internal_is_row_deleted:tinyint"
@@ -17,7 +19,6 @@ plain = CASES.add("plain", CK, *RUNS)
 plain_hash = CASES.add("plain_hash", CK | HASHED, *RUNS)
 
 
-@pytest.mark.matrix
 def test_H40_another_value_closes_and_opens(runs) -> None:
     versions = ["1 alpha 01-01 [T1, T2)", "1 beta 01-01 [T2, )"]
     moved = {"source_rows": 1, "opened_changed": 1, "closed": 1}
@@ -26,7 +27,6 @@ def test_H40_another_value_closes_and_opens(runs) -> None:
     assert runs.told(plain_hash, 2) == Told("success", 1, versions, moved)
 
 
-@pytest.mark.matrix
 def test_H41_a_value_that_comes_back_is_a_change_and_an_unlisted_column_is_none(runs) -> None:
     versions = [
         "1 alpha 01-01 [T1, T2)",

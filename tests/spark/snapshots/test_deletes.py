@@ -4,6 +4,8 @@ import pytest
 
 from fakes.snapshot_cases import CK, Cases, Extract, Told
 
+pytestmark = pytest.mark.matrix
+
 CASES = Cases()
 BOTH, ONE = "1 a 01-01, 2 b 01-01", "1 a 01-01"
 OPEN = ["1 a 01-01 [T1, )", "2 b 01-01 [T1, )"]
@@ -13,7 +15,6 @@ LEFT = {"source_rows": 1, "unchanged": 1, "closed": 1, "deleted": 1}
 ignoring = CASES.add("ignoring", CK, BOTH, ONE)
 
 
-@pytest.mark.matrix
 def test_H80_a_missing_key_stays_current_unless_told_otherwise(runs) -> None:
     assert runs.told(ignoring, 2) == Told("unchanged", 0, OPEN, {"source_rows": 1, "unchanged": 1})
 
@@ -21,7 +22,6 @@ def test_H80_a_missing_key_stays_current_unless_told_otherwise(runs) -> None:
 closing = CASES.add("closing", CK | {"hard_deletes": "invalidate"}, BOTH, ONE, BOTH)
 
 
-@pytest.mark.matrix
 def test_H81_invalidate_closes_the_version_of_a_missing_key(runs) -> None:
     assert runs.told(closing, 2) == Told("success", 1, GONE, LEFT)
 

@@ -6,6 +6,8 @@ import pytest
 
 from fakes.snapshot_cases import EV, Cases, Told
 
+pytestmark = pytest.mark.matrix
+
 CASES = Cases()
 LONG = Cases()
 
@@ -26,7 +28,6 @@ FOUR = [
 ]
 
 
-@pytest.mark.matrix
 def test_H60_intervals_start_where_the_source_says(runs) -> None:
     opened = {"source_rows": 1, "opened_new": 1}
     moved = {"source_rows": 1, "opened_changed": 1, "closed": 1}
@@ -35,7 +36,6 @@ def test_H60_intervals_start_where_the_source_says(runs) -> None:
     assert runs.told(late, 2) == Told("success", 1, TWO, moved)
 
 
-@pytest.mark.matrix
 def test_H61_late_rows_are_placed_into_closed_history(runs) -> None:
     placed = {"source_rows": 2, "opened_late": 2, "shortened": 1}
 
@@ -66,7 +66,6 @@ orders = LONG.add(
 )
 
 
-@pytest.mark.matrix
 def test_H64_the_order_in_which_rows_come_does_not_matter(long_runs) -> None:
     """Each of six keys has its rows in another order."""
     versions = [f"{key} {version[2:]}" for key, _ in ORDERS for version in LOG]
@@ -106,7 +105,6 @@ AGAIN = [
 ]
 
 
-@pytest.mark.matrix
 def test_H68_a_key_that_returns_with_an_old_row_is_opened_again_at_T(long_runs) -> None:
     """H69 in the same run: key 3 returns with a row of ten days after it was gone."""
     gone = ["1 a 01-10 [01-10, T2)", "2 b 01-10 [01-10, )", "3 c 01-10 [01-10, T2)"]
@@ -117,14 +115,12 @@ def test_H68_a_key_that_returns_with_an_old_row_is_opened_again_at_T(long_runs) 
     assert long_runs.told(returned, 3) == Told("success", 2, AGAIN, back)
 
 
-@pytest.mark.matrix
 def test_H68_a_key_that_returned_is_known(long_runs) -> None:
     assert long_runs.told(returned, 4) == Told(
         "unchanged", 2, AGAIN, {"source_rows": 3, "unchanged": 3}
     )
 
 
-@pytest.mark.matrix
 def test_H69_a_key_that_returns_with_a_new_row_starts_there(long_runs) -> None:
     assert long_runs.told(returned, 3).versions[3:] == AGAIN[3:]
 
@@ -140,7 +136,6 @@ dated = LONG.add(
 counted = LONG.add("counted", EV, "1 a 7", columns="id INT, value STRING, updated_at BIGINT")
 
 
-@pytest.mark.matrix
 def test_H70_a_date_is_midnight_UTC_and_a_number_is_no_time(long_runs) -> None:
     (starts,) = long_runs.sql(
         "SELECT typeof(max(_ps_valid_from)), array_join(sort_array("
@@ -152,7 +147,6 @@ def test_H70_a_date_is_midnight_UTC_and_a_number_is_no_time(long_runs) -> None:
     assert long_runs.error(counted, 1) == "updated-at-type: updated_at 'updated_at' is BIGINT"
 
 
-@pytest.mark.matrix
 def test_H66_a_known_row_is_never_compared(long_runs) -> None:
     assert long_runs.told(dated, 3) == Told("unchanged", 1, TWO, {"source_rows": 1, "unchanged": 1})
 
@@ -163,7 +157,6 @@ short = LONG.add(
 )
 
 
-@pytest.mark.matrix
 def test_H72_a_row_that_retention_would_remove_at_once_is_never_written(long_runs) -> None:
     first = {"source_rows": 3, "opened_changed": 2, "skipped": 1}
     second = {"source_rows": 3, "unchanged": 2, "skipped": 1}

@@ -130,6 +130,7 @@ def test_retention_removes_no_version_that_it_cannot_tell_from_another(spark, tm
     assert len(versions(table)) == 4
 
 
+@pytest.mark.matrix
 def test_a_stored_key_that_is_null_is_closed_where_the_source_may_not_hold_one(
     spark, tmp_path
 ) -> None:
@@ -220,6 +221,7 @@ def test_a_field_that_is_left_out_of_the_table_is_not_compared(spark, tmp_path, 
     assert (second["unchanged"], third["unchanged"]) == (1, 1)
 
 
+@pytest.mark.matrix
 def test_an_empty_text_in_a_partition_column_is_refused_with_column_count_and_keys(
     spark, tmp_path
 ) -> None:

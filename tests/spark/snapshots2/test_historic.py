@@ -111,6 +111,7 @@ def inferring(spark, tmp_path):
     )
 
 
+@pytest.mark.matrix
 def test_H152_H153_a_key_gone_from_the_window_is_closed_once_and_may_return(inferring) -> None:
     table = inferring
     columns = "id value hash removed"

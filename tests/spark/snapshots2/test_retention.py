@@ -6,6 +6,8 @@ from fakes.history_place import EV, TS, HistoryPlace, counts
 from fakes.history_story import T1, T2, T3, T4
 from penstock.ui.render.snapshot import snapshots_text
 
+pytestmark = pytest.mark.matrix
+
 # Later the source has no longer what is old: of key 1 the last row, of key 2 none.
 LOG = (
     "1 a 01-10",
@@ -47,7 +49,6 @@ def kept(tmp_path_factory, spark):
     return place
 
 
-@pytest.mark.matrix
 def test_H110_a_dry_prune_counts_a_real_one_commits_and_a_wider_one_does_nothing(kept) -> None:
     asked = {"prune": True, "keep_last": 2}
     before = kept.tree()
@@ -67,7 +68,6 @@ def test_H110_a_dry_prune_counts_a_real_one_commits_and_a_wider_one_does_nothing
     assert (wider.status, wider.version) == ("unchanged", 1)
 
 
-@pytest.mark.matrix
 def test_H112_a_changed_row_and_retention_of_one_make_one_commit_of_a_deleted_row(kept) -> None:
     result = kept.report["newest"]
 

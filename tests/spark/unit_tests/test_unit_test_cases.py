@@ -496,6 +496,7 @@ BLOCKED = """\
     """
 
 
+@pytest.mark.matrix
 def test_C69_a_failing_gate_blocks_and_keeps_the_rows(project) -> None:
     project.place.write("models/m/gated.sql", BLOCKED)
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fakes.entity_files import PATH, document, entity
+
+pytestmark = pytest.mark.matrix
 
 DATED = [
     {"name": "ID", "datatype": "long", "fieldroles": ["businesskey"]},

@@ -34,6 +34,7 @@ def query(file, sql):
         return database.execute(sql).fetchall()
 
 
+@pytest.mark.matrix
 def test_50_processes_that_hammer_one_file_lose_nothing(tmp_path, start):
     file = tmp_path / "state.db"
     url = f"sqlite:///{file}"

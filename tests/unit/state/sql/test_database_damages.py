@@ -51,7 +51,7 @@ from penstock.ui.render.status import status_document, status_text
 
 AT = dt.datetime(2024, 3, 1, 12, 30, tzinfo=dt.UTC)
 SOME = pytest.mark.parametrize(
-    "seeds", [range(4), pytest.param(range(4, 40), marks=pytest.mark.matrix)]
+    "seeds", [range(2), pytest.param(range(2, 40), marks=pytest.mark.matrix)]
 )
 BLOCK = OnFailure.BLOCK
 KNOWN = {"", "state-damaged", "state-too-new", "state-of-another-project"}
