@@ -64,7 +64,7 @@ def test_a_change_by_hand_is_made_once_the_store_is_back(deed, monkeypatch):
         services = workshop.services()
         if is_away:
             opened = AwayAtFirst(workshop.store, away)
-            services.open_reading = services.open_writing = lambda: opened
+            services.open_reading = services.open_writing = lambda opened=opened: opened
         answers.append((deed(workshop, services), len(workshop.store.records.steps_of("top"))))
 
     assert answers[0] == answers[1]
