@@ -1,4 +1,4 @@
-"""Checks as values, for Python models: one constructor for each type (spec/checks.md §8.3).
+"""Checks as values, for Python models: one constructor for each type.
 
 >>> from penstock import checks
 >>> checks.unique("id", severity="warning", where="status <> 'draft'").as_mapping()

@@ -1,4 +1,4 @@
-"""What every state store promises of steps whose checks were recorded (spec/checks.md §5, §7.2)."""
+"""What every state store promises of steps whose checks were recorded."""
 
 import datetime as dt
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Rows that earlier successes wrote, as every state store tells them (spec/checks.md §4.1)."""
+"""Rows that earlier successes wrote, as every state store tells them."""
 
 from dataclasses import replace
 

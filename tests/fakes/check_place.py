@@ -1,4 +1,4 @@
-"""Fixture S and model U of spec/checks.md §11 in a folder, run in this process.
+"""Fixture S and model U in a folder, run in this process.
 
 Sources are written without Spark, so that a folder is ready at once.
 """

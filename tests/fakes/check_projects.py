@@ -1,4 +1,4 @@
-"""Projects whose one model is that of fixture S, with checks (spec/checks.md §11)."""
+"""Projects whose one model is that of fixture S, with checks."""
 
 from __future__ import annotations
 

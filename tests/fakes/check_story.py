@@ -1,4 +1,4 @@
-"""The results of the example of spec/checks.md §8.1: one check that passes, one of each failure."""
+"""The results of the example: one check that passes, one of each failure."""
 
 from __future__ import annotations
 

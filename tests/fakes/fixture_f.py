@@ -1,4 +1,4 @@
-"""Fixture F of spec/drift.md §12: three versioned models over one source, as files by path."""
+"""Fixture F: three versioned models over one source, as files by path."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The definition of drift and of versions, one partition at a time, as slow as it is plain.
 
-Written from spec/drift.md §3, §6 and §8.1 alone; the laws hold `resolve` and `judge` to it.
+Written from the definition alone; the laws hold `resolve` and `judge` to it.
 """
 
 from __future__ import annotations

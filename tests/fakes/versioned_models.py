@@ -162,7 +162,7 @@ MONDAYS = Computed("date", ((Ceiled(Lower(), "week"), Moved(Floored(Lower(), "we
 
 
 def daily(*more: Body | Version, v2: str = "2024-11-29", **settings: object) -> Model:
-    """`daily` of the fixture F of spec/drift.md §12; `more` versions stand after, v3 among them."""
+    """`daily` of the fixture F; `more` versions stand after, v3 among them."""
     old = a_body("v1", "2024-11-25", EVENTS), a_body("v2", v2, EVENTS)
     return a_daily("daily", *old, *(more or (a_body("v3", "2024-12-02", EVENTS),)), **settings)
 

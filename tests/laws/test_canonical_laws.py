@@ -1,4 +1,4 @@
-"""Law 3 of spec/drift.md §14: canonical checksums see meaning, and all of it."""
+"""Law 3: canonical checksums see meaning, and all of it."""
 
 from __future__ import annotations
 

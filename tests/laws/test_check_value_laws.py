@@ -1,4 +1,4 @@
-"""Sugar and long form give equal checks; checks survive a round trip (spec/checks.md §13.8)."""
+"""Sugar and long form give equal checks; checks survive a round trip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions and verdicts by ranges are those of single partitions (spec/drift.md §14)."""
+"""Versions and verdicts by ranges are those of single partitions."""
 
 import dataclasses
 import datetime as dt

@@ -1,4 +1,4 @@
-"""The inferred range holds every row that can change what a query gives (spec/drift.md §14, 6).
+"""The inferred range holds every row that can change what a query gives.
 
 SQLite runs the same text on whole tables and on what the mapping leaves of them.
 """

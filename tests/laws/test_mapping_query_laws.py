@@ -1,6 +1,6 @@
 """Whatever SQL asks of its inputs, rows outside of the inferred range change nothing.
 
-Law 6 of spec/drift.md §14 again, for shapes of queries and conditions beyond those that inference
+Law 6 again, for shapes of queries and conditions beyond those that inference
 recognises. A query is written once for both engines: `<<Spark|SQLite>>` where they differ. SQLite
 has dates and instants as whole microseconds, so that it compares a DATE with a TIMESTAMP as Spark
 does.

@@ -1,4 +1,4 @@
-"""Keys are read back, partitions touch, and every value lies in exactly one (spec/drift.md §14)."""
+"""Keys are read back, partitions touch, and every value lies in exactly one."""
 
 import datetime as dt
 

@@ -1,4 +1,4 @@
-"""Law 7 of spec/checks.md §13: placeholders change code tokens and nothing else."""
+"""Law 7: placeholders change code tokens and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What checks said, as reports, stores and artifacts keep it (spec/checks.md §7)."""
+"""What checks said, as reports, stores and artifacts keep it."""
 
 from __future__ import annotations
 

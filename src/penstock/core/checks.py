@@ -1,4 +1,4 @@
-"""Checks: what must hold for the rows of a model, and when it is looked at (spec/checks.md §1)."""
+"""Checks: what must hold for the rows of a model, and when it is looked at."""
 
 from __future__ import annotations
 
@@ -358,7 +358,7 @@ class Checks:
 
 @dataclass(frozen=True, slots=True)
 class CheckSettings:
-    """What a project says of all its checks (spec/checks.md §1.5)."""
+    """What a project says of all its checks."""
 
     on_failure: OnFailure = OnFailure.FLAG
     sample: bool = True

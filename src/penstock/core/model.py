@@ -35,7 +35,7 @@ class ColumnDoc:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What code made some rows: checksums of the SQL as written and as meant (spec/drift.md §4).
+    """What code made some rows: checksums of the SQL as written and as meant.
 
     `settings` are those that change rows; `layout` is how the table lies and what is said of it,
     in no drift, because the rows stay the same. `schema` is the checksum of the declared columns,

@@ -19,7 +19,7 @@ _PRESENT = re.compile(r"`penstock:present:(model|source|external|this):([^`:]+)`
 
 RUN_TIMESTAMP = "penstock__run_timestamp"
 PARAMETERS = ("partition_date", "start_date", "end_date", "run_date")
-"""The names that SQL may write after `@` (spec/drift.md §1.6)."""
+"""The names that SQL may write after `@`."""
 PARAMETER = re.compile(r"`penstock:param:(\w+)`")
 _STAMPED = re.compile(
     r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|--[^\n]*|/\*.*?\*/)|""" + RUN_TIMESTAMP,

@@ -100,7 +100,7 @@ class ModelRecord:
     success, `pins` are its inputs by name. `high_time` is the greatest run timestamp of any step
     that wrote the table. `cut_at` and `passed_by` are what that success left unread of its pins:
     rows above a time, and inputs whose changes its windows have passed. `foreign` are others'
-    changes of rows that no step has re-made and nobody has accepted.
+    changes of rows that no step has replaced and nobody has accepted.
     """
 
     model: str
@@ -132,7 +132,7 @@ class ModelRecord:
 
 @dataclass(frozen=True, slots=True)
 class PartitionGroup:
-    """Partitions of one model with one fingerprint and status, counted (spec/drift.md §13).
+    """Partitions of one model with one fingerprint and status, counted.
 
     `fingerprint` is the number that `Records.fingerprints` explains, 0 for partitions that never
     succeeded. `commit_high` is the greatest `commit_version`, `settled_low` the least

@@ -116,8 +116,8 @@ class TableOverwrite:
 class Commit:
     """The one statement of a step that commits, with the session settings it needs.
 
-    It carries Delta's application transaction, so Delta takes it at most once and not after a fence
-    (spec/state.md §2); `once` is False for what Delta lets through without looking at the pair.
+    It carries Delta's application transaction, so Delta takes it at most once and not after a
+    fence; `once` is False for what Delta lets through without looking at the pair.
     What was never begun has no number and carries none.
     `metrics` are counts that the commit carries in its token. `expected` are those of Delta's own
     operation metrics, and `ROW_CHANGE`, that are known before, each with the name of the identity

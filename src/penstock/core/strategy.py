@@ -22,7 +22,7 @@ from penstock.core.statement import QUERY_VIEW, Work
 
 
 class NullWatermark(StrEnum):
-    """What rows with NULL in a watermark column mean (spec/state.md §6)."""
+    """What rows with NULL in a watermark column mean."""
 
     ERROR = "error"
     INCLUDE_FIRST = "include_first"
@@ -71,7 +71,7 @@ class WindowSettings:
 
 @dataclass(frozen=True, slots=True)
 class PartitionSettings:
-    """How a model is cut into partitions, each remembered by itself (spec/drift.md).
+    """How a model is cut into partitions, each remembered by itself.
 
     `field` is the column that says to which partition a row belongs, `type` its Spark type. With
     `ready_after` a partition is due when it ended that long ago, without when it has begun.
@@ -103,9 +103,9 @@ class Writing(StrEnum):
 
 
 class OnSchemaChange(StrEnum):
-    """What happens when a query's columns differ from its table's (spec/project.md §3).
+    """What happens when a query's columns differ from its table's.
 
-    EXACT is that of functions (spec/python.md §7), which no file may ask for: any difference of
+    EXACT is that of functions, which no file may ask for: any difference of
     names and types is an error.
     """
 

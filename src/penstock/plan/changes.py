@@ -1,4 +1,4 @@
-"""What changed in the inputs since they were read (spec/drift.md §6.4)."""
+"""What changed in the inputs since they were read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Detecting drift: what is no longer what code and inputs would make.
 
 Everything is worked out on ranges of partitions of which the same is known; the cost follows
-their number, not that of the partitions (spec/drift.md §8.1, §13). A table without partitions is
+their number, not that of the partitions. A table without partitions is
 the one partition `*`, of which the record of its model tells.
 """
 

@@ -1,4 +1,4 @@
-"""Schema changes: what a query's columns mean for the table they go to (spec/project.md §3)."""
+"""Schema changes: what a query's columns mean for the table they go to."""
 
 from __future__ import annotations
 

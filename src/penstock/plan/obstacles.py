@@ -29,7 +29,7 @@ def foreign_table(model: Model, hint: str) -> TableError:
 
 
 def table_of_another_store(model: Model, owner: Owner, project: str, takes: str = "") -> TableError:
-    """Refuse a table that is written with another state store (spec/state.md §4).
+    """Refuse a table that is written with another state store.
 
     The hint names `takes`, the flags that take the table over; "" for none.
     """

@@ -262,7 +262,7 @@ def _has_wrong_rows(question: Question, model: Model, reason: Reason) -> bool:
     """Whether a table holds rows that no ordinary step would mend.
 
     A step that only failed is done again, and new rows are taken by their window; but a failure
-    hides no other drift, or the next success would tell of rows that nobody re-made as current.
+    hides no other drift, or the next success would tell of rows that nobody mended as current.
     """
     others = {reason.state, *reason.also} - {State.NEVER_RUN, State.FAILED}
     if model.name in question.now.slices:

@@ -1,4 +1,4 @@
-"""Which SQL is for which partition: the one place that picks a version (spec/drift.md §3)."""
+"""Which SQL is for which partition: the one place that picks a version."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The columns that a versioned model's table must have, and how it comes to have them.
-
-See spec/drift.md §7.
-"""
+"""The columns that a versioned model's table must have, and how it comes to have them."""
 
 from __future__ import annotations
 

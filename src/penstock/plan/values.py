@@ -25,7 +25,7 @@ from penstock.core.steps.inputs import Pin
 
 
 class State(StrEnum):
-    """Whether a table still is what code and inputs would make (spec/drift.md §8.1).
+    """Whether a table still is what code and inputs would make.
 
     In order of precedence, but for `current`, which holds when none of the others does.
     """

@@ -84,7 +84,7 @@ def windowed_inputs(
     inputs: Mapping[str, Schema],
     watermarks: Sequence[Watermark] = (),
 ) -> tuple[WindowedInput, ...]:
-    """Return the inputs that are read through a window (spec/python.md §4.1).
+    """Return the inputs that are read through a window.
 
     Those that `window_on` names, and every other input with a column called `time_column`; each is
     held against what is remembered of it.
@@ -283,7 +283,7 @@ def opened(
     initial: bool,
     read_before: Collection[str] = (),
 ) -> Opened:
-    """Return the windows of a step (spec/python.md §4.2) and the watermarks after it.
+    """Return the windows of a step and the watermarks after it.
 
     A watermark never moves back, except that an `initial` step leaves exactly what it has read.
     Inputs of the last success, `read_before`, have had their NULLs read with the first load.

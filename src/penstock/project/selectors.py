@@ -1,4 +1,4 @@
-"""Selection: which models a command is about. dbt's grammar (spec/project.md §5)."""
+"""Selection: which models a command is about. dbt's grammar."""
 
 from __future__ import annotations
 

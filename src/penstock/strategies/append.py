@@ -52,7 +52,7 @@ class Append(port.Strategy):
         return {"window": self.window and self.window.fingerprint}
 
     def work(self, build: port.Build) -> Work:
-        """Add the window's rows in one commit that Delta takes once per step (spec/state.md §2).
+        """Add the window's rows in one commit that Delta takes once per step.
 
         Those of a unit that is read again take the place of what was made of it.
         """

@@ -1,4 +1,4 @@
-"""The strategy `partition`: one range of partitions replaced by one commit (spec/drift.md §7)."""
+"""The strategy `partition`: one range of partitions replaced by one commit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Partition(port.PartitionSettings, port.Strategy):
-    """Ranges of partitions are replaced, and each is remembered by itself (spec/drift.md)."""
+    """Ranges of partitions are replaced, and each is remembered by itself."""
 
     name = "partition"
     settings = port.STORED | {
@@ -63,7 +63,7 @@ class Partition(port.PartitionSettings, port.Strategy):
         }
 
     def work(self, build: port.Build) -> Work:
-        """Refuse: whatever has partitions is made by `replace`, of slices (spec/drift.md §7)."""
+        """Refuse: whatever has partitions is made by `replace`, of slices."""
         raise TypeError(f"{build.model.name} is built by partitions")
 
 

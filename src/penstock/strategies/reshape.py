@@ -101,7 +101,7 @@ _WIDENING = "delta.enableTypeWidening"
 
 
 def allow_widening(target: str, properties: Mapping[str, str]) -> tuple[str, ...]:
-    """Let a table take wider types once it needs to: other readers lose it (spec/project.md §3)."""
+    """Let a table take wider types once it needs to: other readers lose it."""
     if properties.get(_WIDENING, "false").lower() == "true":
         return ()
     return (f"ALTER TABLE {target} SET TBLPROPERTIES ({written({_WIDENING: 'true'})})",)

@@ -1,4 +1,4 @@
-"""Laws of typed checks (spec/checks.md §13): they say what plain Python says, observed or not."""
+"""Laws of typed checks: they say what plain Python says, observed or not."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Laws 2, 4 and 5 of spec/checks.md §13: many partitions in a step, what modes leave alone."""
+"""Laws 2, 4 and 5: many partitions in a step, what modes leave alone."""
 
 import itertools
 

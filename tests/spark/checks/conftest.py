@@ -1,4 +1,4 @@
-"""Fixture S of spec/checks.md §11 as a view, and a way to evaluate checks on its partitions."""
+"""Fixture S as a view, and a way to evaluate checks on its partitions."""
 
 from __future__ import annotations
 

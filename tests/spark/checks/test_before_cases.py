@@ -1,4 +1,4 @@
-"""Looking ahead of a step: cases C5, C23 and C28 to C30 of spec/checks.md §11."""
+"""Looking ahead of a step: cases C5, C23 and C28 to C30."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Nothing that failed a gate is ever in the table: cases C36 to C42 of spec/checks.md §11."""
+"""Nothing that failed a gate is ever in the table: cases C36 to C42."""
 
 import threading
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What each type of check says of fixture S (spec/checks.md §11, C10 to C27).
+"""What each type of check says of fixture S (C10 to C27).
 
 Every check of one partition is also held against the values that a write would have observed.
 """

@@ -1,4 +1,4 @@
-"""`penstock run --skip-checks` and `penstock check`: C54 to C60 of spec/checks.md §11."""
+"""`penstock run --skip-checks` and `penstock check`: C54 to C60."""
 
 import json
 import shutil

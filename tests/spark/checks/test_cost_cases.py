@@ -1,4 +1,4 @@
-"""What checks cost and what their SQL gets to see: C24, C49 to C52 of spec/checks.md §11."""
+"""What checks cost and what their SQL gets to see: C24, C49 to C52."""
 
 import datetime as dt
 import re

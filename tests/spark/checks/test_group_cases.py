@@ -1,4 +1,4 @@
-"""One step over several partitions: case C26 of spec/checks.md §11."""
+"""One step over several partitions: case C26."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Runs of an append that write no row, in every mode (spec/checks.md §4.1)."""
+"""Runs of an append that write no row, in every mode."""
 
 import pyarrow as pa
 import pytest

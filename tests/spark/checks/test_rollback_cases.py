@@ -1,4 +1,4 @@
-"""Rows that failed a gate are taken back: C43 to C45, law 5 (spec/checks.md §5.4)."""
+"""Rows that failed a gate are taken back: C43 to C45, law 5."""
 
 import pytest
 from deltalake import DeltaTable

@@ -1,4 +1,4 @@
-"""Fixture F built, and partitions of hours and integers (spec/drift.md §12, DP4 to DP8)."""
+"""Fixture F built, and partitions of hours and integers (DP4 to DP8)."""
 
 import sqlite3
 

@@ -1,4 +1,4 @@
-"""Fixture F built, edited and repaired: the seed's own story (spec/drift.md §12)."""
+"""Fixture F built, edited and repaired: the seed's own story."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Versions that change columns, types and layout of a built table (spec/drift.md §12, DP6-DP15)."""
+"""Versions that change columns, types and layout of a built table (DP6-DP15)."""
 
 import datetime as dt
 import shutil

@@ -1,4 +1,4 @@
-"""Unit tests of models on real tables: cases C61 to C68 of spec/checks.md §11."""
+"""Unit tests of models on real tables: cases C61 to C68."""
 
 import pytest
 

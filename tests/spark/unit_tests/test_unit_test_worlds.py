@@ -1,4 +1,4 @@
-"""Unit tests of models of every kind: what stands beside the cases of spec/checks.md §11."""
+"""Unit tests of models of every kind: what stands beside the cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report of checks says of itself: C53 of spec/checks.md §11."""
+"""What a report of checks says of itself: C53."""
 
 import pytest
 

@@ -226,12 +226,12 @@ def _names(services: Services, request: AnySync, run_timestamp: dt.datetime) -> 
         return selected_models(services, request.select, request.exclude, run_timestamp)
     model = named_model(services, request.model)
     if model.strategy.window is not None or model.keeps_history:
-        sentence = f"backfill re-makes partitions; {model.name} is built as {model.shown_strategy}"
+        sentence = f"{model.name} is built as {model.shown_strategy}: there is nothing to backfill"
         command = f"penstock {model.strategy.command} --select {model.name}"
         hint = f"{command} --full-refresh"
         if model.keeps_history:
             hint = f"{command} brings it up to date; --full-refresh would drop its versions"
-        raise UsageError("not-supported-yet", sentence, hint=hint)
+        raise UsageError("not-backfilled", sentence, hint=hint)
     return (model.name,)
 
 

@@ -35,7 +35,7 @@ def is_watermark_type(spark_type: str) -> bool:
 @total_ordering
 @dataclass(frozen=True, slots=True, eq=False)
 class TypedValue:
-    """A value with its Spark type, printed as `TYPE text` (spec/python.md §4.4).
+    """A value with its Spark type, printed as `TYPE text`.
 
     Integers and decimals of different width compare by value, strings by their UTF-8 bytes;
     values of different families do not compare and raise `TypeError`.

@@ -1,4 +1,4 @@
-"""Mappings: which range of an input one partition reads, by its bounds (spec/drift.md §6)."""
+"""Mappings: which range of an input one partition reads, by its bounds."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The partitions of a model as whole numbers, neighbours differing by 1 (spec/drift.md §2).
+    """The partitions of a model as whole numbers, neighbours differing by 1.
 
     `start`, `end` and `interval` are those of RANGE. A position is a number on the line that the
     partition field lies on: microseconds since 1970 in UTC, or the integer itself for RANGE.

@@ -117,7 +117,7 @@ class Log(Protocol):
 
 
 class Fences(Protocol):
-    """Making "not committed" stay true, without Spark (spec/state.md §2)."""
+    """Making "not committed" stay true, without Spark."""
 
     def fence(self, uri: str, application: str, number: int, token: str) -> bool:
         """See to it that Delta holds the number of the application, by an empty commit at need.

@@ -101,7 +101,7 @@ class Intent:
     transaction: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Name the application under which Delta counts the steps of the target (spec/state.md §2).
+        """Name the application under which Delta counts the steps of the target.
 
         Steps that write a table at the same time have one each: Delta would let only one commit.
         """

@@ -1,4 +1,4 @@
-"""The commit token: what a Delta commit says about the step that made it (spec/state.md §2).
+"""The commit token: what a Delta commit says about the step that made it.
 
 One JSON object of at most 4 KB in `commitInfo.userMetadata`. It holds enough to write the step's
 record anew when the state store is lost, so intents are also stored in this form.

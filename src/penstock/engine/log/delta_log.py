@@ -1,4 +1,4 @@
-"""Facts of tables and listings of files, which are their version (spec/project.md §4), no Spark."""
+"""Facts of tables and listings of files, which are their version, no Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fences: an empty commit after which a step's own commit can never land (spec/state.md §2).
+"""Fences: an empty commit after which a step's own commit can never land.
 
 Delta skips or refuses every statement whose application transaction its table holds already; a
 step that is called failed gets its transaction so, for a writer that was only asleep.

@@ -1,4 +1,4 @@
-"""Where rows of Delta tables changed or lie, from their logs (spec/drift.md §6.4)."""
+"""Where rows of Delta tables changed or lie, from their logs."""
 
 from __future__ import annotations
 

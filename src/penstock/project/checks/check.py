@@ -1,4 +1,4 @@
-"""One check, from its keys to its value (spec/checks.md §1.2, §1.3, §1.7)."""
+"""One check, from its keys to its value."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Scene:
 
     @property
     def allowed(self) -> frozenset[str]:
-        """The parameters that checks of the model may name (spec/checks.md §1.6)."""
+        """The parameters that checks of the model may name."""
         if self.strategy.partitioning is not None:
             return frozenset(PARAMETERS)
         return _OF_WINDOWS if self.strategy.window else frozenset({"run_date"})

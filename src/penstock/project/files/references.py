@@ -1,4 +1,4 @@
-"""The files of a project: found, read, and what they include and name (spec/drift.md §1.5)."""
+"""The files of a project: found, read, and what they include and name."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Which range of each input one partition reads, from SQL and `depends_on` (spec/drift.md §6)."""
+"""Which range of each input one partition reads, from SQL and `depends_on`."""

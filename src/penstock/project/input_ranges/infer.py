@@ -1,4 +1,4 @@
-"""Which range of each input one partition reads, from the SQL of a body (spec/drift.md §6.3)."""
+"""Which range of each input one partition reads, from the SQL of a body."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What SQL says in positions: constants of a partition, and columns under truncations.
 
 `date_sub(@partition_date, 6)` is a constant, `CAST(DATE_TRUNC('WEEK', date) AS DATE)` a term of the
-column `date` (spec/drift.md §6.3).
+column `date`.
 """
 
 from __future__ import annotations

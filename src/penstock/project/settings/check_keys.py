@@ -1,4 +1,4 @@
-"""The keys of checks by type, and checks taken out of YAML as text (spec/checks.md §1.2, §12)."""
+"""The keys of checks by type, and checks taken out of YAML as text."""
 
 from __future__ import annotations
 

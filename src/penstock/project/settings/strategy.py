@@ -1,4 +1,4 @@
-"""The strategy of one model: its settings read (spec/drift.md §1.7), and what has no effect."""
+"""The strategy of one model: its settings read, and what has no effect."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def _first(column: str, others: Sequence[str]) -> tuple[str, ...]:
 def laid_out(
     partition: PartitionSettings, cluster: Sequence[str], word: str, properties: dict[str, str]
 ) -> Layout:
-    """Decide between a folder per value and clustering (spec/drift.md §1.2)."""
+    """Decide between a folder per value and clustering."""
     by_day = partition.grid.grain is Grain.DAY and partition.type == "date"
     if word == "partitioned" or (word != "clustered" and by_day):
         return Layout(partition_by=(partition.field,), properties=properties)

@@ -1,4 +1,4 @@
-"""The SQL of one version, linked and fingerprinted (spec/drift.md §1.6, §4)."""
+"""The SQL of one version, linked and fingerprinted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Canonical SQL: one line in which only what changes the meaning is left (spec/drift.md §4).
+"""Canonical SQL: one line in which only what changes the meaning is left.
 
 Before: ``select  IFNULL(`a`, 1) x -- note``; after: ``SELECT COALESCE(`a`, 1) AS `x` ``.
 Every identifier is quoted, so whether a user quoted it makes no difference and no list of

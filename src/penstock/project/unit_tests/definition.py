@@ -1,4 +1,4 @@
-"""Unit tests of models: what they are, and what they call models and inputs (spec/checks.md §9)."""
+"""Unit tests of models: what they are, and what they call models and inputs."""
 
 from __future__ import annotations
 

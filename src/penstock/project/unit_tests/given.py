@@ -1,4 +1,4 @@
-"""What a test gives and what it expects (spec/checks.md §9.2, §9.3)."""
+"""What a test gives and what it expects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All unit tests of a project, entry by entry (spec/checks.md §9.1). No JVM, no tables."""
+"""All unit tests of a project, entry by entry. No JVM, no tables."""
 
 from __future__ import annotations
 

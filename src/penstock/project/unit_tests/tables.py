@@ -1,4 +1,4 @@
-"""Tables of tests: rows, CSV, SQL without tables, or a file under tests/ (spec/checks.md §9.2)."""
+"""Tables of tests: rows, CSV, SQL without tables, or a file under tests/."""
 
 from __future__ import annotations
 

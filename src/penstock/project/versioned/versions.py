@@ -1,4 +1,4 @@
-"""`versions:`: dated generations of a model, their revisions and checks (spec/drift.md §1.3)."""
+"""`versions:`: dated generations of a model, their revisions and checks."""
 
 from __future__ import annotations
 

@@ -345,7 +345,7 @@ def moves(intent: Intent, records: ModelState, at: dt.datetime) -> tuple[Waterma
     """Return the changes of watermarks that a success leaves: only upwards.
 
     With `lowers_watermarks` the intent's set replaces the model's. A rollback takes them back to
-    what they were (spec/state.md §6).
+    what they were.
     """
     current = records.current_watermarks
     new: rollback.Values

@@ -1,4 +1,4 @@
-"""The queries of checks: rows by partitions, one query per phase, samples (spec/checks.md §4.5)."""
+"""The queries of checks: rows by partitions, one query per phase, samples."""
 
 from __future__ import annotations
 

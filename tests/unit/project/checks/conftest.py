@@ -1,4 +1,4 @@
-"""The model of fixture S (spec/checks.md §11) with checks of a test."""
+"""The model of fixture S with checks of a test."""
 
 from __future__ import annotations
 

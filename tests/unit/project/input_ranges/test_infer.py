@@ -1,4 +1,4 @@
-"""Which range of an input one partition reads, found in the SQL (spec/drift.md §6.3)."""
+"""Which range of an input one partition reads, found in the SQL."""
 
 from __future__ import annotations
 

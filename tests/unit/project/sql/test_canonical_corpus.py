@@ -1,4 +1,4 @@
-"""Law 3 of spec/drift.md §14 on many real shapes of SQL; corpus/*.txt says what an edit is.
+"""Law 3 on many real shapes of SQL; corpus/*.txt says what an edit is.
 
 A block is a query and its edits, `old => new`, each of which means something else.
 """

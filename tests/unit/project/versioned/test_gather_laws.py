@@ -1,4 +1,4 @@
-"""Law 10 of spec/drift.md §14: spellings mean the same, and no misspelt key is missed."""
+"""Law 10: spellings mean the same, and no misspelt key is missed."""
 
 from __future__ import annotations
 
