@@ -54,10 +54,8 @@ class SharedFrames:
             if made is not None and made[0] == read.pinned:
                 return handed_over(made[1], spark)
             frame, asked = _called(spark, read)
-            if made is not None or asked:
-                return (
-                    frame  # its inputs have newer versions, or each reader has a window of its own
-                )
+            if made is not None or asked:  # inputs moved on, or each reader has its own window
+                return frame
             if read.model in self._keeps:
                 known = {name.lower() for name in frame.columns}
                 cuts = cut is not None and cut.column.lower() in known

@@ -138,6 +138,7 @@ def again(
             each.outcome.settled_version or 0
             for each in records.steps.values()
             if each.outcome and each.intent.kind is StepKind.ACCEPT and each.intent.grid.is_whole
+            if each.outcome.table_id == outcome.table_id  # versions of another table say nothing
             if each.seq < step.intent.restores and not each.undone_by
         ),
         default=-1,

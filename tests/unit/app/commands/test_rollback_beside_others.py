@@ -63,3 +63,22 @@ def test_a_change_of_others_that_was_undone_with_the_step_is_told_no_more():
     undo_last(workshop, include_foreign=True)
 
     assert states(workshop) == [State.SOURCE_CHANGED]
+
+
+def test_what_was_accepted_of_a_table_that_is_gone_says_nothing_of_the_next_one():
+    workshop = Workshop(
+        a_source("events"), a_model("top", "raw.events", strategy=Append(WindowSettings("n")))
+    )
+    workshop.run()
+    for _ in range(5):
+        workshop.lake.land(workshop.uri("top"))
+    accept(workshop.services(), "top", "seen")
+    del workshop.lake.tables[workshop.uri("top")]
+    workshop.run()
+    workshop.lake.land(workshop.uri("top"))
+    workshop.lake.land("/landing/events", n="2")
+    workshop.run()
+
+    undo_last(workshop)
+
+    assert State.TAMPERED in states(workshop)
