@@ -8,14 +8,7 @@ from dataclasses import replace
 from penstock.core.checks import OnFailure
 from penstock.core.graph import ordered
 from penstock.core.model import Model
-from penstock.core.partitions.ranges import (
-    WHOLE,
-    Ranges,
-    count,
-    difference,
-    intersection,
-    union,
-)
+from penstock.core.partitions.ranges import WHOLE, Ranges, count, difference, intersection, union
 from penstock.core.project import Project
 from penstock.plan.cascade import (
     following,

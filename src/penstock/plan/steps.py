@@ -25,15 +25,7 @@ from penstock.plan.cascade import grid_of, reads_itself, upstream_models
 from penstock.plan.changes import spans_of
 from penstock.plan.resolve import Segment, body_of
 from penstock.plan.slices import first_moment
-from penstock.plan.values import (
-    Estimate,
-    Now,
-    Observed,
-    Options,
-    Reason,
-    State,
-    Step,
-)
+from penstock.plan.values import Estimate, Now, Observed, Options, Reason, State, Step
 from penstock.plan.verdict import Verdict, is_replaced
 
 LEFT = frozenset((State.FAILED, State.UPSTREAM_CHANGED))

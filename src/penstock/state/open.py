@@ -9,15 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from sqlalchemy import (
-    URL,
-    Connection,
-    insert,
-    inspect,
-    make_url,
-    select,
-    text,
-)
+from sqlalchemy import URL, Connection, insert, inspect, make_url, select, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from penstock.core.errors import DISTRIBUTION, EnvironmentMissingError, StateError, install_hint

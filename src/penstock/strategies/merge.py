@@ -10,16 +10,7 @@ from penstock.core import strategy as port
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.types import parse_type, scalars
 from penstock.core.names import quoted
-from penstock.core.statement import (
-    QUERY_VIEW,
-    TARGET_VIEW,
-    Commit,
-    Passing,
-    Row,
-    Rule,
-    Stage,
-    Work,
-)
+from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Commit, Passing, Row, Rule, Stage, Work
 from penstock.strategies import build as pieces
 from penstock.strategies.build import listed
 from penstock.strategies.values import same

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from penstock.app.services.wire import Where, open_project
-from penstock.core.errors import ProjectError
-from penstock.core.findings import Finding
+from penstock.app.services.wire import SystemClock, Where, open_project, wired
+from penstock.core.errors import ProjectError, TableError
+from penstock.core.findings import Finding, Severity
 from penstock.core.graph import children, reach
 from penstock.core.model import Model
 from penstock.core.names import InputKind
@@ -48,8 +48,11 @@ class ValidationReport:
         return not self.errors and not (self.strict and self.warnings)
 
 
-def validate(where: Where, *, strict: bool = False) -> ValidationReport:
-    """Load the project; `UsageError` only when there is none, or no such target."""
+def validate(where: Where, *, strict: bool = False, connected: bool = False) -> ValidationReport:
+    """Load the project; `UsageError` only when there is none, or no such target.
+
+    With `connected` the files in the bronze folders of entities are looked at, too.
+    """
     try:
         project = open_project(where)
     except ProjectError as error:
@@ -58,13 +61,35 @@ def validate(where: Where, *, strict: bool = False) -> ValidationReport:
             findings = (*findings, *_of_tests(error.project, findings))
         return ValidationReport(tuple(sorted(set(findings))), strict=strict)
     return ValidationReport(
-        (*project.findings, *_of_tests(project)),
+        (*project.findings, *_of_tests(project), *(_of_bronze(project) if connected else ())),
         models=len(project.models),
         sources=len(project.sources),
         seeds=len(project.seeds),
         entities=len(project.entities),
         strict=strict,
     )
+
+
+def _of_bronze(project: Project) -> Iterator[Finding]:
+    """Yield findings of bronze folders: files that no run reads, and what cannot be listed."""
+    from penstock.app.observation.observe import not_read, slices_now
+    from penstock.plan.slices import unmatched_note
+    from penstock.project.entities.places import bronze_folder
+
+    clock = SystemClock()
+    services = wired(project, clock)
+    for model in project.models.values():
+        folder = bronze_folder(model.entity, clock.now()) if model.entity else None
+        if folder is None:
+            continue
+        try:
+            code, _, sentence = unmatched_note(slices_now(services, folder)).partition(": ")
+        except (TableError, OSError) as error:
+            found = not_read(model, error)
+            yield Finding(found.where or model.where, found.code, found.sentence, found.hint)
+        else:
+            if code:
+                yield Finding(folder.where, code, sentence, severity=Severity.WARNING)
 
 
 def _of_tests(project: Project, errors: Sequence[Finding] = ()) -> Iterator[Finding]:
@@ -104,10 +129,7 @@ def _sound(project: Project, paths: Collection[str]) -> Project:
 
 
 def _is_whole(project: Project, model: Model) -> bool:
-    known = {
-        InputKind.MODEL: (project.models, project.seeds),
-        InputKind.SOURCE: (project.sources,),
-    }
+    known = {InputKind.MODEL: (project.models, project.seeds), InputKind.SOURCE: (project.sources,)}
     places = ((name.name, known.get(name.kind)) for name in model.inputs)
     return all(held is None or any(name in each for each in held) for name, held in places)
 

@@ -25,13 +25,7 @@ from penstock.state.transitions.model_state import (
     StoredStep,
     ords_of,
 )
-from penstock.state.transitions.runs import (
-    Runs,
-    joined,
-    newest,
-    ranges_of,
-    spread,
-)
+from penstock.state.transitions.runs import Runs, joined, newest, ranges_of, spread
 
 Values = dict[tuple[str, str], str | None]  # of watermarks by input and column; None: reset
 

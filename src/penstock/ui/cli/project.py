@@ -13,6 +13,7 @@ from penstock.ui.cli.output import CommandOutput
 Folder = Annotated[Path, FlagSpec(names=("DIR",))]
 Template = Annotated[str, FlagSpec("Template to start from.  [default: minimal]", metavar="NAME")]
 Strict = Annotated[bool, FlagSpec("Treat warnings as errors.")]
+Connected = Annotated[bool, FlagSpec("Also check which files in bronze folders no run reads.")]
 Day = Annotated[
     str | None, FlagSpec("The SQL of the partition that holds this date.", ("--date",), "D")
 ]
@@ -36,7 +37,11 @@ def init_command(output: CommandOutput, folder: Folder, template: Template = "mi
 
 @command("penstock validate --strict")
 def validate_command(
-    output: CommandOutput, request: CommandRequest, *, strict: Strict = False
+    output: CommandOutput,
+    request: CommandRequest,
+    *,
+    strict: Strict = False,
+    connected: Connected = False,
 ) -> int:
     """Report every finding of every file.
 
@@ -46,7 +51,7 @@ def validate_command(
     from penstock.app.services.wire import place_of
     from penstock.ui.render.values import validation_document, validation_text
 
-    report = validate(place_of(request), strict=strict)
+    report = validate(place_of(request), strict=strict, connected=connected)
     output.print(report, validation_text, validation_document, colours=True)
     return 0 if report.passed else 1
 
