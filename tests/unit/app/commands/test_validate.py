@@ -76,8 +76,9 @@ def test_files_that_no_run_reads_are_warned_of_where_they_are_asked_for(delivere
 
 
 def test_a_bronze_folder_that_is_a_table_is_an_error_where_it_is_looked_at(delivered):
-    (delivered / "bronze" / "aw" / "x" / "_delta_log").mkdir()
-    (delivered / "bronze" / "aw" / "x" / "_delta_log" / "00000000000000000000.json").write_text("{}\n")
+    log = delivered / "bronze" / "aw" / "x" / "_delta_log"
+    log.mkdir()
+    (log / "00000000000000000000.json").write_text("{}\n")
 
     found = validate(Where(delivered), connected=True)
 
