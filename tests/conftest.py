@@ -3,6 +3,7 @@
 The session of Spark is in tests/fakes/spark_session.py.
 """
 
+import os
 import random
 import signal
 import sys
@@ -21,12 +22,15 @@ pytest_plugins = ["fakes.spark_session", "fakes.drift_fixtures"]
 HERE = Path(__file__).parent
 LANES = ("spark", "faults", "laws", "cli")
 
-# The gate takes a sample, the same in every run; `make test-laws` searches.
+# The gate takes a sample, the same in every run; `make test-laws` searches, EXAMPLES a law.
 settings.register_profile(
     "penstock", deadline=None, derandomize=True, print_blob=True, max_examples=15
 )
 settings.register_profile(
-    "search", parent=settings.get_profile("penstock"), derandomize=False, max_examples=1000
+    "search",
+    parent=settings.get_profile("penstock"),
+    derandomize=False,
+    max_examples=int(os.environ.get("EXAMPLES", "300")),
 )
 settings.load_profile("penstock")
 
