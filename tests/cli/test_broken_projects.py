@@ -1,4 +1,4 @@
-"""Projects with mistakes in them, from the command line: cases J1, J3, J4, J17, J22, H4, H11."""
+"""Projects with mistakes in them, from the command line."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def only(services):
     return written
 
 
-def test_J1_one_validate_lists_all_broken_files_and_creates_no_state(only, call):
+def test_one_validate_lists_all_broken_files_and_creates_no_state(only, call):
     root = only(
         **{
             "models/a/bad_jinja.sql": "select 1\n{% if %}\n",
@@ -60,7 +60,7 @@ def test_J1_one_validate_lists_all_broken_files_and_creates_no_state(only, call)
 
 
 @pytest.mark.parametrize("command", ["validate", "list", "plan", "run"])
-def test_J3_a_cycle_is_printed_with_its_path_and_its_three_places(command, only, call):
+def test_a_cycle_is_printed_with_its_path_and_its_three_places(command, only, call):
     only(
         **{
             "models/m/a.sql": "select *\nfrom {{ ref('c') }}\n",
@@ -80,7 +80,7 @@ def test_J3_a_cycle_is_printed_with_its_path_and_its_three_places(command, only,
     )
 
 
-def test_J4_a_misspelt_reference_is_answered_with_the_model_that_was_meant(services, call):
+def test_a_misspelt_reference_is_answered_with_the_model_that_was_meant(services, call):
     services(**{"models/marts/daily.sql": "select count(*) as n\nfrom {{ ref('user_clean') }}\n"})
 
     answer = call("validate")
@@ -93,7 +93,7 @@ def test_J4_a_misspelt_reference_is_answered_with_the_model_that_was_meant(servi
     )
 
 
-def test_J17_a_source_without_its_path_is_named_where_it_is_declared(services, call):
+def test_a_source_without_its_path_is_named_where_it_is_declared(services, call):
     root = services()
     (root / "landing" / "users.csv").unlink()
 
@@ -128,7 +128,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("command", ["validate", "list", "plan", "run"])
-def test_J22_every_odd_file_is_a_finding_and_never_a_traceback(command, only, call):
+def test_every_odd_file_is_a_finding_and_never_a_traceback(command, only, call):
     root = only(**{"models/fine.sql": "select 1 as id\n"})
     for name, data in ODD.items():
         (root / name).write_bytes(data)
@@ -151,7 +151,7 @@ def test_J22_every_odd_file_is_a_finding_and_never_a_traceback(command, only, ca
     ]
 
 
-def test_H4_one_validate_lists_what_four_snapshots_lack(only, call):
+def test_one_validate_lists_what_four_snapshots_lack(only, call):
     header = "{{{{ config(materialized='snapshot', {}) }}}}\nselect 1 as id, 2 as value\n"
     only(
         **{
@@ -178,7 +178,7 @@ def test_H4_one_validate_lists_what_four_snapshots_lack(only, call):
     )
 
 
-def test_H11_a_column_that_changes_by_itself_is_a_warning(only, call):
+def test_a_column_that_changes_by_itself_is_a_warning(only, call):
     header = "materialized='snapshot', unique_key='id', strategy='check', check_cols='value'"
     text = f"{{{{ config({header}) }}}}\nselect 1 as id,\n  now() as value\n"
     only(**{"models/s/a.sql": text})

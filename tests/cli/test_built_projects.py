@@ -1,4 +1,4 @@
-"""Projects whose tables are built: cases J6, J7, T7, T10 and T11 as far as they need no Spark."""
+"""Projects whose tables are built."""
 
 import json
 import shutil
@@ -65,7 +65,7 @@ def write_commit(  # what a commit says
     (log / f"{version:020d}.json").write_text("\n".join(map(json.dumps, actions)))
 
 
-def test_J6_a_run_without_changes_does_nothing_and_needs_no_java(made, call):
+def test_a_run_without_changes_does_nothing_and_needs_no_java(made, call):
     answer = call("run")
 
     assert (answer.code, answer.err) == (0, "")
@@ -74,7 +74,7 @@ def test_J6_a_run_without_changes_does_nothing_and_needs_no_java(made, call):
     assert len(list(made.glob("warehouse/m/*/_delta_log/*"))) == 2
 
 
-def test_J7_a_changed_comment_is_named_as_cosmetic_and_nothing_is_run(made, call):
+def test_a_changed_comment_is_named_as_cosmetic_and_nothing_is_run(made, call):
     file = made / "models" / "m" / "one.sql"
     file.write_text(file.read_text() + "-- the first\n")
 
@@ -87,7 +87,7 @@ def test_J7_a_changed_comment_is_named_as_cosmetic_and_nothing_is_run(made, call
     assert not (made / ".penstock" / "logs").exists()
 
 
-def test_T7_without_its_state_every_table_is_unrecorded_until_it_is_rebuilt(made, call):
+def test_without_its_state_every_table_is_unrecorded_until_it_is_rebuilt(made, call):
     shutil.rmtree(made / ".penstock")
 
     lost = call("status")
@@ -109,7 +109,7 @@ def test_T7_without_its_state_every_table_is_unrecorded_until_it_is_rebuilt(made
     assert found.out == "All current ✓\n"
 
 
-def test_T10_a_foreign_commit_of_data_is_tampering_and_optimize_is_not(made, call):
+def test_a_foreign_commit_of_data_is_tampering_and_optimize_is_not(made, call):
     write_commit(made, "one", 1, operation="OPTIMIZE", changes_data=False)
     optimized = call("status")
     write_commit(made, "one", 2, operation="UPDATE")
@@ -125,7 +125,7 @@ def test_T10_a_foreign_commit_of_data_is_tampering_and_optimize_is_not(made, cal
     )
 
 
-def test_T23_a_log_that_was_cleaned_up_is_told_by_status_plan_and_run(made, call):
+def test_a_log_that_was_cleaned_up_is_told_by_status_plan_and_run(made, call):
     for version, operation in enumerate(("OPTIMIZE", "SET TBLPROPERTIES", "OPTIMIZE"), start=1):
         write_commit(made, "one", version, operation=operation, changes_data=False)
     DeltaTable(str(made / "warehouse" / "m" / "one")).create_checkpoint()
@@ -161,7 +161,7 @@ def test_rows_that_others_changed_are_accepted_with_a_reason_and_without_java(ma
     assert (again.code, "nothing-to-accept" in again.err) == (2, True)
 
 
-def test_T24_the_table_of_another_store_at_the_same_version_is_tampered(made, call):
+def test_the_table_of_another_store_at_the_same_version_is_tampered(made, call):
     shutil.rmtree(made / "warehouse" / "m" / "one")
     token = {"penstock": "0.1.0", "store": "store-2", "project": "billing", "step": "theirs"}
     write_commit(made, "one", 0, json.dumps(token), table_id="id-theirs")
@@ -211,7 +211,7 @@ def test_a_damaged_log_is_one_models_trouble_and_its_file_put_back_mends_it(made
     assert mended.out == "nothing to do (1 model up to date)\n"
 
 
-def test_T11_a_dropped_table_is_missing_and_the_plan_says_that_it_is_rebuilt(made, call):
+def test_a_dropped_table_is_missing_and_the_plan_says_that_it_is_rebuilt(made, call):
     shutil.rmtree(made / "warehouse" / "m" / "one")
 
     assert call("status").out == (

@@ -47,7 +47,7 @@ from penstock.core.errors import UsageError
         ),
     ],
 )
-def test_C56_flags_that_exclude_each_other_are_refused(words, said, services, call):
+def test_flags_that_exclude_each_other_are_refused(words, said, services, call):
     services()
 
     answer = call("check", *words)

@@ -68,7 +68,7 @@ def test_each_step_has_its_partitions_and_its_checks(services, call):
     ]
 
 
-def test_C3_validate_lists_all_thirteen_and_exits_1(services, call):
+def test_validate_lists_all_thirteen_and_exits_1(services, call):
     files = user_stats()
     files[PATH] += f"    checks:\n      after:\n{C3}"
     services(**files)

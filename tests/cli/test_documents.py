@@ -1,4 +1,4 @@
-"""J20: with `--json` every command prints one JSON document and nothing else."""
+"""With `--json` every command prints one JSON document and nothing else."""
 
 import json
 
@@ -32,7 +32,7 @@ WITHOUT_JVM = [
 
 
 @pytest.mark.parametrize("words", WITHOUT_JVM, ids=" ".join)
-def test_J20_stdout_is_one_document(words, services, call):
+def test_stdout_is_one_document(words, services, call):
     services()
 
     answer = call(*words, "--json")

@@ -1,4 +1,4 @@
-"""The seed's workflow as a user types it: cases DS13 and DS6. Looking and asking need no Java."""
+"""The seed's workflow as a user types it. Looking and asking need no Java."""
 
 import os
 import pty
@@ -119,7 +119,7 @@ def told(place, *words, spark=None, typed=None):
 
 
 @pytest.mark.matrix
-def test_DS13_the_workflow_of_an_edit_is_status_plan_sync_status(place):
+def test_the_workflow_of_an_edit_is_status_plan_sync_status(place):
     fresh = told(place, "status")
     place.write(EDIT_E)
 

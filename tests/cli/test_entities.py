@@ -28,7 +28,7 @@ def test_entities_are_listed_disabled_ones_too(services, call):
     assert [each["model"] for each in chosen["entities"]] == ["silver_aw.orders"]
 
 
-def test_EC8_a_disabled_entity_that_is_named_exactly_is_exit_2(services, call):
+def test_a_disabled_entity_that_is_named_exactly_is_exit_2(services, call):
     services(**lake())
 
     answer = call("entities", "list", "--select", "entity:3")
@@ -79,7 +79,7 @@ Settings:
     )
 
 
-def test_EC15_no_secret_of_a_setting_is_shown(services, call):
+def test_no_secret_of_a_setting_is_shown(services, call):
     services(**lake())
 
     shown = [
@@ -117,7 +117,7 @@ def test_validate_tells_of_entities_alone(services, call):
     assert call("entities", "validate", "--strict").code == 1
 
 
-def test_EC1_findings_end_with_exit_1_and_no_state(services, call):
+def test_findings_end_with_exit_1_and_no_state(services, call):
     root = services(**lake(colour="red"))
 
     found = call("entities", "validate", "--json")
@@ -201,7 +201,7 @@ def bronze(root, *files):
         path.write_bytes(b"xx")
 
 
-def test_EC12_slices_are_listed_and_one_is_skipped_with_who_and_why(services, call):
+def test_slices_are_listed_and_one_is_skipped_with_who_and_why(services, call):
     root = services(**files(entity(2, "orders"), environment={"root_folder": "lake"}))
     bronze(root, "a.parquet", "b.parquet", "c.parquet/_temporary/x")
 

@@ -74,7 +74,7 @@ SQL of silver_aw.x a.parquet, of the columns that are known:
     )
 
 
-def test_EC15_no_secret_is_in_a_plan(lake, call):
+def test_no_secret_is_in_a_plan(lake, call):
     secret = {"sql_password": "s3cret", "url": "jdbc:x://u:p4ss@h/d"}
     made = {"name": "made", "expression": "'jdbc:x://u:p4ss@h/d'"}
     lake(entity(columns=[KEY, made], settings=secret))
@@ -86,7 +86,7 @@ def test_EC15_no_secret_is_in_a_plan(lake, call):
     assert "p4ss" not in text
 
 
-def test_EC12_a_skipped_slice_is_left_out_and_a_wrong_name_has_its_nearest(lake, call):
+def test_a_skipped_slice_is_left_out_and_a_wrong_name_has_its_nearest(lake, call):
     lake(slices="abc")
     call("entities", "slices", "1", "--skip", "b", "--reason", "bad")
 
@@ -134,7 +134,7 @@ def test_what_is_asked_of_one_entity_is_refused_of_two(lake, call, flag):
         ("2025-05-05T12:00:00.1234567+0200", "2025-05-05T10:00:00.123456Z"),
     ],
 )
-def test_EC13_a_processing_time_is_one_of_the_zone_unless_it_says_more(lake, call, told, moment):
+def test_a_processing_time_is_one_of_the_zone_unless_it_says_more(lake, call, told, moment):
     lake()
 
     assert (
@@ -142,7 +142,7 @@ def test_EC13_a_processing_time_is_one_of_the_zone_unless_it_says_more(lake, cal
     )
 
 
-def test_EC13_what_is_no_time_is_a_warning_and_with_strict_an_error(lake, call):
+def test_what_is_no_time_is_a_warning_and_with_strict_an_error(lake, call):
     lake()
     bad = ["plan", "--processing-time", "2025-13-01"]
     sentence = "invalid-processing-time: --processing-time '2025-13-01' is not a time"
@@ -177,9 +177,7 @@ def test_only_what_was_selected_is_warned_of(lake, call):
     assert (own.code, other.code) == (1, 0)
 
 
-def test_EF11_a_folder_of_others_is_not_taken_for_a_table_that_is_not_there(
-    lake, call, monkeypatch
-):
+def test_a_folder_of_others_is_not_taken_for_a_table_that_is_not_there(lake, call, monkeypatch):
     root = lake()
     silver = root / "lake" / "silver" / "aw" / "x"
 
@@ -202,7 +200,7 @@ def test_EF11_a_folder_of_others_is_not_taken_for_a_table_that_is_not_there(
     assert code() == ("failed", "target-unreadable")
 
 
-def test_EW3_watermarks_are_set_reset_and_remembered(lake, call):
+def test_watermarks_are_set_reset_and_remembered(lake, call):
     day = {"column_name": "day", "expression": "'${minus_days(last_value, 7)}'"}
     columns = [*TYPED, {"name": "day", "datatype": "date"}]
     seq = {"column_name": "SeqNr", "expression": "'${last_value}'"}

@@ -19,7 +19,7 @@ BROKEN = {
 }
 
 
-def test_J2_findings_of_all_files_are_printed_at_once(services, call):
+def test_findings_of_all_files_are_printed_at_once(services, call):
     services(**BROKEN)
 
     answer = call("list")
@@ -48,7 +48,7 @@ def test_findings_are_a_document_with_json(services, call):
     assert answer.err == ""
 
 
-def test_J5_a_selector_that_matches_nothing_says_which_tags_there_are(services, call):
+def test_a_selector_that_matches_nothing_says_which_tags_there_are(services, call):
     services()
 
     answer = call("list", "--select", "tag:nothing")
@@ -197,7 +197,7 @@ def test_a_reader_that_goes_away_is_no_error(services):
 
 
 @pytest.mark.parametrize("password", ["hunter2", "a@hunter2", "a/b@c@hunter2", "a:hunter2"])
-def test_J21_a_password_in_a_url_is_not_printed(services, call, password):
+def test_a_password_in_a_url_is_not_printed(services, call, password):
     url = f"postgresql+psycopg://some-user:{password}@127.0.0.1:1/x"
     services(**{"penstock.yml": f"name: shop\ntargets: {{dev: {{state: '{url}'}}}}\n"})
 

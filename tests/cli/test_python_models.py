@@ -1,4 +1,4 @@
-"""A project of Python files on the command line (P120, P124, P130)."""
+"""A project of Python files on the command line."""
 
 import json
 import re
@@ -61,7 +61,7 @@ def logs(place, monkeypatch):
 
 
 @pytest.mark.matrix
-def test_P120_what_is_shown_and_run_of_python_models(logs, call):
+def test_what_is_shown_and_run_of_python_models(logs, call):
     planned = call("run", "--dry-run")
     fresh = (sorted(logs.root.glob("warehouse/*")), (logs.root / ".penstock/state.db").exists())
     first = call("run")
@@ -130,7 +130,7 @@ def test_a_backfill_of_a_python_table_is_a_rerun(logs, call):
 
 
 @pytest.mark.matrix
-def test_P124_the_state_for_people_and_a_watermark_that_another_process_sets(logs, call):
+def test_the_state_for_people_and_a_watermark_that_another_process_sets(logs, call):
     call("run")
     shown = json.loads(call("state", "export", "--models").out)
     words = "watermark set events 2025-01-15T18:00:00Z --column raw_logs.ts --reason again"
@@ -153,7 +153,7 @@ def test_P124_the_state_for_people_and_a_watermark_that_another_process_sets(log
 
 
 @pytest.mark.matrix
-def test_P130_changed_code_makes_new_rows_and_leaves_those_before(logs, call):
+def test_changed_code_makes_new_rows_and_leaves_those_before(logs, call):
     call("run")
     write(logs, FILE.replace('"amount")\n', '(F.col("amount") * 2).alias("amount"))\n', 1))
     append(logs, 5)

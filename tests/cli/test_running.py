@@ -1,4 +1,4 @@
-"""`penstock run` as a user runs it: cases J6, J8, J9, J20, J21 and J23."""
+"""`penstock run` as a user runs it."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def without_java(place, *commands):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_J6_a_second_run_starts_no_jvm_and_makes_no_commit(events) -> None:
+def test_a_second_run_starts_no_jvm_and_makes_no_commit(events) -> None:
     events.run()
 
     (told,) = without_java(events, "run")
@@ -60,7 +60,7 @@ def test_J6_a_second_run_starts_no_jvm_and_makes_no_commit(events) -> None:
     assert events.version("t") == 0
 
 
-def test_J9_without_java_looking_works_and_run_says_what_is_missing(events) -> None:
+def test_without_java_looking_works_and_run_says_what_is_missing(events) -> None:
     looking = ("validate", "list", "show t", "graph", "plan", "status")
 
     *looked, _, (code, _, complaint) = without_java(events, *looking, "doctor", "run")
@@ -73,7 +73,7 @@ def test_J9_without_java_looking_works_and_run_says_what_is_missing(events) -> N
     )
 
 
-def test_J8_the_last_line_of_a_failed_run_resumes_it(events, call) -> None:
+def test_the_last_line_of_a_failed_run_resumes_it(events, call) -> None:
     events.model("bad", f"select id, 1/0 as x from {EVENTS}", materialized="table")
     events.model("after", "select * from {{ ref('bad') }}", materialized="table")
 
@@ -151,7 +151,7 @@ def test_a_bad_value_in_a_csv_names_source_file_and_column_and_not_the_value(eve
     assert "\tat " not in said
 
 
-def test_J20_run_as_json_is_one_document_and_nothing_else(events, call) -> None:
+def test_run_as_json_is_one_document_and_nothing_else(events, call) -> None:
     told = call("run", "--json")
 
     assert told.code == 0
@@ -159,7 +159,7 @@ def test_J20_run_as_json_is_one_document_and_nothing_else(events, call) -> None:
 
 
 @pytest.mark.matrix
-def test_J20_so_it_is_where_the_jvm_starts_and_ends_with_the_process(events) -> None:
+def test_so_it_is_where_the_jvm_starts_and_ends_with_the_process(events) -> None:
     done = subprocess.run(
         [PENSTOCK, "run", "--json"],
         cwd=events.root,
@@ -179,7 +179,7 @@ def assert_one_step(document) -> None:
     assert document["models"][0]["rows"]["inserted"] == 2
 
 
-def test_J21_a_password_in_the_state_url_is_masked_everywhere(events, call) -> None:
+def test_a_password_in_the_state_url_is_masked_everywhere(events, call) -> None:
     url = "postgresql+psycopg://ann:hunter2@127.0.0.1:1/penstock"
     file = events.root / "penstock.yml"
     file.write_text(
@@ -195,7 +195,7 @@ def test_J21_a_password_in_the_state_url_is_masked_everywhere(events, call) -> N
     assert not [p for p in written if b"hunter2" in p.read_bytes()]
 
 
-def test_J23_an_interrupt_ends_the_step_releases_the_lease_and_exits_130(events) -> None:
+def test_an_interrupt_ends_the_step_releases_the_lease_and_exits_130(events) -> None:
     events.model(
         "slow",
         "select count(*) as n from range(100000000000) where id % 7 = 3",

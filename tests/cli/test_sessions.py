@@ -71,7 +71,7 @@ def without_clock(text):
     return [line[8:] for line in text.splitlines()]
 
 
-def test_S11_the_limits_of_the_next_run_are_told_and_nothing_changes(web, call):
+def test_the_limits_of_the_next_run_are_told_and_nothing_changes(web, call):
     root = web(dict.fromkeys(CORE, STOOD))
     before = digests(root)
 
@@ -85,7 +85,7 @@ def test_S11_the_limits_of_the_next_run_are_told_and_nothing_changes(web, call):
     assert digests(root) == before
 
 
-def test_S11_the_same_as_a_document_which_runs_begin_with_too(web, call):
+def test_the_same_as_a_document_which_runs_begin_with_too(web, call):
     web(dict.fromkeys(CORE, STOOD))
 
     found = json.loads(call("sessions", "limits", "web", "--as-of", "2021-06-01", "--json").out)
@@ -127,7 +127,7 @@ def test_two_passes_are_told_apart_and_the_seeds_packages_have_their_own_name(we
     ]
 
 
-def test_S10_a_start_after_what_was_processed_is_an_error_at_its_line(web, call):
+def test_a_start_after_what_was_processed_is_an_error_at_its_line(web, call):
     web(dict.fromkeys(CORE, STOOD), PACKAGE.replace("2021-01-01", "2021-02-01"))
 
     answer = call("sessions", "limits", "web")
@@ -140,7 +140,7 @@ def test_S10_a_start_after_what_was_processed_is_an_error_at_its_line(web, call)
     )
 
 
-def test_S10_with_seed_limits_it_is_a_warning(web, call):
+def test_with_seed_limits_it_is_a_warning(web, call):
     said = PACKAGE.replace("2021-01-01", "2021-02-01") + "strict_seed_limits: true\n"
     web(dict.fromkeys(CORE, STOOD), said)
 
@@ -176,7 +176,7 @@ def test_another_name_is_an_error_with_the_nearest(web, call):
     assert (answer.code, "did you mean 'web'?" in answer.err) == (2, True)
 
 
-def test_S17_unknown_rows_are_not_forgotten(web, call):
+def test_unknown_rows_are_not_forgotten(web, call):
     web(dict.fromkeys(CORE, STOOD))
 
     answer = call("sessions", "forget", "web", "x", "y")
@@ -186,7 +186,7 @@ def test_S17_unknown_rows_are_not_forgotten(web, call):
     assert call("sessions", "manifest", "web").out.count("web_") == 4
 
 
-def test_S18_S19_rows_are_forgotten_and_other_names_are_a_warning(web, call):
+def test_rows_are_forgotten_and_other_names_are_a_warning(web, call):
     web(dict.fromkeys(CORE, STOOD))
 
     answer = call("sessions", "forget", "web", "web_users", "web_sessions", "x")
@@ -261,7 +261,7 @@ def test_releases_wait_for_the_next_run(held, call):
         assert [each.session for each in opened.reading.sessions.releases("web")] == ["s1", "s2"]
 
 
-def test_S47_a_session_that_is_in_no_quarantine_is_not_released(held, call):
+def test_a_session_that_is_in_no_quarantine_is_not_released(held, call):
     answer = call("sessions", "release", "web", "s1", "nope")
 
     assert answer.code == 2
@@ -366,7 +366,7 @@ def test_events_that_cannot_be_read_stop_the_whole_package_in_plan_and_run_alike
     assert call("sessions", "runs", "web").out == "no run yet\n"
 
 
-def test_S11_running_the_limits_alone_tells_them_and_does_nothing(web, call):
+def test_running_the_limits_alone_tells_them_and_does_nothing(web, call):
     root = web(dict.fromkeys(CORE, STOOD))
     before = digests(root)
 
@@ -382,7 +382,7 @@ def test_S11_running_the_limits_alone_tells_them_and_does_nothing(web, call):
     assert digests(root) == before
 
 
-def test_S85_a_refresh_needs_a_key_and_a_confirmation(web, call):
+def test_a_refresh_needs_a_key_and_a_confirmation(web, call):
     root = web(dict.fromkeys(CORE, STOOD))
     before = digests(root)
 
@@ -398,7 +398,7 @@ def test_S85_a_refresh_needs_a_key_and_a_confirmation(web, call):
     assert digests(root) == before
 
 
-def test_S85_without_a_terminal_a_refresh_needs_yes(web, call):
+def test_without_a_terminal_a_refresh_needs_yes(web, call):
     root = web(dict.fromkeys(CORE, STOOD), f"{PACKAGE}allow_refresh: true\n")
     before = digests(root)
 

@@ -1,4 +1,4 @@
-"""`penstock snapshot` and `penstock run` where no Spark starts: cases H102, H117, H122 and H124."""
+"""`penstock snapshot` and `penstock run` where no Spark starts."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def project(services, monkeypatch):
     return root
 
 
-def test_H122_naming_a_snapshot_to_run_is_refused_with_the_command_to_use(project, call):
+def test_naming_a_snapshot_to_run_is_refused_with_the_command_to_use(project, call):
     answer = call("run", "--select", "users_clean_snapshot")
 
     assert (answer.code, answer.out) == (2, "")
@@ -52,14 +52,14 @@ def test_H122_naming_a_snapshot_to_run_is_refused_with_the_command_to_use(projec
 
 
 @pytest.mark.parametrize("selector", ["name:users_clean_snapshot", "path:models/snapshots"])
-def test_H122_so_is_a_selection_of_nothing_but_snapshots(project, call, selector):
+def test_so_is_a_selection_of_nothing_but_snapshots(project, call, selector):
     answer = call("run", "--select", selector)
 
     assert answer.code == 2
     assert "Snapshot models cannot be executed via 'penstock run'." in answer.err
 
 
-def test_H124_naming_a_table_to_snapshot_run_is_refused_with_the_command_to_use(project, call):
+def test_naming_a_table_to_snapshot_run_is_refused_with_the_command_to_use(project, call):
     answer = call("snapshot", "run", "--select", "dim_users")
 
     assert (answer.code, answer.out) == (2, "")
@@ -78,9 +78,7 @@ def test_H124_naming_a_table_to_snapshot_run_is_refused_with_the_command_to_use(
         ("name:users*", "not snapshots, not run: users_clean (1)"),
     ],
 )
-def test_H124_what_a_selector_matches_beside_snapshots_is_left_out_and_named(
-    project, selector, line
-):
+def test_what_a_selector_matches_beside_snapshots_is_left_out_and_named(project, selector, line):
     wired = open_services(Where(project))
 
     planned = make_plan(wired, SnapshotRequest(select=(selector,)))
@@ -90,7 +88,7 @@ def test_H124_what_a_selector_matches_beside_snapshots_is_left_out_and_named(
     assert planned.notes == ((line,) if line else ())
 
 
-def test_H124_tags_of_nothing_but_tables_and_of_nothing_at_all_are_refused(project, call):
+def test_tags_of_nothing_but_tables_and_of_nothing_at_all_are_refused(project, call):
     tables = call("snapshot", "run", "--select", "tag:daily")
     nothing = call("snapshot", "run", "--select", "tag:none")
 
@@ -103,7 +101,7 @@ def test_H124_tags_of_nothing_but_tables_and_of_nothing_at_all_are_refused(proje
     )
 
 
-def test_H117_a_number_to_keep_needs_prune_and_prune_needs_a_retention(project, call):
+def test_a_number_to_keep_needs_prune_and_prune_needs_a_retention(project, call):
     alone = call("snapshot", "run", "--keep-last", "2")
     none = call("snapshot", "run", "--prune", "--keep-last", "0")
     unset = call("snapshot", "run", "--prune")
@@ -114,7 +112,7 @@ def test_H117_a_number_to_keep_needs_prune_and_prune_needs_a_retention(project, 
     assert "retention-not-set" in unset.err
 
 
-def test_H102_starting_over_without_a_terminal_needs_yes(project, call):
+def test_starting_over_without_a_terminal_needs_yes(project, call):
     answer = call("snapshot", "run", "--full-refresh")
 
     assert (answer.code, answer.out) == (2, "")

@@ -34,7 +34,7 @@ def test_a_project_without_tests_says_so_and_starts_nothing(project, call):
     assert not (root / "warehouse").exists()
 
 
-def test_C66_findings_of_test_files_are_told_before_java_is_asked_for(project, call):
+def test_findings_of_test_files_are_told_before_java_is_asked_for(project, call):
     project(**{"tests/t.yml": TESTS.replace("raw.users", "raw.user")})
 
     answer = call("test")

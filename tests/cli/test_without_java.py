@@ -1,4 +1,4 @@
-"""Commands that only look need no Java and load no parser twice: cases J9 and J19."""
+"""Commands that only look need no Java and load no parser twice."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def no_java(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
 
 
-def test_J9_every_command_that_needs_no_spark_works_without_java(no_java, services, call):
+def test_every_command_that_needs_no_spark_works_without_java(no_java, services, call):
     services()
 
     answers = {" ".join(words): call(*words) for words in NEED_NO_SPARK}
@@ -56,7 +56,7 @@ def test_J9_every_command_that_needs_no_spark_works_without_java(no_java, servic
     assert {words: answer.code for words, answer in answers.items()} == dict.fromkeys(answers, 0)
 
 
-def test_J9_without_java_a_run_says_what_is_missing_and_how_to_install_it(
+def test_without_java_a_run_says_what_is_missing_and_how_to_install_it(
     no_java, services, call, tmp_path, monkeypatch
 ):
     services()
@@ -113,28 +113,28 @@ def asked(root, *words):
     return told.stdout, set(told.stderr.split())
 
 
-def test_J19_with_a_warm_cache_list_loads_no_parser_and_no_spark(generated):
+def test_with_a_warm_cache_list_loads_no_parser_and_no_spark(generated):
     printed, loaded = asked(generated, "list")
 
     assert len(printed.splitlines()) == 61
     assert loaded & (PARSERS | SPARK) == set()
 
 
-def test_J19_with_a_warm_cache_plan_loads_no_parser_and_no_spark(generated):
+def test_with_a_warm_cache_plan_loads_no_parser_and_no_spark(generated):
     printed, loaded = asked(generated, "plan")
 
     assert printed.splitlines()[-1] == "Total: 60 steps. Nothing was run."
     assert loaded & (PARSERS | SPARK) == set()
 
 
-def test_J19_with_a_warm_cache_status_loads_no_parser_and_no_spark(generated):
+def test_with_a_warm_cache_status_loads_no_parser_and_no_spark(generated):
     printed, loaded = asked(generated, "status")
 
     assert printed.splitlines()[-1] == "60 of 60 partitions drifted. Next: penstock sync"
     assert loaded & (PARSERS | SPARK) == set()
 
 
-def test_J19_a_changed_file_is_parsed_again(generated):
+def test_a_changed_file_is_parsed_again(generated):
     file = next((generated / "models" / "staging").rglob("model_00001.sql"))
     file.write_text(file.read_text() + "-- changed\n")
 

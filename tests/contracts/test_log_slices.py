@@ -28,7 +28,7 @@ def deliver(world, *files):
         world.deliver(file)
 
 
-def test_EC9_slices_come_by_the_code_points_of_their_names(world):
+def test_slices_come_by_the_code_points_of_their_names(world):
     deliver(world, "b.parquet", "a.parquet", "c.parquet", "aa.parquet", "B.parquet", "é.parquet")
 
     found = names(world)
@@ -81,7 +81,7 @@ def test_a_file_is_a_slice_of_itself(world):
     assert (found.files, found.is_incomplete) == (("a.parquet",), False)
 
 
-def test_EC12_a_folder_that_is_being_written_is_incomplete(world):
+def test_a_folder_that_is_being_written_is_incomplete(world):
     deliver(world, "a/part-0.parquet", "b/part-0.parquet", "b/_temporary/0/part-1.parquet")
 
     assert [each.is_incomplete for each in listed(world, "*")] == [False, True]

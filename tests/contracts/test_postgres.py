@@ -56,7 +56,7 @@ def opened(server):
 
 
 @pytest.mark.matrix
-def test_T20_20_processes_open_an_empty_database_at_once(server):
+def test_twenty_processes_open_an_empty_database_at_once(server):
     name = server.new()
     context = mp.get_context("forkserver")
     context.set_forkserver_preload(["penstock.state.open"])
@@ -108,7 +108,7 @@ def crashed(server):
 
 
 @pytest.mark.parametrize("away", [read_only, restarted, crashed])
-def test_T19_what_was_committed_is_recorded_when_the_server_is_back(server, opened, away):
+def test_what_was_committed_is_recorded_when_the_server_is_back(server, opened, away):
     ours, theirs = opened(), opened()
     journal = ours.journal
     journal.start_run(run(HERE))
@@ -143,7 +143,7 @@ def _expires(store):
     return lease.expires
 
 
-def test_T19_a_run_whose_server_goes_away_after_the_commit_records_it_and_succeeds(server, opened):
+def test_a_run_whose_server_goes_away_after_the_commit_records_it_and_succeeds(server, opened):
     workshop = Workshop(a_source("events"), a_model("top", "raw.events"))
     workshop.store = FlakyStore(opened())
     back = threading.Timer(1.5, server.start)

@@ -73,7 +73,7 @@ def test_a_document_of_another_shape_changes_nothing(store, world, spoil, senten
     assert store.archive.export() == before
 
 
-def test_T7_a_rebuilt_store_has_the_records_watermarks_and_history_of_the_lost_one(
+def test_a_rebuilt_store_has_the_records_watermarks_and_history_of_the_lost_one(
     opened, store, world
 ):
     rebuilt = []
@@ -121,7 +121,7 @@ def landed(store, step="step-1"):
     return RebuiltStep(replace(intent(step), step_seq=1), wrote(4), NOON)
 
 
-def test_T16_a_store_that_was_loaded_or_rebuilt_begins_a_new_epoch(store, world):
+def test_a_store_that_was_loaded_or_rebuilt_begins_a_new_epoch(store, world):
     busy(store, world)
     born = store.archive.epoch()
     store.archive.load(store.archive.export())
@@ -131,7 +131,7 @@ def test_T16_a_store_that_was_loaded_or_rebuilt_begins_a_new_epoch(store, world)
     assert len({born, loaded, store.archive.epoch()}) == 3
 
 
-def test_T16_a_step_is_given_the_epoch_and_a_number_above_all_that_delta_has_seen(store):
+def test_a_step_is_given_the_epoch_and_a_number_above_all_that_delta_has_seen(store):
     begun = store.journal.begin(intent(), {}, HERE, None, above=7)
 
     assert (begun.step_seq, begun.epoch) == (8, store.archive.epoch())
@@ -139,7 +139,7 @@ def test_T16_a_step_is_given_the_epoch_and_a_number_above_all_that_delta_has_see
     assert store.journal.begin(intent("step-2"), {}, HERE, None, above=3).step_seq == 9
 
 
-def test_T14_a_step_that_was_given_up_and_has_landed_is_written_anew(store, world):
+def test_a_step_that_was_given_up_and_has_landed_is_written_anew(store, world):
     store.journal.begin(intent(), {}, HERE, None)
     store.journal.fail("step-1", BROKEN, recovered=True)
     store.archive.rebuild([landed(store)])

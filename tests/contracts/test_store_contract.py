@@ -191,7 +191,7 @@ def test_an_empty_store_knows_nothing(opened):
     assert store.leases.taken() == ()
 
 
-def test_T3_a_crash_inside_finish_leaves_the_step_running(store, world):
+def test_a_crash_inside_finish_leaves_the_step_running(store, world):
     store.journal.begin(with_mark(7), {}, HERE, None)
     before = store.archive.export()
     world.fault = "during-finish"

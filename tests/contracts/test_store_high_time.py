@@ -124,7 +124,7 @@ def test_high_times_survive_export_and_import(opened, store):
     assert (loaded, high(fresh)) == (day(2), day(3))
 
 
-def test_T7_high_times_are_rebuilt_from_the_steps_of_the_logs(opened, store, world):
+def test_high_times_are_rebuilt_from_the_steps_of_the_logs(opened, store, world):
     steps = [on(5, "a"), on(2, "b", lowers_watermarks=True), on(4, "c"), on(3, "d")]
     rebuilt = []
     for version, step in enumerate(steps):

@@ -20,7 +20,7 @@ from penstock.core.errors import LeaseHeldError, LeaseLostError, PlanOutdatedErr
 from penstock.core.records import Begun, Lease, Status
 
 
-def test_T4_a_held_target_names_its_holder_and_the_ways_out(store, world):
+def test_a_held_target_names_its_holder_and_the_ways_out(store, world):
     store.journal.begin(intent(), {}, HERE, None)
     world.pass_(30)
 
@@ -45,7 +45,7 @@ def test_two_runs_write_two_targets_at_once(store):
     assert [lease.target for lease in store.leases.taken()] == ["mart.a", "mart.b"]
 
 
-def test_T5_a_holder_whose_process_is_gone_is_stale_at_once_on_its_host(store, world):
+def test_a_holder_whose_process_is_gone_is_stale_at_once_on_its_host(store, world):
     store.journal.begin(intent(), {}, HERE, None)
     world.alive.remove(11)
 
@@ -58,7 +58,7 @@ def test_T5_a_holder_whose_process_is_gone_is_stale_at_once_on_its_host(store, w
     assert begun.lease_token == 2
 
 
-def test_T5_an_expired_lease_is_taken_over_from_another_host(store, world):
+def test_an_expired_lease_is_taken_over_from_another_host(store, world):
     store.journal.begin(intent(), {}, HERE, None)
     world.pass_(59.999)
     with pytest.raises(LeaseHeldError):
@@ -70,7 +70,7 @@ def test_T5_an_expired_lease_is_taken_over_from_another_host(store, world):
     )
 
 
-def test_T6_a_paused_writer_may_not_finish_after_another_took_its_target(store, world):
+def test_a_paused_writer_may_not_finish_after_another_took_its_target(store, world):
     store.journal.begin(with_mark(5, "slow"), {}, HERE, None)
     world.pass_(61)
     succeed(store, with_mark(9, "quick", ELSEWHERE), version=1, holder=ELSEWHERE)
@@ -164,14 +164,14 @@ def test_the_end_of_a_run_releases_all_it_holds(store):
     assert [lease.target for lease in store.leases.taken()] == ["mart.b"]
 
 
-def test_T21_a_run_that_was_interrupted_twice_holds_what_it_may_still_write(store):
+def test_a_run_that_was_interrupted_twice_holds_what_it_may_still_write(store):
     store.journal.begin(intent(), {}, HERE, None)
     store.journal.end_run("run-1", Status.FAILED, holds=True)
 
     assert [lease.run for lease in store.leases.taken()] == ["run-1"]
 
 
-def test_T15_a_lease_says_which_process_took_it(store):
+def test_a_lease_says_which_process_took_it(store):
     holder = replace(HERE, process="boot/space/start")
     store.journal.begin(intent(), {}, holder, None)
 

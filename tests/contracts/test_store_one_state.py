@@ -57,7 +57,7 @@ def everything(store):
     )
 
 
-def test_T18_what_others_write_is_not_seen_before_the_reading_ends(store, other):
+def test_what_others_write_is_not_seen_before_the_reading_ends(store, other):
     succeed(store, with_mark(7))
     before = everything(store)
 
@@ -110,7 +110,7 @@ def begun(store, step="theirs"):
     return step
 
 
-def test_T18_status_tells_of_one_state_when_another_run_ends_in_the_middle(store, other):
+def test_status_tells_of_one_state_when_another_run_ends_in_the_middle(store, other):
     step = begun(other)
 
     def they_end():
@@ -131,7 +131,7 @@ def a_shop_over(store):
     return services
 
 
-def test_T18_a_plan_that_was_made_on_an_old_state_is_refused(store, other):
+def test_a_plan_that_was_made_on_an_old_state_is_refused(store, other):
     step = begun(other)
 
     planned = make_plan(

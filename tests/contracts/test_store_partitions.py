@@ -449,7 +449,7 @@ def test_what_was_exported_loads_with_its_partitions(opened, store):
     assert fresh.records.history("orders", None) == store.records.history("orders", None)
 
 
-def test_T7_partitions_are_rebuilt_from_the_steps_of_the_logs(opened, store, world):
+def test_partitions_are_rebuilt_from_the_steps_of_the_logs(opened, store, world):
     rebuilt = []
     steps = [
         days("step-1", "orders", kind=StepKind.CREATE),

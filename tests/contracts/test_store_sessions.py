@@ -150,7 +150,7 @@ def test_releases_are_pending_until_a_step_has_done_them(store):
     assert [each.session for each in store.sessions.releases("web")] == ["s2"]
 
 
-def test_S18_forgotten_rows_are_gone_and_their_tables_may_be_overwritten(store):
+def test_forgotten_rows_are_gone_and_their_tables_may_be_overwritten(store):
     for name in "abcd":
         promised(store, SessionPromise("web", replace(ROW, model=name)), f"step-{name}")
     store.sessions.forget("web", ["a", "b"], ["web_users"])

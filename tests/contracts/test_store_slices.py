@@ -119,7 +119,7 @@ def test_a_table_that_was_made_anew_forgets_what_it_held(store):
     assert became(store) == before
 
 
-def test_EC12_a_skip_says_who_and_why_until_it_is_taken_back(store):
+def test_a_skip_says_who_and_why_until_it_is_taken_back(store):
     fail(store, reads("step-1", B))
     skip(store, "b")
     skipped = store.slices.recorded("orders")
@@ -179,7 +179,7 @@ def test_slices_of_many_models_are_told_at_once_as_those_of_each(store):
     assert store.slices.recorded_of(()) == {}
 
 
-def test_EC17_slices_are_rebuilt_from_the_tokens_of_the_logs(opened, store, world):
+def test_slices_are_rebuilt_from_the_tokens_of_the_logs(opened, store, world):
     steps = [
         reads("step-1", A, lowers_watermarks=True),
         reads("step-2", B),

@@ -78,7 +78,7 @@ def documents():
 
 
 @pytest.mark.parametrize("path", list(documents()))
-def test_P128_a_document_keeps_its_word(path, tmp_path, monkeypatch, request):
+def test_a_document_keeps_its_word(path, tmp_path, monkeypatch, request):
     if request.node.get_closest_marker("spark"):
         request.getfixturevalue("spark")
     monkeypatch.chdir(tmp_path)

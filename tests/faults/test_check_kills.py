@@ -102,7 +102,7 @@ def test_an_undisturbed_run_ends_as_the_others_must(place, mode) -> None:
 
 
 @pytest.mark.matrix
-def test_C46_pending_checks_are_a_step_without_a_commit(place) -> None:
+def test_pending_checks_are_a_step_without_a_commit(place) -> None:
     killed(place, "flag", "after-commit")
 
     report = place.run("log")
@@ -118,7 +118,7 @@ def test_C46_pending_checks_are_a_step_without_a_commit(place) -> None:
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("point", [pytest.param("during-staging", marks=BEYOND), "before-commit"])
-def test_C47_rows_that_were_held_back_are_gone_and_then_built_once(place, point) -> None:
+def test_rows_that_were_held_back_are_gone_and_then_built_once(place, point) -> None:
     killed(place, "block", point)
     assert place.version(STATS) == 1
 
@@ -132,7 +132,7 @@ def test_C47_rows_that_were_held_back_are_gone_and_then_built_once(place, point)
 
 
 @pytest.mark.matrix
-def test_C47_published_rows_are_recorded_with_what_was_said_of_them(place) -> None:
+def test_published_rows_are_recorded_with_what_was_said_of_them(place) -> None:
     killed(place, "block", "after-commit")
     said = [(each.result.name, each.result.status) for each in place.check_records()]
 
@@ -162,7 +162,7 @@ def test_rows_that_a_killed_step_held_back_are_kept_once(place, point) -> None:
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("point", [pytest.param("after-checks", marks=BEYOND), "after-commit:2"])
-def test_C48_a_rollback_that_is_due_restores_once(place, point) -> None:
+def test_a_rollback_that_is_due_restores_once(place, point) -> None:
     killed(place, "rollback", point)
 
     place.run("log")

@@ -139,7 +139,7 @@ def test_a_full_refresh_that_was_killed_happens_wholly_or_not_at_all(place, name
 
 
 @pytest.mark.matrix
-def test_EM21_of_two_runs_of_a_slice_one_names_the_other_or_waits(place):
+def test_of_two_runs_of_a_slice_one_names_the_other_or_waits(place):
     text = (place.root / "penstock.yml").read_text()
     place.write("penstock.yml", text.replace("length: 4s", "length: 60s"))
     words = ("run", "--select", "silver_aw.merge", "--slice", "b", "--processing-time", T2)

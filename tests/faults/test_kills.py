@@ -98,7 +98,7 @@ def test_a_killed_step_is_settled_by_the_next_run(crash, model, point, own_jvm) 
         for point in POINTS
     ],
 )
-def test_H146_a_killed_history_run_is_settled_by_the_next(crashed_history, model, point) -> None:
+def test_a_killed_history_run_is_settled_by_the_next(crashed_history, model, point) -> None:
     crashed_history.kill(model, point, *RUN_AT_T2)
 
     report, record, history = settled(crashed_history, model)
@@ -118,7 +118,7 @@ def test_H146_a_killed_history_run_is_settled_by_the_next(crashed_history, model
     assert left == sorted(HISTORIES)
 
 
-def test_T1_a_crash_between_commit_and_finish_is_recorded_with_its_rows(crash) -> None:
+def test_a_crash_between_commit_and_finish_is_recorded_with_its_rows(crash) -> None:
     crash.kill("log", "after-commit")
     assert len(crash.place.rows("log")) == 3
 
@@ -131,7 +131,7 @@ def test_T1_a_crash_between_commit_and_finish_is_recorded_with_its_rows(crash) -
 
 
 @pytest.mark.matrix
-def test_T2_a_crash_before_the_commit_is_failed_and_the_next_run_writes_once(crash) -> None:
+def test_a_crash_before_the_commit_is_failed_and_the_next_run_writes_once(crash) -> None:
     crash.kill("users", "before-commit")
     assert crash.place.version("users") == 0
 
@@ -142,7 +142,7 @@ def test_T2_a_crash_before_the_commit_is_failed_and_the_next_run_writes_once(cra
     assert record.commit_version == 2  # version 1 is the fence
 
 
-def test_T3_a_crash_inside_the_finish_transaction_leaves_nothing_half_written(crash) -> None:
+def test_a_crash_inside_the_finish_transaction_leaves_nothing_half_written(crash) -> None:
     crash.kill("totals", "during-finish")
 
     _, record, history = settled(crash, "totals")
@@ -152,7 +152,7 @@ def test_T3_a_crash_inside_the_finish_transaction_leaves_nothing_half_written(cr
     assert record.executed_at <= dt.datetime.now(dt.UTC)
 
 
-def test_J10_a_table_killed_between_write_and_record_agrees_after_the_next_run(crash) -> None:
+def test_a_table_killed_between_write_and_record_agrees_after_the_next_run(crash) -> None:
     crash.kill("totals", "after-commit")
 
     report, record, _ = settled(crash, "totals")

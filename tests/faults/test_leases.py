@@ -1,4 +1,4 @@
-"""Two runs on one target: cases T4 to T6."""
+"""Two runs on one target."""
 
 import signal
 import threading
@@ -21,7 +21,7 @@ def stopped(crash, model, *words):
 
 
 @pytest.mark.matrix
-def test_T4_a_second_run_fails_naming_the_holder_or_waits_and_finds_nothing_to_do(crash) -> None:
+def test_a_second_run_fails_naming_the_holder_or_waits_and_finds_nothing_to_do(crash) -> None:
     crash.place.write(
         "penstock.yml",
         (crash.place.root / "penstock.yml").read_text().replace("length: 4s", "length: 60s"),
@@ -40,7 +40,7 @@ def test_T4_a_second_run_fails_naming_the_holder_or_waits_and_finds_nothing_to_d
     assert crash.place.rows("log") == UNDISTURBED["log"]
 
 
-def test_T5_a_killed_holder_on_this_host_is_taken_over_at_once(crash) -> None:
+def test_a_killed_holder_on_this_host_is_taken_over_at_once(crash) -> None:
     crash.place.write(
         "penstock.yml",
         (crash.place.root / "penstock.yml").read_text().replace("length: 4s", "length: 1h"),
@@ -54,7 +54,7 @@ def test_T5_a_killed_holder_on_this_host_is_taken_over_at_once(crash) -> None:
 
 
 @pytest.mark.matrix
-def test_T6_a_zombie_that_wakes_after_another_run_finished_does_not_commit(crash) -> None:
+def test_a_zombie_that_wakes_after_another_run_finished_does_not_commit(crash) -> None:
     zombie = stopped(crash, "log")
     time.sleep(4.5)  # past its lease
 
@@ -70,7 +70,7 @@ def test_T6_a_zombie_that_wakes_after_another_run_finished_does_not_commit(crash
 
 
 @pytest.mark.matrix
-def test_H147_of_two_snapshot_runs_at_once_one_names_the_other_and_no_version_is_doubled(
+def test_of_two_snapshot_runs_at_once_one_names_the_other_and_no_version_is_doubled(
     crashed_history,
 ) -> None:
     place = crashed_history.place

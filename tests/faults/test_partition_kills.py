@@ -1,4 +1,4 @@
-"""Law 3 for partitions: kill -9 in a sync of one, of many, of a cascade; then sync again (DS10)."""
+"""Law 3 for partitions: kill -9 in a sync of one, of many, of a cascade; then sync again."""
 
 import datetime as dt
 import shutil
@@ -89,16 +89,16 @@ def check(place: DriftPlace, name: str, point: str) -> None:
 
 @pytest.mark.matrix
 @pytest.mark.parametrize(("name", "point"), MATRIX)
-def test_DS10_a_killed_sync_is_settled_by_the_next_one(edited, name, point) -> None:
+def test_a_killed_sync_is_settled_by_the_next_one(edited, name, point) -> None:
     check(edited, name, point)
 
 
 @pytest.mark.matrix
-def test_DS10_a_killed_sync_leaves_what_an_undisturbed_one_leaves(edited) -> None:
+def test_a_killed_sync_leaves_what_an_undisturbed_one_leaves(edited) -> None:
     check(edited, "many", "after-commit")
 
 
-def test_T26_the_same_cascade_builds_what_the_killed_one_left_below(edited) -> None:
+def test_the_same_cascade_builds_what_the_killed_one_left_below(edited) -> None:
     words = ("sync", "--cascade", *DAILY)
     kill(edited, "before-commit:2", *words, *AT)
 
@@ -147,7 +147,7 @@ def test_a_killed_rollback_is_settled_by_the_next_one(edited, point) -> None:
 
 
 @pytest.mark.matrix
-def test_T14_a_sync_that_wakes_with_its_statement_in_its_hands_replaces_nothing(edited) -> None:
+def test_a_sync_that_wakes_with_its_statement_in_its_hands_replaces_nothing(edited) -> None:
     words = ("sync", *DAILY, *AT)
     sleeper = Command(edited.root, *words, fault="stop:at-statement:1")
     sleeper.wait_until_stopped()

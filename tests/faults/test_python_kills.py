@@ -1,4 +1,4 @@
-"""P127: kill -9 at any point of any step of a Python table; the next command ends as undisturbed.
+"""Kill -9 at any point of any step of a Python table; the next command ends as undisturbed.
 
 What is killed is a run, a full refresh or a rerun; after it come a run and the same command again.
 """
@@ -156,7 +156,7 @@ def after_a_run(deed: str, name: str, *, is_committed: bool) -> dict[int, int]:
     ("deed", "name", "point"),
     [pytest.param(*cell, marks=() if cell in GATE else pytest.mark.matrix) for cell in CELLS],
 )
-def test_P127_a_killed_step_ends_as_undisturbed(killed, deed, name, point) -> None:
+def test_a_killed_step_ends_as_undisturbed(killed, deed, name, point) -> None:
     killed.kill(deed, name, point)
 
     report = killed.run(name)

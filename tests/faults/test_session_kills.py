@@ -1,4 +1,4 @@
-"""Kill -9 between any two steps of a pass, run again: rows and manifest as undisturbed (S82)."""
+"""Kill -9 between any two steps of a pass, run again: rows and manifest as undisturbed."""
 
 import shutil
 import signal
@@ -87,7 +87,7 @@ def run_until_in_sync(web):
         for n in range(first, first + STEPS)
     ],
 )
-def test_S82_S83_a_killed_pass_ends_as_undisturbed(web, loaded_package, point, number):
+def test_a_killed_pass_ends_as_undisturbed(web, loaded_package, point, number):
     kill_at(f"{point}:{number}", web.root, *WORDS, spark=web.spark)
 
     run_until_in_sync(web)
@@ -96,7 +96,7 @@ def test_S82_S83_a_killed_pass_ends_as_undisturbed(web, loaded_package, point, n
 
 
 @pytest.mark.matrix
-def test_S84_of_two_runs_at_once_one_waits_and_finds_the_work_done(web, loaded_package):
+def test_of_two_runs_at_once_one_waits_and_finds_the_work_done(web, loaded_package):
     web.write("penstock.yml", f"{PROJECT}threads: 1\n".replace("length: 4s", "length: 60s"))
     first = Command(web.root, *WORDS, spark=web.spark, fault="stop:after-commit:4")
     first.wait_until_stopped()
@@ -114,7 +114,7 @@ def test_S84_of_two_runs_at_once_one_waits_and_finds_the_work_done(web, loaded_p
 
 
 @pytest.mark.matrix
-def test_S84_a_run_that_was_silent_loses_its_package(web, loaded_package):
+def test_a_run_that_was_silent_loses_its_package(web, loaded_package):
     first = Command(web.root, *WORDS, spark=web.spark, fault="stop:after-commit:4")
     first.wait_until_stopped()
     time.sleep(5)

@@ -1,4 +1,4 @@
-"""Writers that only sleep (T14, T15): whoever gave their step up has seen to it that it is over."""
+"""Writers that only sleep: whoever gave their step up has seen to it that it is over."""
 
 import os
 import shutil
@@ -102,9 +102,7 @@ CELLS = [(model, order) for model in ("log", "users", "totals", "fresh") for ord
     ("model", "order"),
     [pytest.param(*cell, marks=() if cell in GATE else pytest.mark.matrix) for cell in CELLS],
 )
-def test_T14_a_writer_that_wakes_with_its_statement_in_its_hands_commits_nothing(
-    crash, model, order
-):
+def test_a_writer_that_wakes_with_its_statement_in_its_hands_commits_nothing(crash, model, order):
     place = crash.place
     expected = fresh_merge(crash) if model == "fresh" else UNDISTURBED[model]
     writer = stopped(crash, model)
@@ -124,7 +122,7 @@ def test_T14_a_writer_that_wakes_with_its_statement_in_its_hands_commits_nothing
 @pytest.mark.matrix
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("model", ["by_value", "placed"])
-def test_T14_a_history_run_that_wakes_late_closes_no_version_twice(crashed_history, model, order):
+def test_a_history_run_that_wakes_late_closes_no_version_twice(crashed_history, model, order):
     place = crashed_history.place
     writer = stopped(crashed_history, model, *RUN_AT_T2)
 
@@ -136,7 +134,7 @@ def test_T14_a_history_run_that_wakes_late_closes_no_version_twice(crashed_histo
 
 
 @pytest.mark.matrix
-def test_T14_a_restore_that_lands_late_is_found_recorded_and_what_it_took_back_comes_again(crash):
+def test_a_restore_that_lands_late_is_found_recorded_and_what_it_took_back_comes_again(crash):
     place = crash.place
     assert place.run("log").succeeded
     services = place.services()
@@ -206,7 +204,7 @@ def in_mid_statement(crash, *, own_jvm):
 @pytest.mark.parametrize(
     "parent", ["stopped too", pytest.param("killed", marks=pytest.mark.matrix)]
 )
-def test_T14_T15_an_insert_that_was_stopped_in_its_midst_adds_no_row_after_the_rerun(crash, parent):
+def test_an_insert_that_was_stopped_in_its_midst_adds_no_row_after_the_rerun(crash, parent):
     quick = slow_append(crash, 6)
     writer = in_mid_statement(crash, own_jvm=True)
     jvm = writer.jvm()
@@ -230,7 +228,7 @@ def test_T14_T15_an_insert_that_was_stopped_in_its_midst_adds_no_row_after_the_r
 
 
 @pytest.mark.matrix
-def test_T14_T15_an_insert_whose_process_was_killed_in_its_midst_adds_no_row_after_the_rerun(crash):
+def test_an_insert_whose_process_was_killed_in_its_midst_adds_no_row_after_the_rerun(crash):
     """Its JVM lives on, as that of a cluster would, and brings the statement to its end."""
     quick = slow_append(crash, 12)
     in_mid_statement(crash, own_jvm=False).kill()
@@ -249,7 +247,7 @@ def test_T14_T15_an_insert_whose_process_was_killed_in_its_midst_adds_no_row_aft
 
 
 @pytest.mark.matrix
-def test_T15_unlocking_a_living_run_gives_its_step_up(crash):
+def test_unlocking_a_living_run_gives_its_step_up(crash):
     writer = crash.start("run", "--select", "log", fault="stop:at-statement:1")
     writer.wait_until_stopped()
 
@@ -268,7 +266,7 @@ def test_T15_unlocking_a_living_run_gives_its_step_up(crash):
     not has_namespaces(),
     reason="never: namespaces of processes need a Linux that lets this user make them",
 )
-def test_T15_a_holder_in_another_pid_namespace_is_not_taken_for_dead(crash):
+def test_a_holder_in_another_pid_namespace_is_not_taken_for_dead(crash):
     # the shell is the first process in there: nothing stops the first process of a namespace
     shell = ("sh", "-c", '"$0" "$@"; exit $?')
     inside = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child", *shell)
@@ -304,7 +302,7 @@ def holds(file):
         ),
     ],
 )
-def test_T21_an_interrupted_append_is_settled_and_no_row_is_lost_or_doubled(
+def test_an_interrupted_append_is_settled_and_no_row_is_lost_or_doubled(
     crash, signals, code, own_jvm
 ):
     quick = slow_append(crash, 6)
@@ -324,7 +322,7 @@ def test_T21_an_interrupted_append_is_settled_and_no_row_is_lost_or_doubled(
     assert crash.place.run("slow").plan.is_empty
 
 
-def test_T17_what_was_committed_is_recorded_after_the_project_was_moved(crash, tmp_path):
+def test_what_was_committed_is_recorded_after_the_project_was_moved(crash, tmp_path):
     crash.kill("log", "after-commit")
     place = crash.moved(tmp_path / "elsewhere")
 

@@ -112,9 +112,7 @@ def test_the_order_of_rows_decides_nothing_and_a_run_that_is_repeated_changes_no
 
 
 @given(st.lists(st.tuples(EVENTS, TIMES), max_size=6), KEYS, st.sampled_from(SessionUser))
-def test_S61_S90_whatever_comes_when_events_are_counted_once_and_keys_are_there_once(
-    batches, keys, rule
-):
+def test_whatever_comes_when_events_are_counted_once_and_keys_are_there_once(batches, keys, rule):
     """The twin holds it after every pass; rows come in any order, ids are used again."""
     least = keys["backfill_limit_days"] + keys["max_session_days"] + 2  # ids come back beyond it
     keys["session_lookback_days"] = keys["session_lookback_days"] and least

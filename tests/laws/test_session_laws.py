@@ -23,7 +23,7 @@ FAILING = st.lists(st.sets(st.sampled_from(CORE)), max_size=6)
 
 
 def bound(days):
-    """Give how many runs catch up at most, by the formula of S40."""
+    """Give how many runs catch up at most."""
     return 2 * ceil((NOW - START) / dt.timedelta(days=days)) + 2
 
 

@@ -79,11 +79,11 @@ def ask(session, cases, zone="UTC"):
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Amsterdam"])
-def test_H45_these_are_equal_whatever_the_zone(session, zone):
+def test_these_are_equal_whatever_the_zone(session, zone):
     assert ask(session, EQUAL, zone) == dict.fromkeys(EQUAL, (True, True))
 
 
-def test_H43_these_differ(session):
+def test_these_values_differ(session):
     assert ask(session, DIFFERENT) == dict.fromkeys(DIFFERENT, (False, False))
 
 

@@ -82,7 +82,7 @@ def rows(session):
 @pytest.mark.parametrize(
     ("zone", "ansi"), [("UTC", "true"), ("Europe/Amsterdam", "false"), ("America/St_Johns", "true")]
 )
-def test_H45_the_hash_is_that_of_the_promised_text_in_every_session(session, rows, zone, ansi):
+def test_the_hash_is_that_of_the_promised_text_in_every_session(session, rows, zone, ansi):
     session.conf.set("spark.sql.session.timeZone", zone)
     session.conf.set("spark.sql.ansi.enabled", ansi)
     alone = [f"{row_hash([column])} AS {column.name}" for column in COLUMNS]
@@ -107,7 +107,7 @@ def test_H45_the_hash_is_that_of_the_promised_text_in_every_session(session, row
         ("array(map(1, 'x', 2, 'y'))", "array(map(2, 'y', 1, 'x'))"),
     ],
 )
-def test_H45_values_that_are_equal_have_one_hash(session, one, other):
+def test_values_that_are_equal_have_one_hash(session, one, other):
     frame = session.sql(f"SELECT struct({one} AS c) AS v, struct({other} AS c) AS w")
     kinds = {name: kind.removeprefix("struct<c:")[:-1] for name, kind in frame.dtypes}
     frame.createOrReplaceTempView("pair")

@@ -1,4 +1,4 @@
-"""`snapshot verify` and `snapshot migrate`: cases H48, H82, H100, H106, H108 and H130."""
+"""`snapshot verify` and `snapshot migrate`."""
 
 import json
 
@@ -22,7 +22,7 @@ HASHED = (LISTED | {"check_cols": ["value"]}, LISTED | {"check_cols": ["value", 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory, spark):
-    """Histories of three runs; the last source is that of H21."""
+    """Histories of three runs; the last source closes and opens in one commit."""
     place = HistoryPlace(tmp_path_factory.mktemp("verify"), spark)
     for name in ("people", "few"):
         place.source(name, COLUMNS)
@@ -94,7 +94,7 @@ def again(place, at, name):
     return place.snap(at, name)[name]
 
 
-def test_H130_verify_reads_a_whole_history_and_writes_nothing(shared, call) -> None:
+def test_verify_reads_a_whole_history_and_writes_nothing(shared, call) -> None:
     before = shared.tree()
 
     assert call("verify", "users") == (
@@ -104,7 +104,7 @@ def test_H130_verify_reads_a_whole_history_and_writes_nothing(shared, call) -> N
     assert shared.tree() == before
 
 
-def test_H130_a_second_current_version_breaks_V4_and_V5(shared, call) -> None:
+def test_a_second_current_version_breaks_V4_and_V5(shared, call) -> None:
     table = shared.table("broken")
     shared.sql(
         f"INSERT INTO {table} VALUES (3, 'x', TIMESTAMP'2024-01-01 00:00:00Z', "
@@ -124,9 +124,7 @@ def test_H130_a_second_current_version_breaks_V4_and_V5(shared, call) -> None:
     ]
 
 
-def test_H82_gaps_of_deleted_keys_are_counted_also_when_deletes_are_ignored_later(
-    shared, call
-) -> None:
+def test_gaps_of_deleted_keys_are_counted_also_when_deletes_are_ignored_later(shared, call) -> None:
     document = json.loads(call("verify", "gone", "event", "--json")[1])
     shared.snapshot("gone", "few", **CK)
 
@@ -144,7 +142,7 @@ def test_verify_is_for_history_models(shared) -> None:
         verify(services, ["users", "mart"])
 
 
-def test_H100_a_migrated_table_gets_a_property_and_no_version(two) -> None:
+def test_a_migrated_table_gets_a_property_and_no_version(two) -> None:
     two.snapshot("timed", **CK)
     error = two.snap(T3, "timed")["timed"].error
     before = two.tree()
@@ -169,7 +167,7 @@ def test_H100_a_migrated_table_gets_a_property_and_no_version(two) -> None:
     assert not migrated(two, "timed").differs
 
 
-def test_H48_a_migrated_row_hash_is_made_anew_also_after_a_crash_halfway(two) -> None:
+def test_a_migrated_row_hash_is_made_anew_also_after_a_crash_halfway(two) -> None:
     two.snapshot("hashed", **HASHED[1])
     code = two.snap(T3, "hashed")["hashed"].error.code
     with pytest.raises(RuntimeError):
@@ -211,7 +209,7 @@ def test_a_row_hash_can_come_later(two) -> None:
     assert again(two, T4, "plain").metrics["unchanged"] == 3
 
 
-def test_V8_does_not_bind_a_table_that_was_in_run_time_mode(two) -> None:
+def test_does_not_bind_a_table_that_was_in_run_time_mode(two) -> None:
     two.snapshot("timed", **EV)
 
     migrated(two, "timed")
@@ -257,7 +255,7 @@ def foreign(place, name, *versions):
     )
 
 
-def test_H106_H108_a_foreign_table_is_named_and_not_adopted_with_two_current_versions(
+def test_a_foreign_table_is_named_and_not_adopted_with_two_current_versions(
     shared,
 ) -> None:
     shared.snapshot("strange", **TS)
@@ -305,7 +303,7 @@ def test_each_law_that_rows_can_break_is_named_with_a_key(shared) -> None:
     ]
 
 
-def test_H108_an_adopted_table_goes_on_where_it_stood(shared) -> None:
+def test_an_adopted_table_goes_on_where_it_stood(shared) -> None:
     shared.snapshot("adopted", **TS)
     foreign(
         shared,

@@ -1,4 +1,4 @@
-"""Data and records agree: cases T7, T10 to T13 and J6 to J8 of the acceptance lists."""
+"""Data and records agree."""
 
 import datetime as dt
 import shutil
@@ -122,7 +122,7 @@ def a_good_copy(place: Place):
         pytest.param(a_good_copy, marks=pytest.mark.matrix),
     ],
 )
-def test_T16_an_old_state_that_is_put_back_loses_and_doubles_no_row(three, keep) -> None:
+def test_an_old_state_that_is_put_back_loses_and_doubles_no_row(three, keep) -> None:
     put_back = keep(three)
     for day in (3, 4):
         three.insert("events", f"({day}, '2024-01-0{day}', {day})")
@@ -144,7 +144,7 @@ def test_T16_an_old_state_that_is_put_back_loses_and_doubles_no_row(three, keep)
 
 
 @pytest.mark.matrix
-def test_T7_a_lost_store_is_rebuilt_from_the_logs(three) -> None:
+def test_a_lost_store_is_rebuilt_from_the_logs(three) -> None:
     three.insert("events", "(3, '2024-01-03', 3)")
     three.run()
     before = records(three)
@@ -168,7 +168,7 @@ def test_T7_a_lost_store_is_rebuilt_from_the_logs(three) -> None:
 
 
 @pytest.mark.matrix
-def test_T10_a_foreign_update_is_tampered_and_optimize_is_not(three) -> None:
+def test_a_foreign_update_is_tampered_and_optimize_is_not(three) -> None:
     three.sql(f"OPTIMIZE {three.table('users')}")
     three.sql(f"ALTER TABLE {three.table('users')} SET TBLPROPERTIES ('a' = 'b')")
     optimized = states(three)
@@ -185,7 +185,7 @@ def test_T10_a_foreign_update_is_tampered_and_optimize_is_not(three) -> None:
 
 
 @pytest.mark.matrix
-def test_T11_a_dropped_target_is_missing_and_rebuilt_in_full(three) -> None:
+def test_a_dropped_target_is_missing_and_rebuilt_in_full(three) -> None:
     first = three.rows("log")
     three.insert("events", "(3, '2024-01-03', 3)")
     three.run()
@@ -202,7 +202,7 @@ def test_T11_a_dropped_target_is_missing_and_rebuilt_in_full(three) -> None:
     assert states(three) == {"log": "current", "totals": "current", "users": "current"}
 
 
-def test_T12_a_watermark_column_that_is_all_null_writes_nothing(events) -> None:
+def test_a_watermark_column_that_is_all_null_writes_nothing(events) -> None:
     events.sql(f"UPDATE {events.landing('events')} SET ts = NULL")
     events.model("log", f"select id, ts from {EVENTS}", materialized="append", time_column="ts")
 
@@ -217,7 +217,7 @@ def test_T12_a_watermark_column_that_is_all_null_writes_nothing(events) -> None:
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("count", [16, pytest.param(40, marks=pytest.mark.matrix)])
-def test_T13_every_commit_of_many_threads_carries_its_own_step(events, count) -> None:
+def test_every_commit_of_many_threads_carries_its_own_step(events, count) -> None:
     for number in range(count):
         events.model(f"t{number}", f"select {number} as n, id from {EVENTS}", materialized="table")
 
@@ -231,7 +231,7 @@ def test_T13_every_commit_of_many_threads_carries_its_own_step(events, count) ->
     assert len(set(carried.values())) == count
 
 
-def test_J7_a_change_of_comments_is_cosmetic_and_plans_nothing(events) -> None:
+def test_a_change_of_comments_is_cosmetic_and_plans_nothing(events) -> None:
     events.model("t", f"select id from {EVENTS}", materialized="table")
     events.run()
     events.model("t", f"SELECT id  -- the key\nFROM {EVENTS}", materialized="table")
@@ -243,7 +243,7 @@ def test_J7_a_change_of_comments_is_cosmetic_and_plans_nothing(events) -> None:
 
 
 @pytest.mark.matrix
-def test_J8_a_failure_skips_what_hangs_on_it_and_the_resume_does_only_what_is_left(
+def test_a_failure_skips_what_hangs_on_it_and_the_resume_does_only_what_is_left(
     events,
 ) -> None:
     events.model("top", f"select id from {EVENTS}", materialized="table")

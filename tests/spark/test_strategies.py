@@ -1,4 +1,4 @@
-"""Strategies on real tables: cases J7, J11 to J17 of the project's acceptance list."""
+"""Strategies on real tables."""
 
 import datetime as dt
 
@@ -14,7 +14,7 @@ def events(place: Place) -> Place:
 
 
 @pytest.mark.matrix
-def test_J11_append_takes_each_row_once_and_an_empty_window_makes_no_commit(events) -> None:
+def test_append_takes_each_row_once_and_an_empty_window_makes_no_commit(events) -> None:
     events.model(
         "log",
         "select id, ts from {{ source('raw', 'events') }}",
@@ -56,7 +56,7 @@ def test_late_rows_are_counted_from_the_log_and_taken_in_by_lookback(events) -> 
 
 
 @pytest.mark.matrix
-def test_J12_duplicate_keys_are_refused_before_anything_is_written(events) -> None:
+def test_duplicate_keys_are_refused_before_anything_is_written(events) -> None:
     events.model(
         "users",
         "select id, amount from {{ source('raw', 'events') }}",
@@ -122,7 +122,7 @@ def test_on_duplicate_latest_keeps_the_newest_row_of_a_key(events) -> None:
 
 
 @pytest.mark.matrix
-def test_J13_merge_writes_only_changed_and_new_rows(events) -> None:
+def test_merge_writes_only_changed_and_new_rows(events) -> None:
     events.model(
         "users",
         "select id, amount, id % 2 as part from {{ source('raw', 'events') }}",
@@ -167,7 +167,7 @@ def test_a_merge_that_changes_nothing_makes_no_commit(events) -> None:
 
 
 @pytest.mark.matrix
-def test_J14_a_reader_of_the_old_version_sees_the_old_rows(events) -> None:
+def test_a_reader_of_the_old_version_sees_the_old_rows(events) -> None:
     events.model("t", "select id, amount from {{ source('raw', 'events') }}", materialized="table")
     events.insert("events", "(1, '2024-01-01', 1)")
     events.run()
@@ -182,7 +182,7 @@ def test_J14_a_reader_of_the_old_version_sees_the_old_rows(events) -> None:
 
 
 @pytest.mark.matrix
-def test_J15_a_new_column_is_added_in_the_commit_that_needs_it(events) -> None:
+def test_a_new_column_is_added_in_the_commit_that_needs_it(events) -> None:
     events.model(
         "users",
         "select id from {{ source('raw', 'events') }} where id < 3",
@@ -260,7 +260,7 @@ def test_a_wider_type_is_taken_in_after_a_step_that_allows_it(events) -> None:
     assert events.run().plan.is_empty
 
 
-def test_J16_another_type_is_refused_before_writing_and_both_are_named(events) -> None:
+def test_another_type_is_refused_before_writing_and_both_are_named(events) -> None:
     events.model(
         "users",
         "select id, 'x' as kind from {{ source('raw', 'events') }}",
@@ -285,7 +285,7 @@ def test_J16_another_type_is_refused_before_writing_and_both_are_named(events) -
     assert events.version("users") == 0
 
 
-def test_J17_a_source_path_that_is_gone_is_named_with_its_declaration(place) -> None:
+def test_a_source_path_that_is_gone_is_named_with_its_declaration(place) -> None:
     place.write(
         "models/sources.yml",
         """\

@@ -1,4 +1,4 @@
-"""What type checkers see of the decorators: mypy reads it, nothing runs it (P17).
+"""What type checkers see of the decorators: mypy reads it, nothing runs it.
 
 An ignore that is not needed is an error, so each says that a mistake is seen.
 """

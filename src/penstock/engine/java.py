@@ -65,7 +65,7 @@ def how_to_install() -> str:
 
 
 def require_java(environ: Mapping[str, str]) -> Java:
-    """Return a Java that is new enough, or raise `java-missing` (case J9)."""
+    """Return a Java that is new enough, or raise `java-missing`."""
     java, needs = find_java(environ), f"Spark needs Java {NEEDED} or newer"
     if java is not None and java.version >= NEEDED:
         return java

@@ -341,7 +341,7 @@ def _names(kind: ColumnType, above: str) -> Iterator[tuple[str, str, bool]]:
 
 
 def incompatible(model: Model, query: Column, table: Column, more: int) -> Finding:
-    """Return the finding that names both types (case J16)."""
+    """Return the finding that names both types."""
     others = f" (and {more} more columns)" if more else ""
     replace = "" if model.keeps_history else ", or --full-refresh to replace the table"
     return Finding(

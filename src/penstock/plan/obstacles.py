@@ -64,7 +64,7 @@ def taken_by(model: Model, verdict: Verdict | None = None) -> str:
 def source_mutated(
     model: Model, fingerprint: Fingerprint, built: str, where: Location, place: str = ""
 ) -> TableError:
-    """Refuse other SQL under the number of that which built some rows (case DS7)."""
+    """Refuse other SQL under the number of that which built some rows."""
     return TableError(
         "source-mutated",
         f"{fingerprint.label} of {model.name} has built {built} and its SQL changed{place}",
@@ -74,7 +74,7 @@ def source_mutated(
 
 
 def incompatible_type(model: Model, changes: Iterable[str]) -> SchemaError:
-    """Refuse changes of types that only a rewrite of the table can make (case DP12)."""
+    """Refuse changes of types that only a rewrite of the table can make."""
     return SchemaError(
         "incompatible-type",
         f"{model.table}: {', '.join(changes)}",

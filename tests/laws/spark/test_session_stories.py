@@ -59,12 +59,12 @@ def tell(spark, keys, horizon, rule, runs):
 @pytest.mark.matrix
 @SMALL
 @given(KEYS, HORIZONS, RULES, RUNS)
-def test_S61_S90_every_pass_leaves_what_plain_python_says(spark, keys, horizon, rule, runs):
+def test_every_pass_leaves_what_plain_python_says(spark, keys, horizon, rule, runs):
     tell(spark, keys, horizon, rule, runs)
 
 
 @pytest.mark.matrix
 @settings(SMALL, max_examples=8)
 @given(KEYS, HORIZONS, RULES, RUNS)
-def test_S61_S90_many_passes_leave_what_plain_python_says(spark, keys, horizon, rule, runs):
+def test_many_passes_leave_what_plain_python_says(spark, keys, horizon, rule, runs):
     tell(spark, keys, horizon, rule, runs)

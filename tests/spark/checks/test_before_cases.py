@@ -1,4 +1,4 @@
-"""Looking ahead of a step: cases C5, C23 and C28 to C30."""
+"""Looking ahead of a step."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def seeded(stats):
     return stats
 
 
-def test_C5_a_typed_check_sees_the_part_of_its_input_that_the_partition_reads(stats) -> None:
+def test_a_typed_check_sees_the_part_of_its_input_that_the_partition_reads(stats) -> None:
     stats.users()
     enough = {"type": "row_count", "min": 4}
     joined = "FROM raw.events CROSS JOIN (SELECT count(*) FROM raw.users)"
@@ -45,7 +45,7 @@ def test_C5_a_typed_check_sees_the_part_of_its_input_that_the_partition_reads(st
     assert before(report) == {"row_count": "failed rows 3 < min 4"}
 
 
-def test_C23_C28_a_failed_gate_ahead_leaves_everything_as_it_is(seeded) -> None:
+def test_a_failed_gate_ahead_leaves_everything_as_it_is(seeded) -> None:
     seeded.events([(P3, "old", 3, 3.0)])
     seeded.on(P3)
     old, count = seeded.partitions()[P3], len(seeded.executions())
@@ -86,7 +86,7 @@ versions:
     assert (row.partition, row.failure.code, row.rows_written) == (P3, "before-check-failed", None)
 
 
-def test_C29_partitions_that_hold_are_built_without_those_that_fail(seeded) -> None:
+def test_partitions_that_hold_are_built_without_those_that_fail(seeded) -> None:
     report = seeded.backfill("user_stats", P1, P4)
 
     assert seeded.statuses() == {P1: "SUCCESS", P2: "SUCCESS", P3: "FAILED", P4: "SUCCESS"}
@@ -101,7 +101,7 @@ def test_C29_partitions_that_hold_are_built_without_those_that_fail(seeded) -> N
     assert seeded.version(STATS) == 1
 
 
-def test_C30_a_warning_ahead_stops_nothing(seeded) -> None:
+def test_a_warning_ahead_stops_nothing(seeded) -> None:
     seeded.checks(
         before=[
             SOURCE_HAS_DATA | {"severity": "warning"},

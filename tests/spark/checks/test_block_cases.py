@@ -1,4 +1,4 @@
-"""Nothing that failed a gate is ever in the table: cases C36 to C42."""
+"""Nothing that failed a gate is ever in the table."""
 
 import threading
 from pathlib import Path
@@ -39,7 +39,7 @@ def watched_staging(place):
     return seen
 
 
-def test_C36_a_partition_that_fails_stays_as_it_was(stats) -> None:
+def test_a_partition_that_fails_stays_as_it_was(stats) -> None:
     stats.events([(P1, "eu", 1, 1.0)], "overwrite")
     stats.on(P1)
     old, version, rows = stats.partitions()[P1], stats.version(STATS), stats.rows()
@@ -66,7 +66,7 @@ def test_C36_a_partition_that_fails_stays_as_it_was(stats) -> None:
     assert (stats.staged(), stats.flags()) == ([], ())
 
 
-def test_C36_a_first_build_that_fails_makes_no_table(stats) -> None:
+def test_a_first_build_that_fails_makes_no_table(stats) -> None:
     stats.checks(AT_LEAST_5, on_failure="block")
 
     report = stats.on(P1)
@@ -103,7 +103,7 @@ def test_rows_are_written_anew_only_once_the_new_ones_have_passed(
 
 
 @pytest.mark.matrix
-def test_C37_partitions_that_passed_are_published_by_one_commit(stats) -> None:
+def test_partitions_that_passed_are_published_by_one_commit(stats) -> None:
     stats.events([(P3, "old", 3, 3.0), (P4, "old", 4, 4.0)], "overwrite")
     stats.backfill("user_stats", P1, P4)
     version = stats.version(STATS)
@@ -131,7 +131,7 @@ def test_C37_partitions_that_passed_are_published_by_one_commit(stats) -> None:
 
 
 @pytest.mark.matrix
-def test_C38_a_step_that_passes_leaves_what_an_unchecked_one_does(built) -> None:
+def test_a_step_that_passes_leaves_what_an_unchecked_one_does(built) -> None:
     plain = built.backfill("user_stats", P1, P1)["user_stats"]
     seen, rows = watched_staging(built), built.rows()
     built.checks(AT_LEAST_2, on_failure="block")
@@ -152,7 +152,7 @@ def test_C38_a_step_that_passes_leaves_what_an_unchecked_one_does(built) -> None
     assert built.rows() == [*rows, (P4, "eu", "200", None)]
 
 
-def test_C39_the_rows_that_were_checked_are_the_rows_published(stats) -> None:
+def test_the_rows_that_were_checked_are_the_rows_published(stats) -> None:
     stats.users()
     least = {"type": "column_check", "column": "r", "check": "MIN({column}) >= 0"}
     sql = "SELECT id, rand() AS r FROM {{ source('raw', 'users') }}"
@@ -166,7 +166,7 @@ def test_C39_the_rows_that_were_checked_are_the_rows_published(stats) -> None:
 
 
 @pytest.mark.matrix
-def test_C40_C41_a_blocked_window_is_taken_again(stats) -> None:
+def test_a_blocked_window_is_taken_again(stats) -> None:
     stats.write(
         {"models/log.yml": "sources: [{name: raw, tables: [{name: log, path: ../lake/log}]}]"}
     )
@@ -218,7 +218,7 @@ def test_a_first_build_that_passes_is_on_record(stats) -> None:
 
 
 @pytest.mark.matrix
-def test_C40_a_blocked_merge_leaves_no_version_and_no_clone(stats) -> None:
+def test_a_blocked_merge_leaves_no_version_and_no_clone(stats) -> None:
     stats.users()
     stats.users_model()
     stats.run("users")
@@ -239,7 +239,7 @@ def test_C40_a_blocked_merge_leaves_no_version_and_no_clone(stats) -> None:
 
 
 @pytest.mark.matrix
-def test_C42_a_failed_step_changes_no_schema_and_its_rows_go_after_a_week(built) -> None:
+def test_a_failed_step_changes_no_schema_and_its_rows_go_after_a_week(built) -> None:
     built.write({STATS_SQL: SELECT.replace("revenue\n", "revenue, 1L AS more\n")})
     built.checks(AT_LEAST_5, on_failure="block")
     built.edit(

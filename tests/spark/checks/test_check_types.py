@@ -1,4 +1,4 @@
-"""What each type of check says of fixture S (C10 to C27).
+"""What each type of check says of fixture S.
 
 Every check of one partition is also held against the values that a write would have observed.
 """
@@ -52,7 +52,7 @@ def told(result):
     return (str(result.status), result.message, result.details)
 
 
-def test_C10_row_count(looker):
+def test_rows_are_counted(looker):
     def on(day, minimum=None, maximum=None):
         return told(looker.on(a_check(RowCount(minimum, maximum)), day))
 
@@ -63,7 +63,7 @@ def test_C10_row_count(looker):
     assert on(P3, None, 0) == ("passed", "rows 0", None)
 
 
-def test_C11_a_condition_of_a_group(looker):
+def test_a_condition_of_a_group(looker):
     check = a_check(column_check("revenue", "MIN({column}) >= 0"))
     fails_empty = replace(check, empty=Empty.FAIL)
 
@@ -80,7 +80,7 @@ def test_C11_a_condition_of_a_group(looker):
     assert told(looker.on(fails_empty, P4))[:2] == ("failed", null)
 
 
-def test_C12_a_condition_of_a_row_and_its_sample(looker):
+def test_a_condition_of_a_row_and_its_sample(looker):
     check = a_check(column_check("revenue", "{column} >= 0"))
 
     one, two, four = (looker.on(check, day) for day in (P1, P2, P4))
@@ -94,7 +94,7 @@ def test_C12_a_condition_of_a_row_and_its_sample(looker):
     assert told(four)[:2] == ("failed", "1 row breaks the condition")
 
 
-def test_C13_null_percentage(looker):
+def test_null_percentage(looker):
     def on(day, most):
         return told(looker.on(a_check(NullPercentage("user_count", Decimal(most))), day))
 
@@ -106,7 +106,7 @@ def test_C13_null_percentage(looker):
     assert told(looker.on(nulls, P4)) == ("passed", "nulls 100.00 %", None)
 
 
-def test_C14_distinct_count(looker):
+def test_distinct_count(looker):
     check = a_check(DistinctCount(("region",), 1, 1))
 
     assert told(looker.on(check, P1)) == ("failed", "distinct 2 > max 1", None)
@@ -114,7 +114,7 @@ def test_C14_distinct_count(looker):
     assert told(looker.on(replace(check, empty=Empty.PASS), P3)) == ("passed", "no rows", None)
 
 
-def test_C15_value_range(looker):
+def test_values_lie_in_a_range(looker):
     check = a_check(ValueRange("revenue", "0"))
     both = a_check(ValueRange("revenue", "5", "20"))
     strict = a_check(ValueRange("revenue", "5", "20", strict=True))
@@ -129,7 +129,7 @@ def test_C15_value_range(looker):
     assert told(looker.on(strict, P1))[:2] == ("failed", "min 5.0 <= 5, max 20.0 >= 20")
 
 
-def test_C16_bounds_are_compared_in_the_type_of_the_column(looker):
+def test_bounds_are_compared_in_the_type_of_the_column(looker):
     sql = """SELECT DATE '2024-12-01' AS date, CAST('NaN' AS DOUBLE) AS n, 0.10BD AS d,
         -0.0D AS z, TIMESTAMP '2024-12-01 10:00:00' AS t"""
 
@@ -154,7 +154,7 @@ def test_C16_bounds_are_compared_in_the_type_of_the_column(looker):
         (Unique(("v",), nulls_equal=True), "2 duplicate rows"),
     ],
 )
-def test_C17_unique_values(looker, rule, message):
+def test_unique_values(looker, rule, message):
     sql = f"SELECT DATE '{P1}' AS date, v FROM VALUES ('eu'), ('eu'), (NULL), (NULL) AS t(v)"
 
     found = looker.on(a_check(rule), P1, sql=sql)
@@ -163,13 +163,13 @@ def test_C17_unique_values(looker, rule, message):
     assert {row[1] for row in found.sample.rows} <= {"eu", None}
 
 
-def test_C17_unique_pairs(looker):
+def test_pairs_are_unique(looker):
     found = looker.on(a_check(Unique(("region", "user_count"))), P1)
 
     assert told(found) == ("passed", "unique", None)
 
 
-def test_C18_not_null_and_accepted_values(looker):
+def test_not_null_and_accepted_values(looker):
     nulls = looker.on(a_check(NotNull(("region", "user_count"))), P1)
     others = looker.on(a_check(AcceptedValues("region", ("eu",))), P1)
 
@@ -178,7 +178,7 @@ def test_C18_not_null_and_accepted_values(looker):
     assert others.sample.rows == ((P1, "us", "80", "20.0"),)
 
 
-def test_C18_relationships(looker):
+def test_relationships(looker):
     columns = looker.view("s", f"SELECT * FROM ({SOURCE})")
     looker.view("codes_view", "SELECT * FROM VALUES ('eu'), ('eu'), (NULL) AS t(code)")
     rule = Relationships(("region",), CODES, ("code",), "staging.codes")
@@ -226,7 +226,7 @@ def stamps(*texts):
     return f"SELECT CAST(t AS DATE) AS date, t FROM VALUES {values} AS v(t)"
 
 
-def test_C19_freshness_of_a_whole_table(looker):
+def test_freshness_of_a_whole_table(looker):
     columns = looker.view("s", stamps("2024-12-03 09:00:00", "2024-12-01 10:00:00"))
     rows = replace(rows_of("s", columns), key="")
 
@@ -242,7 +242,7 @@ def test_C19_freshness_of_a_whole_table(looker):
     assert on(3, none, empty=Empty.PASS) == ("passed", "no rows")
 
 
-def test_C19_freshness_of_a_partition_is_told_from_its_end(looker):
+def test_freshness_of_a_partition_is_told_from_its_end(looker):
     check = a_check(Freshness("t", dt.timedelta(hours=2), "2h"))
 
     found = looker.on(check, P1, sql=stamps("2024-12-01 23:00:00", "2024-12-01 10:00:00"))
@@ -250,7 +250,7 @@ def test_C19_freshness_of_a_partition_is_told_from_its_end(looker):
     assert told(found) == ("passed", "newest 2024-12-01 23:00:00, age 1h", None)
 
 
-def test_C22_where_restricts_the_rows_of_every_aggregate(looker):
+def test_where_restricts_the_rows_of_every_aggregate(looker):
     where = "region = 'eu'"
     rows = looker.on(a_check(RowCount(None, 1), where=where), P1)
     total = looker.on(a_check(column_check("user_count", "SUM(user_count) = 120"), where=where), P1)
@@ -268,7 +268,7 @@ def no_negative():
     return a_check(SqlCheck(a_query(text)), name="no_negative")
 
 
-def test_C23_a_query_per_group(looker):
+def test_a_query_per_group(looker):
     columns = looker.view("s", S_TEXT)
     check_inputs = a_check_inputs(rows_of("s", columns), P1, P2, views={THIS: "s"})
 
@@ -284,7 +284,7 @@ S_TEXT = f"""SELECT * FROM VALUES (DATE '{P1}', 'eu', 120L, 10.0D), (DATE '{P2}'
     AS t(date, region, user_count, revenue)"""
 
 
-def test_C23_more_than_five_rows_and_none_at_all(looker):
+def test_more_than_five_rows_and_none_at_all(looker):
     eight = a_check(SqlCheck(a_query("SELECT id, id AS ID, array(id) AS l FROM range(8)")))
     no_source = a_check(
         SqlCheck(a_query(f"SELECT 1 AS n WHERE {parameter('partition_date')} = DATE '{P3}'")),
@@ -299,7 +299,7 @@ def test_C23_more_than_five_rows_and_none_at_all(looker):
     assert told(before)[:2] == ("failed", "1 row (expected 0)")
 
 
-def test_C25_an_unknown_column_takes_only_its_own_check_out(looker):
+def test_an_unknown_column_takes_only_its_own_check_out(looker):
     columns = looker.view("s", S_TEXT)
     unknown = a_check(NotNull(("revenu",)), severity=Severity.WARNING)
     hidden = a_check(column_check("revenue", "MAX(revenu) > 1"))
@@ -319,7 +319,7 @@ def test_C25_an_unknown_column_takes_only_its_own_check_out(looker):
     assert not found[1].failed_gate
 
 
-def test_C25_a_division_by_zero_takes_only_its_own_check_out(looker):
+def test_a_division_by_zero_takes_only_its_own_check_out(looker):
     columns = looker.view("s", S_TEXT)
     culprit = a_check(column_check("user_count", "SUM(user_count) / (COUNT(*) - 1) > 1"))
     checks = [a_check(RowCount(1)), culprit, a_check(NotNull(("region",)))]
@@ -358,7 +358,7 @@ def test_C25_a_division_by_zero_takes_only_its_own_check_out(looker):
         (Grid(Grain.RANGE, 0, 250, 100), "INT", ("99", "200", "249"), ("0", "200")),
     ],
 )
-def test_C27_each_check_counts_its_own_partition(looker, grid, field, values, keys):
+def test_each_check_counts_its_own_partition(looker, grid, field, values, keys):
     rows = ", ".join(f"(CAST('{value}' AS {field}))" for value in values)
     columns = looker.view("s", f"SELECT * FROM VALUES {rows} AS t(f)")
     check_inputs = a_check_inputs(rows_of("s", columns, grid, "f"), *keys, grid=grid)
@@ -371,7 +371,7 @@ def test_C27_each_check_counts_its_own_partition(looker, grid, field, values, ke
     ]
 
 
-def test_C26_one_query_for_all_partitions_of_a_step(looker):
+def test_one_query_for_all_partitions_of_a_step(looker):
     columns = looker.view("s", S_TEXT)
     checks = [a_check(RowCount(1)), a_check(NotNull(("region",))), a_check(Unique(("region",)))]
 
@@ -384,7 +384,7 @@ def test_C26_one_query_for_all_partitions_of_a_step(looker):
     assert len(looker.ran) == 1
 
 
-def test_C20_and_C21_changes_of_row_counts(looker):
+def test_changes_of_row_counts(looker):
     columns = looker.view("s", S_TEXT)
     check_inputs = a_check_inputs(rows_of("s", columns), P1, P2, P3)
     bases = RowsBefore({check_inputs.grid.parse(P1): 3})
@@ -449,7 +449,7 @@ def test_scope_table_is_one_group_that_stands_for_all_partitions(looker):
     assert [value.group for value in found.values] == ["*"]
 
 
-def test_C58_without_sample_no_cell_leaves_spark(looker):
+def test_without_sample_no_cell_leaves_spark(looker):
     sql = f"SELECT DATE '{P1}' AS date, 'S3CRET' AS t, 1 AS n"
     columns = looker.view("s", sql)
     this = mention(THIS, "user_stats")
@@ -471,7 +471,7 @@ def test_C58_without_sample_no_cell_leaves_spark(looker):
     assert found[2].message == "could not be evaluated: cast invalid input"
 
 
-def test_C52_one_sample_query_for_each_failed_check_and_none_without_sampling(looker):
+def test_one_sample_query_for_each_failed_check_and_none_without_sampling(looker):
     columns = looker.view("s", S_TEXT)
     checks = [a_check(column_check("user_count", f"user_count < {n}")) for n in range(12)]
     check_inputs = a_check_inputs(rows_of("s", columns), P1)
@@ -499,7 +499,7 @@ OBSERVED = [
 ]
 
 
-def test_C50_what_a_write_observes_equals_what_a_scan_finds(looker, tmp_path):
+def test_what_a_write_observes_equals_what_a_scan_finds(looker, tmp_path):
     checks = [a_check(rule) for rule in OBSERVED]
     checks += [a_check(rule, where="user_count > 80") for rule in OBSERVED]
     columns = looker.view("s", S_OF_P1)

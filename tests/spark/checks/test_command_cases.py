@@ -1,4 +1,4 @@
-"""`penstock run --skip-checks` and `penstock check`: C54 to C60."""
+"""`penstock run --skip-checks` and `penstock check`."""
 
 import json
 import shutil
@@ -78,7 +78,7 @@ def lines(text: str) -> list[str]:
 
 
 @pytest.mark.matrix
-def test_C54_checks_that_are_skipped_ask_nothing_and_stop_nothing(shell, asked) -> None:
+def test_checks_that_are_skipped_ask_nothing_and_stop_nothing(shell, asked) -> None:
     before = {"type": "row_count", "min": 99, "input": "raw.events"}
     shell.place.checks({"type": "row_count", "min": 99}, before=[before])
 
@@ -94,7 +94,7 @@ def test_C54_checks_that_are_skipped_ask_nothing_and_stop_nothing(shell, asked) 
     assert shell.place.staged() == []
 
 
-def test_C55_both_phases_are_evaluated_or_the_one_that_is_asked_for(shell) -> None:
+def test_both_phases_are_evaluated_or_the_one_that_is_asked_for(shell) -> None:
     shell.place.checks(MIN, NULLS, before=[{"name": "none", "sql": "SELECT 1 WHERE false"}])
     version = shell.place.version(STATS)
     words = ("check", "--query", "user_stats", "--date", P1)
@@ -108,7 +108,7 @@ def test_C55_both_phases_are_evaluated_or_the_one_that_is_asked_for(shell) -> No
     assert (shell.place.version(STATS), shell.place.leases()) == (version, 0)
 
 
-def test_C55_an_unknown_check_is_refused_and_a_failed_gate_exits_1(shell) -> None:
+def test_an_unknown_check_is_refused_and_a_failed_gate_exits_1(shell) -> None:
     shell.place.checks({**MIN, "name": "min_rows", "min": 4}, NULLS)
     words = ("check", "--query", "user_stats", "--date", P1)
 
@@ -122,7 +122,7 @@ def test_C55_an_unknown_check_is_refused_and_a_failed_gate_exits_1(shell) -> Non
     assert "nulls" not in failed.out + failed.err
 
 
-def test_C56_silence_is_no_success(shell) -> None:
+def test_silence_is_no_success(shell) -> None:
     shell.place.checks(MIN)
     never = shell.call("check", "--query", "user_stats", "--date", "2024-12-04", "--after")
     everything = shell.call("check", "--all")
@@ -136,7 +136,7 @@ def test_C56_silence_is_no_success(shell) -> None:
     assert (both.code, "option-conflict" in both.err) == (2, True)
 
 
-def test_C56_a_failed_warning_exits_3_if_it_is_asked_to(shell) -> None:
+def test_a_failed_warning_exits_3_if_it_is_asked_to(shell) -> None:
     shell.place.checks(NULLS)
     words = ("check", "--query", "user_stats", "--date", P1)
 
@@ -144,7 +144,7 @@ def test_C56_a_failed_warning_exits_3_if_it_is_asked_to(shell) -> None:
     assert shell.call(*words, "--strict").code == 3
 
 
-def test_C57_a_check_that_passes_now_closes_the_flag(shell) -> None:
+def test_a_check_that_passes_now_closes_the_flag(shell) -> None:
     place = shell.place
     place.checks({**MIN, "min": 4})
     assert not place.backfill("user_stats", P1, P1).succeeded
@@ -159,7 +159,7 @@ def test_C57_a_check_that_passes_now_closes_the_flag(shell) -> None:
     assert place.statuses() == {P1: "SUCCESS", P2: "SUCCESS"}
 
 
-def test_C57_a_success_never_fails_by_a_check(shell) -> None:
+def test_a_success_never_fails_by_a_check(shell) -> None:
     shell.place.checks({**MIN, "min": 4})
 
     answer = shell.call("check", "--query", "user_stats", "--date", P1)
@@ -173,7 +173,7 @@ def test_C57_a_success_never_fails_by_a_check(shell) -> None:
 @pytest.mark.parametrize(
     "modes", [("block",), pytest.param(("flag", "rollback"), marks=pytest.mark.matrix)]
 )
-def test_C58_no_cell_of_a_row_is_anywhere(shell, modes) -> None:
+def test_no_cell_of_a_row_is_anywhere(shell, modes) -> None:
     """Law 9, in every mode."""
     place = shell.place
     events = f"delta.`{place.root}/lake/events`"
@@ -208,7 +208,7 @@ def test_C58_no_cell_of_a_row_is_anywhere(shell, modes) -> None:
 
 
 @pytest.mark.matrix
-def test_C59_results_are_told_in_the_words_of_catalogues(shell) -> None:
+def test_results_are_told_in_the_words_of_catalogues(shell) -> None:
     shell.place.checks(
         {"type": "row_count", "name": "p", "min": 1},
         {"type": "row_count", "name": "f", "min": 9},
@@ -237,7 +237,7 @@ def statuses(results: dict) -> dict[str, str]:
     return {each["unique_id"]: each["status"] for each in results["results"]}
 
 
-def test_C60_a_source_that_is_late_warns(shell) -> None:
+def test_a_source_that_is_late_warns(shell) -> None:
     source = "models/sources.yml"
     limits = "{column: created_at, warn_after: 1 day, error_after: 2 days}"
     table = f"{{name: events, path: ../lake/events, freshness: {limits}}}"

@@ -1,4 +1,4 @@
-"""What checks cost and what their SQL gets to see: C24, C49 to C52."""
+"""What checks cost and what their SQL gets to see."""
 
 import datetime as dt
 import re
@@ -67,7 +67,7 @@ def jobs(place: CheckPlace) -> int:
     return jobs_of(place.spark, lambda: place.backfill("user_stats", P1, P1))
 
 
-def test_C49_observed_checks_run_no_job_of_their_own(copies, queries) -> None:
+def test_observed_checks_run_no_job_of_their_own(copies, queries) -> None:
     unchecked, observed = copies("unchecked"), copies("observed")
     observed.checks(*TWELVE)
 
@@ -78,7 +78,7 @@ def test_C49_observed_checks_run_no_job_of_their_own(copies, queries) -> None:
     assert set(found.values()) == {"passed"}
 
 
-def test_C49_a_check_that_cannot_be_observed_scans_its_column_and_that_of_the_partition(
+def test_a_check_that_cannot_be_observed_scans_its_column_and_that_of_the_partition(
     copies, queries
 ) -> None:
     place = copies("scanned")
@@ -120,7 +120,7 @@ BOTH = [{"type": "row_count", "min": 9}, {"type": "not_null", "column": "region"
 SAID = {"row_count": "failed rows 3 < min 9", "not_null_region": "failed 1 NULL in region"}
 
 
-def test_C50_a_query_that_ends_in_a_sort_gives_the_right_values(copies, seen) -> None:
+def test_a_query_that_ends_in_a_sort_gives_the_right_values(copies, seen) -> None:
     place = copies("sorted")
     place.write({STATS_SQL: (place.root / STATS_SQL).read_text() + "ORDER BY user_count\n"})
     place.checks(*BOTH)
@@ -129,7 +129,7 @@ def test_C50_a_query_that_ends_in_a_sort_gives_the_right_values(copies, seen) ->
     assert [row["_ps_n"] for row in seen] == [3]
 
 
-def test_C50_values_that_were_seen_twice_are_thrown_away(copies, queries, monkeypatch) -> None:
+def test_values_that_were_seen_twice_are_thrown_away(copies, queries, monkeypatch) -> None:
     real = ObservedWrite.seen
     monkeypatch.setattr(
         ObservedWrite,
@@ -146,7 +146,7 @@ def test_C50_values_that_were_seen_twice_are_thrown_away(copies, queries, monkey
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("there", [1_000, pytest.param(1_000_000, marks=pytest.mark.matrix)])
-def test_C51_ten_rows_that_are_appended_are_the_rows_that_are_read(tmp_path, spark, queries, there):
+def test_ten_rows_that_are_appended_are_the_rows_that_are_read(tmp_path, spark, queries, there):
     place = CheckPlace(tmp_path, spark)
     numbers = pa.schema({"id": pa.int64(), "at": pa.timestamp("us", "UTC")})
     days = [dt.datetime(2024, 12, day, tzinfo=dt.UTC) for day in (1, 2)]
@@ -180,7 +180,7 @@ def path_of(uri: str) -> Path:
 
 @pytest.mark.matrix
 @pytest.mark.parametrize(("sample", "most"), [(True, 12), (False, 0)])
-def test_C52_a_failed_check_runs_one_query_for_its_sample(copies, queries, sample, most) -> None:
+def test_a_failed_check_runs_one_query_for_its_sample(copies, queries, sample, most) -> None:
     place = copies("samples")
     place.checks(*({**check, "sample": sample} for check in BREAKING))
 
@@ -195,7 +195,7 @@ def test_C52_a_failed_check_runs_one_query_for_its_sample(copies, queries, sampl
 NAMES = ("`{destination}`", "{destination}", "analytics.user_stats")
 
 
-def test_C24_the_target_is_named_in_three_ways_and_strings_are_left_alone(copies) -> None:
+def test_the_target_is_named_in_three_ways_and_strings_are_left_alone(copies) -> None:
     place = copies("named")
     text = "'@partition_date {x}' AS t, date FROM {} WHERE date = @partition_date -- {y}"
     place.checks(
@@ -229,7 +229,7 @@ def cut_model(name: str, field: str, of: str, kind: str, sql: str) -> dict[str, 
 
 
 @pytest.mark.matrix
-def test_C24_literals_have_the_type_of_the_partition(tmp_path, spark) -> None:
+def test_literals_have_the_type_of_the_partition(tmp_path, spark) -> None:
     place = CheckPlace(tmp_path, spark)
     place.events()
     hours = cut_model(

@@ -1,4 +1,4 @@
-"""A failed gate leaves rows and flags them: cases C8, C9, C20, C21, C31 to C35."""
+"""A failed gate leaves rows and flags them."""
 
 import pyarrow as pa
 import pytest
@@ -14,7 +14,7 @@ NO_NULL = {"type": "not_null", "column": "email"}
 
 
 @pytest.mark.matrix
-def test_C8_a_check_of_another_text_is_no_drift(stats) -> None:
+def test_a_check_of_another_text_is_no_drift(stats) -> None:
     stats.checks({"type": "row_count", "min": 1})
     stats.on(P1)
     stats.checks({"type": "row_count", "min": 2})
@@ -30,7 +30,7 @@ def test_C8_a_check_of_another_text_is_no_drift(stats) -> None:
 
 
 @pytest.mark.matrix
-def test_C9_what_a_check_reads_is_built_first_unless_that_closes_a_circle(stats) -> None:
+def test_what_a_check_reads_is_built_first_unless_that_closes_a_circle(stats) -> None:
     stats.users()
     related = {"type": "relationships", "column": "id", "to": "ref('customers')", "field": "id"}
     stats.model("m/baskets", "SELECT 1L AS id", related, materialized="table")
@@ -48,7 +48,7 @@ def test_C9_what_a_check_reads_is_built_first_unless_that_closes_a_circle(stats)
 
 
 @pytest.mark.matrix
-def test_C20_the_number_of_rows_is_compared_with_the_last_success(stats) -> None:
+def test_the_number_of_rows_is_compared_with_the_last_success(stats) -> None:
     stats.checks(
         GROWTH | {"name": "by_half", "max_increase_percent": 50},
         GROWTH | {"name": "by_all", "max_increase_percent": 100},
@@ -82,7 +82,7 @@ def test_C20_the_number_of_rows_is_compared_with_the_last_success(stats) -> None
 
 
 @pytest.mark.matrix
-def test_C21_a_trailing_base_is_the_mean_of_partitions_that_have_a_success(stats) -> None:
+def test_a_trailing_base_is_the_mean_of_partitions_that_have_a_success(stats) -> None:
     trailing = GROWTH | {"compare": "trailing", "last": 2}
     stats.checks(
         trailing | {"name": "by_60", "max_decrease_percent": 60},
@@ -98,7 +98,7 @@ def test_C21_a_trailing_base_is_the_mean_of_partitions_that_have_a_success(stats
     }
 
 
-def test_C31_flagged_rows_stay_and_are_built_again_until_they_pass(stats) -> None:
+def test_flagged_rows_stay_and_are_built_again_until_they_pass(stats) -> None:
     stats.checks({"type": "row_count", "min": 5})
 
     first = stats.on(P1)
@@ -123,7 +123,7 @@ def test_C31_flagged_rows_stay_and_are_built_again_until_they_pass(stats) -> Non
 
 
 @pytest.mark.matrix
-def test_C32_a_flagged_window_is_never_taken_again(stats) -> None:
+def test_a_flagged_window_is_never_taken_again(stats) -> None:
     stats.write(
         {"models/log.yml": "sources: [{name: raw, tables: [{name: log, path: ../lake/log}]}]"}
     )
@@ -158,7 +158,7 @@ def test_C32_a_flagged_window_is_never_taken_again(stats) -> None:
 
 
 @pytest.mark.matrix
-def test_C33_rows_of_a_merge_are_those_it_was_fed_as_they_stand_afterwards(stats) -> None:
+def test_rows_of_a_merge_are_those_it_was_fed_as_they_stand_afterwards(stats) -> None:
     stats.users()
     stats.users_model()
     stats.run("users")
@@ -178,7 +178,7 @@ def test_C33_rows_of_a_merge_are_those_it_was_fed_as_they_stand_afterwards(stats
 
 
 @pytest.mark.matrix
-def test_C34_rows_of_a_snapshot_are_the_versions_it_opened(stats) -> None:
+def test_rows_of_a_snapshot_are_the_versions_it_opened(stats) -> None:
     config = {
         "materialized": "snapshot",
         "strategy": "check",
@@ -208,7 +208,7 @@ def test_C34_rows_of_a_snapshot_are_the_versions_it_opened(stats) -> None:
 
 
 @pytest.mark.matrix
-def test_C35_what_reads_a_flagged_table_is_skipped_and_later_warned(stats) -> None:
+def test_what_reads_a_flagged_table_is_skipped_and_later_warned(stats) -> None:
     stats.users()
     table = {"materialized": "table"}
     stats.model("m/top", "SELECT id FROM {{ source('raw', 'users') }}", **table)

@@ -1,4 +1,4 @@
-"""One step over several partitions: case C26."""
+"""One step over several partitions."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def ran(monkeypatch):
 
 
 @pytest.mark.matrix
-def test_C26_one_query_gives_each_partition_the_value_it_would_have_alone(
+def test_one_query_gives_each_partition_the_value_it_would_have_alone(
     stats, tmp_path, spark, ran
 ) -> None:
     apart = CheckPlace(tmp_path / "apart", spark)
@@ -46,7 +46,7 @@ def test_C26_one_query_gives_each_partition_the_value_it_would_have_alone(
     assert apart.statuses() == stats.statuses()
 
 
-def test_C26_sql_without_a_partition_is_of_all_partitions(stats) -> None:
+def test_sql_without_a_partition_is_of_all_partitions(stats) -> None:
     stats.checks({"name": "none", "sql": "SELECT 1 AS one FROM {destination}"})
     services = stats.services()
 

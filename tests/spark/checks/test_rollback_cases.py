@@ -55,7 +55,7 @@ def detail(place: CheckPlace) -> tuple[object, ...]:
 
 
 @pytest.mark.matrix
-def test_C43_a_failed_step_is_restored_and_stays_on_record(built) -> None:
+def test_a_failed_step_is_restored_and_stays_on_record(built) -> None:
     before = (built.rows(), built.partitions()[P1])
     assert before[0] == [(P1, "old", "1", "1.0")]
     built.checks(MANY, on_failure="rollback")
@@ -103,7 +103,7 @@ def test_a_wider_type_is_taken_back_and_the_feature_that_stays_is_told(place) ->
 
 
 @pytest.mark.matrix
-def test_C43_schema_and_properties_are_those_before(built) -> None:
+def test_schema_and_properties_are_those_before(built) -> None:
     """Law 5."""
     before = detail(built)
     built.checks(MANY, on_failure="rollback")
@@ -122,7 +122,7 @@ def test_C43_schema_and_properties_are_those_before(built) -> None:
 
 
 @pytest.mark.matrix
-def test_C43_a_comment_that_was_set_for_the_step_goes_with_it(built) -> None:
+def test_a_comment_that_was_set_for_the_step_goes_with_it(built) -> None:
     """Law 5."""
     before = described(built)
     built.checks(MANY, on_failure="rollback")
@@ -145,7 +145,7 @@ def described(place: CheckPlace) -> object:
     return detail[3]
 
 
-def test_C44_a_first_build_runs_as_block(place) -> None:
+def test_a_first_build_runs_as_block(place) -> None:
     place.checks(MANY, on_failure="rollback")
 
     report = place.on(P1)
@@ -156,7 +156,7 @@ def test_C44_a_first_build_runs_as_block(place) -> None:
 
 
 @pytest.mark.matrix
-def test_C44_all_partitions_of_the_step_are_undone(place) -> None:
+def test_all_partitions_of_the_step_are_undone(place) -> None:
     place.backfill("user_stats", P1, P2)
     place.checks(TWO, on_failure="rollback")
     place.events([(P1, "eu", 2, 2.0), (P2, "a", 1, 1.0), (P2, "b", 1, 1.0), (P2, "c", 1, 1.0)])
@@ -181,7 +181,7 @@ def test_C44_all_partitions_of_the_step_are_undone(place) -> None:
 
 
 @pytest.mark.matrix
-def test_C44_an_append_leaves_its_watermark_and_adds_rows_once_after_the_repair(place) -> None:
+def test_an_append_leaves_its_watermark_and_adds_rows_once_after_the_repair(place) -> None:
     options = {"materialized": "append", "time_column": "created_at", "on_failure": "rollback"}
     place.model(LOG, LOG_SQL, {"type": "not_null", "column": "region"}, **options)
     assert place.run("log").succeeded
@@ -228,7 +228,7 @@ def waiting(built):
 @pytest.mark.parametrize(
     "point", ["after-evaluating", pytest.param("after-checks", marks=pytest.mark.matrix)]
 )
-def test_C45_rows_that_others_wrote_meanwhile_keep_it_from_being_undone(waiting, point) -> None:
+def test_rows_that_others_wrote_meanwhile_keep_it_from_being_undone(waiting, point) -> None:
     append_at(waiting, point)
 
     report = waiting.on(P1)
@@ -241,7 +241,7 @@ def test_C45_rows_that_others_wrote_meanwhile_keep_it_from_being_undone(waiting,
 
 
 @pytest.mark.matrix
-def test_C45_rows_that_come_right_before_the_restore_are_safe(waiting) -> None:
+def test_rows_that_come_right_before_the_restore_are_safe(waiting) -> None:
     append_at(waiting, "before-commit", 2)
 
     first = waiting.on(P1)["user_stats"]

@@ -1,4 +1,4 @@
-"""Fixture F built, and partitions of hours and integers (DP4 to DP8)."""
+"""Fixture F built, and partitions of hours and integers."""
 
 import sqlite3
 
@@ -23,7 +23,7 @@ def records(place, model):
         ).fetchall()
 
 
-def test_DP4_a_create_then_a_commit_for_each_segment_an_empty_one_where_none_has_rows(synced):
+def test_a_create_then_a_commit_for_each_segment_an_empty_one_where_none_has_rows(synced):
     found = list(reversed(table_of(synced, DAILY_TABLE).history()))
 
     assert [entry["operation"] for entry in found] == ["CREATE TABLE", "WRITE", "WRITE", "WRITE"]
@@ -31,7 +31,7 @@ def test_DP4_a_create_then_a_commit_for_each_segment_an_empty_one_where_none_has
     assert written == ["1", None, "3"]
 
 
-def test_DP4_a_partition_is_on_record_with_its_rows_and_commits(synced):
+def test_a_partition_is_on_record_with_its_rows_and_commits(synced):
     found = records(synced, "daily_user_stats")
 
     assert [partition for partition, *_ in found] == [
@@ -52,7 +52,7 @@ def test_DP4_a_partition_is_on_record_with_its_rows_and_commits(synced):
     ]
 
 
-def test_DP5_a_partition_whose_source_rows_are_gone_is_emptied(synced):
+def test_a_partition_whose_source_rows_are_gone_is_emptied(synced):
     where = "created_at >= '2024-12-03T00:00:00Z' AND created_at < '2024-12-04T00:00:00Z'"
     stranger.delete(synced.root / EVENTS_PATH, where)
     before = set(table_of(synced, DAILY_TABLE).file_uris())
@@ -106,7 +106,7 @@ versions:
 
 
 @pytest.mark.matrix
-def test_DP7_DP8_hours_and_integer_ranges_are_replaced_exactly(tmp_path, spark):
+def test_hours_and_integer_ranges_are_replaced_exactly(tmp_path, spark):
     hours, hundreds = "queries/hours.yaml", "queries/hundreds.yaml"
     files = {"penstock.yml": "name: kinds\nmodels: [queries]\n", hours: HOURS, hundreds: HUNDREDS}
     place = DriftPlace(tmp_path, spark, files)

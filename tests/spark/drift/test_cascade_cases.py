@@ -1,4 +1,4 @@
-"""What follows from a re-run: the cascade cases DC1 to DC14 on synced fixture F."""
+"""What follows from a re-run: the cascade cases on synced fixture F."""
 
 import datetime as dt
 import shutil
@@ -33,7 +33,7 @@ def stored(root):
     return {str(file.relative_to(root)): file.read_bytes() for file in files}
 
 
-def test_DC1_a_dry_run_of_a_cascade_plans_19_partitions_in_5_steps(synced):
+def test_a_dry_run_of_a_cascade_plans_19_partitions_in_5_steps(synced):
     synced.write(EDIT_E)
     before = stored(synced.root)
     synced.spark = None
@@ -58,7 +58,7 @@ def test_DC1_a_dry_run_of_a_cascade_plans_19_partitions_in_5_steps(synced):
     assert stored(synced.root) == before
 
 
-def test_DC3_without_cascade_a_sync_runs_what_drifted_and_names_what_follows(synced):
+def test_without_cascade_a_sync_runs_what_drifted_and_names_what_follows(synced):
     synced.write(EDIT_E)
 
     report = synced.sync()
@@ -149,7 +149,7 @@ def refilled(readers, emptied):
 
 
 @pytest.mark.matrix
-def test_DC7_a_model_that_reads_all_of_its_upstream_is_warned_of(readers):
+def test_a_model_that_reads_all_of_its_upstream_is_warned_of(readers):
     (note,) = (note for note in readers.preview().notes if "upstream-mapping-all" in note)
 
     assert note.splitlines()[-1].strip() == (
@@ -157,7 +157,7 @@ def test_DC7_a_model_that_reads_all_of_its_upstream_is_warned_of(readers):
     )
 
 
-def test_DC9_emptying_an_empty_partition_changes_nothing_downstream(emptied):
+def test_emptying_an_empty_partition_changes_nothing_downstream(emptied):
     report, commits, states = emptied
 
     assert results(report) == [("daily_user_stats", "2024-12-05", "unchanged")]
@@ -165,7 +165,7 @@ def test_DC9_emptying_an_empty_partition_changes_nothing_downstream(emptied):
     assert states == NOTHING
 
 
-def test_DS16_a_backfill_runs_current_partitions_in_one_step(refilled, readers):
+def test_a_backfill_runs_current_partitions_in_one_step(refilled, readers):
     report, commits, _ = refilled
 
     assert [(r.name, r.status, r.count, r.trigger) for r in report.results] == [
@@ -180,21 +180,21 @@ def test_DS16_a_backfill_runs_current_partitions_in_one_step(refilled, readers):
     }
 
 
-def test_DC7_any_run_of_an_upstream_that_is_read_whole_marks_all(refilled):
+def test_any_run_of_an_upstream_that_is_read_whole_marks_all(refilled):
     _, _, states = refilled
 
     assert states["everything"] == ["upstream_changed 2024-12-02..2024-12-16"]
     assert states["weekly_summary"] == ["upstream_changed 2024-12-02"]
 
 
-def test_DC14_a_mapping_passes_through_a_view(refilled):
+def test_a_mapping_passes_through_a_view(refilled):
     _, _, states = refilled
 
     assert states["daily_view"] == []
     assert states["by_view"] == ["upstream_changed 2024-12-02..2024-12-04"]
 
 
-def test_DC14_another_sql_of_a_view_marks_all_that_reads_it(refilled, readers):
+def test_another_sql_of_a_view_marks_all_that_reads_it(refilled, readers):
     readers.sync("by_view")
     readers.edit(VIEW, "unique_users AS users", "unique_users + 1 AS users")
     edited = readers.states()
@@ -217,7 +217,7 @@ def at(place, *moment):
     place.clock.advance(seconds=moved.total_seconds())
 
 
-def test_DC8_a_first_run_of_a_day_that_a_week_was_built_without_changes_the_week(synced):
+def test_a_first_run_of_a_day_that_a_week_was_built_without_changes_the_week(synced):
     at(synced, 2024, 12, 18, 12)
     wednesday = synced.backfill("weekly_summary", "2024-12-16", "2024-12-16")
     before = synced.states("weekly_summary")
@@ -241,7 +241,7 @@ def test_DC8_a_first_run_of_a_day_that_a_week_was_built_without_changes_the_week
     }
 
 
-def test_DC10_a_clock_that_was_set_back_does_not_hide_what_came_later(synced):
+def test_a_clock_that_was_set_back_does_not_hide_what_came_later(synced):
     at(synced, 2024, 12, 15, 11)
     synced.backfill("daily_user_stats", "2024-12-03", "2024-12-03")
 
@@ -252,7 +252,7 @@ def test_DC10_a_clock_that_was_set_back_does_not_hide_what_came_later(synced):
     }
 
 
-def test_DC10_a_commit_between_pin_and_commit_of_a_reader_is_news_to_it(synced):
+def test_a_commit_between_pin_and_commit_of_a_reader_is_news_to_it(synced):
     stranger.append_event(synced.root, "u5", "2024-12-03 08:00:00")
     request = BackfillRequest(".", "weekly_summary", from_="2024-12-02", to="2024-12-02")
     other = DriftPlace(synced.root, synced.spark, files={}, clock=synced.clock)
@@ -296,7 +296,7 @@ versions:
 
 
 @pytest.mark.matrix
-def test_DC13_a_model_that_reads_its_day_before_is_run_day_by_day_in_order(synced):
+def test_a_model_that_reads_its_day_before_is_run_day_by_day_in_order(synced):
     synced.write(RUNNING)
     built = synced.sync("running")
     stranger.append_event(synced.root, "u7", "2024-12-13 08:00:00")

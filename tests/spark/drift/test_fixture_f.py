@@ -6,7 +6,7 @@ from fakes.drift_place import DAILY_TABLE, MONTHLY_TABLE, WEEKLY_TABLE
 from fakes.fixture_f import EDIT_E
 
 
-def test_DP3_the_first_sync_builds_every_version_of_every_model(synced):
+def test_the_first_sync_builds_every_version_of_every_model(synced):
     assert synced.rows(DAILY_TABLE) == [
         ("2024-11-28", "1", None),
         ("2024-12-02", "2", "3"),
@@ -22,7 +22,7 @@ def test_DP3_the_first_sync_builds_every_version_of_every_model(synced):
 
 
 @pytest.mark.matrix
-def test_DC2_a_cascade_repairs_what_an_edit_made_stale(synced):
+def test_a_cascade_repairs_what_an_edit_made_stale(synced):
     synced.write(EDIT_E)
 
     report = synced.sync(cascade=True)

@@ -1,4 +1,4 @@
-"""What `history` and `audit` tell of fixture F: cases DH1 to DH5."""
+"""What `history` and `audit` tell of fixture F."""
 
 import sqlite3
 from hashlib import sha256
@@ -38,7 +38,7 @@ def audited(place, **asked):
     return [(row.label, row.status, row.partitions) for row in report.rows]
 
 
-def test_DH1_history_tells_every_execution_and_which_one_was_taken_back(synced):
+def test_history_tells_every_execution_and_which_one_was_taken_back(synced):
     synced.write({DAILY_V3: B})
     synced.sync("daily_user_stats", first=DAY[0], last=DAY[1])
     synced.write({DAILY_V3: A})
@@ -65,12 +65,12 @@ def test_DH1_history_tells_every_execution_and_which_one_was_taken_back(synced):
     assert "events" in newest.failure.message
 
 
-def test_DH1_history_is_cut_at_its_limit(synced):
+def test_history_is_cut_at_its_limit(synced):
     assert len(synced.history("daily_user_stats").rows) == 20
     assert len(synced.history("daily_user_stats", limit=3).rows) == 3
 
 
-def test_DH2_audit_says_which_version_was_modified(synced):
+def test_audit_says_which_version_was_modified(synced):
     synced.write(EDIT_E)
 
     report = synced.audit(select=("daily_user_stats",))
@@ -83,7 +83,7 @@ def test_DH2_audit_says_which_version_was_modified(synced):
     assert audited(synced, modified_only=True) == [("v3", "modified", 15)]
 
 
-def test_DH3_audit_tells_cosmetic_never_executed_and_deleted_versions(synced):
+def test_audit_tells_cosmetic_never_executed_and_deleted_versions(synced):
     synced.edit(DAILY_V1, "SELECT ", "select -- users by day\n  ")
     synced.write({"queries/analytics/daily_user_stats.v3.r1.sql": B})
     synced.edit(DAILY, "    sql: daily_user_stats.v3.sql\n", V3_R1)
@@ -98,7 +98,7 @@ def test_DH3_audit_tells_cosmetic_never_executed_and_deleted_versions(synced):
     ]
 
 
-def test_DH4_a_version_that_was_built_by_other_sql_too_is_modified(synced):
+def test_a_version_that_was_built_by_other_sql_too_is_modified(synced):
     synced.write(EDIT_E)
     synced.sync("daily_user_stats", first="2024-12-05", last="2024-12-16")
 
@@ -111,7 +111,7 @@ def test_DH4_a_version_that_was_built_by_other_sql_too_is_modified(synced):
 
 
 @pytest.mark.matrix
-def test_DH5_history_tells_a_sync_from_a_cascade(cascaded):
+def test_history_tells_a_sync_from_a_cascade(cascaded):
     daily = cascaded.history("daily_user_stats", "2024-12-02")
     weekly = cascaded.history("weekly_summary", "2024-12-02")
     monthly = cascaded.history("monthly_report", "2024-12")

@@ -1,4 +1,4 @@
-"""Versions that change columns, types and layout of a built table (DP6-DP15)."""
+"""Versions that change columns, types and layout of a built table."""
 
 import datetime as dt
 import shutil
@@ -78,7 +78,7 @@ WRONG_ROWS = [
 
 
 @pytest.mark.matrix
-def test_DP6_DP14_DD8_rows_that_do_not_fit_are_never_committed(small):
+def test_rows_that_do_not_fit_are_never_committed(small):
     required = SMALL.replace("type: BIGINT", "type: BIGINT, mode: REQUIRED")
     found = []
 
@@ -105,7 +105,7 @@ def test_DP6_DP14_DD8_rows_that_do_not_fit_are_never_committed(small):
 
 
 @pytest.mark.matrix
-def test_DP9_DD11_a_table_of_others_is_replaced_by_one_of_the_layout_asked_for(small):
+def test_a_table_of_others_is_replaced_by_one_of_the_layout_asked_for(small):
     stranger.replace(small.root / "warehouse" / TABLE)
     small.edit(FILE, "partition: {field: d}", "partition: {field: d}, layout: clustered")
     small.edit(FILE, SELECT, "SELECT b, s, d, n")
@@ -121,7 +121,7 @@ def test_DP9_DD11_a_table_of_others_is_replaced_by_one_of_the_layout_asked_for(s
 
 
 @pytest.mark.matrix
-def test_DD9_what_others_updated_is_built_again(small):
+def test_what_others_updated_is_built_again(small):
     small.sql(f"UPDATE {small.table(TABLE)} SET n = 99 WHERE d = '2024-12-01'")
 
     before = small.states()
@@ -171,7 +171,7 @@ def grown(tmp_path_factory, spark, small_folder):
 
 
 @pytest.mark.matrix
-def test_DP10_a_new_version_brings_its_column_with_its_rows(grown):
+def test_a_new_version_brings_its_column_with_its_rows(grown):
     assert grown[2] == Grown(
         states=["version_upgraded 2024-12-01..2024-12-02"],
         operations=["WRITE"],
@@ -185,7 +185,7 @@ def test_DP10_a_new_version_brings_its_column_with_its_rows(grown):
     )
 
 
-def test_DP11_DP13_the_first_wider_type_is_allowed_first_and_lacking_columns_are_null(grown):
+def test_the_first_wider_type_is_allowed_first_and_lacking_columns_are_null(grown):
     assert grown[3] == Grown(
         states=["version_upgraded 2024-12-02"],
         operations=["SET TBLPROPERTIES", "WRITE"],
@@ -199,7 +199,7 @@ def test_DP11_DP13_the_first_wider_type_is_allowed_first_and_lacking_columns_are
     )
 
 
-def test_DP11_a_further_wider_type_comes_with_the_rows_alone(grown):
+def test_a_further_wider_type_comes_with_the_rows_alone(grown):
     assert grown[4] == Grown(
         states=["never_run 2024-12-03"],
         operations=["WRITE"],
@@ -215,7 +215,7 @@ def test_DP11_a_further_wider_type_comes_with_the_rows_alone(grown):
 
 
 @pytest.mark.matrix
-def test_DP12_a_type_that_is_no_wider_rewrites_the_table_only_when_allowed(small):
+def test_a_type_that_is_no_wider_rewrites_the_table_only_when_allowed(small):
     schema = "{base: '${{ versions.1.schema }}', modify: [{name: b, type: DOUBLE}]}"
     sql = "SELECT @partition_date AS d, 4 AS n, 4 AS s, 0.5D AS b"
     add_version(small, 2, "2024-12-02", schema, sql)
@@ -244,7 +244,7 @@ def test_DP12_a_type_that_is_no_wider_rewrites_the_table_only_when_allowed(small
     assert small.states() == {"m": []}
 
 
-def test_DP15_other_partitions_need_a_full_refresh_which_keeps_rows_and_history(small):
+def test_other_partitions_need_a_full_refresh_which_keeps_rows_and_history(small):
     small.edit(FILE, "{field: d}", "{field: d, type: MONTH}")
     small.edit(FILE, "effective_from: 2024-11-30", "effective_from: 2024-11-01")
     small.edit(FILE, "WHERE d = @", "WHERE trunc(d, 'MM') = @")
@@ -268,7 +268,7 @@ def test_DP15_other_partitions_need_a_full_refresh_which_keeps_rows_and_history(
     assert small.states() == {"m": []}
 
 
-def test_DP15_another_partition_field_needs_a_full_refresh_of_everything(small):
+def test_another_partition_field_needs_a_full_refresh_of_everything(small):
     small.edit(FILE, "{field: d}", "{field: day}")
     small.edit(FILE, "name: d,", "name: day,")
     small.edit(FILE, SELECT, "SELECT d AS day, n, s, b")
@@ -283,7 +283,7 @@ def test_DP15_another_partition_field_needs_a_full_refresh_of_everything(small):
     assert (step.keys, str(step.reason)) == ((("2024-11-30", "2024-12-02"),), "never_run")
 
 
-def test_T7_state_rebuild_gives_the_records_back_as_they_were(small):
+def test_state_rebuild_gives_the_records_back_as_they_were(small):
     before = records(small)
     for name in ("state.db", "state.db.good"):
         (small.root / ".penstock" / name).unlink()

@@ -23,12 +23,12 @@ OTHER_SQL = EDIT_E[DAILY_V3]
 ALL_CURRENT = {"daily_user_stats": [], "weekly_summary": [], "monthly_report": []}
 
 
-def test_DD2_after_a_sync_everything_is_current_and_the_next_plan_is_empty(synced):
+def test_after_a_sync_everything_is_current_and_the_next_plan_is_empty(synced):
     assert synced.states() == ALL_CURRENT
     assert synced.preview().plan.is_empty
 
 
-def test_DD3_an_edited_version_drifts_and_what_reads_it_is_pending(synced):
+def test_an_edited_version_drifts_and_what_reads_it_is_pending(synced):
     synced.write(EDIT_E)
 
     assert synced.states() == {
@@ -38,7 +38,7 @@ def test_DD3_an_edited_version_drifts_and_what_reads_it_is_pending(synced):
     }
 
 
-def test_DD3_pending_partitions_are_not_counted_as_drifted(synced):
+def test_pending_partitions_are_not_counted_as_drifted(synced):
     synced.write(EDIT_E)
 
     report = synced.status()
@@ -65,7 +65,7 @@ GROUP BY DATE(created_at)
 """
 
 
-def test_DD4_other_spelling_of_the_same_sql_is_cosmetic(synced):
+def test_other_spelling_of_the_same_sql_is_cosmetic(synced):
     synced.write({DAILY_V3: COSMETIC})
 
     report = synced.status()
@@ -74,7 +74,7 @@ def test_DD4_other_spelling_of_the_same_sql_is_cosmetic(synced):
     assert [model.cosmetic for model in report.models] == [15, 0, 0]
 
 
-def test_DD4_letter_case_of_a_name_is_a_change(synced):
+def test_letter_case_of_a_name_is_a_change(synced):
     synced.edit(DAILY_V3, "DISTINCT user_id", "DISTINCT USER_ID")
 
     assert synced.states("daily_user_stats") == {
@@ -82,13 +82,13 @@ def test_DD4_letter_case_of_a_name_is_a_change(synced):
     }
 
 
-def test_DD4_a_description_is_no_change(synced):
+def test_a_description_is_no_change(synced):
     synced.edit(DAILY, "name: daily_user_stats\n", "name: daily_user_stats\ndescription: users\n")
 
     assert synced.states() == ALL_CURRENT
 
 
-def test_DD4_a_column_that_becomes_required_is_a_change_of_the_schema(synced):
+def test_a_column_that_becomes_required_is_a_change_of_the_schema(synced):
     synced.edit(
         DAILY,
         "        - name: events\n          type: INT64\n",
@@ -108,7 +108,7 @@ def test_DD4_a_column_that_becomes_required_is_a_change_of_the_schema(synced):
     ],
     ids=["other SQL and schema", "those of v3"],
 )
-def test_DD5_a_new_version_upgrades_its_partitions_and_nothing_else_is_said(synced, sql, schema):
+def test_a_new_version_upgrades_its_partitions_and_nothing_else_is_said(synced, sql, schema):
     text = sql or (synced.root / DAILY_V3).read_text(encoding="utf-8")
     synced.write({V4_SQL: text})
     synced.edit(DAILY, "versions:\n", f"versions:{V4}".replace("${{ versions.3.schema }}", schema))
@@ -124,7 +124,7 @@ def test_DD5_a_new_version_upgrades_its_partitions_and_nothing_else_is_said(sync
     )
 
 
-def test_DD6_a_later_version_gives_its_first_partition_back_to_the_one_before(synced):
+def test_a_later_version_gives_its_first_partition_back_to_the_one_before(synced):
     synced.edit(DAILY, "effective_from: 2024-11-29", "effective_from: 2024-11-30")
 
     assert synced.states() == {
@@ -143,13 +143,13 @@ def with_revision(place, since=""):
     place.edit(DAILY, "daily_user_stats.v3.sql\n", f"daily_user_stats.v3.sql\n{R1}{line}")
 
 
-def test_DD7_a_revision_of_tomorrow_changes_nothing_today(synced):
+def test_a_revision_of_tomorrow_changes_nothing_today(synced):
     with_revision(synced)
 
     assert synced.states() == ALL_CURRENT
 
 
-def test_DD7_a_revision_counts_from_its_run_date_for_all_of_its_version(synced):
+def test_a_revision_counts_from_its_run_date_for_all_of_its_version(synced):
     with_revision(synced)
     synced.clock.advance(days=1)
 
@@ -158,7 +158,7 @@ def test_DD7_a_revision_counts_from_its_run_date_for_all_of_its_version(synced):
     }
 
 
-def test_DD7_a_revision_with_backfill_since_leaves_older_partitions_alone(synced):
+def test_a_revision_with_backfill_since_leaves_older_partitions_alone(synced):
     with_revision(synced, since="2024-12-10")
     synced.clock.advance(days=1)
 
@@ -167,7 +167,7 @@ def test_DD7_a_revision_with_backfill_since_leaves_older_partitions_alone(synced
     }
 
 
-def test_DD7_as_of_the_day_before_the_revision_is_not_there(synced):
+def test_as_of_the_day_before_the_revision_is_not_there(synced):
     with_revision(synced)
     today = synced.clock.now()
     synced.clock.advance(days=1)
@@ -175,7 +175,7 @@ def test_DD7_as_of_the_day_before_the_revision_is_not_there(synced):
     assert synced.states("daily_user_stats", as_of=today) == {"daily_user_stats": []}
 
 
-def test_DD14_partitions_before_the_first_version_are_not_effective(synced):
+def test_partitions_before_the_first_version_are_not_effective(synced):
     synced.edit(DAILY, "\nversions:", "start: 2024-11-20\n\nversions:")
 
     report = synced.status("daily_user_stats")
@@ -201,7 +201,7 @@ def test_a_deleted_version_leaves_its_rows_without_a_version(synced):
     assert synced.preview("daily_user_stats").plan.is_empty
 
 
-def test_DD18_days_are_the_last_ones_up_to_the_run_date(synced):
+def test_days_are_the_last_ones_up_to_the_run_date(synced):
     synced.write(EDIT_E)
 
     assert synced.states(days=7) == {
@@ -211,7 +211,7 @@ def test_DD18_days_are_the_last_ones_up_to_the_run_date(synced):
     }
 
 
-def test_DD18_from_and_to_are_both_included(synced):
+def test_from_and_to_are_both_included(synced):
     synced.write(EDIT_E)
 
     assert synced.states("daily_user_stats", first="2024-12-15", last="2024-12-16") == {
@@ -219,7 +219,7 @@ def test_DD18_from_and_to_are_both_included(synced):
     }
 
 
-def test_DD18_days_and_dates_exclude_each_other(synced):
+def test_days_and_dates_exclude_each_other(synced):
     with pytest.raises(UsageError) as caught:
         synced.status(days=7, first="2024-12-15")
 

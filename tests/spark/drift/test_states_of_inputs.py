@@ -5,7 +5,7 @@ from fakes.fixture_f import EVENTS_PATH
 from penstock.plan.values import State
 
 
-def test_DD13_new_events_of_a_day_change_its_source(synced):
+def test_new_events_of_a_day_change_its_source(synced):
     stranger.append_event(synced.root, "u4", "2024-12-03 13:00:00")
 
     assert synced.states() == {
@@ -17,7 +17,7 @@ def test_DD13_new_events_of_a_day_change_its_source(synced):
     assert (told.state, told.because) == (State.SOURCE_CHANGED, ("raw.events",))
 
 
-def test_DD13_events_that_no_known_partition_reads_change_nothing(synced):
+def test_events_that_no_known_partition_reads_change_nothing(synced):
     stranger.append_event(synced.root, "u4", "2025-01-05 10:00:00")
 
     assert synced.states() == {"daily_user_stats": [], "weekly_summary": [], "monthly_report": []}

@@ -18,7 +18,7 @@ def daily(place):
     return place.root / DAILY
 
 
-def test_DD9_an_update_by_others_tampers_with_the_partition_it_touched(synced):
+def test_an_update_by_others_tampers_with_the_partition_it_touched(synced):
     stranger.update(daily(synced), "date = '2024-12-03'", unique_users="99")
 
     assert synced.states() == {
@@ -30,7 +30,7 @@ def test_DD9_an_update_by_others_tampers_with_the_partition_it_touched(synced):
     assert told.because[0].startswith("version 4 UPDATE at ")
 
 
-def test_DD10_a_partition_deleted_by_others_is_missing(synced):
+def test_a_partition_deleted_by_others_is_missing(synced):
     stranger.delete(daily(synced), "date = '2024-12-03'")
 
     assert synced.states("daily_user_stats") == {
@@ -57,7 +57,7 @@ def test_rows_of_others_outside_of_all_known_partitions_are_a_line(synced):
     ]
 
 
-def test_DD11_without_its_folder_every_success_is_missing(synced):
+def test_without_its_folder_every_success_is_missing(synced):
     shutil.rmtree(daily(synced))
 
     assert synced.states("daily_user_stats") == {
@@ -65,7 +65,7 @@ def test_DD11_without_its_folder_every_success_is_missing(synced):
     }
 
 
-def test_DD11_in_a_table_of_others_every_success_is_missing(synced):
+def test_in_a_table_of_others_every_success_is_missing(synced):
     stranger.replace(daily(synced))
 
     (model,) = synced.status("daily_user_stats").models
@@ -86,7 +86,7 @@ def test_a_table_dropped_and_made_anew_is_foreign(synced):
     assert synced.states("daily_user_stats") == {"daily_user_stats": ["foreign_table *"]}
 
 
-def test_DD12_maintenance_of_others_changes_nothing(synced):
+def test_maintenance_of_others_changes_nothing(synced):
     for table in (daily(synced), synced.root / EVENTS_PATH):
         stranger.optimize(table)
         stranger.set_property(table, "delta.logRetentionDuration", "interval 90 days")
@@ -97,7 +97,7 @@ def test_DD12_maintenance_of_others_changes_nothing(synced):
     assert synced.preview().plan.is_empty
 
 
-def test_DD17_a_log_cut_above_what_was_seen_is_a_gap(synced):
+def test_a_log_cut_above_what_was_seen_is_a_gap(synced):
     table = daily(synced)
     for users in ("97", "98", "99"):
         stranger.update(table, "date = '2024-12-03'", unique_users=users)
@@ -116,7 +116,7 @@ def test_DD17_a_log_cut_above_what_was_seen_is_a_gap(synced):
     assert synced.states("daily_user_stats") == {"daily_user_stats": ["tampered 2024-12-03"]}
 
 
-def test_DD17_without_the_store_tables_of_ours_are_unrecorded(synced):
+def test_without_the_store_tables_of_ours_are_unrecorded(synced):
     lose_the_store(synced)
 
     assert synced.states() == {
@@ -127,7 +127,7 @@ def test_DD17_without_the_store_tables_of_ours_are_unrecorded(synced):
     assert [each.error.code for each in synced.preview().plan.blocked] == ["unrecorded"] * 3
 
 
-def test_T7_the_logs_give_back_the_records_of_all_that_was_built(synced):
+def test_the_logs_give_back_the_records_of_all_that_was_built(synced):
     before = records(synced)
     lose_the_store(synced)
 

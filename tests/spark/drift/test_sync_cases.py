@@ -1,4 +1,4 @@
-"""What `sync`, `backfill`, `run` and `rollback` do on synced fixture F: cases DS1 to DS17."""
+"""What `sync`, `backfill`, `run` and `rollback` do on synced fixture F."""
 
 import shutil
 import sqlite3
@@ -79,7 +79,7 @@ MANY = "DATE(created_at) >= @start_date AND DATE(created_at) < @end_date"
 
 
 @pytest.mark.matrix
-def test_DS1_forty_days_go_in_as_few_commits_as_the_sql_allows(fresh):
+def test_forty_days_go_in_as_few_commits_as_the_sql_allows(fresh):
     shutil.rmtree(fresh.root / "queries")
     fresh.write(
         {
@@ -149,7 +149,7 @@ def test_many_partitions_take_one_commit_and_the_jobs_of_one_query(fresh):
     assert jobs[0] <= 1.5 * jobs[1]
 
 
-def test_DS2_a_step_takes_neighbours_of_one_version(synced):
+def test_a_step_takes_neighbours_of_one_version(synced):
     for day in ("11-29", "11-30", "12-01", "12-02", "12-05", "12-06"):
         stranger.append_event(synced.root, "u7", f"2024-{day} 08:00:00")
 
@@ -170,7 +170,7 @@ TOO_MANY = {
 
 
 @pytest.mark.matrix
-def test_DS3_after_a_failure_what_does_not_hang_on_it_goes_on(synced):
+def test_after_a_failure_what_does_not_hang_on_it_goes_on(synced):
     synced.write(TOO_MANY)
 
     report = synced.sync(cascade=True)
@@ -199,7 +199,7 @@ def test_DS3_after_a_failure_what_does_not_hang_on_it_goes_on(synced):
 
 
 @pytest.mark.matrix
-def test_DS4_with_fail_fast_nothing_new_starts_after_a_failure(synced):
+def test_with_fail_fast_nothing_new_starts_after_a_failure(synced):
     synced.write(TOO_MANY)
 
     report = synced.sync(cascade=True, fail_fast=True)
@@ -213,7 +213,7 @@ def test_DS4_with_fail_fast_nothing_new_starts_after_a_failure(synced):
     ]
 
 
-def test_DS5_max_partitions_keeps_the_first_ones_and_counts_the_rest(synced):
+def test_max_partitions_keeps_the_first_ones_and_counts_the_rest(synced):
     synced.write(EDIT_E)
 
     report = synced.preview(cascade=True, max_partitions=10)
@@ -222,7 +222,7 @@ def test_DS5_max_partitions_keeps_the_first_ones_and_counts_the_rest(synced):
     assert (report.preview.remaining, report.plan.remaining) == (9, 9)
 
 
-def test_DS5_all_knows_no_limit_of_the_project(synced):
+def test_all_knows_no_limit_of_the_project(synced):
     synced.write(EDIT_E)
     synced.edit("penstock.yml", "name: stats", "name: stats\nsync: {max_partitions: 10}")
 
@@ -232,7 +232,7 @@ def test_DS5_all_knows_no_limit_of_the_project(synced):
     assert (limited.plan.remaining, everything.plan.remaining) == (9, 0)
 
 
-def test_DS6_a_sync_that_is_not_confirmed_does_nothing(synced):
+def test_a_sync_that_is_not_confirmed_does_nothing(synced):
     synced.write(EDIT_E)
     stranger.update(
         synced.root / "warehouse" / DAILY_TABLE, "date = '2024-12-03'", unique_users="99"
@@ -260,7 +260,7 @@ def test_DS6_a_sync_that_is_not_confirmed_does_nothing(synced):
     assert stored(synced.root) == before
 
 
-def test_DS6_partitions_whose_rows_are_gone_are_nothing_to_ask_about(synced):
+def test_partitions_whose_rows_are_gone_are_nothing_to_ask_about(synced):
     shutil.rmtree(synced.root / "warehouse" / WEEKLY_TABLE)
 
     request = SyncRequest(select=("weekly_summary",))
@@ -272,7 +272,7 @@ def test_DS6_partitions_whose_rows_are_gone_are_nothing_to_ask_about(synced):
 IMMUTABLE = ("name: daily_user_stats\n", "name: daily_user_stats\nimmutable: true\n")
 
 
-def test_DS7_sql_of_an_immutable_model_that_built_something_may_not_change(synced):
+def test_sql_of_an_immutable_model_that_built_something_may_not_change(synced):
     synced.write(EDIT_E)
     synced.edit(DAILY, *IMMUTABLE)
 
@@ -289,7 +289,7 @@ def test_DS7_sql_of_an_immutable_model_that_built_something_may_not_change(synce
     assert planned(allowed) == [("daily_user_stats", "2024-12-02", "2024-12-16")]
 
 
-def test_DS7_failures_freeze_nothing(fresh):
+def test_failures_freeze_nothing(fresh):
     fresh.edit(DAILY, *IMMUTABLE)
     fresh.edit(DAILY_V3, "COUNT(*) AS events", "COUNT(*) AS evnts")
     failed = fresh.sync("daily_user_stats", first="2024-12-02", last="2024-12-16")
@@ -304,7 +304,7 @@ def test_DS7_failures_freeze_nothing(fresh):
     assert planned(report) == [("daily_user_stats", "2024-12-02", "2024-12-16")]
 
 
-def test_DS8_a_sync_below_unselected_drift_runs_nothing_and_warns_once(synced):
+def test_a_sync_below_unselected_drift_runs_nothing_and_warns_once(synced):
     synced.write(EDIT_E)
     before = stored(synced.root)
 
@@ -318,7 +318,7 @@ def test_DS8_a_sync_below_unselected_drift_runs_nothing_and_warns_once(synced):
 
 
 @pytest.mark.matrix
-def test_DS9_dry_runs_write_nothing(cascaded):
+def test_dry_runs_write_nothing(cascaded):
     cascaded.edit(DAILY_V3, "'anon'", "'nobody'")
     rolled = first_step(cascaded, "daily_user_stats")
     before = stored(cascaded.root)
@@ -345,7 +345,7 @@ def test_DS9_dry_runs_write_nothing(cascaded):
     assert stored(cascaded.root) == before
 
 
-def test_DS11_of_two_syncs_the_second_names_the_first_or_waits_and_does_nothing(synced):
+def test_of_two_syncs_the_second_names_the_first_or_waits_and_does_nothing(synced):
     synced.write(EDIT_E)
     others = [DriftPlace(synced.root, synced.spark, {}, synced.clock) for _ in range(2)]
     request = SyncRequest(select=("daily_user_stats",), threads=1)
@@ -383,7 +383,7 @@ def test_DS11_of_two_syncs_the_second_names_the_first_or_waits_and_does_nothing(
 
 
 @pytest.mark.matrix
-def test_DS12_on_four_threads_rows_and_records_are_those_of_one(synced, cascaded):
+def test_on_four_threads_rows_and_records_are_those_of_one(synced, cascaded):
     synced.write(EDIT_E)
 
     synced.sync(cascade=True, threads=4)
@@ -409,7 +409,7 @@ def marks(place, model):
 
 
 @pytest.mark.matrix
-def test_DS14_a_rollback_brings_rows_and_records_of_the_step_before_back(cascaded, synced):
+def test_a_rollback_brings_rows_and_records_of_the_step_before_back(cascaded, synced):
     rolled = first_step(cascaded, "daily_user_stats")
 
     report = cascaded.rollback("daily_user_stats", rolled)
@@ -442,7 +442,7 @@ def refusal(place, *given):
     return caught.value.code
 
 
-def test_DS15_a_rollback_that_cannot_be_is_refused_and_nothing_is_written(cascaded):
+def test_a_rollback_that_cannot_be_is_refused_and_nothing_is_written(cascaded):
     table = cascaded.root / "warehouse" / DAILY_TABLE
     last = first_step(cascaded, "daily_user_stats")
     created, _ = signed_by(DeltaTable(str(table)).history()[-1]["userMetadata"])
@@ -473,7 +473,7 @@ def test_DS15_a_rollback_that_cannot_be_is_refused_and_nothing_is_written(cascad
 
 
 @pytest.mark.matrix
-def test_DS17_a_run_of_a_date_builds_the_partitions_that_hold_it(fresh):
+def test_a_run_of_a_date_builds_the_partitions_that_hold_it(fresh):
     report = fresh.run(first="2024-12-09", last="2024-12-09")
     again = fresh.run(first="2024-12-09", last="2024-12-09")
 

@@ -9,7 +9,7 @@ TEN = "INSERT INTO {t} SELECT /*+ COALESCE(1) */ id + 2000000, 'new' FROM range(
 UNUSUAL = "INSERT INTO {t} VALUES (1, 'a b'), (2, 'x/y:%20'), (3, NULL), (4, '2024-01-01 00:00:00')"
 
 
-def test_C51_only_the_files_of_the_commit_are_read(bench):
+def test_only_the_files_of_the_commit_are_read(bench):
     bench.commit("CREATE TABLE {t} USING delta AS SELECT id, 'old' AS name FROM range(1000)")
     bench.commit(TEN)
 

@@ -111,7 +111,7 @@ def test_a_view_is_kept_under_its_own_name(bench):
     assert (len(first), first) == (3, again)
 
 
-def test_C39_a_commit_reads_what_was_kept_and_observes_nothing(bench):
+def test_a_commit_reads_what_was_kept_and_observes_nothing(bench):
     feed = Feed("fed", "SELECT rand() AS r FROM range(3)", {"_ps_n": "count(*)", "low": "min(r)"})
     bench.commit("CREATE TABLE {t} (r DOUBLE) USING delta")
 

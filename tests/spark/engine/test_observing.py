@@ -66,7 +66,7 @@ def test_a_range_that_is_emptied_is_observed_as_empty(table):
     assert table.session.observed(0) == {"_ps_n": 0, "low": None, "day": None}
 
 
-def test_C50_counts_that_a_global_order_doubles_are_thrown_away(table):
+def test_counts_that_a_global_order_doubles_are_thrown_away(table):
     many = Feed("fed", "SELECT id, DATE '2024-01-01' AS d FROM range(0, 5, 1, 2)", COUNTS)
     ordered = "INSERT INTO {t} BY NAME SELECT * FROM `fed` ORDER BY id"
     table.commit(ordered, many, confs={"spark.sql.shuffle.partitions": "4"})

@@ -20,7 +20,7 @@ SAID = {"name": "said", "expression": "concat('it''s \"x\"', '\n', coalesce(`na`
 
 
 @pytest.mark.matrix
-def test_EH9_EH11_EC18_H154_a_history_is_read_by_its_intervals(spark, tmp_path):
+def test_a_history_is_read_by_its_intervals(spark, tmp_path):
     place = EntityPlace(
         tmp_path,
         spark,
@@ -54,7 +54,7 @@ def test_EH9_EH11_EC18_H154_a_history_is_read_by_its_intervals(spark, tmp_path):
     assert [name for (name,) in ordered] == ["A", "A2", "A3", "A4"]
 
 
-def test_EC5_tables_of_a_catalog_and_their_schema_are_made(spark, tmp_path):
+def test_tables_of_a_catalog_and_their_schema_are_made(spark, tmp_path):
     place = EntityPlace(tmp_path, spark)
     place.write("penstock.yml", PROJECT.replace("{warehouse", "{catalog: spark_catalog, warehouse"))
     settings = {"bronze_table": "ec5_raw.orders", "silver_table": "ec5_mart.orders"}
@@ -77,7 +77,7 @@ def test_EC5_tables_of_a_catalog_and_their_schema_are_made(spark, tmp_path):
 
 
 @pytest.mark.matrix
-def test_EC5_partitioned_tables_of_a_catalog_and_partitions_that_read_them(spark, tmp_path):
+def test_partitioned_tables_of_a_catalog_and_partitions_that_read_them(spark, tmp_path):
     key = {"name": "ID", "fieldroles": ["businesskey"]}
     day = {"name": "day", "datatype": "date", "fieldroles": ["partition"]}
     place = EntityPlace(tmp_path, spark)

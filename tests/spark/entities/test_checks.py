@@ -166,7 +166,7 @@ def test_a_dry_run_shows_slices_low_bounds_and_sql(place):
 
 
 @pytest.mark.matrix
-def test_EC15_no_secret_is_in_state_logs_or_artifacts(place):
+def test_no_secret_is_in_state_logs_or_artifacts(place):
     files = [each for each in (place.root / ".penstock").rglob("*") if each.is_file()]
     files += (place.root / "lake" / "silver").rglob("*.json")
 

@@ -28,7 +28,7 @@ KEY = {"name": "Twice", "fieldroles": ["businesskey"]}
         pytest.param({"process": "historic"}, 3, marks=pytest.mark.matrix, id="historic"),
     ],
 )
-def test_EP12_a_slice_is_read_by_few_statements(spark, tmp_path, said, statements):
+def test_a_slice_is_read_by_few_statements(spark, tmp_path, said, statements):
     place = EntityPlace(tmp_path, spark, entity(**said))
 
     place.slice("a", (1, 100, "A"), (2, 100, "B"))
@@ -43,7 +43,7 @@ def test_EP12_a_slice_is_read_by_few_statements(spark, tmp_path, said, statement
     assert place.newest() == 1
 
 
-def test_EP12_EC11_a_failure_leaves_nothing_persisted(spark, tmp_path, monkeypatch):
+def test_a_failure_leaves_nothing_persisted(spark, tmp_path, monkeypatch):
     place = EntityPlace(tmp_path, spark, entity(transformations=[TWICE], columns=[KEY]))
     place.slice("a", (1, 100, "A"))
     kept = spark._jsparkSession.sharedState().cacheManager()
@@ -68,7 +68,7 @@ def test_EP12_EC11_a_failure_leaves_nothing_persisted(spark, tmp_path, monkeypat
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("last_seen", list(LastSeen))
-def test_EM19_files_without_keys_of_the_slice_are_not_read(spark, tmp_path, last_seen):
+def test_files_without_keys_of_the_slice_are_not_read(spark, tmp_path, last_seen):
     table = SilverTable(spark, tmp_path, an_entity(last_seen=last_seen))
     rows = "CAST(id AS INT) AS ID, {salt} AS SeqNr, 'name' AS name"
     of_a_thousand = {"spark.sql.files.maxRecordsPerFile": "1000"}

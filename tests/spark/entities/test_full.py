@@ -20,7 +20,7 @@ def files(table):
 
 
 @pytest.mark.matrix
-def test_EF1_a_first_slice_makes_the_table_in_one_commit(spark, tmp_path):
+def test_a_first_slice_makes_the_table_in_one_commit(spark, tmp_path):
     table = SilverTable(spark, tmp_path, XF)
 
     told = table.run(T1, "(1, 1, 'A'), (2, 1, 'B'), (3, 1, 'C')")
@@ -32,7 +32,7 @@ def test_EF1_a_first_slice_makes_the_table_in_one_commit(spark, tmp_path):
     assert table.rows("count(p_SourceHash), count(PK_x), max(length(PK_x))") == [(3, 3, 64)]
 
 
-def test_EF2_EF10_only_the_partitions_of_the_slice_are_replaced(spark, tmp_path):
+def test_only_the_partitions_of_the_slice_are_replaced(spark, tmp_path):
     columns = (KEY, EntityColumn("year", roles=PARTITION))
     table = SilverTable(spark, tmp_path, replace(XF, columns=columns))
     table.run(T1, "(1, 2023, 'a'), (2, 2024, 'b'), (3, 2025, 'c')", "ID, year, name")
@@ -60,7 +60,7 @@ def test_EF2_EF10_only_the_partitions_of_the_slice_are_replaced(spark, tmp_path)
 
 
 @pytest.mark.matrix
-def test_EF3_a_calculated_literal_is_one_partition(spark, tmp_path):
+def test_a_calculated_literal_is_one_partition(spark, tmp_path):
     region = EntityColumn("region", expression="'EMEA'", literal="EMEA", roles=PARTITION)
     table = SilverTable(spark, tmp_path, replace(XF, columns=(KEY, region)))
     table.run(T1, "(1, 1, 'A'), (2, 1, 'B')")
@@ -70,7 +70,7 @@ def test_EF3_a_calculated_literal_is_one_partition(spark, tmp_path):
     assert table.rows("ID, region") == [(3, "EMEA"), (4, "EMEA")]
 
 
-def test_EF4_values_and_types_stay(spark, tmp_path):
+def test_values_and_types_stay(spark, tmp_path):
     table = SilverTable(spark, tmp_path, XF)
 
     told = table.run(
@@ -88,7 +88,7 @@ def test_EF4_values_and_types_stay(spark, tmp_path):
 
 
 @pytest.mark.parametrize("entity", [XF, XM])
-def test_EF5_a_slice_without_rows_commits_nothing(spark, tmp_path, entity):
+def test_a_slice_without_rows_commits_nothing(spark, tmp_path, entity):
     table = SilverTable(spark, tmp_path, entity)
     table.run(T1, "(1, 1, 'A'), (2, 1, 'B')")
 
@@ -98,7 +98,7 @@ def test_EF5_a_slice_without_rows_commits_nothing(spark, tmp_path, entity):
 
 
 @pytest.mark.matrix
-def test_EF5_an_empty_slice_empties_a_table_that_allows_it(spark, tmp_path):
+def test_an_empty_slice_empties_a_table_that_allows_it(spark, tmp_path):
     table = SilverTable(spark, tmp_path, an_entity(ProcessType.FULL, allow_empty=True))
     table.run(T1, "(1, 1, 'A'), (2, 1, 'B')")
     table.run(T2, "")
@@ -116,9 +116,7 @@ def test_EF5_an_empty_slice_empties_a_table_that_allows_it(spark, tmp_path):
 
 
 @pytest.mark.matrix
-def test_EF6_EF8_a_partitioned_table_without_rows_and_texts_that_delta_stores_as_null(
-    spark, tmp_path
-):
+def test_a_partitioned_table_without_rows_and_texts_that_delta_stores_as_null(spark, tmp_path):
     columns = (KEY, EntityColumn("part", roles=PARTITION))
     table = SilverTable(spark, tmp_path, replace(XF, columns=columns))
     types = {"part": "string"}
@@ -134,7 +132,7 @@ def test_EF6_EF8_a_partitioned_table_without_rows_and_texts_that_delta_stores_as
     assert table.rows("ID, part") == [(1, "x"), (4, None)]
 
 
-def test_EF7_EM17_all_that_is_wrong_with_a_slice_is_said_at_once(spark, tmp_path):
+def test_all_that_is_wrong_with_a_slice_is_said_at_once(spark, tmp_path):
     amount = EntityColumn("amount", type="decimal(18,2)")
     table = SilverTable(spark, tmp_path, replace(XM, columns=(KEY, amount)))
     columns = "ID, SeqNr, amount"
@@ -161,7 +159,7 @@ def test_EF7_EM17_all_that_is_wrong_with_a_slice_is_said_at_once(spark, tmp_path
 
 
 @pytest.mark.matrix
-def test_EF9_without_a_key_no_digest_and_no_duplicates(spark, tmp_path):
+def test_without_a_key_no_digest_and_no_duplicates(spark, tmp_path):
     year = EntityColumn("Order Year", roles=PARTITION)
     table = SilverTable(spark, tmp_path / "one", replace(XF, columns=(year,)))
     other = SilverTable(
@@ -177,7 +175,7 @@ def test_EF9_without_a_key_no_digest_and_no_duplicates(spark, tmp_path):
 
 
 @pytest.mark.matrix
-def test_EF10_an_unpartitioned_table_takes_a_new_type(spark, tmp_path):
+def test_an_unpartitioned_table_takes_a_new_type(spark, tmp_path):
     table = SilverTable(spark, tmp_path, XF)
     table.run(T1, "(1, 1, 'A')")
 

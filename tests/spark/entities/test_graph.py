@@ -22,7 +22,7 @@ TIME = "processing.time"
 
 
 @pytest.mark.matrix
-def test_EW5_whole_sources_and_readers_run_in_one_graph(spark, tmp_path):
+def test_whole_sources_and_readers_run_in_one_graph(spark, tmp_path):
     table = entity(1, "t", settings={"bronze_table": "raw.events"})
     folder = entity(2, "f", "full", settings={"bronze_read": "whole"})
     place = EntityPlace(tmp_path, spark, table, folder)

@@ -1,4 +1,4 @@
-"""Entities that keep history: cases EH1 to EH9, ED with histories, on real Delta tables."""
+"""Entities that keep history, on real Delta tables."""
 
 import datetime as dt
 from dataclasses import replace
@@ -24,7 +24,7 @@ def inferring(**changes):
     return an_entity(ProcessType.HISTORIC, delete_missing=True, **changes)
 
 
-def test_EH1_EH2_EH8_EP11_H155_a_change_closes_a_version_and_opens_one(table):
+def test_a_change_closes_a_version_and_opens_one(table):
     assert table.run(T1, "(1, 100, 'A'), (2, 100, 'B')") == "2/2/0/0 =0"
     assert table.rows(VERSIONS) == [
         (1, "T1", None, True, 100, "A", "T1"),
@@ -50,13 +50,13 @@ def test_EH1_EH2_EH8_EP11_H155_a_change_closes_a_version_and_opens_one(table):
         table.run(T2, "(1, 300, 'A3')")
     assert (late.value.code, table.version) == ("run-time-not-after-version", 1)
 
-    # EH9, EH7 of the engine: an instant one microsecond later is another
+    # an instant one microsecond later is another
     table.run(T2 + dt.timedelta(microseconds=1), "(1, 400, 'A4', 'x')", "ID, SeqNr, name, more")
     assert table.rows("ID, more", where="p_IsCurrent") == [(1, "x"), (2, None)]
 
 
 @pytest.mark.matrix
-def test_EH3_H151_five_keys_of_which_two_change(table):
+def test_five_keys_of_which_two_change(table):
     same = "(3, 100, 'x'), (4, 100, 'x'), (5, 100, 'x')"
     table.run(T1, f"(1, 100, 'x'), (2, 100, 'x'), {same}")
 
@@ -71,7 +71,7 @@ def test_EH3_H151_five_keys_of_which_two_change(table):
 
 
 @pytest.mark.matrix
-def test_EH5_an_explicit_delete_is_a_version_of_its_own(table):
+def test_an_explicit_delete_is_a_version_of_its_own(table):
     for at, flag in ((T1, "false"), (T2, "true"), (T3, "false")):
         told = table.run(at, f"(1, 100, 'A', {flag})", FLAGGED, types=BOOL)
 
@@ -84,7 +84,7 @@ def test_EH5_an_explicit_delete_is_a_version_of_its_own(table):
 
 
 @pytest.mark.matrix
-def test_EH6_EH7_H152_H153_a_key_gone_from_the_window_is_closed_and_may_return(spark, tmp_path):
+def test_a_key_gone_from_the_window_is_closed_and_may_return(spark, tmp_path):
     table = SilverTable(spark, tmp_path, inferring())
     table.run(T1, "(1, 100, 'A'), (2, 100, 'B'), (3, 100, 'C')")
 
@@ -107,7 +107,7 @@ def test_EH6_EH7_H152_H153_a_key_gone_from_the_window_is_closed_and_may_return(s
 
 
 @pytest.mark.matrix
-def test_ED6_EM18_a_history_closes_only_rows_of_its_partitions_and_its_scope(spark, tmp_path):
+def test_a_history_closes_only_rows_of_its_partitions_and_its_scope(spark, tmp_path):
     def office(number):
         text = str(number)
         column = EntityColumn("office", expression=text, literal=text, roles=PARTITION)

@@ -32,7 +32,7 @@ def inferring(spark, tmp_path):
     return SilverTable(spark, tmp_path, an_entity(delete_missing=True))
 
 
-def test_EM1_EM2_rows_are_inserted_and_updated_and_all_are_seen(table):
+def test_rows_are_inserted_and_updated_and_all_are_seen(table):
     first = table.run(T1, "(1, 100, 'John'), (2, 200, 'Jane')")
     assert (first, str(table.watermarks["SeqNr"])) == ("2/2/0/0", "INT 200")
 
@@ -47,7 +47,7 @@ def test_EM1_EM2_rows_are_inserted_and_updated_and_all_are_seen(table):
     ]
 
 
-def test_EM3_a_row_that_is_not_in_the_slice_is_untouched(table):
+def test_a_row_that_is_not_in_the_slice_is_untouched(table):
     table.run(T1, "(1, 100, 'J'), (2, 200, 'K'), (3, 300, 'L')")
 
     told = table.run(T2, "(1, 110, 'J2'), (2, 200, 'K'), (4, 400, 'M')")
@@ -56,7 +56,7 @@ def test_EM3_a_row_that_is_not_in_the_slice_is_untouched(table):
     assert table.rows("ID, p_lastSeen") == [(1, "T2"), (2, "T2"), (3, "T1"), (4, "T2")]
 
 
-def test_EM4_EM5_EM6_a_delete_flag_keeps_the_row_and_a_key_may_return(table):
+def test_a_delete_flag_keeps_the_row_and_a_key_may_return(table):
     table.run(T1, "(1, 100, 'A')")
     [(before,)] = table.rows("p_SourceHash")
 
@@ -75,13 +75,13 @@ def test_EM4_EM5_EM6_a_delete_flag_keeps_the_row_and_a_key_may_return(table):
     assert table.rows("ID, p_deleted") == [(1, False), (6, False)]
 
 
-def test_EM5_a_first_run_leaves_out_what_arrives_deleted(table):
+def test_a_first_run_leaves_out_what_arrives_deleted(table):
     told = table.run(T1, "(5, 1, 'E', true), (6, 1, 'F', false)", FLAGGED, types=BOOL)
 
     assert (told, table.rows("ID")) == ("2/1/0/1", [(6,)])
 
 
-def test_EM7_EM9_one_slice_with_everything_and_the_same_slice_again(table):
+def test_one_slice_with_everything_and_the_same_slice_again(table):
     table.run(T1, "(1, 1, 'A'), (2, 1, 'B'), (3, 1, 'C')")
     rows = (
         "(1, 2, 'A2', false), (2, 1, 'B', false), (3, 1, 'C', true), "
@@ -99,7 +99,7 @@ def test_EM7_EM9_one_slice_with_everything_and_the_same_slice_again(table):
     assert str(table.watermarks["SeqNr"]) == "INT 2"
 
 
-def test_EM8_on_change_writes_only_what_changed(spark, tmp_path):
+def test_on_change_writes_only_what_changed(spark, tmp_path):
     table = SilverTable(spark, tmp_path, an_entity(last_seen=LastSeen.ON_CHANGE))
     rows = "(1, 1, 'A', false), (2, 1, 'B', false), (3, 1, 'C', false)"
     table.run(T1, rows, FLAGGED, types=BOOL)
@@ -117,7 +117,7 @@ def test_EM8_on_change_writes_only_what_changed(spark, tmp_path):
     assert (table.version, table.rows("ID, extra", where="ID = 1")) == (3, [(1, None)])
 
 
-def test_EM10_a_partition_that_the_key_tells_is_in_the_condition(spark, tmp_path):
+def test_a_partition_that_the_key_tells_is_in_the_condition(spark, tmp_path):
     office = EntityColumn("Administration", expression="950", literal="950", roles=BOTH)
     table = SilverTable(spark, tmp_path, replace(XM, columns=(office, KEY)))
 
@@ -131,7 +131,7 @@ def test_EM10_a_partition_that_the_key_tells_is_in_the_condition(spark, tmp_path
     assert "t.`Administration` <=> s.`Administration`" in sql
 
 
-def test_EM11_a_row_moves_between_partitions_that_the_key_does_not_tell(spark, tmp_path):
+def test_a_row_moves_between_partitions_that_the_key_does_not_tell(spark, tmp_path):
     country = EntityColumn("country", roles=PARTITION)
     table = SilverTable(spark, tmp_path, replace(XM, columns=(KEY, country)))
 
@@ -143,7 +143,7 @@ def test_EM11_a_row_moves_between_partitions_that_the_key_does_not_tell(spark, t
     assert "country" not in on
 
 
-def test_EM12_partitions_of_keys_with_odd_values(spark, tmp_path):
+def test_partitions_of_keys_with_odd_values(spark, tmp_path):
     text = EntityColumn("ID", roles=frozenset({FieldRole.BUSINESS_KEY}))
     part = EntityColumn("part", expression="nullif(ID, 'n')", reads=("ID",), roles=PARTITION)
     table = SilverTable(spark, tmp_path, replace(XM, columns=(text, part)))
@@ -156,7 +156,7 @@ def test_EM12_partitions_of_keys_with_odd_values(spark, tmp_path):
     assert "t.`part` <=> s.`part`" in table.committed.sql
 
 
-def test_EM13_EM14_columns_that_are_gone_or_new(table):
+def test_columns_that_are_gone_or_new(table):
     table.run(T1, "(1, 1, 'd'), (2, 1, 'd'), (3, 1, 'd')", "ID, SeqNr, details")
 
     assert table.run(T2, "(1, 2), (2, 1)", "ID, SeqNr") == "2/0/2/0"
@@ -176,7 +176,7 @@ def test_EM13_EM14_columns_that_are_gone_or_new(table):
     assert (after[1] == hashes[1], after[2] == hashes[2]) == (False, True)
 
 
-def test_EM15_types_that_widen_and_types_that_do_not(table):
+def test_types_that_widen_and_types_that_do_not(table):
     table.run(T1, "(1, 1, 'A'), (2, 1, 'B')")
     keys = table.rows("ID, PK_x")
 
@@ -195,7 +195,7 @@ def test_EM15_types_that_widen_and_types_that_do_not(table):
     assert table.rows("ID, PK_x") == keys
 
 
-def test_EM16_keys_and_values_are_never_mixed_up(spark, tmp_path):
+def test_keys_and_values_are_never_mixed_up(spark, tmp_path):
     other = EntityColumn("k", roles=frozenset({FieldRole.BUSINESS_KEY}))
     table = SilverTable(spark, tmp_path, replace(XM, columns=(KEY, other), watermark=()))
     columns, types = "ID, k, a, b", {"ID": "string", "k": "string", "a": "string", "b": "string"}
@@ -209,7 +209,7 @@ def test_EM16_keys_and_values_are_never_mixed_up(spark, tmp_path):
     assert (after["a"] == before["a"], after["a_b"] == before["a_b"]) == (False, False)
 
 
-def test_ED1_ED2_ED9_a_key_that_the_window_lacks_is_gone(inferring):
+def test_a_key_that_the_window_lacks_is_gone(inferring):
     table = inferring
     assert table.run(T1, "(1, 100, 'A'), (2, 100, 'B'), (3, 100, 'C')") == "3/3/0/0"
 
@@ -225,7 +225,7 @@ def test_ED1_ED2_ED9_a_key_that_the_window_lacks_is_gone(inferring):
     assert table.run(T4, "") == "0/0/0/0"
 
 
-def test_ED3_ED4_windows_follow_the_watermark(spark, tmp_path):
+def test_windows_follow_the_watermark(spark, tmp_path):
     entity = an_entity(delete_missing=True)
     one, four = (SilverTable(spark, tmp_path / name, entity) for name in ("three", "four"))
     one.run(T1, "(1, 50, 'Old'), (2, 100, 'A'), (3, 100, 'B')")
@@ -243,7 +243,7 @@ def test_ED3_ED4_windows_follow_the_watermark(spark, tmp_path):
     ]
 
 
-def test_ED5_a_lookback_and_rows_without_a_watermark(spark, tmp_path):
+def test_a_lookback_and_rows_without_a_watermark(spark, tmp_path):
     entry = WatermarkEntry("day", expression="${minus_days(last_value, 7)}")
     table = SilverTable(spark, tmp_path, an_entity(delete_missing=True, watermark=(entry,)))
     days = {"day": "date"}
@@ -257,7 +257,7 @@ def test_ED5_a_lookback_and_rows_without_a_watermark(spark, tmp_path):
     assert gone == [2, 3]
 
 
-def test_ED6_ED10_only_partitions_of_the_slice_and_no_key_that_it_holds(spark, tmp_path):
+def test_only_partitions_of_the_slice_and_no_key_that_it_holds(spark, tmp_path):
     region = EntityColumn("region", roles=BOTH)
     table = SilverTable(
         spark, tmp_path, an_entity(delete_missing=True, columns=(KEY, region), watermark=(SEQ,))
@@ -277,7 +277,7 @@ def test_ED6_ED10_only_partitions_of_the_slice_and_no_key_that_it_holds(spark, t
     assert other.rows("ID, region, p_deleted") == [(1, "US", False), (2, "US", True)]
 
 
-def test_ED7_ED8_every_watermark_column_must_hold_the_row(spark, tmp_path):
+def test_every_watermark_column_must_hold_the_row(spark, tmp_path):
     two = (WatermarkEntry("M"), WatermarkEntry("C", "or"))
     table = SilverTable(spark, tmp_path, an_entity(delete_missing=True, watermark=two))
     table.run(T1, "(1, 100, 10), (2, 100, 5), (3, 100, 10)", "ID, M, C")
@@ -293,7 +293,7 @@ def test_ED7_ED8_every_watermark_column_must_hold_the_row(spark, tmp_path):
     assert table.notes[-1] == said.format("'SeqNr'")
 
 
-def test_ED9_an_empty_slice_may_stand_for_all_that_is_above(spark, tmp_path):
+def test_an_empty_slice_may_stand_for_all_that_is_above(spark, tmp_path):
     table = SilverTable(spark, tmp_path, an_entity(delete_missing=True, allow_empty_delete=True))
     table.run(T1, "(1, 50, 'A'), (2, 100, 'B'), (3, 100, 'C')")
 
@@ -301,7 +301,7 @@ def test_ED9_an_empty_slice_may_stand_for_all_that_is_above(spark, tmp_path):
     assert table.rows("ID, p_deleted") == [(1, False), (2, True), (3, True)]
 
 
-def test_EW1_EW7_a_watermark_never_goes_back_and_keeps_its_series(table):
+def test_a_watermark_never_goes_back_and_keeps_its_series(table):
     told = []
     for at, rows in ((T1, "(1, 10, 'A'), (2, 5, 'B')"), (T2, "(1, 20, 'A')"), (T3, "(1, 15, 'A')")):
         table.run(at, rows)
@@ -311,7 +311,7 @@ def test_EW1_EW7_a_watermark_never_goes_back_and_keeps_its_series(table):
     assert str(table.watermarks["SeqNr"]) == "BIGINT 30"
 
 
-def test_EM18_two_entities_of_one_table_touch_only_their_rows(spark, tmp_path):
+def test_two_entities_of_one_table_touch_only_their_rows(spark, tmp_path):
     def office(number):
         column = EntityColumn(
             "office", expression=str(number), literal=str(number), roles=PARTITION
@@ -335,7 +335,7 @@ def test_EM18_two_entities_of_one_table_touch_only_their_rows(spark, tmp_path):
     ]
 
 
-def test_EW5_EP10_a_whole_source_is_read_above_its_bound_or_one_slice_of_it(spark, tmp_path):
+def test_a_whole_source_is_read_above_its_bound_or_one_slice_of_it(spark, tmp_path):
     table = SilverTable(spark, tmp_path, XM, {"SeqNr": TypedValue("INT", "3")})
     five = ", ".join(f"({n}, {n}, 's{n % 2}')" for n in range(1, 6))
     sql = f"SELECT * FROM VALUES {five}, (6, 3, 's2') AS v(ID, SeqNr, p_source_filename)"

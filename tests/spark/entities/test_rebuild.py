@@ -31,7 +31,7 @@ def rebuilt(place):
     return known(place)
 
 
-def test_EC17_slices_without_a_commit_are_told_by_the_next_one(spark, tmp_path):
+def test_slices_without_a_commit_are_told_by_the_next_one(spark, tmp_path):
     place = EntityPlace(tmp_path, spark, entity(settings=ON_CHANGE))
     place.slice("a", (1, 100, "A"))
     place.slice("b", (1, 100, "A"))
@@ -57,7 +57,7 @@ def test_EC17_slices_without_a_commit_are_told_by_the_next_one(spark, tmp_path):
     assert place.stored("ID, SeqNr, name, p_lastSeen") == rows
 
 
-def test_EC17_so_many_that_no_token_has_room_for_them_make_a_commit(spark, tmp_path):
+def test_so_many_that_no_token_has_room_for_them_make_a_commit(spark, tmp_path):
     place = EntityPlace(tmp_path, spark, entity(settings=ON_CHANGE))
     place.slice("a", (1, 100, "A"))
     for number in range(8):

@@ -18,7 +18,7 @@ def place(spark, tmp_path):
     return EntityPlace(tmp_path, spark, entity())
 
 
-def test_EC9_EC13_EM21_slices_run_in_order_each_once(place):
+def test_slices_run_in_order_each_once(place):
     for name in ("b", "a", "c"):
         place.slice(name, (1, ord(name), name))
 
@@ -46,7 +46,7 @@ def test_EC9_EC13_EM21_slices_run_in_order_each_once(place):
 
 
 @pytest.mark.matrix
-def test_EC10_EC11_a_bad_slice_stops_those_after_it_until_it_is_mended(place):
+def test_a_bad_slice_stops_those_after_it_until_it_is_mended(place):
     place.slice("a", (1, 100, "A"))
     place.slice("b", (1, 100, "A"), (1, 200, "B"))
     place.slice("c", (3, 300, "C"))
@@ -69,7 +69,7 @@ def test_EC10_EC11_a_bad_slice_stops_those_after_it_until_it_is_mended(place):
 
 
 @pytest.mark.matrix
-def test_EC12_a_slice_that_is_still_written_holds_up_what_comes_after(place):
+def test_a_slice_that_is_still_written_holds_up_what_comes_after(place):
     place.slice("a", (1, 100, "A"))
     place.slice("b.parquet/part-0.parquet", (2, 200, "B"))
     place.slice("c", (3, 300, "C"))
@@ -86,7 +86,7 @@ def test_EC12_a_slice_that_is_still_written_holds_up_what_comes_after(place):
 
 
 @pytest.mark.matrix
-def test_EC14_EH8_H155_a_time_before_what_was_seen_is_refused(place):
+def test_a_time_before_what_was_seen_is_refused(place):
     place.slice("a", (1, 100, "A"))
     place.at(T2)
     place.slice("b", (1, 200, "B"))
@@ -96,7 +96,7 @@ def test_EC14_EH8_H155_a_time_before_what_was_seen_is_refused(place):
 
 
 @pytest.mark.matrix
-def test_EF12_a_table_that_is_gone_is_made_of_all_its_slices(place):
+def test_a_table_that_is_gone_is_made_of_all_its_slices(place):
     place.slice("a", (1, 100, "A"))
     place.slice("b", (2, 200, "B"))
     place.at(T1)
@@ -112,7 +112,7 @@ def test_EF12_a_table_that_is_gone_is_made_of_all_its_slices(place):
 
 
 @pytest.mark.matrix
-def test_EM20_EM22_settings_of_a_table_and_forced_strategies(place):
+def test_settings_of_a_table_and_forced_strategies(place):
     place.slice("a", (1, 100, "A"))
     place.at(T1)
     place.document(entity(settings={"hash": "xxhash64"}))
@@ -145,7 +145,7 @@ def test_full_refresh_makes_the_table_of_what_lies_there(place):
 
 
 @pytest.mark.matrix
-def test_EH10_EH4_H150_a_history_is_told_by_its_processing_times(spark, tmp_path):
+def test_a_history_is_told_by_its_processing_times(spark, tmp_path):
     place = EntityPlace(tmp_path, spark, entity(process="historic"))
     place.slice("a", (1, 100, "A"), (2, 100, "B"))
     place.slice("b", (1, 200, "A2"), (2, 100, "B"))
@@ -162,7 +162,7 @@ def test_EH10_EH4_H150_a_history_is_told_by_its_processing_times(spark, tmp_path
     assert place.told(T4) == ["history-missing"]
 
 
-def test_EC16_EM2_the_summary_is_told_whatever_the_log_level(place):
+def test_the_summary_is_told_whatever_the_log_level(place):
     place.document(entity(), environment={"log_level": "OFF"})
     place.slice("a", (1, 100, "John"), (2, 200, "Jane"))
     place.at(T1)

@@ -37,7 +37,7 @@ def place(request, spark, tmp_path):
     return found
 
 
-def test_EM18_each_entity_of_a_table_touches_only_its_rows(place):
+def test_each_entity_of_a_table_touches_only_its_rows(place):
     both = ("silver_all.people@950", "silver_all.people@1000")
     place.slice("a", (1, 100, "A"), (2, 100, "B"), entity="e950")
     place.slice("a", (1, 100, "C"), (2, 100, "D"), entity="e1000")
@@ -68,7 +68,7 @@ def test_EM18_each_entity_of_a_table_touches_only_its_rows(place):
     ]
 
 
-def test_EM18_an_entity_that_comes_later_finds_the_table_of_the_other(place):
+def test_an_entity_that_comes_later_finds_the_table_of_the_other(place):
     place.slice("a", (1, 100, "A"), entity="e950")
     place.at(T1, "silver_all.people@950")
     before = rows(place, 950)

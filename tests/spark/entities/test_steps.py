@@ -1,4 +1,4 @@
-"""The twelve steps on Spark: cases EP1 to EP10."""
+"""The twelve steps on Spark."""
 
 import datetime as dt
 from dataclasses import replace
@@ -54,7 +54,7 @@ HASHES = [
 ]
 
 
-def test_EP1_the_digests_of_the_table_by_spark_and_by_python(spark):
+def test_the_digests_of_the_table_by_spark_and_by_python(spark):
     asked, rows = [], []
     for place, (columns, _, _) in enumerate(HASHES):
         values = [(Column(name, kind), sql) for name, (sql, kind) in columns.items()]
@@ -70,7 +70,7 @@ def test_EP1_the_digests_of_the_table_by_spark_and_by_python(spark):
 
 
 @pytest.mark.matrix
-def test_EP2_EP3_neither_form_nor_technical_columns_change_the_hash(spark, tmp_path):
+def test_neither_form_nor_technical_columns_change_the_hash(spark, tmp_path):
     loaded = EntityColumn("loaded", expression="current_timestamp()", volatile=("x",))
     entity = replace(XM, columns=(KEY, loaded), prefix="p_")
     table = SilverTable(spark, tmp_path, entity)
@@ -89,7 +89,7 @@ def test_EP2_EP3_neither_form_nor_technical_columns_change_the_hash(spark, tmp_p
     assert "sys_load" not in spark.sql(f"SELECT * FROM {table.target}").columns
 
 
-def test_EP4_calculated_columns_read_each_other_and_know_the_time(spark, tmp_path):
+def test_calculated_columns_read_each_other_and_know_the_time(spark, tmp_path):
     at = dt.datetime(2024, 2, 29, 23, 30, tzinfo=dt.UTC)
     made = (
         EntityColumn("double", expression="ID * 2", type="int"),
@@ -112,7 +112,7 @@ def test_EP4_calculated_columns_read_each_other_and_know_the_time(spark, tmp_pat
 
 
 @pytest.mark.matrix
-def test_EP5_transformations_choose_add_and_replace(spark, tmp_path):
+def test_transformations_choose_add_and_replace(spark, tmp_path):
     def columns(name, *transformations):
         entity = replace(XF, columns=(), transformations=transformations)
         table = SilverTable(spark, tmp_path / name, entity)
@@ -130,7 +130,7 @@ def test_EP5_transformations_choose_add_and_replace(spark, tmp_path):
 
 
 @pytest.mark.matrix
-def test_EP6_names_are_normalised_on_every_run(spark, tmp_path):
+def test_names_are_normalised_on_every_run(spark, tmp_path):
     table = SilverTable(spark, tmp_path, replace(XM, destination="my-dest", watermark=()))
     columns = "ID, Order Date, a/b, é t"
     for at in (T1, T2):
@@ -143,7 +143,7 @@ def test_EP6_names_are_normalised_on_every_run(spark, tmp_path):
     assert "columns 'a-b' and 'a.b'" in str(twice.value)
 
 
-def test_EP7_EP8_columns_of_penstock_and_columns_that_are_missing(spark, tmp_path):
+def test_columns_of_penstock_and_columns_that_are_missing(spark, tmp_path):
     typed = EntityColumn("amount", type="decimal(10,2)")
     untyped = EntityColumn("colour", newname="color")
     table = SilverTable(spark, tmp_path, replace(XM, columns=(KEY, typed, untyped)))
@@ -167,7 +167,7 @@ def test_EP7_EP8_columns_of_penstock_and_columns_that_are_missing(spark, tmp_pat
     assert flag.value.code == "deleted-not-boolean"
 
 
-def test_EP9_a_bad_cast_is_counted_and_shown(spark, tmp_path):
+def test_a_bad_cast_is_counted_and_shown(spark, tmp_path):
     amount = EntityColumn("amount", type="decimal(18,2)")
     table = SilverTable(spark, tmp_path, replace(XF, columns=(KEY, amount)))
     with pytest.raises(DataError) as failed:

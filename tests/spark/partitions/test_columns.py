@@ -1,4 +1,4 @@
-"""Versions with other columns and types on one table: cases DP10 to DP14."""
+"""Versions with other columns and types on one table."""
 
 import datetime as dt
 
@@ -18,7 +18,7 @@ def of(key: str, columns: str) -> tuple[str, str]:
 
 
 @pytest.mark.matrix
-def test_DP10_a_new_column_and_its_rows_come_with_one_commit(lot) -> None:
+def test_a_new_column_and_its_rows_come_with_one_commit(lot) -> None:
     table = lot(PLAIN)
     table.build(day("2024-12-02", 1))
     table.versions = (PLAIN, f"{PLAIN}, events bigint")
@@ -31,7 +31,7 @@ def test_DP10_a_new_column_and_its_rows_come_with_one_commit(lot) -> None:
 
 
 @pytest.mark.matrix
-def test_DP11_a_wider_type_comes_with_the_build_after_one_alter(lot) -> None:
+def test_a_wider_type_comes_with_the_build_after_one_alter(lot) -> None:
     table = lot("date date, n int, m smallint")
     table.build(of("2024-12-02", "1 AS n, 1S AS m"))
     table.versions = ("date date, n bigint, m smallint",)
@@ -52,7 +52,7 @@ def test_DP11_a_wider_type_comes_with_the_build_after_one_alter(lot) -> None:
 
 
 @pytest.mark.matrix
-def test_DP11_every_widening_that_is_none_of_integers_is_taken_too(lot) -> None:
+def test_every_widening_that_is_none_of_integers_is_taken_too(lot) -> None:
     old = "date date, a float, b int, c int, d decimal(10,2), e struct<x:int>"
     table = lot(old)
     values = "1 AS a, 2 AS b, 3 AS c, 4.5 AS d, named_struct('x', 5) AS e"
@@ -78,7 +78,7 @@ def test_DP11_every_widening_that_is_none_of_integers_is_taken_too(lot) -> None:
 
 
 @pytest.mark.matrix
-def test_DP12_another_type_is_breaking_and_a_rewrite_takes_it_in(lot) -> None:
+def test_another_type_is_breaking_and_a_rewrite_takes_it_in(lot) -> None:
     table = lot(PLAIN)
     table.build(day("2024-12-02", 1))
     table.versions = ("date date, n double",)
@@ -109,7 +109,7 @@ def test_a_cast_that_fails_leaves_the_table_as_it_was(lot) -> None:
     assert (table.version, table.rows()) == (1, [(SECOND, "x")])
 
 
-def test_DP13_a_column_that_a_version_lacks_is_null_in_its_partitions(lot) -> None:
+def test_a_column_that_a_version_lacks_is_null_in_its_partitions(lot) -> None:
     table = lot(f"{PLAIN}, events bigint")
     table.build(of("2024-12-02", "1L AS n, 5L AS events"))
     table.versions = (f"{PLAIN}, events bigint", PLAIN)
@@ -120,7 +120,7 @@ def test_DP13_a_column_that_a_version_lacks_is_null_in_its_partitions(lot) -> No
     assert table.version == 2
 
 
-def test_DP14_null_in_a_required_column_fails_and_nothing_is_committed(lot) -> None:
+def test_null_in_a_required_column_fails_and_nothing_is_committed(lot) -> None:
     table = lot("date date!, n bigint!")
 
     with pytest.raises(DataError) as caught:
@@ -147,7 +147,7 @@ def test_a_column_that_a_later_version_requires_is_guarded_and_stays_nullable(lo
     assert table.rows() == [(SECOND, None)]
 
 
-def test_DP14_columns_that_do_not_fit_are_named_without_a_job(lot) -> None:
+def test_columns_that_do_not_fit_are_named_without_a_job(lot) -> None:
     table = lot(f"{PLAIN}, tags array<int>")
 
     with pytest.raises(SchemaError) as caught:
@@ -162,7 +162,7 @@ def test_DP14_columns_that_do_not_fit_are_named_without_a_job(lot) -> None:
     assert table.version == 0
 
 
-def test_DP14_a_value_that_cannot_be_cast_fails_under_the_name_that_spark_gives(lot) -> None:
+def test_a_value_that_cannot_be_cast_fails_under_the_name_that_spark_gives(lot) -> None:
     table = lot(PLAIN)
 
     with pytest.raises(QueryError) as caught:

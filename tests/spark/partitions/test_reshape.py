@@ -69,7 +69,7 @@ def test_a_table_that_somebody_replaced_is_replaced_again(lot, layout) -> None:
     assert table.facts.table_id != old
 
 
-def test_DP15_another_layout_is_a_rewrite_that_keeps_the_rows(lot) -> None:
+def test_another_layout_is_a_rewrite_that_keeps_the_rows(lot) -> None:
     table = lot(PLAIN)
     table.build(day("2024-12-02", 1), day("2024-12-03", 2))
     table.layout, table.by = CLUSTERED, Partition("date", "date", Grid(Grain.MONTH))

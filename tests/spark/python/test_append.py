@@ -1,4 +1,4 @@
-"""Appends of Python models, their windows and watermarks (P20 to P25, P40, P41)."""
+"""Appends of Python models, their windows and watermarks."""
 
 import pytest
 
@@ -10,7 +10,7 @@ def watermark(report, name="events"):
     return f"{found.value.type} {found.value.text}"
 
 
-def test_P20_the_first_run_takes_all_rows(events):
+def test_the_first_run_takes_all_rows(events):
     report = events.app.run()
 
     result = report["events"]
@@ -19,7 +19,7 @@ def test_P20_the_first_run_takes_all_rows(events):
     assert watermark(report) == "TIMESTAMP 2025-01-16T12:00:00.000000Z"
 
 
-def test_P21_a_second_run_is_not_planned_and_a_third_takes_what_is_new(events):
+def test_a_second_run_is_not_planned_and_a_third_takes_what_is_new(events):
     events.app.run()
 
     again = events.app.run()
@@ -36,7 +36,7 @@ def test_P21_a_second_run_is_not_planned_and_a_third_takes_what_is_new(events):
 
 
 @pytest.mark.matrix
-def test_P22_an_empty_source_makes_an_empty_table_without_a_watermark(place):
+def test_an_empty_source_makes_an_empty_table_without_a_watermark(place):
     place.source()
 
     @place.app.incremental_table(time_column="ts")
@@ -55,7 +55,7 @@ def test_P22_an_empty_source_makes_an_empty_table_without_a_watermark(place):
 
 
 @pytest.mark.matrix
-def test_P23_a_free_form_source_is_always_read_and_nothing_doubles(place):
+def test_a_free_form_source_is_always_read_and_nothing_doubles(place):
     @place.app.source
     def raw_logs():
         return place.frame(1, 2, 3, 4)
@@ -74,7 +74,7 @@ def test_P23_a_free_form_source_is_always_read_and_nothing_doubles(place):
 
 
 @pytest.mark.matrix
-def test_P30_nanoseconds_are_exact_to_the_last_digit(place):
+def test_nanoseconds_are_exact_to_the_last_digit(place):
     place.source(columns="id BIGINT, ts BIGINT")
     place.append("(1, 1762383600123456789)")
 
@@ -94,7 +94,7 @@ def test_P30_nanoseconds_are_exact_to_the_last_digit(place):
 
 
 @pytest.mark.matrix
-def test_P40_a_window_cannot_be_lost_by_what_a_function_does(place):
+def test_a_window_cannot_be_lost_by_what_a_function_does(place):
     place.source(1, 2, 3, 4)
 
     @place.app.source
@@ -113,7 +113,7 @@ def test_P40_a_window_cannot_be_lost_by_what_a_function_does(place):
 
 
 @pytest.mark.matrix
-def test_P41_a_time_column_may_be_renamed_and_back(place):
+def test_a_time_column_may_be_renamed_and_back(place):
     place.source(1, 2, 3, 4)
 
     @place.app.incremental_table(time_column="ts")

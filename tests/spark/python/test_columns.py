@@ -1,4 +1,4 @@
-"""Columns that change (P110 to P115)."""
+"""Columns that change."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def changed(place, kind, first, then, **options):
 IDS = ["id", "ts"]
 
 
-def test_P110_a_plain_table_keeps_its_columns_unless_it_may_change(place):
+def test_a_plain_table_keeps_its_columns_unless_it_may_change(place):
     app = changed(place, "table", IDS, [*IDS, "1 as c"])
 
     with pytest.raises(SchemaChangeError) as caught:
@@ -49,7 +49,7 @@ def test_a_plain_table_that_may_change_takes_other_types_and_loses_columns(place
     assert place.spark.sql(f"SELECT * FROM {place.table('t')}").columns == ["id", "ts"]
 
 
-def test_P111_an_incremental_table_gains_a_column(place):
+def test_an_incremental_table_gains_a_column(place):
     place.source(1, 2)
     texts = [["id", "ts"], ["id", "ts", "amount as c"]]
 
@@ -66,7 +66,7 @@ def test_P111_an_incremental_table_gains_a_column(place):
 
 
 @pytest.mark.matrix
-def test_P112_what_may_not_change(place):
+def test_what_may_not_change(place):
     place.source(1, 2)
     texts = [["id", "ts", "amount"], ["id", "ts"], ["id", "ts", "string(amount) as amount"]]
 
@@ -94,7 +94,7 @@ def test_P112_what_may_not_change(place):
 
 
 @pytest.mark.matrix
-def test_P115_columns_that_change_places_stay_what_they_are(place):
+def test_columns_that_change_places_stay_what_they_are(place):
     app = changed(
         place, "table", ["id", "amount as a", "id as b"], ["id", "id as b", "amount as a"]
     )

@@ -1,4 +1,4 @@
-"""What a decorated function offers beside being called (P18, P119, P123)."""
+"""What a decorated function offers beside being called."""
 
 import importlib.util
 import inspect
@@ -9,7 +9,7 @@ from penstock.core.errors import TableError
 from penstock.project.files.discovery import PROJECT_FILE
 
 
-def test_P18_a_decorated_function_is_the_plain_function(place):
+def test_a_decorated_function_is_the_plain_function(place):
     @place.app.incremental_table(time_column="ts")
     def events(raw_logs, factor: int = 2):
         """Say what it is."""
@@ -21,7 +21,7 @@ def test_P18_a_decorated_function_is_the_plain_function(place):
     assert not (place.root / ".penstock").exists()
 
 
-def test_P18_a_table_that_was_never_built_has_no_frame(events):
+def test_a_table_that_was_never_built_has_no_frame(events):
     with pytest.raises(TableError) as caught:
         events.events.build_lazy()
 
@@ -62,7 +62,7 @@ def test_what_the_package_decorates_builds_itself_in_the_project_in_which_it_lie
     assert module.two.get_meta().version == 0
 
 
-def test_P119_a_table_and_its_partitions_are_known_without_spark(place):
+def test_a_table_and_its_partitions_are_known_without_spark(place):
     place.source(1, 2, 3, 4)
 
     @place.app.table(partition_by="user")
@@ -77,7 +77,7 @@ def test_P119_a_table_and_its_partitions_are_known_without_spark(place):
     assert sorted(each["user"] for each in users.partitions()) == ["a", "b", "c"]
 
 
-def test_P123_descriptions_are_there_before_the_table(place):
+def test_descriptions_are_there_before_the_table(place):
     place.source(1, 2, 3, 4)
 
     @place.app.incremental_table(time_column="ts", columns={"ts": "when"})

@@ -1,4 +1,4 @@
-"""What reads of an incremental table only what is new in it (P102, P103)."""
+"""What reads of an incremental table only what is new in it."""
 
 import textwrap
 
@@ -10,7 +10,7 @@ from penstock.project.files.discovery import PROJECT_FILE
 
 
 @pytest.mark.matrix
-def test_P102_a_table_of_what_is_new_holds_that_alone(events):
+def test_a_table_of_what_is_new_holds_that_alone(events):
     @events.app.table(delta=["events"])
     def newest(events):
         return events
@@ -79,7 +79,7 @@ def newest(events):
 
 
 @pytest.mark.matrix
-def test_P103_a_kill_between_a_table_and_its_reader_loses_nothing(place):
+def test_a_kill_between_a_table_and_its_reader_loses_nothing(place):
     place.source(1, 2, 3, 4)
     (place.root / "models").mkdir()
     (place.root / PROJECT_FILE).write_text("name: main\n")

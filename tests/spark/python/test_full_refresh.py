@@ -1,4 +1,4 @@
-"""Full refresh, and what a run says of tables that changed (P80 to P83, P120, P130)."""
+"""Full refresh, and what a run says of tables that changed."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def by_date(place, **options):
 
 
 @pytest.mark.matrix
-def test_P80_a_full_refresh_replaces_and_doubles_nothing(events):
+def test_a_full_refresh_replaces_and_doubles_nothing(events):
     events.app.run()
 
     result = events.app.run(full_refresh=True)["events"]
@@ -28,7 +28,7 @@ def test_P80_a_full_refresh_replaces_and_doubles_nothing(events):
 
 
 @pytest.mark.matrix
-def test_P81_a_full_refresh_may_lower_the_watermark(events):
+def test_a_full_refresh_may_lower_the_watermark(events):
     before = events.app.run()["events"]
     events.spark.sql(f"DELETE FROM delta.`{events.path}` WHERE id > 2")
 
@@ -40,7 +40,7 @@ def test_P81_a_full_refresh_may_lower_the_watermark(events):
 
 
 @pytest.mark.matrix
-def test_P82_a_partition_that_is_gone_is_gone_after_a_full_refresh(place):
+def test_a_partition_that_is_gone_is_gone_after_a_full_refresh(place):
     place.source(1, 2, 3, 4)
     events = by_date(place, partition_by="date", partition_mode="overwrite")
     place.app.run()
@@ -53,7 +53,7 @@ def test_P82_a_partition_that_is_gone_is_gone_after_a_full_refresh(place):
 
 
 @pytest.mark.matrix
-def test_P83_other_partitions_need_a_full_refresh(place):
+def test_other_partitions_need_a_full_refresh(place):
     place.source(1, 2, 3, 4)
     events = by_date(place, partition_by="date")
     place.app.run()
@@ -75,7 +75,7 @@ def test_P83_other_partitions_need_a_full_refresh(place):
     assert place.rows("events") == before
 
 
-def test_P120_a_dry_run_of_a_fresh_project_touches_nothing(place):
+def test_a_dry_run_of_a_fresh_project_touches_nothing(place):
     calls = []
     place.source(1, 2, 3, 4)
 

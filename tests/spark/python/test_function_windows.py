@@ -1,4 +1,4 @@
-"""`incremental_filter`, `window` and `window_on` (P42 to P50)."""
+"""`incremental_filter`, `window` and `window_on`."""
 
 import datetime as dt
 import threading
@@ -23,7 +23,7 @@ def code_of(app):
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("way", ["method", "transform"])
-def test_P42_a_function_may_filter_by_itself(place, way):
+def test_a_function_may_filter_by_itself(place, way):
     place.source(1, 2, 3, 4)
 
     @place.app.incremental_table(time_column="ts", window_on={"raw_logs": None})
@@ -44,7 +44,7 @@ def test_P42_a_function_may_filter_by_itself(place, way):
 
 
 @pytest.mark.matrix
-def test_P43_a_frame_that_filters_is_made_for_each_of_its_readers(place):
+def test_a_frame_that_filters_is_made_for_each_of_its_readers(place):
     calls = []
     place.source(1, 2, 3, 4)
 
@@ -72,7 +72,7 @@ def test_P43_a_frame_that_filters_is_made_for_each_of_its_readers(place):
     assert [len(report[name].windows) for name in "ab"] == [1, 1]
 
 
-def test_P44_a_filter_does_nothing_where_there_is_no_window(place):
+def test_a_filter_does_nothing_where_there_is_no_window(place):
     raw = place.frame(1, 2, 3, 4)
 
     @place.app.source
@@ -89,7 +89,7 @@ def test_P44_a_filter_does_nothing_where_there_is_no_window(place):
     assert place.ids("whole") == [1, 2, 3, 4]
 
 
-def test_P44_a_unit_test_says_what_the_window_is(place):
+def test_a_unit_test_says_what_the_window_is(place):
     @place.app.source
     def raw_logs():
         return place.frame(1)
@@ -105,7 +105,7 @@ def test_P44_a_unit_test_says_what_the_window_is(place):
     assert sorted(row.id for row in found.collect()) == [3, 4]
 
 
-def test_P44_another_method_of_that_name_is_left_alone(place, monkeypatch):
+def test_another_method_of_that_name_is_left_alone(place, monkeypatch):
     from pyspark.sql import DataFrame
 
     monkeypatch.setattr(DataFrame, "incremental_filter", lambda self: self, raising=False)
@@ -117,7 +117,7 @@ def test_P44_another_method_of_that_name_is_left_alone(place, monkeypatch):
     assert code_of(place.app)[0] == "method-taken"
 
 
-def test_P45_a_table_that_would_read_all_of_its_inputs_each_time_is_refused(place):
+def test_a_table_that_would_read_all_of_its_inputs_each_time_is_refused(place):
     place.source(1)
 
     @place.app.incremental_table(time_column="moment")
@@ -131,7 +131,7 @@ def test_P45_a_table_that_would_read_all_of_its_inputs_each_time_is_refused(plac
 
 
 @pytest.mark.matrix
-def test_P46_the_same_instants_may_have_another_name(place):
+def test_the_same_instants_may_have_another_name(place):
     place.source(1, 2, 3, 4)
 
     @place.app.incremental_table(time_column="moment", window_on={"raw_logs": "ts"})
@@ -147,7 +147,7 @@ def test_P46_the_same_instants_may_have_another_name(place):
 
 
 @pytest.mark.matrix
-def test_P47_a_function_that_reads_by_itself_is_told_from_when_to_when(place):
+def test_a_function_that_reads_by_itself_is_told_from_when_to_when(place):
     seen = []
 
     @place.app.incremental_table(time_column="ts")
@@ -168,7 +168,7 @@ def test_P47_a_function_that_reads_by_itself_is_told_from_when_to_when(place):
 
 
 @pytest.mark.matrix
-def test_P48_a_window_writes_itself_as_sql(place):
+def test_a_window_writes_itself_as_sql(place):
     said = []
     place.source(1, 2, 3, 4)
 
@@ -191,7 +191,7 @@ def test_P48_a_window_writes_itself_as_sql(place):
     assert said[1:] == [f"ts > TIMESTAMP '{low}' AND ts <= TIMESTAMP '{high}'", "true"]
 
 
-def test_P49_a_filter_in_a_thread_of_its_own_has_no_context(place):
+def test_a_filter_in_a_thread_of_its_own_has_no_context(place):
     place.source(1)
     caught = []
 
@@ -214,7 +214,7 @@ def test_P49_a_filter_in_a_thread_of_its_own_has_no_context(place):
 
 
 @pytest.mark.matrix
-def test_P49_two_filters_of_one_function_need_names(place):
+def test_two_filters_of_one_function_need_names(place):
     place.source(1, 2)
 
     @place.app.incremental_table(time_column="ts", window_on={"raw_logs": None})
@@ -228,7 +228,7 @@ def test_P49_two_filters_of_one_function_need_names(place):
 
 
 @pytest.mark.matrix
-def test_P49_a_second_filter_with_a_name_is_fine(place):
+def test_a_second_filter_with_a_name_is_fine(place):
     place.source(1, 2)
 
     @place.app.incremental_table(time_column="ts", window_on={"raw_logs": None})
@@ -241,7 +241,7 @@ def test_P49_a_second_filter_with_a_name_is_fine(place):
 
 
 @pytest.mark.matrix
-def test_P49_a_filter_on_no_column_names_those_there_are(place):
+def test_a_filter_on_no_column_names_those_there_are(place):
     place.source(1)
 
     @place.app.incremental_table(time_column="ts")
@@ -255,7 +255,7 @@ def test_P49_a_filter_on_no_column_names_those_there_are(place):
 
 
 @pytest.mark.matrix
-def test_P50_each_input_has_its_own_watermark(place):
+def test_each_input_has_its_own_watermark(place):
     from fakes import delta_tables
 
     for name, values in (("orders", "(1, 10)"), ("payments", "(2, 8)")):

@@ -1,11 +1,11 @@
-"""What runs, in which order, how often, and with which frames (P3, P10, P100, P104, P107, P108)."""
+"""What runs, in which order, how often, and with which frames."""
 
 import pytest
 
 from penstock.core.errors import ModelFailedError
 
 
-def test_P3_a_run_of_one_model_takes_all_that_it_reads(place):
+def test_a_run_of_one_model_takes_all_that_it_reads(place):
     @place.app.source
     def src():
         return place.frame(1, 2)
@@ -29,7 +29,7 @@ def test_P3_a_run_of_one_model_takes_all_that_it_reads(place):
 
 
 @pytest.mark.matrix
-def test_P100_what_reads_a_table_reads_all_of_it(events):
+def test_what_reads_a_table_reads_all_of_it(events):
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 
     @events.app.table
@@ -45,7 +45,7 @@ def test_P100_what_reads_a_table_reads_all_of_it(events):
     assert events.rows("counted") == [(5, 150)]
 
 
-def test_P104_a_frame_of_chance_is_made_once_for_all_who_read_it(place):
+def test_a_frame_of_chance_is_made_once_for_all_who_read_it(place):
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 
     calls = []
@@ -75,7 +75,7 @@ def test_P104_a_frame_of_chance_is_made_once_for_all_who_read_it(place):
 
 
 @pytest.mark.matrix
-def test_P104_a_frame_of_windowed_tables_is_kept_from_the_lowest_bound_on(place, monkeypatch):
+def test_a_frame_of_windowed_tables_is_kept_from_the_lowest_bound_on(place, monkeypatch):
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
     from pyspark.sql.classic.dataframe import DataFrame
 
@@ -117,7 +117,7 @@ def test_P104_a_frame_of_windowed_tables_is_kept_from_the_lowest_bound_on(place,
 
 
 @pytest.mark.matrix
-def test_P104_chained_tables_over_a_free_form_source_call_it_once_a_run(place):
+def test_chained_tables_over_a_free_form_source_call_it_once_a_run(place):
     calls = []
 
     @place.app.source
@@ -145,7 +145,7 @@ def test_P104_chained_tables_over_a_free_form_source_call_it_once_a_run(place):
     assert place.ids("c") == [1, 2]
 
 
-def test_P107_a_function_that_raises_stops_what_reads_it_and_nothing_else(place):
+def test_a_function_that_raises_stops_what_reads_it_and_nothing_else(place):
     @place.app.source
     def src():
         return place.frame(1)
@@ -173,7 +173,7 @@ def test_P107_a_function_that_raises_stops_what_reads_it_and_nothing_else(place)
 
 
 @pytest.mark.matrix
-def test_P108_two_tables_filter_one_free_form_source(place):
+def test_two_tables_filter_one_free_form_source(place):
     @place.app.source
     def src():
         return place.frame(1, 2, 3)

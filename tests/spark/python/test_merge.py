@@ -1,4 +1,4 @@
-"""Merges of Python models (P70 to P73)."""
+"""Merges of Python models."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def users(place, **options):
 
 
 @pytest.mark.matrix
-def test_P70_the_newest_row_of_each_key_stays(place):
+def test_the_newest_row_of_each_key_stays(place):
     place.source(1, 2, 3, 4)
     users(place)
     place.app.run()
@@ -27,7 +27,7 @@ def test_P70_the_newest_row_of_each_key_stays(place):
 
 
 @pytest.mark.matrix
-def test_P71_an_older_row_changes_nothing(place):
+def test_an_older_row_changes_nothing(place):
     place.source(1, 2, 3, 4)
     users(place, lookback="2 days")
     place.app.run()
@@ -40,7 +40,7 @@ def test_P71_an_older_row_changes_nothing(place):
 
 
 @pytest.mark.matrix
-def test_P72_rows_that_tie_must_be_equal(place):
+def test_rows_that_tie_must_be_equal(place):
     place.source(1, 2, 3, 4)
     users(place)
     place.app.run()
@@ -59,7 +59,7 @@ def test_P72_rows_that_tie_must_be_equal(place):
 
 
 @pytest.mark.matrix
-def test_P73_duplicates_and_null_keys_may_be_errors(place):
+def test_duplicates_and_null_keys_may_be_errors(place):
     place.source(1, 3)
     users(place, on_duplicate="error")
 
@@ -70,7 +70,7 @@ def test_P73_duplicates_and_null_keys_may_be_errors(place):
 
 
 @pytest.mark.matrix
-def test_P73_a_null_key_is_an_error_unless_it_may_match(place):
+def test_a_null_key_is_an_error_unless_it_may_match(place):
     place.source(1)
     place.append("(8, '2025-01-15T11:00:00Z', NULL, 1)", "(9, '2025-01-15T12:00:00Z', NULL, 2)")
     users(place)

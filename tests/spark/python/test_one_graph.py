@@ -1,4 +1,4 @@
-"""SQL, seeds, snapshots, versioned models and functions in one graph (P10, P100, P123)."""
+"""SQL, seeds, snapshots, versioned models and functions in one graph."""
 
 import datetime as dt
 import shutil
@@ -100,7 +100,7 @@ def built(place):
 
 
 @pytest.mark.matrix
-def test_P10_one_graph(shop):
+def test_one_graph_of_sql_and_functions(shop):
     assert shop.rows("scored") == [(1, "ann", FIRST, 20), (2, "bob", SECOND, 30)]
     assert shop.rows("total") == [(FIRST, 20), (SECOND, 30)]
     assert shop.rows("by_day") == [(FIRST, 1), (SECOND, 1)]
@@ -112,7 +112,7 @@ def test_P10_one_graph(shop):
 
 
 @pytest.mark.matrix
-def test_P123_a_yaml_entry_describes_a_function(shop):
+def test_a_yaml_entry_describes_a_function(shop):
     model = penstock.load(str(shop.root)).models["scored"]
 
     assert model.description == "Amounts that the shop counts."

@@ -1,4 +1,4 @@
-"""Lookback, overwrite, grain (P26, P51, P60 to P67, P69)."""
+"""Lookback, overwrite, grain."""
 
 import datetime as dt
 
@@ -18,7 +18,7 @@ def window(report, name="events"):
 
 
 @pytest.mark.matrix
-def test_P26_a_lookback_of_nothing_reads_ties_again(place):
+def test_a_lookback_of_nothing_reads_ties_again(place):
     place.source(1, 2, 3, 4)
 
     @place.app.incremental_table(time_column="ts", lookback=0)
@@ -41,7 +41,7 @@ def test_P26_a_lookback_of_nothing_reads_ties_again(place):
 
 
 @pytest.mark.matrix
-def test_P51_a_row_outside_its_window_fails_the_write(place):
+def test_a_row_outside_its_window_fails_the_write(place):
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 
     place.source(1, 2, 3, 4)
@@ -73,7 +73,7 @@ def daily(place):
 
 
 @pytest.mark.matrix
-def test_P60_a_lookback_takes_late_rows_of_its_days(place):
+def test_a_lookback_takes_late_rows_of_its_days(place):
     daily(place)(lookback="1 day")
     place.source()
     place.append(
@@ -91,7 +91,7 @@ def test_P60_a_lookback_takes_late_rows_of_its_days(place):
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("lookback", ["2 days", dt.timedelta(days=2), 2])
-def test_P61_a_lookback_is_written_in_three_ways(place, lookback):
+def test_a_lookback_is_written_in_three_ways(place, lookback):
     @place.app.source
     def raw_logs():
         return place.frame(1, 2)
@@ -108,7 +108,7 @@ def test_P61_a_lookback_is_written_in_three_ways(place, lookback):
 
 
 @pytest.mark.matrix
-def test_P62_a_lookback_into_a_day_takes_all_of_it(place):
+def test_a_lookback_into_a_day_takes_all_of_it(place):
     @place.app.source
     def raw_logs():
         return place.spark.sql(
@@ -127,7 +127,7 @@ def test_P62_a_lookback_into_a_day_takes_all_of_it(place):
 
 
 @pytest.mark.matrix
-def test_P63_a_lookback_replaces_its_range(place):
+def test_a_lookback_replaces_its_range(place):
     place.source(1, 2, 3, 4, 5, 6)
 
     @place.app.incremental_table(time_column="ts", lookback="1 day")
@@ -143,7 +143,7 @@ def test_P63_a_lookback_replaces_its_range(place):
     assert place.ids("events") == [1, 2, 3, 4, 5, 6, 7]
 
 
-def test_P67_an_aggregate_by_day_is_made_again_from_the_day_on(place):
+def test_an_aggregate_by_day_is_made_again_from_the_day_on(place):
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 
     place.source(1, 2, 3, 4)
@@ -164,7 +164,7 @@ def test_P67_an_aggregate_by_day_is_made_again_from_the_day_on(place):
 
 
 @pytest.mark.matrix
-def test_P69_a_lookback_of_numbers_counts_units(place):
+def test_a_lookback_of_numbers_counts_units(place):
     place.source(columns="id BIGINT, ts BIGINT")
     place.append("(1, 8), (2, 9), (3, 10)")
 

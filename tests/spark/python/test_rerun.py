@@ -1,4 +1,4 @@
-"""Running a range again (P84 to P95)."""
+"""Running a range again."""
 
 import datetime as dt
 
@@ -33,7 +33,7 @@ OTHER = (
 
 
 @pytest.mark.matrix
-def test_P84_a_range_of_an_append_table_is_replaced(events):
+def test_a_range_of_an_append_table_is_replaced(events):
     events.app.run()
     source_anew(events, *OTHER)
 
@@ -69,7 +69,7 @@ def test_the_checks_of_an_append_table_see_what_a_rerun_made(place, mode):
 
 
 @pytest.mark.matrix
-def test_P85_both_ends_are_replaced_and_a_date_is_its_whole_day(events):
+def test_both_ends_are_replaced_and_a_date_is_its_whole_day(events):
     events.app.run()
     source_anew(events, *OTHER)
 
@@ -82,7 +82,7 @@ def test_P85_both_ends_are_replaced_and_a_date_is_its_whole_day(events):
 
 
 @pytest.mark.matrix
-def test_P87_a_rerun_takes_late_rows_of_its_range(events):
+def test_a_rerun_takes_late_rows_of_its_range(events):
     events.app.run()
     events.append(5, 6)
 
@@ -98,7 +98,7 @@ def test_P87_a_rerun_takes_late_rows_of_its_range(events):
 
 
 @pytest.mark.matrix
-def test_P88_a_rerun_of_keys_deletes_those_that_are_gone(place):
+def test_a_rerun_of_keys_deletes_those_that_are_gone(place):
     place.source(1, 2, 3, 4)
 
     @place.app.incremental_table(time_column="ts", unique_key="user")
@@ -118,7 +118,7 @@ def test_P88_a_rerun_of_keys_deletes_those_that_are_gone(place):
 
 
 @pytest.mark.matrix
-def test_P90_what_cannot_be_run_again(events):
+def test_what_cannot_be_run_again(events):
     @events.app.model
     def some(events):
         return events
@@ -139,7 +139,7 @@ def test_P90_what_cannot_be_run_again(events):
 
 
 @pytest.mark.matrix
-def test_P93_a_function_that_filters_is_given_the_range(place):
+def test_a_function_that_filters_is_given_the_range(place):
     place.source(1, 2, 3, 4)
 
     @place.app.incremental_table(time_column="ts", window_on={"raw_logs": None})
@@ -155,7 +155,7 @@ def test_P93_a_function_that_filters_is_given_the_range(place):
 
 
 @pytest.mark.matrix
-def test_P94_a_range_without_rows_is_cleared_and_a_plan_clears_nothing(events):
+def test_a_range_without_rows_is_cleared_and_a_plan_clears_nothing(events):
     events.app.run()
     source_anew(events, OTHER[0], OTHER[1])
     before = [*(events.root / ".penstock").rglob("*")]
@@ -175,7 +175,7 @@ def test_P94_a_range_without_rows_is_cleared_and_a_plan_clears_nothing(events):
 
 
 @pytest.mark.matrix
-def test_P86_part_of_a_day_of_an_overwrite_table_leaves_the_rest(place):
+def test_part_of_a_day_of_an_overwrite_table_leaves_the_rest(place):
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 
     @place.app.incremental_table(time_column="ts", partition_by="date", partition_mode="overwrite")
@@ -192,7 +192,7 @@ def test_P86_part_of_a_day_of_an_overwrite_table_leaves_the_rest(place):
 
 
 @pytest.mark.matrix
-def test_P89_a_range_of_days_is_widened_to_whole_ones_and_says_so(place):
+def test_a_range_of_days_is_widened_to_whole_ones_and_says_so(place):
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 
     @place.app.incremental_table(time_column="date", window_on={"raw_logs": "ts"})
@@ -227,7 +227,7 @@ def test_a_rerun_that_may_change_columns_is_asked_to(place):
 
 
 @pytest.mark.matrix
-def test_P95_a_table_that_was_deleted_is_made_anew(events):
+def test_a_table_that_was_deleted_is_made_anew(events):
     import shutil
 
     events.app.run()

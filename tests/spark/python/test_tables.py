@@ -1,4 +1,4 @@
-"""Tables of functions: their columns, rows, partitions and places (P114 to P122, P129)."""
+"""Tables of functions: their columns, rows, partitions and places."""
 
 import datetime as dt
 
@@ -14,7 +14,7 @@ from penstock.core.errors import (
 )
 
 
-def test_P114_a_field_and_a_precision_that_change_are_named(place):
+def test_a_field_and_a_precision_that_change_are_named(place):
     texts = [
         ["named_struct('x', 1) as s", "cast(1 as decimal(10,2)) as d", "array(1) as a"],
         ["named_struct('x', 1, 'y', 2) as s", "cast(1 as decimal(12,2)) as d", "array(1L) as a"],
@@ -38,7 +38,7 @@ def test_P114_a_field_and_a_precision_that_change_are_named(place):
 
 
 @pytest.mark.matrix
-def test_P116_rows_come_back_as_they_went(place):
+def test_rows_come_back_as_they_went(place):
     first = [
         (1, "a", 1.5, True, dt.date(2025, 1, 15)),
         (2, None, float("inf"), None, None),
@@ -68,7 +68,7 @@ def test_P116_rows_come_back_as_they_went(place):
 
 
 @pytest.mark.matrix
-def test_P117_partitions_lie_as_they_are_asked_for(place):
+def test_partitions_lie_as_they_are_asked_for(place):
     @place.app.source
     def raw_logs():
         return place.frame(1, 2, 3, 4).selectExpr(
@@ -109,7 +109,7 @@ def test_P117_partitions_lie_as_they_are_asked_for(place):
 
 
 @pytest.mark.matrix
-def test_P118_what_partitions_a_table_stays_what_it_is(place):
+def test_what_partitions_a_table_stays_what_it_is(place):
     values = [[(1, None), (2, "a/b"), (3, "007"), (4, "é=ü")], [(5, "")]]
 
     @place.app.table(partition_by="p")
@@ -131,7 +131,7 @@ def test_P118_what_partitions_a_table_stays_what_it_is(place):
 
 
 @pytest.mark.matrix
-def test_P119_a_table_may_lie_elsewhere_and_is_found_by_its_name(place):
+def test_a_table_may_lie_elsewhere_and_is_found_by_its_name(place):
     def app():
         found = penstock.conf(root=place.root, spark=place.spark)
 
@@ -162,7 +162,7 @@ def test_P119_a_table_may_lie_elsewhere_and_is_found_by_its_name(place):
     assert not (place.root / "warehouse/main/ev").exists()
 
 
-def test_P122_what_is_no_frame_of_a_table_is_told_before_anything_is_written(place):
+def test_what_is_no_frame_of_a_table_is_told_before_anything_is_written(place):
     import pandas as pd
     from pyspark.sql import functions as F  # noqa: N812  the name that everybody knows
 
@@ -205,7 +205,7 @@ def _of(make):
     return function
 
 
-def test_P129_a_table_of_somebody_else_is_left_alone(place):
+def test_a_table_of_somebody_else_is_left_alone(place):
     delta_tables.create(place.uri("t"), "id BIGINT")
     delta_tables.append(place.uri("t"), "(7,)")
 

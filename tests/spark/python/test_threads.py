@@ -1,4 +1,4 @@
-"""Steps beside each other, and what they cost (P105, P109)."""
+"""Steps beside each other, and what they cost."""
 
 import json
 import threading
@@ -11,7 +11,7 @@ import penstock
 STEPS = 40
 
 
-def test_P105_two_functions_meet_and_have_views_of_their_own(place):
+def test_two_functions_meet_and_have_views_of_their_own(place):
     barrier = threading.Barrier(2, timeout=60)
 
     def rows(spark, count):
@@ -35,7 +35,7 @@ def test_P105_two_functions_meet_and_have_views_of_their_own(place):
 
 
 @pytest.mark.matrix
-def test_P105_each_of_many_commits_carries_the_id_of_its_own_step(place):
+def test_each_of_many_commits_carries_the_id_of_its_own_step(place):
     app = penstock.conf(root=place.root, spark=place.spark, threads=8)
     for number in range(STEPS):
 
@@ -60,9 +60,7 @@ def test_P105_each_of_many_commits_carries_the_id_of_its_own_step(place):
 
 
 @pytest.mark.matrix
-def test_P109_only_aggregates_reach_the_driver_and_only_files_with_new_rows_are_read(
-    place, monkeypatch
-):
+def test_only_aggregates_reach_the_driver_and_only_files_with_new_rows_are_read(place, monkeypatch):
     from pyspark.sql.classic.dataframe import DataFrame
 
     place.source()

@@ -1,4 +1,4 @@
-"""Late rows, rows without a time, types, and watermarks that do not fit (P24 to P39, P53, P74)."""
+"""Late rows, rows without a time, types, and watermarks that do not fit."""
 
 import pytest
 from deltalake import DeltaTable
@@ -43,7 +43,7 @@ def by_day(place, name="events_d", **options):
 
 
 @pytest.mark.matrix
-def test_P24_P25_P53_rows_that_come_late_are_counted_and_left(events):
+def test_rows_that_come_late_are_counted_and_left(events):
     table(events, "quiet", late="ignore")
     events.app.run()
     events.append("(7, '2025-01-14T00:00:00Z', 'd', 70)")
@@ -69,7 +69,7 @@ def test_P24_P25_P53_rows_that_come_late_are_counted_and_left(events):
 
 
 @pytest.mark.matrix
-def test_P24_late_rows_are_those_that_the_functions_between_let_through(place):
+def test_late_rows_are_those_that_the_functions_between_let_through(place):
     place.source(1, 2, 3, 4)
 
     @place.app.model
@@ -89,7 +89,7 @@ def test_P24_late_rows_are_those_that_the_functions_between_let_through(place):
 
 
 @pytest.mark.matrix
-def test_P31_the_zone_of_the_callers_session_moves_no_instant(place):
+def test_the_zone_of_the_callers_session_moves_no_instant(place):
     abroad = place.spark.newSession()
     abroad.conf.set("spark.sql.session.timeZone", "Europe/Amsterdam")
     place.app = penstock.conf(root=place.root, spark=abroad)
@@ -110,7 +110,7 @@ def test_P31_the_zone_of_the_callers_session_moves_no_instant(place):
 
 
 @pytest.mark.matrix
-def test_P27_more_rows_of_the_last_day_are_ties(place):
+def test_more_rows_of_the_last_day_are_ties(place):
     place.source(columns="id BIGINT, day DATE")
     place.append("(1, '2025-01-15')")
 
@@ -129,7 +129,7 @@ def test_P27_more_rows_of_the_last_day_are_ties(place):
 
 
 @pytest.mark.matrix
-def test_P28_P29_rows_without_a_time(place):
+def test_rows_without_a_time(place):
     place.source(1, 2, 3, 4)
     place.append("(7, NULL, 'd', 70)")
     table(place)
@@ -156,7 +156,7 @@ def test_P28_P29_rows_without_a_time(place):
 
 
 @pytest.mark.matrix
-def test_P29_where_no_row_has_a_time(place):
+def test_where_no_row_has_a_time(place):
     place.source()
     place.append("(7, NULL, 'd', 70)")
     table(place, "dropped", null_watermark="drop_counted")
@@ -174,7 +174,7 @@ def test_P29_where_no_row_has_a_time(place):
 
 
 @pytest.mark.matrix
-def test_P32_P33_P34_types_that_carry_a_watermark(place):
+def test_types_that_carry_a_watermark(place):
     kinds = {
         "ntz": ("TIMESTAMP_NTZ", "'2025-01-15T10:00:00'", "'2025-01-15T10:00:00.000001'"),
         "decimal": ("DECIMAL(10,2)", "12.50", "12.51"),
@@ -217,7 +217,7 @@ def test_P32_P33_P34_types_that_carry_a_watermark(place):
 
 
 @pytest.mark.matrix
-def test_P35_P68_columns_that_the_output_lacks(place):
+def test_columns_that_the_output_lacks(place):
     place.source(1, 2, 3, 4)
     table(place, "without_time", time_column="timestamp", window_on={"raw_logs": "ts"})
     table(place, "without_any_time", time_column="timestamp")
@@ -253,7 +253,7 @@ def test_P35_P68_columns_that_the_output_lacks(place):
 
 
 @pytest.mark.matrix
-def test_P36_an_input_that_shrank_and_a_time_to_come(events):
+def test_an_input_that_shrank_and_a_time_to_come(events):
     events.app.run()
     DeltaTable(events.path).delete("id >= 3")
     shrunk = events.app.run()
@@ -275,7 +275,7 @@ def test_P36_an_input_that_shrank_and_a_time_to_come(events):
 
 
 @pytest.mark.matrix
-def test_P37_P74_cuts_in_time_give_the_rows_of_one_run(place):
+def test_cuts_in_time_give_the_rows_of_one_run(place):
     place.source(1, 2, 3, 4, 5, 6)
     table(place)
     for name in ("once", "cut"):
@@ -296,7 +296,7 @@ def test_P37_P74_cuts_in_time_give_the_rows_of_one_run(place):
 
 
 @pytest.mark.matrix
-def test_P38_another_time_column_asks_for_a_full_refresh(place):
+def test_another_time_column_asks_for_a_full_refresh(place):
     place.source()
     delta_tables.create(f"{place.root}/landing/times", "id INT, ts DATE, made DATE")
     delta_tables.append(f"{place.root}/landing/times", "(1, '2025-01-15', '2025-01-16')")
@@ -332,7 +332,7 @@ def test_P38_another_time_column_asks_for_a_full_refresh(place):
 
 
 @pytest.mark.matrix
-def test_P39_an_input_of_another_name_has_no_watermark(events):
+def test_an_input_of_another_name_has_no_watermark(events):
     from penstock.app.commands.state import set_watermark
 
     @events.app.incremental_table(time_column="ts", unique_key="id")
@@ -368,7 +368,7 @@ def test_P39_an_input_of_another_name_has_no_watermark(events):
 
 
 @pytest.mark.matrix
-def test_P64_rows_of_days_that_are_there_and_of_new_ones_are_added(place):
+def test_rows_of_days_that_are_there_and_of_new_ones_are_added(place):
     place.source(1, 2, 3)
     by_day(place)
     place.app.run()
@@ -382,7 +382,7 @@ def test_P64_rows_of_days_that_are_there_and_of_new_ones_are_added(place):
 
 
 @pytest.mark.matrix
-def test_P65_rows_of_another_hour_stand_beside_or_take_the_place(place):
+def test_rows_of_another_hour_stand_beside_or_take_the_place(place):
     shown = [(1, 2)]
 
     @place.app.source
@@ -405,7 +405,7 @@ def test_P65_rows_of_another_hour_stand_beside_or_take_the_place(place):
 
 
 @pytest.mark.matrix
-def test_P66_a_day_that_became_empty_is_cleared(place):
+def test_a_day_that_became_empty_is_cleared(place):
     place.source()
     first = ["(1, '2025-01-15T10:00:00Z', 'a', 1)", "(2, '2025-01-15T11:00:00Z', 'a', 1)"]
     place.append(*first, "(3, '2025-01-16T10:00:00Z', 'a', 1)")

@@ -8,7 +8,7 @@ from fakes.session_place import S21, SessionPlace, problems
 
 @pytest.fixture(scope="session")
 def daily(tmp_path_factory, spark):
-    """S21, with a model of the user that is tracked from the start: folders `one` and `two`."""
+    """Two runs, with a model of the user that is tracked from the start: `one` and `two`."""
 
     def build(folder):
         web = SessionPlace(folder / "one", spark)

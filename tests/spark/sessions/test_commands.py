@@ -28,7 +28,7 @@ def asked(web, use_case, *words):
         return use_case(services, *words)
 
 
-def test_S86_S91_a_package_is_made_anew_and_shows_its_limits_and_its_manifest(place):
+def test_a_package_is_made_anew_and_shows_its_limits_and_its_manifest(place):
     web = place("one")
     asked(web, sessions_export, "web")
     web.package("allow_refresh: true\n")
@@ -52,7 +52,7 @@ def test_S86_S91_a_package_is_made_anew_and_shows_its_limits_and_its_manifest(pl
     assert web.commits_of("incremental_manifest") == 2
 
 
-def test_S25_catching_up_is_run_after_run(spark, tmp_path):
+def test_catching_up_is_run_after_run(spark, tmp_path):
     web = SessionPlace(tmp_path, spark, f"{NARROW}backfill_limit_days: 20\n")
     web.add("e1 s1 01-01 10:00", "e2 s2 02-20 10:00")
     request = a_run(("web",), as_of=at("03-01"), catch_up=True)

@@ -45,7 +45,7 @@ VISITS = (
 MEASURED = ("start_tstamp", "end_tstamp", "engaged_time_in_s", "absolute_time_in_s")
 
 
-def test_S69_to_S72_views_pings_and_clicks(lake):
+def test_views_pings_and_clicks(lake):
     web = lake(*VISITS)
     web.run("01-02")
 
@@ -67,7 +67,7 @@ def test_S69_to_S72_views_pings_and_clicks(lake):
 
 
 @LONG
-def test_S73_ties_of_sessions_go_to_the_greatest_id(lake):
+def test_ties_of_sessions_go_to_the_greatest_id(lake):
     web = lake(
         view("a1", "sA", "10:00", page_url="/1"),
         view("a2", "sA", "11:00", page_url="/4"),
@@ -83,7 +83,7 @@ def test_S73_ties_of_sessions_go_to_the_greatest_id(lake):
 
 
 @LONG
-def test_S74_ties_of_views_go_to_the_least_id(lake):
+def test_ties_of_views_go_to_the_least_id(lake):
     def a_view(name, page, time):
         return an_event(name, "s", f"01-01 {time}", page_view_id=page, page_url=f"/{name}")
 
@@ -110,7 +110,7 @@ def test_S74_ties_of_views_go_to_the_least_id(lake):
     [({}, ["sA", "sB"]), ({"compat": "snowplow"}, ["sA"])],
     ids=["per session", "S90"],
 )
-def test_S76_S77_a_view_in_two_sessions_and_a_ping_before_its_view(lake, keys, expected):
+def test_a_view_in_two_sessions_and_a_ping_before_its_view(lake, keys, expected):
     web = lake(
         view("p1", "sA", "10:00:05"),
         ping("p1", "sA", "10:00:00"),
@@ -153,7 +153,7 @@ def test_without_known_users_there_is_no_mapping_and_no_row_has_one(lake):
 
 @LONG
 @pytest.mark.parametrize(("compat", "count"), [(None, 2), ("snowplow", 1)])
-def test_S78_bots_have_no_session(lake, compat, count):
+def test_bots_have_no_session(lake, compat, count):
     agents = {"s1": "Mozilla", "s2": "GoogleBot", "s3": None}
     made = [view(f"p{s}", s, "10:00", useragent=agent) for s, agent in agents.items()]
     web = lake(*made, bot_pattern="bot", compat=compat)
@@ -163,7 +163,7 @@ def test_S78_bots_have_no_session(lake, compat, count):
 
 
 @LONG
-def test_S79_what_engages_and_what_is_counted(lake):
+def test_what_engages_and_what_is_counted(lake):
     agg = CarriedColumn("n", "count_if(event_name = 'buy')")
     last = CarriedColumn("page_url", "page_url")
     carried = Passthrough(
@@ -185,7 +185,7 @@ def test_S79_what_engages_and_what_is_counted(lake):
 
 
 @LONG
-def test_S56_users_without_a_session_go(lake):
+def test_users_without_a_session_go(lake):
     web = lake(
         an_event("e1", "s1", "01-01 22:00", domain_userid="b"),
         an_event("e4", "s1", "01-02 10:00", domain_userid="a"),
@@ -203,7 +203,7 @@ def test_S56_users_without_a_session_go(lake):
 
 
 @LONG
-def test_S80_S81_the_latest_known_user_is_mapped_and_older_rows_are_stitched(lake):
+def test_the_latest_known_user_is_mapped_and_older_rows_are_stitched(lake):
     web = lake(
         an_event("e1", "sA", "01-01 10:00", domain_userid="u1", user_id="x"),
         an_event("e2", "sM", "01-01 20:00", domain_userid="u2"),
@@ -223,7 +223,7 @@ def test_S80_S81_the_latest_known_user_is_mapped_and_older_rows_are_stitched(lak
 
 @LONG
 @pytest.mark.parametrize(("compat", "known"), [(None, "y"), ("snowplow", "x")])
-def test_S80_an_older_event_does_not_change_the_mapping(lake, compat, known):
+def test_an_older_event_does_not_change_the_mapping(lake, compat, known):
     web = lake(
         an_event("a", "sA", "01-01 11:30", domain_userid="u1", user_id="x"),
         an_event("b", "sB", "01-01 12:00", domain_userid="u1", user_id="y"),
@@ -242,7 +242,7 @@ SCROLL = [f"{way}_{what}_scrolled" for what in ("pixels", "percentage") for way 
 
 
 @LONG
-def test_S75_how_far_a_page_was_scrolled(lake):
+def test_how_far_a_page_was_scrolled(lake):
     web = lake(
         view("p1", "s", "10:00:00", **PAGE),
         ping("p1", "s", "10:00:10", **PAGE, pp_yoffset_max=1000),
@@ -296,7 +296,7 @@ def test_a_column_is_carried_from_the_run_on_that_asks_for_it(lake):
 
 @LONG
 @pytest.mark.parametrize(("compat", "pages"), [(None, ["p0"]), ("snowplow", ["p0", "p1"])])
-def test_S90_a_page_view_that_is_no_longer_there_goes_unless_rows_are_upserted(lake, compat, pages):
+def test_a_page_view_that_is_no_longer_there_goes_unless_rows_are_upserted(lake, compat, pages):
     web = lake(view("p1", "s", "10:00", event_id="e"), compat=compat)
     web.run("01-01 12:00")
     web.add(view("p0", "s", "09:59", event_id="e"))
@@ -307,7 +307,7 @@ def test_S90_a_page_view_that_is_no_longer_there_goes_unless_rows_are_upserted(l
 
 @LONG
 @pytest.mark.parametrize(("compat", "users"), [(None, ["a"]), ("snowplow", ["a", "b"])])
-def test_S90_a_user_without_a_session_goes_unless_rows_are_upserted(lake, compat, users):
+def test_a_user_without_a_session_goes_unless_rows_are_upserted(lake, compat, users):
     web = lake(
         an_event("e1", "s1", "01-01 22:00", domain_userid="b"),
         an_event("e4", "s1", "01-02 10:00", domain_userid="a"),

@@ -44,7 +44,7 @@ def quarantine(lake):
     return lake.read(HELD, ID, "reason", "since", "events_dropped", "dropped_to")
 
 
-def test_S21_a_second_run_reads_the_events_of_the_sessions_that_it_touches(lake):
+def test_a_second_run_reads_the_events_of_the_sessions_that_it_touches(lake):
     web = lake("e1 s1 01-01 10:00", "e2 s2 01-01 20:00", "e3 s2 01-02 01:00")
     first, found = web.run("01-02"), kept(web)
     second = web.run("01-03")
@@ -60,7 +60,7 @@ def test_S21_a_second_run_reads_the_events_of_the_sessions_that_it_touches(lake)
 
 
 @LONG
-def test_S20_S60_app_ids_and_the_first_session_id_that_is_there(lake):
+def test_app_ids_and_the_first_session_id_that_is_there(lake):
     app = [
         an_event(f"e{n}", "s", f"01-01 0{n}:00", app_id=x) for n, x in enumerate(["a", None, "b"])
     ]
@@ -73,7 +73,7 @@ def test_S20_S60_app_ids_and_the_first_session_id_that_is_there(lake):
 
 
 @LONG
-def test_S24_both_ends_of_the_window_belong_to_it(lake):
+def test_both_ends_of_the_window_belong_to_it(lake):
     web = lake("a s1 01-01", "b s2 01-31", "c s3 01-31 00:00:00.000001", "d s4 2020-12-31 23:59:59")
     web.run("06-01")
 
@@ -81,7 +81,7 @@ def test_S24_both_ends_of_the_window_belong_to_it(lake):
 
 
 @LONG
-def test_S26_sessions_that_touch_the_window_at_its_end_are_in_it(lake):
+def test_sessions_that_touch_the_window_at_its_end_are_in_it(lake):
     web = lake("a sa 01-01 04:00", "b sb 01-01 03:59:59", "c sc 01-01 10:00", "z sz 01-02")
     web.run("01-01 12:00")
 
@@ -100,7 +100,7 @@ S43 = (
 
 
 @LONG
-def test_S43_a_session_that_is_too_long_is_cut_and_put_in_quarantine(lake):
+def test_a_session_that_is_too_long_is_cut_and_put_in_quarantine(lake):
     web = lake(*S43)
     web.run("01-03")
     web.run("01-05")
@@ -117,7 +117,7 @@ def test_S43_a_session_that_is_too_long_is_cut_and_put_in_quarantine(lake):
 
 
 @LONG
-def test_S44_S48_one_run_leaves_the_same_as_three(lake):
+def test_one_run_leaves_the_same_as_three(lake):
     web = lake(*S43, "q1 sq 01-01 10:00", "q2 sq 01-04 10:00")
     web.run("01-07")
 
@@ -131,7 +131,7 @@ def test_S44_S48_one_run_leaves_the_same_as_three(lake):
 
 
 @LONG
-def test_S45_S46_a_released_session_grows_or_is_quarantined_again(lake):
+def test_a_released_session_grows_or_is_quarantined_again(lake):
     web = lake(*S43)
     web.run("01-07")
     web.released = ["s1"]
@@ -162,7 +162,7 @@ def reused(lake, **keys):
 
 
 @LONG
-def test_S49_an_id_that_comes_back_after_its_cap_is_put_in_quarantine(lake):
+def test_an_id_that_comes_back_after_its_cap_is_put_in_quarantine(lake):
     web = reused(lake)
 
     assert web.read(LIFE, ID, "end_tstamp")[0] == ("s1", "01-04 10:00")
@@ -171,12 +171,12 @@ def test_S49_an_id_that_comes_back_after_its_cap_is_put_in_quarantine(lake):
 
 @LONG
 @pytest.mark.parametrize("keys", [{"compat": "snowplow"}, {"quarantine": False}])
-def test_S50_S51_by_the_rules_of_the_seed_or_without_quarantine_it_is_counted(lake, keys):
+def test_by_the_rules_of_the_seed_or_without_quarantine_it_is_counted(lake, keys):
     assert quarantine(reused(lake, **keys)) == []
 
 
 @LONG
-def test_S53_a_session_that_begins_earlier_moves_with_its_rows(lake):
+def test_a_session_that_begins_earlier_moves_with_its_rows(lake):
     web = lake("e1 s1 01-02 00:10")
     web.run("01-02 01:00")
     add(web, "e0 s1 01-01 23:50")
@@ -193,7 +193,7 @@ def test_S53_a_session_that_begins_earlier_moves_with_its_rows(lake):
 
 
 @LONG
-def test_S54_events_that_came_late_are_read_where_their_session_is(lake):
+def test_events_that_came_late_are_read_where_their_session_is(lake):
     web = lake("e1 s1 01-01 10:00", "e2 s1 01-01 20:00")
     web.run("01-02")
     add(web, "e0 s1 01-01 09:50", "e9 s1 01-01 10:30", "e3 s1 01-01 21:00", "e8 s8 01-01 11:00")
@@ -219,7 +219,7 @@ def by_user(lake, rule):
         ("first_run", "b", "c"),
     ],
 )
-def test_S55_whose_a_session_is(lake, rule, two, one):
+def test_whose_a_session_is(lake, rule, two, one):
     twice, once = by_user(lake, rule), by_user(lake, rule)
     twice.run("01-02")
     twice.run("01-03")
@@ -232,7 +232,7 @@ def test_S55_whose_a_session_is(lake, rule, two, one):
 
 
 @LONG
-def test_S57_a_user_who_is_known_later_is_the_sessions(lake):
+def test_a_user_who_is_known_later_is_the_sessions(lake):
     nobody = an_event("e1", "s1", "01-01 10:00", domain_userid=None)
     web = lake(nobody, an_event("e2", "s1", "01-02 09:00", domain_userid="u7"))
     web.run("01-02")
@@ -245,7 +245,7 @@ def test_S57_a_user_who_is_known_later_is_the_sessions(lake):
 
 
 @LONG
-def test_S62_S63_events_that_were_sent_too_late_are_left_out(lake):
+def test_events_that_were_sent_too_late_are_left_out(lake):
     late = {"dvce_created_tstamp": "01-02 09:59"}
     events = [
         an_event("l1", "s1", "01-05 10:00", **late, dvce_sent_tstamp="01-05 09:59"),
@@ -277,7 +277,7 @@ S64 = (
 
 @LONG
 @pytest.mark.parametrize(("keys", "count"), [({}, (6, 2)), ({"compat": "snowplow"}, (4, 4))])
-def test_S64_of_events_of_one_id_the_first_is_kept(lake, keys, count):
+def test_of_events_of_one_id_the_first_is_kept(lake, keys, count):
     web = lake(*S64, **keys)
     web.run("01-02")
 
@@ -289,7 +289,7 @@ def test_S64_of_events_of_one_id_the_first_is_kept(lake, keys, count):
 
 
 @LONG
-def test_S66_S67_no_event_leaves_without_being_counted(lake):
+def test_no_event_leaves_without_being_counted(lake):
     web = lake(
         "q1 sQ 01-01 10:00",
         "q2 sQ 01-04 11:00",
@@ -347,7 +347,7 @@ def test_S66_S67_no_event_leaves_without_being_counted(lake):
 
 
 @LONG
-def test_S52_an_id_that_comes_back_beyond_the_horizon_is_another_session(lake):
+def test_an_id_that_comes_back_beyond_the_horizon_is_another_session(lake):
     def told(**keys):
         web = lake("e1 s1 01-01 10:00", **keys)
         web.run("01-02")
@@ -369,7 +369,7 @@ def test_S52_an_id_that_comes_back_beyond_the_horizon_is_another_session(lake):
 
 @LONG
 @pytest.mark.parametrize(("rule", "user"), [("earliest_event", None), ("first_run", "z")])
-def test_S58_an_event_beyond_the_cap_names_no_user(lake, rule, user):
+def test_an_event_beyond_the_cap_names_no_user(lake, rule, user):
     web = lake(
         an_event("e1", "s1", "01-01 10:00", domain_userid=None),
         an_event("e2", "s1", "01-06 10:00", domain_userid="z"),
@@ -381,7 +381,7 @@ def test_S58_an_event_beyond_the_cap_names_no_user(lake, rule, user):
 
 
 @LONG
-def test_S59_a_session_may_be_a_day(lake):
+def test_a_session_may_be_a_day(lake):
     day = "date_format(collector_tstamp, 'yyyy-MM-dd')"
     web = lake("a x 01-01 10:00", "b x 01-01 23:00", "c x 01-02 01:00", session_id=(day,))
     web.run("01-03")
@@ -390,7 +390,7 @@ def test_S59_a_session_may_be_a_day(lake):
 
 
 @LONG
-def test_S65_of_events_that_tie_in_every_key_the_same_one_is_kept(spark, lake):
+def test_of_events_that_tie_in_every_key_the_same_one_is_kept(spark, lake):
     ties = [an_event("t", "s1", "01-01 10:00", page_url=url) for url in ("/a", "/b")]
     found, usual = set(), spark.conf.get("spark.sql.shuffle.partitions")
     for partitions in ("8", "200"):
@@ -405,7 +405,7 @@ def test_S65_of_events_that_tie_in_every_key_the_same_one_is_kept(spark, lake):
 
 
 @LONG
-def test_S90_a_session_that_was_longer_than_may_be_now_is_quarantined_by_our_rule_alone(lake):
+def test_a_session_that_was_longer_than_may_be_now_is_quarantined_by_our_rule_alone(lake):
     def told(**keys):
         web = lake("e1 s1 01-01 10:00", "e2 s1 01-03 10:00", **keys)
         web.run("01-03 12:00")

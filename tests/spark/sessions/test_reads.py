@@ -41,7 +41,7 @@ def move_away(folder, before):
     return len(gone)
 
 
-def test_S89_no_file_is_opened_that_lies_before_what_a_run_touches(spark, tmp_path):
+def test_no_file_is_opened_that_lies_before_what_a_run_touches(spark, tmp_path):
     web = DailyPlace(tmp_path, spark, KEYS)
     first = dt.date(2021, 1, 1)
     days = [first + dt.timedelta(days=number) for number in range(40)]

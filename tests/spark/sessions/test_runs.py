@@ -55,7 +55,7 @@ def statuses(report):
     return found
 
 
-def test_S21_S28_S92_two_runs_each_with_one_commit_per_table(place):
+def test_two_runs_each_with_one_commit_per_table(place):
     one, two = place("one"), place("two")
     assert one.manifest()["sessions"] == ("01-01 20:00", "01-02", None)
     assert {part: one.commits_of(part) for part in TABLES} == dict.fromkeys(TABLES, 1)
@@ -75,7 +75,7 @@ def test_S21_S28_S92_two_runs_each_with_one_commit_per_table(place):
     assert (idle.plan.steps, {*map(tuple, two.states().values())}) == ((), {()})
 
 
-def test_S22_S23_S68_nothing_new_is_nothing_to_do_and_a_run_again_changes_no_row(place):
+def test_nothing_new_is_nothing_to_do_and_a_run_again_changes_no_row(place):
     web = place()
     before = web.manifest()
     assert web.at("01-04").plan.is_empty
@@ -96,7 +96,7 @@ def test_S22_S23_S68_nothing_new_is_nothing_to_do_and_a_run_again_changes_no_row
     assert web.manifest() == dict.fromkeys(ALL, ("01-03 05:00", "01-04", None))
 
 
-def test_S29_S41_what_was_not_selected_catches_up_in_the_next_run(place):
+def test_what_was_not_selected_catches_up_in_the_next_run(place):
     web = place("one")
     assert statuses(web.at("01-03", "m5"))["m5"] == "success"
     assert web.manifest() == {
@@ -111,7 +111,7 @@ def test_S29_S41_what_was_not_selected_catches_up_in_the_next_run(place):
     assert web.manifest() == dict.fromkeys(ALL, ("01-02 01:00", "01-03", None))
 
 
-def test_S35_S36_S37_a_new_model_is_brought_up_alone_or_beside_the_others(place):
+def test_a_new_model_is_brought_up_alone_or_beside_the_others(place):
     whole, each = place(name="whole"), place(name="each")
     for web in (whole, each):
         web.tagged("m6")
@@ -132,7 +132,7 @@ def test_S35_S36_S37_a_new_model_is_brought_up_alone_or_beside_the_others(place)
         assert web.rows("m6") == web.rows("m5")
 
 
-def test_S38_S39_a_module_that_checks_hold_back_is_brought_up_after_the_others(spark, tmp_path):
+def test_a_module_that_checks_hold_back_is_brought_up_after_the_others(spark, tmp_path):
     web = SessionPlace(tmp_path / "web", spark, FEW)
     web.add("e1 s1 01-01 10:00", "e2 s1 01-02 10:00", "e3 s2 01-03 12:00")
     assert problems(web.at("01-02")) == []
@@ -194,7 +194,7 @@ def test_what_is_taken_back_is_processed_again(place):
     assert (web.stored("users", "sessions"), web.stored("page_views", "count(*)")) == ([3], [4])
 
 
-def test_S45_S46_S47_a_released_session_is_held_again_until_it_may_be_longer(spark, tmp_path):
+def test_a_released_session_is_held_again_until_it_may_be_longer(spark, tmp_path):
     web = SessionPlace(tmp_path, spark)
     web.add("e1 s1 01-01 10:00", "e3 s1 01-04 10:00", "e4 s1 01-04 10:00:07")
     assert problems(web.at("01-05")) == []
@@ -216,7 +216,7 @@ def test_S45_S46_S47_a_released_session_is_held_again_until_it_may_be_longer(spa
     ]
 
 
-def test_S27_S34_without_events_tables_are_made_and_events_of_the_future_wait(spark, tmp_path):
+def test_without_events_tables_are_made_and_events_of_the_future_wait(spark, tmp_path):
     web = SessionPlace(tmp_path, spark, "strict_seed_limits: true\n")
     assert problems(web.at("01-02")) == []
     assert web.manifest() == {}
@@ -230,7 +230,7 @@ def test_S27_S34_without_events_tables_are_made_and_events_of_the_future_wait(sp
     assert not web.plan("01-03").is_empty
 
 
-def test_S33_S54_later_events_are_seen_and_late_ones_left(spark, tmp_path):
+def test_later_events_are_seen_and_late_ones_left(spark, tmp_path):
     """The window of two days is empty, in front of an event: it is passed over once."""
     web = SessionPlace(tmp_path, spark, "backfill_limit_days: 2\n")
     web.add("e1 s1 01-01 10:00", "e2 s1 01-01 20:00", "e9 s9 01-08 10:00")

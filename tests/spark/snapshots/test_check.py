@@ -1,4 +1,4 @@
-"""The strategy `check`, with columns and with a row hash: cases H40 to H47."""
+"""The strategy `check`, with columns and with a row hash."""
 
 import re
 
@@ -19,7 +19,7 @@ plain = CASES.add("plain", CK, *RUNS)
 plain_hash = CASES.add("plain_hash", CK | HASHED, *RUNS)
 
 
-def test_H40_another_value_closes_and_opens(runs) -> None:
+def test_another_value_closes_and_opens(runs) -> None:
     versions = ["1 alpha 01-01 [T1, T2)", "1 beta 01-01 [T2, )"]
     moved = {"source_rows": 1, "opened_changed": 1, "closed": 1}
 
@@ -27,7 +27,7 @@ def test_H40_another_value_closes_and_opens(runs) -> None:
     assert runs.told(plain_hash, 2) == Told("success", 1, versions, moved)
 
 
-def test_H41_a_value_that_comes_back_is_a_change_and_an_unlisted_column_is_none(runs) -> None:
+def test_a_value_that_comes_back_is_a_change_and_an_unlisted_column_is_none(runs) -> None:
     versions = [
         "1 alpha 01-01 [T1, T2)",
         "1 beta 01-01 [T2, T3)",
@@ -65,7 +65,7 @@ CHANGED = {"source_rows": 5, "opened_changed": 3, "closed": 3, "unchanged": 2}
 
 
 @pytest.mark.parametrize("name", [pairs, pairs_hash])
-def test_H43_texts_are_compared_one_by_one_and_NULL_is_no_empty_text(runs, name) -> None:
+def test_texts_are_compared_one_by_one_and_NULL_is_no_empty_text(runs, name) -> None:
     table = runs.place.table(name)
     rows = runs.sql(f"SELECT id, x, y, _ps_is_current FROM {table} ORDER BY 1, _ps_valid_from")
 
@@ -83,14 +83,14 @@ def test_H43_texts_are_compared_one_by_one_and_NULL_is_no_empty_text(runs, name)
 
 
 @pytest.mark.parametrize("name", [pairs, pairs_hash])
-def test_H45_equal_values_are_equal_however_they_are_written(runs, name) -> None:
+def test_equal_values_are_equal_however_they_are_written(runs, name) -> None:
     """Of key 5 another map order, scale, zero and session time zone."""
     table = runs.place.table(name)
 
     assert runs.sql(f"SELECT count(*) FROM {table} WHERE id = 5") == [(1,)]
 
 
-def test_H45_a_variant_cannot_be_compared(runs) -> None:
+def test_a_variant_cannot_be_compared(runs) -> None:
     error = runs.result(variant, 1).error
 
     assert runs.error(variant, 1) == (
@@ -99,7 +99,7 @@ def test_H45_a_variant_cannot_be_compared(runs) -> None:
     assert error.hint == "compare to_json(v)"
 
 
-def test_H47_a_hash_is_compared_instead_of_the_columns(runs, monkeypatch) -> None:
+def test_a_hash_is_compared_instead_of_the_columns(runs, monkeypatch) -> None:
     scans = []
     sift = SparkStepSession._sift
 
@@ -124,7 +124,7 @@ def test_H47_a_hash_is_compared_instead_of_the_columns(runs, monkeypatch) -> Non
     ]
 
 
-def test_H47_the_row_hash_is_64_hex_digits_beside_the_row(runs) -> None:
+def test_the_row_hash_is_64_hex_digits_beside_the_row(runs) -> None:
     hashes = runs.sql(
         "SELECT value, _ps_row_hash RLIKE '^[0-9a-f]{{64}}$', count(*) OVER "
         "(PARTITION BY _ps_row_hash) FROM {plain_hash} ORDER BY _ps_valid_from"

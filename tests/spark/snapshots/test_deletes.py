@@ -1,4 +1,4 @@
-"""Keys that are gone from the source: cases H80 to H88."""
+"""Keys that are gone from the source."""
 
 import pytest
 
@@ -15,18 +15,18 @@ LEFT = {"source_rows": 1, "unchanged": 1, "closed": 1, "deleted": 1}
 ignoring = CASES.add("ignoring", CK, BOTH, ONE)
 
 
-def test_H80_a_missing_key_stays_current_unless_told_otherwise(runs) -> None:
+def test_a_missing_key_stays_current_unless_told_otherwise(runs) -> None:
     assert runs.told(ignoring, 2) == Told("unchanged", 0, OPEN, {"source_rows": 1, "unchanged": 1})
 
 
 closing = CASES.add("closing", CK | {"hard_deletes": "invalidate"}, BOTH, ONE, BOTH)
 
 
-def test_H81_invalidate_closes_the_version_of_a_missing_key(runs) -> None:
+def test_invalidate_closes_the_version_of_a_missing_key(runs) -> None:
     assert runs.told(closing, 2) == Told("success", 1, GONE, LEFT)
 
 
-def test_H82_a_key_that_was_closed_and_returns_is_new(runs) -> None:
+def test_a_key_that_was_closed_and_returns_is_new(runs) -> None:
     opened = {"source_rows": 2, "opened_new": 1, "unchanged": 1}
 
     assert runs.told(closing, 3) == Told("success", 2, [*GONE, "2 b 01-01 [T3, )"], opened)
@@ -36,14 +36,14 @@ marking = CASES.add("marking", CK | {"hard_deletes": "new_record"}, BOTH, ONE, O
 MARKED = [*GONE, "2 b 01-01 [T2, )†"]
 
 
-def test_H83_new_record_keeps_a_tombstone_for_a_missing_key(runs) -> None:
+def test_new_record_keeps_a_tombstone_for_a_missing_key(runs) -> None:
     assert runs.told(marking, 1) == Told("success", 0, OPEN, {"source_rows": 2, "opened_new": 2})
     assert runs.told(marking, 2) == Told("success", 1, MARKED, LEFT)
     assert runs.result(marking, 2).rows.inserted == 1
     assert runs.told(marking, 3) == Told("unchanged", 1, MARKED, {"source_rows": 1, "unchanged": 1})
 
 
-def test_H85_a_key_that_returns_closes_its_tombstone(runs) -> None:
+def test_a_key_that_returns_closes_its_tombstone(runs) -> None:
     versions = [*GONE, "2 b 01-01 [T2, T4)†", "2 b 01-01 [T4, )"]
     moved = {"source_rows": 2, "opened_changed": 1, "closed": 1, "unchanged": 1}
 
@@ -56,7 +56,7 @@ def test_H85_a_key_that_returns_closes_its_tombstone(runs) -> None:
 turning = CASES.add("turning", CK, BOTH, Extract(ONE, config={"hard_deletes": "new_record"}))
 
 
-def test_H88_a_table_that_turns_to_new_record_gets_its_column_with_the_first_tombstone(
+def test_a_table_that_turns_to_new_record_gets_its_column_with_the_first_tombstone(
     runs,
 ) -> None:
     deleted = runs.sql("SELECT id, _ps_is_deleted FROM {turning} ORDER BY id, _ps_valid_from")

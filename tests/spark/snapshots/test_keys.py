@@ -1,4 +1,4 @@
-"""Keys: several columns, duplicates, NULL, another case: cases H50 to H55."""
+"""Keys: several columns, duplicates, NULL, another case."""
 
 import pytest
 
@@ -17,7 +17,7 @@ pair = LONG.add(
 
 
 @pytest.mark.matrix
-def test_H50_a_key_of_two_columns_is_one_key(long_runs) -> None:
+def test_a_key_of_two_columns_is_one_key(long_runs) -> None:
     versions = ["7 DE b [T1, )", "7 NL a [T1, T2)", "7 NL A [T2, )"]
     moved = {"source_rows": 2, "opened_changed": 1, "closed": 1, "unchanged": 1}
 
@@ -36,7 +36,7 @@ STORED = ["1 a 01-01 [T1, )", "2 c 01-01 [T1, )"]
 
 
 @pytest.mark.matrix
-def test_H51_a_key_that_occurs_twice_is_refused_on_every_run(runs) -> None:
+def test_a_key_that_occurs_twice_is_refused_on_every_run(runs) -> None:
     told = "duplicate-keys: 1 keys occur more than once in the source of '{}' (e.g. id=1 ×2)"
 
     assert runs.error(twice, 1) == told.format(twice)
@@ -51,7 +51,7 @@ matching = LONG.add(
 )
 
 
-def test_H52_a_NULL_key_is_refused(runs) -> None:
+def test_a_NULL_key_is_refused(runs) -> None:
     told = "null-key: 1 rows in the source of '{}' have NULL in their key (id) (e.g. id=NULL)"
 
     assert runs.error(nameless, 1) == told.format(nameless)
@@ -61,7 +61,7 @@ def test_H52_a_NULL_key_is_refused(runs) -> None:
 
 
 @pytest.mark.matrix
-def test_H52_or_it_matches_NULL(long_runs) -> None:
+def test_or_it_matches_NULL(long_runs) -> None:
     one = ["NULL a 01-01 [T1, )"]
     two = ["NULL a 01-01 [T1, T3)", "NULL b 01-01 [T3, )"]
     moved = {"source_rows": 1, "opened_changed": 1, "closed": 1}
@@ -83,7 +83,7 @@ loud = CASES.add(
 )
 
 
-def test_H54_settings_name_columns_without_regard_to_case(runs) -> None:
+def test_settings_name_columns_without_regard_to_case(runs) -> None:
     versions = ["1 a 01-05 [T1, T2)", "1 A 02-01 [T2, )", "2 b 01-06 [T1, )"]
     moved = {"source_rows": 2, "opened_changed": 1, "closed": 1, "unchanged": 1}
     (names,) = runs.sql(
@@ -99,7 +99,7 @@ def test_H54_settings_name_columns_without_regard_to_case(runs) -> None:
 broken = CASES.add("broken", TS, "1 a 01-05, 1 b 01-06, NULL c 01-05, 2 d NULL")
 
 
-def test_H55_everything_that_is_wrong_with_a_source_is_told_at_once(runs) -> None:
+def test_everything_that_is_wrong_with_a_source_is_told_at_once(runs) -> None:
     assert runs.error(broken, 1) == (
         "duplicate-keys: 1 keys occur more than once in the source of 'broken' (e.g. id=1 ×2); "
         "null-key: 1 rows in the source of 'broken' have NULL in their key (id) (e.g. id=NULL) "

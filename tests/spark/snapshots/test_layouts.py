@@ -1,4 +1,4 @@
-"""Layouts over five runs: case H99, of which test_schema.py has the first two."""
+"""Layouts over five runs, of which test_schema.py has the first two."""
 
 import pytest
 
@@ -33,7 +33,7 @@ parted = laid(
 clustered = laid("clustered", cluster_by="country", description="who lives where")
 
 
-def test_H99_layout_comment_and_properties_stay_over_five_runs(runs) -> None:
+def test_layout_comment_and_properties_stay_over_five_runs(runs) -> None:
     warehouse = runs.place.root / "warehouse" / "m"
     facts = [DeltaLog().facts(str(warehouse / name)) for name in (parted, clustered)]
 
@@ -44,7 +44,7 @@ def test_H99_layout_comment_and_properties_stay_over_five_runs(runs) -> None:
 
 
 @pytest.mark.parametrize("name", [parted, clustered])
-def test_H99_the_layout_does_not_change_the_rows(runs, name) -> None:
+def test_the_layout_does_not_change_the_rows(runs, name) -> None:
     moved = {"source_rows": 2, "opened_changed": 2, "closed": 2}
 
     assert runs.told(name, 5) == Told("success", 4, ROWS, moved)

@@ -1,4 +1,4 @@
-"""The names of the system columns, and the three questions that they answer: case H13."""
+"""The names of the system columns, and the three questions that they answer."""
 
 import pytest
 
@@ -9,7 +9,7 @@ QUERY = "select user_id, email from {{ source('raw', 'users') }}"
 
 
 @pytest.mark.matrix
-def test_H13_system_columns_have_the_names_of_the_project_or_of_the_model(place) -> None:
+def test_system_columns_have_the_names_of_the_project_or_of_the_model(place) -> None:
     with (place.root / "penstock.yml").open("a") as file:
         file.write("system_columns: {prefix: _ff_}\n")
     config = {"materialized": "snapshot", "strategy": "check", "check_cols": "email"}

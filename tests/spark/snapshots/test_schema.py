@@ -1,4 +1,4 @@
-"""Columns that come, go and change their type; names; layouts: cases H90 to H99."""
+"""Columns that come, go and change their type; names; layouts."""
 
 import pytest
 
@@ -19,7 +19,7 @@ growing = CASES.add(
 
 
 @pytest.mark.matrix
-def test_H90_a_new_column_is_NULL_in_what_is_there(runs) -> None:
+def test_a_new_column_is_NULL_in_what_is_there(runs) -> None:
     versions = ["1 a 01-01 NULL [T1, T2)", "1 A 01-01 Rome [T2, )", "2 b 01-01 NULL [T1, )"]
     moved = {"source_rows": 2, "opened_changed": 1, "closed": 1, "unchanged": 1}
 
@@ -36,7 +36,7 @@ comparing = LONG.add(
 
 
 @pytest.mark.matrix
-def test_H91_with_all_a_value_in_a_new_column_is_a_change(long_runs) -> None:
+def test_with_all_a_value_in_a_new_column_is_a_change(long_runs) -> None:
     versions = ["1 a 01-01 NULL [T1, T2)", "1 a 01-01 Rome [T2, )", "2 b 01-01 NULL [T1, )"]
     moved = {"source_rows": 2, "opened_changed": 1, "closed": 1, "unchanged": 1}
 
@@ -53,7 +53,7 @@ waiting = CASES.add(
 
 
 @pytest.mark.matrix
-def test_H92_a_new_column_alone_makes_no_commit_and_may_be_an_error(runs) -> None:
+def test_a_new_column_alone_makes_no_commit_and_may_be_an_error(runs) -> None:
     same = Told("unchanged", 0, ["1 a 01-01 [T1, )"], {"source_rows": 1, "unchanged": 1})
 
     assert runs.told(waiting, 2) == same
@@ -72,7 +72,7 @@ shrinking = LONG.add(
 
 
 @pytest.mark.matrix
-def test_H93_a_column_that_is_gone_stays_and_the_order_does_not_matter(long_runs) -> None:
+def test_a_column_that_is_gone_stays_and_the_order_does_not_matter(long_runs) -> None:
     versions = ["1 a x 01-01 [T1, T2)", "1 A NULL 01-02 [T2, )", "2 b y 01-01 [T1, )"]
     moved = {"source_rows": 2, "opened_changed": 1, "closed": 1, "unchanged": 1}
 
@@ -93,7 +93,7 @@ timed = LONG.add(
 
 
 @pytest.mark.matrix
-def test_H94_columns_that_settings_name_must_be_selected(long_runs) -> None:
+def test_columns_that_settings_name_must_be_selected(long_runs) -> None:
     assert long_runs.error(listed, 2) == "column-not-selected: check_cols 'value' is not selected"
     assert long_runs.error(listed, 3) == "column-not-selected: unique_key 'id' is not selected"
     assert (
@@ -110,7 +110,7 @@ wider = CASES.add(
 )
 
 
-def test_H96_a_wider_type_widens_the_column(runs) -> None:
+def test_a_wider_type_widens_the_column(runs) -> None:
     moved = {"source_rows": 2, "opened_changed": 1, "closed": 1, "unchanged": 1}
     second = ["1 7 [T1, T2)", "1 5000000000 [T2, )", "2 8 [T1, )"]
     third = ["1 7 [T1, T2)", "1 5000000000 [T2, )", "2 8 [T1, T3)", "2 9 [T3, )"]
@@ -131,7 +131,7 @@ typed = LONG.add(
 
 
 @pytest.mark.matrix
-def test_H97_another_type_is_refused_with_both_types(long_runs) -> None:
+def test_another_type_is_refused_with_both_types(long_runs) -> None:
     assert [long_runs.error(typed, run) for run in (2, 3)] == [
         "incompatible-type: column 'amount' is STRING in the query and INT in m.typed",
         "incompatible-type: column 'at' is DATE in the query and TIMESTAMP in m.typed",
@@ -139,7 +139,7 @@ def test_H97_another_type_is_refused_with_both_types(long_runs) -> None:
 
 
 @pytest.mark.matrix
-def test_H97_a_narrower_type_is_cast_up(long_runs) -> None:
+def test_a_narrower_type_is_cast_up(long_runs) -> None:
     same = {"source_rows": 1, "unchanged": 1}
 
     assert long_runs.told(typed, 4) == Told("unchanged", 0, ["1 7 8 01-05 [T1, )"], same)
@@ -163,14 +163,14 @@ odd = LONG.add(
 )
 
 
-def test_H98_names_that_differ_by_case_alone_are_refused(runs) -> None:
+def test_names_that_differ_by_case_alone_are_refused(runs) -> None:
     assert runs.error(twice, 1) == (
         "duplicate-column: the query of 'twice' gives the column 'Value' twice"
     )
 
 
 @pytest.mark.matrix
-def test_H98_odd_names_are_kept_and_compared(long_runs) -> None:
+def test_odd_names_are_kept_and_compared(long_runs) -> None:
     versions = ["1 a b [T1, T2)", "1 A b [T2, )", "2 a b [T1, T2)", "2 a B [T2, )", "3 a b [T1, )"]
     moved = {"source_rows": 3, "opened_changed": 2, "closed": 2, "unchanged": 1}
 
@@ -194,7 +194,7 @@ parted = laid(
 clustered = laid("clustered", cluster_by="country", description="who lives where")
 
 
-def test_H99_layout_comment_and_properties_stay(runs) -> None:
+def test_layout_comment_and_properties_stay(runs) -> None:
     warehouse = runs.place.root / "warehouse" / "m"
     facts = [DeltaLog().facts(str(warehouse / name)) for name in (parted, clustered)]
 
@@ -205,7 +205,7 @@ def test_H99_layout_comment_and_properties_stay(runs) -> None:
 
 
 @pytest.mark.parametrize("name", [parted, clustered])
-def test_H99_the_layout_does_not_change_the_rows(runs, name) -> None:
+def test_the_layout_does_not_change_the_rows(runs, name) -> None:
     moved = {"source_rows": 2, "opened_changed": 2, "closed": 2}
 
     assert runs.told(name, 2) == Told("success", 1, ROWS, moved)

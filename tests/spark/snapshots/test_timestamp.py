@@ -1,4 +1,4 @@
-"""The strategy `timestamp`, and what every history table has: cases H12 and H20 to H31."""
+"""The strategy `timestamp`, and what every history table has."""
 
 import datetime as dt
 
@@ -24,15 +24,15 @@ MOVED = {"source_rows": 3, "opened_new": 1, "opened_changed": 1, "closed": 1, "u
 
 
 @pytest.mark.matrix
-def test_H20_a_first_run_opens_every_row_at_T(runs) -> None:
+def test_a_first_run_opens_every_row_at_T(runs) -> None:
     assert runs.told(plain, 1) == Told("success", 0, FIRST, OPENED)
 
 
-def test_H21_a_newer_row_closes_and_opens_in_one_commit(runs) -> None:
+def test_a_newer_row_closes_and_opens_in_one_commit(runs) -> None:
     assert runs.told(plain, 2) == Told("success", 1, CHANGED, MOVED)
 
 
-def test_H22_the_same_rows_make_no_commit_and_write_no_file(runs) -> None:
+def test_the_same_rows_make_no_commit_and_write_no_file(runs) -> None:
     assert runs.told(plain, 3) == Told("unchanged", 1, CHANGED, {"source_rows": 3, "unchanged": 3})
     assert runs.files(plain, 3) == runs.files(plain, 2)
 
@@ -40,7 +40,7 @@ def test_H22_the_same_rows_make_no_commit_and_write_no_file(runs) -> None:
 older = CASES.add("older", TS, "1 a 01-05, 2 b 01-06", "1 x 01-05, 2 y 01-01")
 
 
-def test_H23_an_equal_and_an_older_row_are_unchanged_whatever_their_values(runs) -> None:
+def test_an_equal_and_an_older_row_are_unchanged_whatever_their_values(runs) -> None:
     assert runs.told(older, 2) == Told("unchanged", 0, FIRST, {"source_rows": 2, "unchanged": 2})
 
 
@@ -50,7 +50,7 @@ differing = LONG.add(
 
 
 @pytest.mark.matrix
-def test_H24_compare_rows_wants_a_newer_row_with_another_value(long_runs) -> None:
+def test_compare_rows_wants_a_newer_row_with_another_value(long_runs) -> None:
     same = Told("unchanged", 0, ["1 a 01-05 [T1, )"], {"source_rows": 1, "unchanged": 1})
     closed = ["1 a 01-05 [T1, T3)", "1 z 03-02 [T3, )"]
     moved = {"source_rows": 1, "opened_changed": 1, "closed": 1}
@@ -63,7 +63,7 @@ timeless = CASES.add("timeless", TS, "1 a 01-05", "1 a NULL")
 never = LONG.add("never", TS, "1 a NULL", "1 a NULL", "1 a NULL", "1 a NULL")
 
 
-def test_H26_a_row_without_updated_at_fails_the_step(runs) -> None:
+def test_a_row_without_updated_at_fails_the_step(runs) -> None:
     told = "null-updated-at: 1 rows in the source of '{}' have NULL in updated_at (e.g. id=1)"
 
     assert runs.error(timeless, 2) == told.format(timeless)
@@ -71,7 +71,7 @@ def test_H26_a_row_without_updated_at_fails_the_step(runs) -> None:
 
 
 @pytest.mark.matrix
-def test_H26_a_row_without_updated_at_fails_the_step_every_time(long_runs) -> None:
+def test_a_row_without_updated_at_fails_the_step_every_time(long_runs) -> None:
     told = "null-updated-at: 1 rows in the source of '{}' have NULL in updated_at (e.g. id=1)"
 
     assert [long_runs.error(never, run) for run in (1, 2, 3, 4)] == [told.format(never)] * 4
@@ -86,7 +86,7 @@ ignoring = CASES.add(
 )
 
 
-def test_H27_an_ignored_row_opens_nothing_and_its_key_is_present(runs) -> None:
+def test_an_ignored_row_opens_nothing_and_its_key_is_present(runs) -> None:
     counted = {"source_rows": 2, "ignored": 1, "unchanged": 1}
 
     assert runs.told(ignoring, 1) == Told("success", 0, FIRST, OPENED)
@@ -103,7 +103,7 @@ dated = LONG.add(
 
 
 @pytest.mark.matrix
-def test_H28_updated_at_may_be_a_date_and_the_interval_is_of_instants(long_runs) -> None:
+def test_updated_at_may_be_a_date_and_the_interval_is_of_instants(long_runs) -> None:
     types = long_runs.sql(
         "SELECT typeof(updated_at), typeof(_ps_valid_from), typeof(_ps_valid_to) "
         "FROM {dated} LIMIT 1"
@@ -126,7 +126,7 @@ flagged = LONG.add("flagged", TS, "1 a true", columns="id INT, value STRING, upd
 
 
 @pytest.mark.matrix
-def test_H29_updated_at_may_be_text_that_is_a_time(long_runs) -> None:
+def test_updated_at_may_be_text_that_is_a_time(long_runs) -> None:
     assert long_runs.told(worded, 2) == Told("success", 1, CHANGED, MOVED)
     assert long_runs.error(worded, 3) == (
         "updated-at-not-a-time: 1 rows in the source of 'worded' have no time in their updated_at "
@@ -135,7 +135,7 @@ def test_H29_updated_at_may_be_text_that_is_a_time(long_runs) -> None:
     assert long_runs.error(flagged, 1) == "updated-at-type: updated_at 'updated_at' is BOOLEAN"
 
 
-def test_H31_all_models_of_a_run_have_the_same_T(runs) -> None:
+def test_all_models_of_a_run_have_the_same_T(runs) -> None:
     starts = runs.sql(
         "SELECT DISTINCT _ps_valid_from FROM {plain} WHERE id = 2 "
         "UNION ALL SELECT DISTINCT _ps_valid_from FROM {older} WHERE id = 2"
@@ -153,6 +153,6 @@ reserved = CASES.add(
 )
 
 
-def test_H12_a_reserved_column_in_the_source_is_refused_before_anything_is_written(runs) -> None:
+def test_a_reserved_column_in_the_source_is_refused_before_anything_is_written(runs) -> None:
     assert runs.error(reserved, 1) == "reserved-column: column '_PS_Valid_From' is reserved"
     assert runs.told(reserved, 1) == Told("reserved-column", -1, [])

@@ -1,4 +1,4 @@
-"""`snapshot run` and `run` in one project: cases H106, H120, H123, H127, H128 and H129."""
+"""`snapshot run` and `run` in one project."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def shared(tmp_path_factory, spark):
 
 
 @pytest.mark.matrix
-def test_H120_run_leaves_snapshots_out_and_a_mart_on_one_without_a_table_fails(shared) -> None:
+def test_run_leaves_snapshots_out_and_a_mart_on_one_without_a_table_fails(shared) -> None:
     report = shared.before
 
     assert statuses(report) == {"dim_users": "failed", "other": "success"}
@@ -54,7 +54,7 @@ def test_H120_run_leaves_snapshots_out_and_a_mart_on_one_without_a_table_fails(s
     assert not report.succeeded
 
 
-def test_H123_upstream_snapshots_of_a_selection_are_left_as_they_are(shared) -> None:
+def test_upstream_snapshots_of_a_selection_are_left_as_they_are(shared) -> None:
     report = shared.after
 
     assert statuses(report) == {"dim_users": "success"}
@@ -65,9 +65,7 @@ def test_H123_upstream_snapshots_of_a_selection_are_left_as_they_are(shared) -> 
 
 
 @pytest.mark.matrix
-def test_H127_H128_json_is_one_document_and_a_second_run_needs_no_java(
-    shared, monkeypatch, capfd
-) -> None:
+def test_json_is_one_document_and_a_second_run_needs_no_java(shared, monkeypatch, capfd) -> None:
     real = wire.open_services
     monkeypatch.setattr(wire, "open_services", lambda where, _: real(where, shared.spark))
     monkeypatch.chdir(shared.root)
@@ -132,7 +130,7 @@ def broken(tmp_path_factory, spark):
     return place
 
 
-def test_H129_of_three_snapshots_the_good_one_is_updated_and_the_last_line_resumes(broken) -> None:
+def test_of_three_snapshots_the_good_one_is_updated_and_the_last_line_resumes(broken) -> None:
     report = broken.report
 
     assert statuses(report) == {
@@ -147,7 +145,7 @@ def test_H129_of_three_snapshots_the_good_one_is_updated_and_the_last_line_resum
     assert report.resume == "penstock snapshot run --select 'copied early' --as-of 2024-05-01"
 
 
-def test_H106_what_is_no_history_table_of_ours_is_never_taken_for_a_first_run(broken) -> None:
+def test_what_is_no_history_table_of_ours_is_never_taken_for_a_first_run(broken) -> None:
     before = broken.tree()
 
     report = broken.snap(T2, "gone cluttered foreign damaged")
@@ -168,7 +166,7 @@ def test_H106_what_is_no_history_table_of_ours_is_never_taken_for_a_first_run(br
     }
 
 
-def test_H106_files_that_a_failed_first_run_left_are_not_in_the_way(broken) -> None:
+def test_files_that_a_failed_first_run_left_are_not_in_the_way(broken) -> None:
     folder = broken.root / "warehouse" / "m" / "copied"
     folder.mkdir(exist_ok=True)
     (folder / "part-left.parquet").write_bytes(b"PAR1")

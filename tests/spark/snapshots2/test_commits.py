@@ -1,4 +1,4 @@
-"""What a commit of a history table touches, carries and survives: cases H140 to H145."""
+"""What a commit of a history table touches, carries and survives."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from penstock.engine.session import SparkStepSession
 
 @pytest.fixture(scope="module")
 def story(tmp_path_factory, spark):
-    """H20, H21 and H22 for one table."""
+    """Three runs of one table: rows that are new, that changed, that did not."""
     place = HistoryPlace(tmp_path_factory.mktemp("commits"), spark)
     place.source("people", COLUMNS)
     place.snapshot("ts", **TS)
@@ -71,7 +71,7 @@ _COLUMNS = {
 
 
 @pytest.mark.matrix
-def test_H141_one_action_classifies_with_few_columns_of_both_sides_and_one_merges(
+def test_one_action_classifies_with_few_columns_of_both_sides_and_one_merges(
     story,
 ) -> None:
     classify, doubles, fetch, merge = story.changing
@@ -88,7 +88,7 @@ def test_H141_one_action_classifies_with_few_columns_of_both_sides_and_one_merge
     assert (story.same["ts"].status, story.same["ts"].version) == ("unchanged", 1)
 
 
-def test_H145_the_commit_says_who_made_it_when_and_what_it_counted(story) -> None:
+def test_the_commit_says_who_made_it_when_and_what_it_counted(story) -> None:
     (info,) = [line["commitInfo"] for line in story.commit("ts", 1) if "commitInfo" in line]
     token = json.loads(info["userMetadata"])
     delta = {name: int(info["operationMetrics"][name]) for name in _ROWS}
@@ -115,9 +115,7 @@ _ROWS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted"
 
 
 @pytest.mark.matrix
-def test_H140_one_changed_row_of_a_thousand_touches_its_own_file_alone(
-    tmp_path_factory, spark
-) -> None:
+def test_one_changed_row_of_a_thousand_touches_its_own_file_alone(tmp_path_factory, spark) -> None:
     place = HistoryPlace(tmp_path_factory.mktemp("thousand"), spark)
 
     def run_with(at, *changed):
@@ -154,7 +152,7 @@ def _paths(actions, kind):
 
 
 @pytest.mark.matrix
-def test_H143_the_rows_written_are_those_that_were_classified(tmp_path_factory, spark) -> None:
+def test_the_rows_written_are_those_that_were_classified(tmp_path_factory, spark) -> None:
     place = HistoryPlace(tmp_path_factory.mktemp("random"), spark)
     query = (
         "select id, if(draw < 0.5, 'a', 'b') as value, draw from "
@@ -220,7 +218,7 @@ def meddled(place, early, late):
 
 
 @pytest.mark.matrix
-def test_H144_a_version_that_goes_between_classify_and_merge_is_classified_again(story) -> None:
+def test_a_version_that_goes_between_classify_and_merge_is_classified_again(story) -> None:
     story.has("people", "1 A 02-01", "2 B 03-01", "3 C 03-01")
 
     result, (done, underneath, before) = meddled(story, early=2, late=3)

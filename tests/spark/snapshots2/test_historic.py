@@ -1,4 +1,4 @@
-"""The engine with the terms of `historic`: cases H150 to H155.
+"""The engine with the terms of `historic`.
 
 The rows bring a hash of themselves along; `alive` is no condition of ours but a column of theirs.
 """
@@ -36,7 +36,7 @@ def told(metrics):
 
 
 @pytest.mark.matrix
-def test_H150_H155_a_version_ends_where_the_next_starts_and_the_same_slice_changes_nothing(
+def test_a_version_ends_where_the_next_starts_and_the_same_slice_changes_nothing(
     spark, tmp_path
 ) -> None:
     table = HistoryTable(spark, tmp_path, HISTORIC)
@@ -56,9 +56,7 @@ def test_H150_H155_a_version_ends_where_the_next_starts_and_the_same_slice_chang
 
 
 @pytest.mark.matrix
-def test_H151_H154_changed_keys_have_two_versions_and_a_new_column_loses_no_key(
-    spark, tmp_path
-) -> None:
+def test_changed_keys_have_two_versions_and_a_new_column_loses_no_key(spark, tmp_path) -> None:
     table = HistoryTable(spark, tmp_path, HISTORIC)
     table.run(T1, source(*(f"{n} a x h{n}" for n in range(1, 6)), columns=COLUMNS))
     rows = ["1 a y H1", "2 a y H2", "3 a x h3", "4 a x h4", "5 a x h5", "6 a x h6"]
@@ -112,7 +110,7 @@ def inferring(spark, tmp_path):
 
 
 @pytest.mark.matrix
-def test_H152_H153_a_key_gone_from_the_window_is_closed_once_and_may_return(inferring) -> None:
+def test_a_key_gone_from_the_window_is_closed_once_and_may_return(inferring) -> None:
     table = inferring
     columns = "id value hash removed"
     alice, new_alice, outside = "1 alice a false", "1 Alice A false", "9 zoe z false"

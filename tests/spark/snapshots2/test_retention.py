@@ -1,4 +1,4 @@
-"""Old versions go as the retention says: cases H110 to H117."""
+"""Old versions go as the retention says."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def kept(tmp_path_factory, spark):
     return place
 
 
-def test_H110_a_dry_prune_counts_a_real_one_commits_and_a_wider_one_does_nothing(kept) -> None:
+def test_a_dry_prune_counts_a_real_one_commits_and_a_wider_one_does_nothing(kept) -> None:
     asked = {"prune": True, "keep_last": 2}
     before = kept.tree()
 
@@ -68,7 +68,7 @@ def test_H110_a_dry_prune_counts_a_real_one_commits_and_a_wider_one_does_nothing
     assert (wider.status, wider.version) == ("unchanged", 1)
 
 
-def test_H112_a_changed_row_and_retention_of_one_make_one_commit_of_a_deleted_row(kept) -> None:
+def test_a_changed_row_and_retention_of_one_make_one_commit_of_a_deleted_row(kept) -> None:
     result = kept.report["newest"]
 
     assert kept.versions("newest") == ["1 A 02-01 [T2, )", "2 b 01-06 [T1, )"]
@@ -82,7 +82,7 @@ def test_H112_a_changed_row_and_retention_of_one_make_one_commit_of_a_deleted_ro
     assert (result.version, result.rows.deleted, result.rows.updated) == (1, 1, 0)
 
 
-def test_H114_the_newest_closed_version_of_a_deleted_key_remains(kept) -> None:
+def test_the_newest_closed_version_of_a_deleted_key_remains(kept) -> None:
     closed = kept.versions("gone")
 
     result = kept.snap(T3, "gone", prune=True, keep_last=1)["gone"]
@@ -92,12 +92,12 @@ def test_H114_the_newest_closed_version_of_a_deleted_key_remains(kept) -> None:
     assert counts(result)["pruned"] == 5
 
 
-def test_H115_a_version_closed_exactly_as_long_ago_as_days_are_kept_goes(kept) -> None:
+def test_a_version_closed_exactly_as_long_ago_as_days_are_kept_goes(kept) -> None:
     assert kept.versions("days") == ["3 b 05-02 [05-02, 05-03)", "3 c 05-03 [05-03, )"]
     assert counts(kept.report["days"])["pruned"] == 1
 
 
-def test_H116_of_six_old_versions_three_remain_where_both_limits_must_agree(kept) -> None:
+def test_of_six_old_versions_three_remain_where_both_limits_must_agree(kept) -> None:
     assert kept.versions("both") == [
         "4 d 01-04 [01-04, 01-05)",
         "4 e 01-05 [01-05, 01-06)",
@@ -106,7 +106,7 @@ def test_H116_of_six_old_versions_three_remain_where_both_limits_must_agree(kept
     assert counts(kept.report["both"])["pruned"] == 3
 
 
-def test_H117_without_pruning_a_retention_removes_nothing(kept) -> None:
+def test_without_pruning_a_retention_removes_nothing(kept) -> None:
     assert len(kept.unpruned) == 4
     assert kept.loaded["one"]["opened_changed"] == 3
     assert "pruned" not in kept.loaded["one"]

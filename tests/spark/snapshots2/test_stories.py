@@ -1,4 +1,4 @@
-"""Two sources through four months: cases H86, H102, H103, H105, H131 and H133."""
+"""Two sources through four months."""
 
 import datetime as dt
 
@@ -108,7 +108,7 @@ def emptied(story, refused):
 
 
 @pytest.mark.matrix
-def test_H133_a_dry_run_counts_what_the_real_one_does_and_leaves_every_file_as_it_is(story) -> None:
+def test_a_dry_run_counts_what_the_real_one_does_and_leaves_every_file_as_it_is(story) -> None:
     before_first, after_first, before_second, after_second = story.trees
     first, second = story.dry
     done, changed = story.real
@@ -125,7 +125,7 @@ def test_H133_a_dry_run_counts_what_the_real_one_does_and_leaves_every_file_as_i
 
 
 @pytest.mark.matrix
-def test_H131_as_of_gives_the_rows_of_that_time_and_tombstones_only_if_asked(story) -> None:
+def test_as_of_gives_the_rows_of_that_time_and_tombstones_only_if_asked(story) -> None:
     old, alive, both = story.told
 
     assert old == (("1", "a"), ("2", "b"))
@@ -134,7 +134,7 @@ def test_H131_as_of_gives_the_rows_of_that_time_and_tombstones_only_if_asked(sto
 
 
 @pytest.mark.matrix
-def test_H105_extracts_replayed_with_as_of_make_the_table_that_live_runs_made(replayed) -> None:
+def test_extracts_replayed_with_as_of_make_the_table_that_live_runs_made(replayed) -> None:
     ts, live = replayed
 
     assert ts == [
@@ -148,7 +148,7 @@ def test_H105_extracts_replayed_with_as_of_make_the_table_that_live_runs_made(re
 
 
 @pytest.mark.matrix
-def test_H103_a_run_before_the_last_one_or_after_now_or_on_a_version_of_its_own_time_fails(
+def test_a_run_before_the_last_one_or_after_now_or_on_a_version_of_its_own_time_fails(
     refused,
 ) -> None:
     before, on_itself, ahead, version, version_after = refused
@@ -164,7 +164,7 @@ def test_H103_a_run_before_the_last_one_or_after_now_or_on_a_version_of_its_own_
 
 
 @pytest.mark.matrix
-def test_H86_an_empty_source_closes_keys_only_where_that_is_allowed(story, emptied) -> None:
+def test_an_empty_source_closes_keys_only_where_that_is_allowed(story, emptied) -> None:
     report, versions, untouched, allowed = emptied
 
     assert statuses(report) == {"ts": "unchanged", "inv": "failed"}
@@ -175,7 +175,7 @@ def test_H86_an_empty_source_closes_keys_only_where_that_is_allowed(story, empti
 
 
 @pytest.mark.matrix
-def test_H102_a_full_refresh_starts_over_in_one_commit_and_time_travel_shows_what_was(
+def test_a_full_refresh_starts_over_in_one_commit_and_time_travel_shows_what_was(
     story, emptied
 ) -> None:
     story.has("people", *FIRST)

@@ -1,4 +1,4 @@
-"""Unit tests of models on real tables: cases C61 to C68."""
+"""Unit tests of models on real tables."""
 
 import pytest
 
@@ -39,7 +39,7 @@ FRESH = """\
 
 
 @pytest.mark.matrix
-def test_C61_the_example_passes_and_touches_neither_warehouse_nor_state(project) -> None:
+def test_the_example_passes_and_touches_neither_warehouse_nor_state(project) -> None:
     project.place.write("models/staging/users.sql", FRESH)
     project.tests(NEWER)
 
@@ -52,7 +52,7 @@ def test_C61_the_example_passes_and_touches_neither_warehouse_nor_state(project)
 
 
 @pytest.mark.matrix
-def test_C61_with_the_condition_reversed_the_command_shows_what_changed_and_exits_1(
+def test_with_the_condition_reversed_the_command_shows_what_changed_and_exits_1(
     project, monkeypatch, capfd
 ) -> None:
     project.place.write("models/staging/users.sql", FRESH.replace(">=", "<"))
@@ -83,7 +83,7 @@ DAILY = """\
 
 
 @pytest.mark.matrix
-def test_C62_a_partition_whose_query_is_empty_is_emptied_and_the_other_one_stays(project) -> None:
+def test_a_partition_whose_query_is_empty_is_emptied_and_the_other_one_stays(project) -> None:
     project.place.write("models/m/daily.sql", DAILY)
 
     assert project.told(
@@ -117,7 +117,7 @@ def test_C62_a_partition_whose_query_is_empty_is_emptied_and_the_other_one_stays
 
 
 @pytest.mark.matrix
-def test_C63_two_runs_of_a_snapshot_open_and_close_a_version_to_the_microsecond(project) -> None:
+def test_two_runs_of_a_snapshot_open_and_close_a_version_to_the_microsecond(project) -> None:
     project.place.write(
         "models/snapshots/kept.sql",
         """\
@@ -204,7 +204,7 @@ APPENDED = """\
 
 
 @pytest.mark.matrix
-def test_C64_an_append_takes_what_is_newer_than_the_watermark(project) -> None:
+def test_an_append_takes_what_is_newer_than_the_watermark(project) -> None:
     project.place.write("models/m/log.sql", LOG)
 
     assert project.told(APPENDED) == [
@@ -221,7 +221,7 @@ def test_C64_an_append_takes_what_is_newer_than_the_watermark(project) -> None:
 
 
 @pytest.mark.matrix
-def test_C65_an_expected_error_must_come_and_leave_the_target_alone(project) -> None:
+def test_an_expected_error_must_come_and_leave_the_target_alone(project) -> None:
     assert project.told(
         """\
         unit_tests:
@@ -285,7 +285,7 @@ def compared(rows: str, expected: str) -> str:
 
 
 @pytest.mark.matrix
-def test_C67_rows_compare_by_type_null_safe_as_a_multiset(project) -> None:
+def test_rows_compare_by_type_null_safe_as_a_multiset(project) -> None:
     project.place.write("models/m/typed.sql", TYPED)
     project.place.write("models/m/given.sql", GIVEN)
 
@@ -317,7 +317,7 @@ def test_C67_rows_compare_by_type_null_safe_as_a_multiset(project) -> None:
 
 
 @pytest.mark.matrix
-def test_C68_the_shape_of_dbt_runs(project) -> None:
+def test_the_shape_of_dbt_runs(project) -> None:
     assert project.told(
         """\
         version: 2
@@ -497,7 +497,7 @@ BLOCKED = """\
 
 
 @pytest.mark.matrix
-def test_C69_a_failing_gate_blocks_and_keeps_the_rows(project) -> None:
+def test_a_failing_gate_blocks_and_keeps_the_rows(project) -> None:
     project.place.write("models/m/gated.sql", BLOCKED)
 
     assert project.told(

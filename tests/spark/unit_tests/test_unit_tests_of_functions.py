@@ -1,4 +1,4 @@
-"""Unit tests of models that are functions (C70)."""
+"""Unit tests of models that are functions."""
 
 PIPELINE = """\
     from penstock import incremental_table, model
@@ -37,7 +37,7 @@ TESTS = """\
     """
 
 
-def test_C70_an_incremental_table_of_python_is_tested_as_any_model(project) -> None:
+def test_an_incremental_table_of_python_is_tested_as_any_model(project) -> None:
     project.place.write("models/marts/pipeline.py", PIPELINE)
 
     assert project.told(TESTS) == [()]

@@ -1,4 +1,4 @@
-"""What an app says before any Spark is there (P19), and who runs what the package decorates."""
+"""What an app says before any Spark is there, and who runs what the package decorates."""
 
 import importlib.util
 import subprocess
@@ -52,7 +52,7 @@ def app_of(root, **options):
     ],
     ids=["unknown model", "models and select", "no such target", "no such folder", "no thread"],
 )
-def test_P19_what_an_app_cannot_run_is_told_before_anything_starts(
+def test_what_an_app_cannot_run_is_told_before_anything_starts(
     files, options, asked, kind, code, hint
 ):
     app = app_of(**{"root": files.root, **options})
@@ -118,7 +118,7 @@ def totals(events):
 '''
 
 
-def test_P1_a_file_of_models_is_listed_and_drawn_without_a_jvm(files):
+def test_a_file_of_models_is_listed_and_drawn_without_a_jvm(files):
     files.write("models/m/pipeline.py", FIRST_PAGE)
     code = (
         "import sys\nfrom penstock.ui.cli.main import main\n"

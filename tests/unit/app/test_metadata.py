@@ -1,4 +1,4 @@
-"""`penstock.Metadata`: documents of a folder, of a file or of a text, without a JVM (EC8)."""
+"""`penstock.Metadata`: documents of a folder, of a file or of a text, without a JVM."""
 
 import json
 import subprocess
@@ -43,7 +43,7 @@ def names(found):
     return [each.name for each in found]
 
 
-def test_EC8_an_entity_is_found_by_its_id(metadata):
+def test_an_entity_is_found_by_its_id(metadata):
     found = metadata.get_entity(2)
 
     assert (found.id, found.name, found.model) == (2, "b", "silver_aw.b")
@@ -53,7 +53,7 @@ def test_EC8_an_entity_is_found_by_its_id(metadata):
     assert penstock.EntityNotFoundException is EntityNotFoundError
 
 
-def test_EC8_entities_are_found_by_ids_and_groups(metadata):
+def test_entities_are_found_by_ids_and_groups(metadata):
     assert names(metadata.get_entities([1, 2, 9999])) == ["a", "b"]
     assert names(metadata.get_entities((3, 1, 2))) == ["c", "a", "b"]
     assert names(metadata.get_entities(EntityGroup("AVW"))) == ["a", "c"]
@@ -64,7 +64,7 @@ def test_EC8_entities_are_found_by_ids_and_groups(metadata):
     assert penstock.ConnectionNotFoundException is ConnectionNotFoundError
 
 
-def test_EC8_a_disabled_entity_is_found_and_takes_part_in_nothing(metadata):
+def test_a_disabled_entity_is_found_and_takes_part_in_nothing(metadata):
     assert metadata.get_entity(4).definition.enabled is False
     assert "d" not in names(metadata.get_entities(EntityGroup("avw")))
 
@@ -132,7 +132,7 @@ def test_all_findings_are_raised_at_once(tmp_path):
     ]
 
 
-def test_EW3_a_watermark_is_set_forgotten_and_none_before(tmp_path):
+def test_a_watermark_is_set_forgotten_and_none_before(tmp_path):
     typed = [KEY, {"name": "SeqNr", "datatype": "int"}]
     own = document(entity(1, "a", columns=typed), entity(2, "b"))
     metadata = Metadata(StringMetadataSettings(own), project=tmp_path)

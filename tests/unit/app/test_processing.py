@@ -28,7 +28,7 @@ def test_an_option_that_there_is_not_is_an_error(metadata):
     )
 
 
-def test_EC8_a_disabled_entity_is_not_processed(metadata):
+def test_a_disabled_entity_is_not_processed(metadata):
     with pytest.raises(UsageError, match=r"silver_off\.b is disabled") as caught:
         Processing(metadata.get_entity(2)).process()
 

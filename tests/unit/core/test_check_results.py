@@ -1,4 +1,4 @@
-"""What a report of checks says of itself: C53."""
+"""What a report of checks says of itself."""
 
 import pytest
 
@@ -31,5 +31,5 @@ AHEAD = a_check_result("a", BAD, phase=Phase.BEFORE)
     ],
     ids=["empty", "warning", "before", "after", "skipped"],
 )
-def test_C53_a_report_tells_errors_and_warnings_apart(report, true) -> None:
+def test_a_report_tells_errors_and_warnings_apart(report, true) -> None:
     assert {name for name in QUESTIONS if getattr(report, name)()} == true

@@ -36,7 +36,7 @@ from penstock.strategies.view import View
         ("", "snake", ("valid_from", "valid_to", "is_current", "is_deleted", "row_hash")),
     ],
 )
-def test_H13_system_columns_are_named_by_prefix_and_case(prefix, case, names):
+def test_system_columns_are_named_by_prefix_and_case(prefix, case, names):
     assert SystemColumns.named(prefix, case).names == names
 
 

@@ -125,7 +125,7 @@ CATALOG = ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalo
 
 
 @pytest.mark.parametrize("given", [(), (EXTENSION,), (CATALOG,)])
-def test_P19_a_session_without_delta_is_told_which_settings_it_lacks(given):
+def test_a_session_without_delta_is_told_which_settings_it_lacks(given):
     engine = spark_engine.SparkEngine(None, {}, None, None, Configured(dict(given)))
 
     with pytest.raises(PythonModelError) as caught:
@@ -136,7 +136,7 @@ def test_P19_a_session_without_delta_is_told_which_settings_it_lacks(given):
     assert caught.value.hint == "build it with " + "".join(f".config{each}" for each in missing)
 
 
-def test_P19_a_session_that_knows_delta_is_taken_as_it_is():
+def test_a_session_that_knows_delta_is_taken_as_it_is():
     other = ("spark.sql.catalog.spark_catalog", "io.unitycatalog.spark.UCSingleCatalog")
     for given in ((EXTENSION, CATALOG), (EXTENSION, other)):
         spark_engine.require_delta(Configured(dict(given)), {})

@@ -31,14 +31,14 @@ def short(story):
     return [f"{line[:4]}{line[line.index('[') :]}" for line in story.versions]
 
 
-def test_oracle_H60_versions_start_at_their_own_time():
+def test_oracle_versions_start_at_their_own_time():
     story = h60()
 
     assert story.versions == ["1 a 01-10 [01-10, 02-10)", "1 b 02-10 [02-10, )"]
     assert story.metrics == Metrics(source_rows=1, opened_changed=1, closed=1)
 
 
-def test_oracle_H61_late_rows_are_placed_in_closed_history():
+def test_oracle_late_rows_are_placed_in_closed_history():
     story = h60().run(T3, "1 x 01-20", "1 z 01-01")
 
     assert short(story) == [
@@ -50,7 +50,7 @@ def test_oracle_H61_late_rows_are_placed_in_closed_history():
     assert story.metrics == Metrics(source_rows=2, opened_late=2, shortened=1)
 
 
-def test_oracle_H63_one_source_may_hold_a_whole_history():
+def test_oracle_one_source_may_hold_a_whole_history():
     story = Story(EV).run(T1, *LOG)
 
     assert short(story) == H63
@@ -58,7 +58,7 @@ def test_oracle_H63_one_source_may_hold_a_whole_history():
 
 
 @pytest.mark.parametrize("order", list(permutations(LOG)))
-def test_oracle_H64_any_order_of_runs_gives_the_same_table(order):
+def test_oracle_any_order_of_runs_gives_the_same_table(order):
     story = Story(EV)
 
     for at, line in zip((T1, T2, T3), order, strict=True):
@@ -67,14 +67,14 @@ def test_oracle_H64_any_order_of_runs_gives_the_same_table(order):
     assert short(story) == H63
 
 
-def test_oracle_H65_two_rows_of_one_instant_are_refused():
+def test_oracle_two_rows_of_one_instant_are_refused():
     with pytest.raises(OracleError) as caught:
         Story(EV).run(T1, "1 a 01-10", "1 b 01-10")
 
     assert caught.value.faults == (Fault("tied-versions", 1, ((1,),)),)
 
 
-def test_oracle_H66_known_rows_are_never_compared():
+def test_oracle_known_rows_are_never_compared():
     story = h60().run(T3, "1 q 02-10")
 
     assert not story.is_commit
@@ -87,7 +87,7 @@ def test_oracle_H66_known_rows_are_never_compared():
     assert story.metrics == Metrics(source_rows=4, unchanged=4)
 
 
-def test_oracle_H68_a_key_that_returns_with_an_old_time_is_reopened_at_T():
+def test_oracle_a_key_that_returns_with_an_old_time_is_reopened_at_T():
     story = gone().run(T3, "1 a 01-10", "2 z 01-11")
 
     assert story.versions[:2] == ["1 a 01-10 [01-10, T2)", "1 a 01-10 [T3, )"]
@@ -95,7 +95,7 @@ def test_oracle_H68_a_key_that_returns_with_an_old_time_is_reopened_at_T():
     assert not story.run(T4, "1 a 01-10", "2 z 01-11").is_commit
 
 
-def test_oracle_H68_a_tombstone_ends_where_its_key_is_reopened():
+def test_oracle_a_tombstone_ends_where_its_key_is_reopened():
     story = gone(NEW_RECORD).run(T3, "1 a 01-10", "2 z 01-11")
 
     assert story.versions[:3] == [
@@ -106,14 +106,14 @@ def test_oracle_H68_a_tombstone_ends_where_its_key_is_reopened():
     assert story.metrics == Metrics(source_rows=2, reopened=1, unchanged=1, closed=1)
 
 
-def test_oracle_H69_a_key_that_returns_with_a_new_time_starts_there():
+def test_oracle_a_key_that_returns_with_a_new_time_starts_there():
     story = gone().run(T3, "1 b 06-11", "2 z 01-11")
 
     assert story.versions[:2] == ["1 a 01-10 [01-10, T2)", "1 b 06-11 [06-11, )"]
     assert story.metrics == Metrics(source_rows=2, opened_changed=1, unchanged=1)
 
 
-def test_oracle_H70_a_date_is_its_midnight():
+def test_oracle_a_date_is_its_midnight():
     rows = source("1 a 01-10")
     dated = tuple({**row, "updated_at": row["updated_at"].date()} for row in rows.rows)
 
@@ -122,7 +122,7 @@ def test_oracle_H70_a_date_is_its_midnight():
     assert story.history.versions[0].valid_from == dt.datetime(2024, 1, 10, tzinfo=dt.UTC)
 
 
-def test_oracle_H72_rows_that_retention_would_remove_are_skipped():
+def test_oracle_rows_that_retention_would_remove_are_skipped():
     story = Story(replace(EV, retention=Retention(keep_last=2)))
 
     story.run(T1, *LOG)

@@ -24,7 +24,7 @@ def without_charlie(inference):
     return story.run(T2, "1 Alice h4 no", "2 Bob h2 no")
 
 
-def test_oracle_H150_the_first_version_ends_where_the_second_starts():
+def test_oracle_the_first_version_ends_where_the_second_starts():
     story = Story(HISTORIC, COLUMNS).run(NOON, "1 John Data1 no")
 
     story.run(NOON + dt.timedelta(minutes=1), "1 John Data2 no")
@@ -32,7 +32,7 @@ def test_oracle_H150_the_first_version_ends_where_the_second_starts():
     assert story.versions == ["1 John Data1 no [12:00, 12:01)", "1 John Data2 no [12:01, )"]
 
 
-def test_oracle_H151_counts_of_a_slice():
+def test_oracle_counts_of_a_slice():
     story = Story(HISTORIC, COLUMNS).run(T1, *(f"{i} n h{i} no" for i in range(1, 6)))
 
     story.run(T2, "1 n x1 no", "2 n x2 no", *(f"{i} n h{i} no" for i in range(3, 7)))
@@ -42,7 +42,7 @@ def test_oracle_H151_counts_of_a_slice():
     )
 
 
-def test_oracle_H152_H153_delete_inference_closes_flags_and_lets_return():
+def test_oracle_delete_inference_closes_flags_and_lets_return():
     story = without_charlie(Inference(sets={"deleted": "yes"}))
     closed = [
         "1 Alice h1 no [T1, T2)",
@@ -60,14 +60,14 @@ def test_oracle_H152_H153_delete_inference_closes_flags_and_lets_return():
     assert count_gaps(story.history) == 1
 
 
-def test_oracle_H152_a_key_outside_the_window_is_not_missing():
+def test_oracle_a_key_outside_the_window_is_not_missing():
     story = without_charlie(Inference(scope=lambda version: version.key != (3,)))
 
     assert story.versions[-1] == "3 Charlie h3 no [T1, )"
     assert story.metrics.deleted == 0
 
 
-def test_oracle_H155_a_slice_again_and_a_slice_before():
+def test_oracle_a_slice_again_and_a_slice_before():
     story = Story(HISTORIC, COLUMNS).run(T2, "1 John h1 no")
 
     assert not story.run(T2, "1 John h1 no").is_commit

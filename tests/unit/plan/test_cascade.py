@@ -62,7 +62,7 @@ def upstream(grid: Grid = DAY) -> Model:
     return a_daily("up", a_body("v1", SINCE if grid == DAY else "2024-11-01"), grid=grid)
 
 
-def test_DC1_what_runs_above_is_followed_through_every_model_below():
+def test_what_runs_above_is_followed_through_every_model_below():
     assert follow(the_project(), daily=ords("2024-12-02", "2024-12-16")) == {
         "daily": ["2024-12-02..2024-12-16"],
         "weekly": ["2024-12-02", "2024-12-09", "2024-12-16"],
@@ -99,15 +99,13 @@ THE_TABLE_OF_6_3 = [
 
 
 @pytest.mark.parametrize(("mapping", "grid", "rerun", "expected"), THE_TABLE_OF_6_3)
-def test_DC4_a_partition_runs_when_the_range_it_reads_was_made_again(
-    mapping, grid, rerun, expected
-):
+def test_a_partition_runs_when_the_range_it_reads_was_made_again(mapping, grid, rerun, expected):
     project = a_project(upstream(), reader(mapping, grid))
 
     assert follow(project, up=ords(rerun))["down"] == expected
 
 
-def test_DC4_a_week_that_only_its_monday_reads_marks_the_monday():
+def test_a_week_that_only_its_monday_reads_marks_the_monday():
     project = the_project()
 
     assert follow(project, daily=ords("2024-12-03"))["weekly"] == ["2024-12-02"]
@@ -121,13 +119,13 @@ def test_DC4_a_week_that_only_its_monday_reads_marks_the_monday():
         (Calendar("week"), WEEK, "2024-12-04", ["2024-12-02"]),
     ],
 )
-def test_DC5_declared_mappings_are_followed(mapping, grid, rerun, expected):
+def test_declared_mappings_are_followed(mapping, grid, rerun, expected):
     project = a_project(upstream(), reader(mapping, grid))
 
     assert follow(project, up=ords(rerun))["down"] == expected
 
 
-def test_DC6_a_month_marks_its_days_that_are_due():
+def test_a_month_marks_its_days_that_are_due():
     project = a_project(upstream(MONTH), reader(ByGrain()))
 
     found = follow(project, up=ords("2024-12", grid=MONTH))
@@ -135,13 +133,13 @@ def test_DC6_a_month_marks_its_days_that_are_due():
     assert found["down"] == ["2024-12-01..2024-12-16"]
 
 
-def test_DC7_a_reader_of_everything_runs_whole_after_any_partition():
+def test_a_reader_of_everything_runs_whole_after_any_partition():
     project = a_project(upstream(), reader(Everything()))
 
     assert follow(project, up=ords("2024-12-03"))["down"] == ["2024-11-25..2024-12-16"]
 
 
-def test_DC12_what_is_reached_on_two_ways_is_there_once():
+def test_what_is_reached_on_two_ways_is_there_once():
     def below(name: str, *above: str) -> Model:
         return a_daily(name, a_body("v1", SINCE, *(reading(each, Same()) for each in above)))
 
@@ -153,7 +151,7 @@ def test_DC12_what_is_reached_on_two_ways_is_there_once():
 YESTERDAY = Computed("date", ((Moved(LOWER, 0, -A_DAY), LOWER),))
 
 
-def test_DC13_a_model_that_reads_its_day_before_is_followed_to_the_end():
+def test_a_model_that_reads_its_day_before_is_followed_to_the_end():
     model = a_daily("daily", a_body("v1", SINCE, reading_itself("daily", YESTERDAY)))
 
     assert reads_itself(model)
@@ -162,14 +160,14 @@ def test_DC13_a_model_that_reads_its_day_before_is_followed_to_the_end():
     }
 
 
-def test_DC13_a_model_that_reads_itself_is_followed_from_what_runs_above_it():
+def test_a_model_that_reads_itself_is_followed_from_what_runs_above_it():
     body = a_body("v1", SINCE, reading("up", Same()), reading_itself("daily", YESTERDAY))
     project = a_project(upstream(), a_daily("daily", body))
 
     assert follow(project, up=ords("2024-12-14"))["daily"] == ["2024-12-14..2024-12-16"]
 
 
-def test_DC14_a_view_hands_on_what_it_reads_and_takes_no_part():
+def test_a_view_hands_on_what_it_reads_and_takes_no_part():
     view = a_model("staging", "up", strategy=View())
     body = a_body("v1", SINCE, reading("staging", Everything()), reading("up", Same()))
     project = a_project(upstream(), view, a_daily("down", body))

@@ -1,4 +1,4 @@
-"""What is new in an incremental table, as values (P102)."""
+"""What is new in an incremental table, as values."""
 
 import pytest
 

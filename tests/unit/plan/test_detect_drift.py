@@ -59,13 +59,13 @@ def test_a_synced_model_has_nothing_to_tell():
     assert found == Verdict("daily", known, partition_code(daily())[1], recorded=known)
 
 
-def test_DD1_without_records_every_due_partition_was_never_run():
+def test_without_records_every_due_partition_was_never_run():
     found = judged(daily(), Evidence())
 
     assert told(daily(), found) == {"never_run": ["2024-11-25..2024-12-16"]}
 
 
-def test_DD3_other_sql_of_a_version_marks_its_partitions_alone():
+def test_other_sql_of_a_version_marks_its_partitions_alone():
     found = judged(edited(canonical="other"), synced(daily()), unchanged())
 
     assert told(daily(), found) == {"sql_changed": ["2024-12-02..2024-12-16"]}
@@ -84,7 +84,7 @@ def test_DD3_other_sql_of_a_version_marks_its_partitions_alone():
         ({"schema": "required"}, {"schema_changed": ["2024-12-02..2024-12-16"]}, 0),
     ],
 )
-def test_DD4_the_text_alone_is_cosmetic_and_the_schema_is_not(changes, expected, cosmetic):
+def test_the_text_alone_is_cosmetic_and_the_schema_is_not(changes, expected, cosmetic):
     before = daily(a_body("v3", "2024-12-02", EVENTS, schema="nullable"))
     model = edited(**({"schema": "nullable"} | changes))
 
@@ -93,14 +93,14 @@ def test_DD4_the_text_alone_is_cosmetic_and_the_schema_is_not(changes, expected,
     assert (told(model, found), found.cosmetic) == (expected, cosmetic)
 
 
-def test_DD4_a_schema_that_one_side_does_not_declare_is_no_difference():
+def test_a_schema_that_one_side_does_not_declare_is_no_difference():
     found = judged(edited(schema="declared"), synced(daily()), unchanged())
 
     assert found.pieces == ()
 
 
 @pytest.mark.parametrize("changes", [{}, {"canonical": "meaning-v3", "schema": ""}])
-def test_DD5_a_new_version_upgrades_its_partitions_and_hides_what_else_differs(changes):
+def test_a_new_version_upgrades_its_partitions_and_hides_what_else_differs(changes):
     v3 = a_body("v3", "2024-12-02", EVENTS)
     model = daily(v3, a_body("v4", "2024-12-10", EVENTS, **({"schema": "s"} | changes)))
 
@@ -110,7 +110,7 @@ def test_DD5_a_new_version_upgrades_its_partitions_and_hides_what_else_differs(c
     assert found.pieces[0].because == ("v3 -> v4",)
 
 
-def test_DD6_a_version_that_begins_later_gives_a_partition_back_to_the_one_before():
+def test_a_version_that_begins_later_gives_a_partition_back_to_the_one_before():
     model = daily(v2="2024-11-30")
 
     found = judged(model, synced(daily()), unchanged())
@@ -135,7 +135,7 @@ def test_DD6_a_version_that_begins_later_gives_a_partition_back_to_the_one_befor
         ),
     ],
 )
-def test_DD7_a_revision_counts_from_its_run_date_on(run_timestamp, since, expected):
+def test_a_revision_counts_from_its_run_date_on(run_timestamp, since, expected):
     revision = a_body("v3.r1", "2024-12-17", EVENTS, backfill_since=since)
     model = daily(a_version(a_body("v3", "2024-12-02", EVENTS), revision))
 
@@ -149,7 +149,7 @@ def test_a_revision_of_the_same_meaning_is_no_drift():
     assert told(model, judged(model, synced(daily()), unchanged())) == {}
 
 
-def test_DD8_a_failure_after_a_success_keeps_what_else_is_wrong():
+def test_a_failure_after_a_success_keeps_what_else_is_wrong():
     before, failed = synced(daily()), ords("2024-12-03")
     rows = before.runs[2]
     runs = (
@@ -167,7 +167,7 @@ def test_DD8_a_failure_after_a_success_keeps_what_else_is_wrong():
     }
 
 
-def test_DD9_others_change_only_the_partitions_that_their_files_hold():
+def test_others_change_only_the_partitions_that_their_files_hold():
     update = a_commit(9, span("2024-12-03", "2024-12-03"))
     evidence = synced(daily(), target=the_table(update))
 
@@ -177,7 +177,7 @@ def test_DD9_others_change_only_the_partitions_that_their_files_hold():
     assert found.pieces[0].because == ("version 9 UPDATE at 2024-12-16 12:00:00 UTC",)
 
 
-def test_DD9_a_commit_before_a_partition_was_settled_did_not_change_it():
+def test_a_commit_before_a_partition_was_settled_did_not_change_it():
     update = a_commit(2, span("2024-11-25", "2024-12-16"))
     evidence = synced(daily(), target=the_table(update))
 
@@ -186,7 +186,7 @@ def test_DD9_a_commit_before_a_partition_was_settled_did_not_change_it():
     assert told(daily(), found) == {"tampered": ["2024-11-25..2024-11-28"]}
 
 
-def test_DD10_rows_that_others_deleted_are_missing_and_tampered():
+def test_rows_that_others_deleted_are_missing_and_tampered():
     delete = a_commit(9, span("2024-12-03", "2024-12-03"), operation="DELETE")
     lying = (span("2024-11-25", "2024-12-02"), span("2024-12-04", "2024-12-16"))
     evidence = synced(daily(), target=the_table(delete, lying=lying))
@@ -218,7 +218,7 @@ def test_where_the_log_lost_commits_rows_may_be_missing_anywhere():
 
 
 @pytest.mark.parametrize("target", [Observed(), Observed(True, table_id="other", ever_ours=True)])
-def test_DD11_without_the_table_or_with_another_every_success_is_missing(target):
+def test_without_the_table_or_with_another_every_success_is_missing(target):
     found = judged(daily(), synced(daily(), target=target), unchanged())
 
     assert told(daily(), found) == {"missing": ["2024-11-25..2024-12-16"]}
@@ -242,7 +242,7 @@ def test_a_table_that_records_do_not_speak_of_is_refused_as_a_whole(runs, ever_o
     assert found == Verdict("daily", known, segments, whole=expected)
 
 
-def test_DD13_a_source_marks_the_partitions_that_read_where_it_changed():
+def test_a_source_marks_the_partitions_that_read_where_it_changed():
     append = Touched(
         4, RUN_TIMESTAMP, "WRITE", spans={"created_at": (span("2024-12-03", "2024-12-03"),)}
     )
@@ -258,7 +258,7 @@ def test_DD13_a_source_marks_the_partitions_that_read_where_it_changed():
     assert other.pieces == ()
 
 
-def test_DC3_an_upstream_marks_the_partitions_that_read_what_was_made_again():
+def test_an_upstream_marks_the_partitions_that_read_what_was_made_again():
     rerun = a_run(ords("2024-12-02", "2024-12-16"), 3, 9), a_run(ords("2024-11-25"), 1, 2)
 
     found = judged(weekly(), synced(weekly()), changed_since(daily=rerun))
@@ -266,7 +266,7 @@ def test_DC3_an_upstream_marks_the_partitions_that_read_what_was_made_again():
     assert told(weekly(), found) == {"upstream_changed": ["2024-12-02", "2024-12-09", "2024-12-16"]}
 
 
-def test_DC8_an_upstream_partition_that_ran_first_after_the_reader_changed_for_it():
+def test_an_upstream_partition_that_ran_first_after_the_reader_changed_for_it():
     first = (a_run(ords("2024-12-12"), 3, 4),)
 
     found = judged(weekly(), synced(weekly()), changed_since(daily=first))
@@ -274,7 +274,7 @@ def test_DC8_an_upstream_partition_that_ran_first_after_the_reader_changed_for_i
     assert told(weekly(), found) == {"upstream_changed": ["2024-12-09"]}
 
 
-def test_DC9_a_step_that_changed_no_data_changes_nothing_below():
+def test_a_step_that_changed_no_data_changes_nothing_below():
     idle = (a_run(ords("2024-12-05"), 3, 9, commit_version=None),)
 
     found = judged(weekly(), synced(weekly()), changed_since(daily=idle))
@@ -282,7 +282,7 @@ def test_DC9_a_step_that_changed_no_data_changes_nothing_below():
     assert found.pieces == ()
 
 
-def test_DD14_partitions_before_the_first_version_are_not_effective_and_not_drifted():
+def test_partitions_before_the_first_version_are_not_effective_and_not_drifted():
     model = daily(start=dt.date(2024, 11, 20))
 
     found = judged(model, synced(daily()), unchanged())
@@ -291,7 +291,7 @@ def test_DD14_partitions_before_the_first_version_are_not_effective_and_not_drif
     assert (found.drifted, found.effective) == ((), ords("2024-11-25", "2024-12-16"))
 
 
-def test_DD14_rows_of_a_version_that_was_deleted_are_named_and_kept():
+def test_rows_of_a_version_that_was_deleted_are_named_and_kept():
     model = a_daily("daily", a_body("v3", "2024-12-02", EVENTS))
     evidence = synced(daily())
     known = ords("2024-11-25", "2024-12-16")
@@ -305,7 +305,7 @@ def test_DD14_rows_of_a_version_that_was_deleted_are_named_and_kept():
     assert found.drifted == ()
 
 
-def test_DD15_records_of_another_parser_are_read_again_once_per_text():
+def test_records_of_another_parser_are_read_again_once_per_text():
     old = {at: replace(mark, canonical="as it was", parser="0") for at, mark in marks().items()}
     asked: Counter[str] = Counter()
 
@@ -327,7 +327,7 @@ def test_DD15_records_of_another_parser_are_read_again_once_per_text():
     assert asked == {"text-v1": 1, "text-v2": 1, "text-v3": 1}
 
 
-def test_DD15_another_parser_alone_asks_nobody_where_the_forms_are_equal():
+def test_another_parser_alone_asks_nobody_where_the_forms_are_equal():
     old = {at: replace(mark, parser="0") for at, mark in marks().items()}
 
     found = judged(daily(), synced(daily(), fingerprints=old, meaning=refuse), unchanged())
@@ -343,7 +343,7 @@ def marks() -> dict[int, Fingerprint]:
     return dict(synced(daily()).fingerprints)
 
 
-def test_DS7_sql_that_changed_under_its_number_is_told_of_immutable_models_with_all_it_made():
+def test_sql_that_changed_under_its_number_is_told_of_immutable_models_with_all_it_made():
     before = synced(daily())
     halves = (*before.runs, a_run(ords("2024-12-17"), 3, 8))
     model = replace(edited(canonical="other"), immutable=True)
@@ -355,7 +355,7 @@ def test_DS7_sql_that_changed_under_its_number_is_told_of_immutable_models_with_
     assert judged(edited(canonical="other"), before, unchanged()).mutated == ()
 
 
-def test_DS7_a_new_revision_changes_no_sql():
+def test_a_new_revision_changes_no_sql():
     revision = a_body("v3.r1", "2024-12-10", EVENTS)
     model = replace(daily(a_version(a_body("v3", "2024-12-02", EVENTS), revision)), immutable=True)
 
@@ -367,7 +367,7 @@ def test_DS7_a_new_revision_changes_no_sql():
     )
 
 
-def test_DS7_a_failure_freezes_nothing():
+def test_a_failure_freezes_nothing():
     model = replace(edited(canonical="other"), immutable=True)
     tried = a_run(ords("2024-12-02"), 0, 0, status=Status.FAILED, last_step_seq=1)
 

@@ -110,7 +110,7 @@ def test_order_of_keys_and_letter_case_are_no_difference():
     assert differences(now, made) == ()
 
 
-def test_H100_each_setting_that_differs_is_named_with_both_values():
+def test_each_setting_that_differs_is_named_with_both_values():
     assert differences(users(CHECK), property_of(users(replace(TIME, event_time=True)))) == (
         "change is 'timestamp' in the table and 'check' in the model",
         "updated_at is 'seen' in the table and not set in the model",
@@ -187,7 +187,7 @@ def test_a_table_as_its_model_made_it_is_run():
     assert refusal(users(), table(), a_success(users())) is None
 
 
-def test_H106_a_history_that_is_gone_is_no_first_run():
+def test_a_history_that_is_gone_is_no_first_run():
     reason = Reason(State.MISSING, "the table is gone")
 
     assert refusal(users(), Observed(), a_success(users()), reason) == (
@@ -198,7 +198,7 @@ def test_H106_a_history_that_is_gone_is_no_first_run():
     )
 
 
-def test_H106_a_table_of_somebody_else_is_foreign():
+def test_a_table_of_somebody_else_is_foreign():
     seen = replace(table(), facts=TableFacts("id-users", 0, Schema()))
 
     assert refusal(users(), seen, reason=Reason(State.FOREIGN_TABLE)) == (
@@ -207,7 +207,7 @@ def test_H106_a_table_of_somebody_else_is_foreign():
     )
 
 
-def test_H106_a_folder_of_other_files_is_no_place_for_a_table():
+def test_a_folder_of_other_files_is_no_place_for_a_table():
     assert refusal(users(), Observed(clutter=True), reason=Reason(State.NEVER_RUN)) == (
         "models/users.sql:1: target-not-delta: the folder of s.users holds files and no Delta "
         "table\n"
@@ -221,7 +221,7 @@ def test_files_that_a_first_run_of_ours_left_behind_are_no_obstacle():
     assert refusal(users(), Observed(clutter=True), failed, Reason(State.FAILED)) is None
 
 
-def test_H100_other_settings_name_both_values_and_the_two_ways_out():
+def test_other_settings_name_both_values_and_the_two_ways_out():
     assert refusal(users(TIME), table(), a_success(users())) == (
         "models/users.sql:1: history-settings-changed: s.users: change is 'check' in the table and "
         "'timestamp' in the model; updated_at is not set in the table and 'seen' in the model\n"
@@ -241,7 +241,7 @@ def test_other_names_of_system_columns_have_one_way_out():
     )
 
 
-def test_H103_a_run_before_the_last_one_is_refused():
+def test_a_run_before_the_last_one_is_refused():
     early = NOON - dt.timedelta(microseconds=1)
 
     assert run_time_refusal(users(), NOON, early, "give a later one").render() == (
@@ -339,7 +339,7 @@ def test_the_retention_of_the_command_goes_before_the_models():
     assert retention_of(users(), Options()) is None
 
 
-def test_H117_prune_needs_to_know_how_many_versions_stay():
+def test_prune_needs_to_know_how_many_versions_stay():
     kept = a_model("kept", strategy=replace(CHECK, retention=Retention(keep_last=3)))
     models = [users(), kept, a_model("more", strategy=CHECK), a_model("table")]
 

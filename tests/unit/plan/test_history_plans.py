@@ -92,7 +92,7 @@ def test_full_refresh_starts_over_whatever_settings_the_table_has():
     ) == [("users", "full refresh asked for", True)]
 
 
-def test_H106_a_history_that_is_gone_waits_for_a_full_refresh():
+def test_a_history_that_is_gone_waits_for_a_full_refresh():
     gone = Observed()
 
     assert errors(planned(USERS, records=[DONE], users=gone)) == [("users", "history-missing")]
@@ -122,7 +122,7 @@ def test_a_strangers_table_in_the_place_of_a_history_is_moved_away_before_it_is_
 
 
 @pytest.mark.parametrize("options", [Options(), Options(adopt=True), Options(full_refresh=True)])
-def test_H106_a_foreign_table_is_not_touched_by_any_flag(options):
+def test_a_foreign_table_is_not_touched_by_any_flag(options):
     foreign = Observed(True, facts=TableFacts("id-x", 3, Schema()))
 
     made = planned(USERS, users=foreign, options=options)
@@ -172,7 +172,7 @@ def test_changed_sql_and_foreign_rows_are_noted_as_staying():
     )
 
 
-def test_H120_a_reader_of_a_snapshot_without_a_table_fails_and_names_the_command():
+def test_a_reader_of_a_snapshot_without_a_table_fails_and_names_the_command():
     other = a_model("other", "raw.events")
 
     made = planned(USERS, DIM, other, select=("dim", "other"))
@@ -185,7 +185,7 @@ def test_H120_a_reader_of_a_snapshot_without_a_table_fails_and_names_the_command
     assert steps(made) == [("other", "never_run", True)]
 
 
-def test_H129_a_snapshot_over_a_model_without_a_table_names_the_command_that_builds_it():
+def test_a_snapshot_over_a_model_without_a_table_names_the_command_that_builds_it():
     clean = a_model("clean", "raw.events")
     over = a_model("over", "clean", strategy=CHECK)
 

@@ -41,7 +41,7 @@ def laid_out(*is_now, says=("date",), strategy=None, guarded=True):
     return None if error is None else (error.sentence, error.hint)
 
 
-def test_P83_a_table_of_a_function_keeps_its_partitions_until_it_is_made_anew():
+def test_a_table_of_a_function_keeps_its_partitions_until_it_is_made_anew():
     assert laid_out("date", says=("user", "date")) == (
         "'events' is partitioned by [date], the code says [user, date]",
         "run with full_refresh=True (--full-refresh) to rewrite the table",
@@ -50,7 +50,7 @@ def test_P83_a_table_of_a_function_keeps_its_partitions_until_it_is_made_anew():
     assert laid_out("Date") is None
 
 
-def test_P83_a_table_that_each_step_replaces_takes_its_partitions_along():
+def test_a_table_that_each_step_replaces_takes_its_partitions_along():
     assert laid_out("user", strategy=Table()) is None
     assert laid_out("user", guarded=False) is None
 
@@ -92,7 +92,7 @@ def early(decided, **options):
     return error and (error.code, error.sentence)
 
 
-def test_EC14_a_time_before_the_last_run_is_refused_where_there_is_something_to_run():
+def test_a_time_before_the_last_run_is_refused_where_there_is_something_to_run():
     step = Step("silver.x", Reason(State.SOURCE_CHANGED), initial=False)
     late = replace(step, moment=NOON - dt.timedelta(microseconds=1))
     runs = Decided(steps=(late,), todo=WHOLE)

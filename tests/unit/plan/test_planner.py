@@ -118,7 +118,7 @@ def test_a_foreign_commit_is_tampered_and_names_version_operation_and_time() -> 
     ]
 
 
-def test_T11_a_table_that_is_gone_is_missing_and_rebuilt_from_all_inputs() -> None:
+def test_a_table_that_is_gone_is_missing_and_rebuilt_from_all_inputs() -> None:
     made = planned(a_project(BASE, RAW), [a_success(BASE, raw__events=SOURCE)], world())
 
     assert reasons(made) == [("base", "missing: the table is gone")]

@@ -1,4 +1,4 @@
-"""What the ends of a rerun mean (P85, P87, P89, P90, P92)."""
+"""What the ends of a rerun mean."""
 
 import datetime as dt
 from dataclasses import replace
@@ -33,20 +33,20 @@ def refused(low, high, **more):
     return caught.value.code
 
 
-def test_P92_an_instant_with_an_offset_is_converted():
+def test_an_instant_with_an_offset_is_converted():
     low, _, _ = read("2025-01-15T13:00:00+01:00", "2025-01-15T18:00:00")
 
     assert low == "2025-01-15T12:00:00.000000Z"
 
 
-def test_P92_a_time_without_a_zone_takes_no_offset():
+def test_a_time_without_a_zone_takes_no_offset():
     mark = TypedValue.parse("TIMESTAMP_NTZ", "2025-01-16T12:00:00")
     asked = "2025-01-15T13:00:00+01:00"
 
     assert refused(asked, asked, kind="timestamp_ntz", mark=mark) == "rerun-bounds-type"
 
 
-def test_P92_a_time_of_day_of_a_date_is_dropped():
+def test_a_time_of_day_of_a_date_is_dropped():
     mark = TypedValue("DATE", "2025-01-16")
     asked = "2025-01-15T13:00"
 
@@ -54,7 +54,7 @@ def test_P92_a_time_of_day_of_a_date_is_dropped():
 
 
 @pytest.mark.parametrize("day", [dt.date(2025, 1, 15), "2025-01-15"])
-def test_P85_a_date_covers_its_whole_day(day):
+def test_a_date_covers_its_whole_day(day):
     assert read(day, day) == (
         "2025-01-15T00:00:00.000000Z",
         "2025-01-15T23:59:59.999999Z",
@@ -62,7 +62,7 @@ def test_P85_a_date_covers_its_whole_day(day):
     )
 
 
-def test_P89_an_inferred_unit_widens_the_range_and_says_so():
+def test_an_inferred_unit_widens_the_range_and_says_so():
     hour = dt.datetime(2025, 1, 15, 12, tzinfo=dt.UTC)
 
     assert read(hour, hour + dt.timedelta(hours=1), kind="date") == (
@@ -97,26 +97,26 @@ def test_numbers_are_taken_as_they_are():
 
 
 @pytest.mark.parametrize("bad", ["yesterday", 1.5, 1])
-def test_P90_what_is_no_time_is_refused(bad):
+def test_what_is_no_time_is_refused(bad):
     assert refused(bad, "2025-01-15") == "rerun-bounds-type"
 
 
-def test_P90_ends_that_are_the_wrong_way_round_are_refused():
+def test_ends_that_are_the_wrong_way_round_are_refused():
     assert refused("2025-01-16", "2025-01-15") == "rerun-bounds"
 
 
-def test_P90_a_table_that_was_never_built_has_no_range():
+def test_a_table_that_was_never_built_has_no_range():
     assert refused("2025-01-15", "2025-01-15", mark=None) == "rerun-before-first-run"
 
 
 @pytest.mark.parametrize("kind", ["timestamp", "date"])
-def test_P87_a_range_above_what_was_read_is_refused(kind):
+def test_a_range_above_what_was_read_is_refused(kind):
     assert refused("2025-01-17", "2025-01-17", kind=kind) == "rerun-beyond-watermark"
     assert read("2025-01-16", "2025-01-17", kind=kind)
 
 
 @pytest.mark.parametrize("strategy", [Frame(), a_model("t").strategy])
-def test_P90_only_incremental_tables_have_ranges(strategy):
+def test_only_incremental_tables_have_ranges(strategy):
     model = replace(a_model("totals"), strategy=strategy)
 
     with pytest.raises(RerunError) as caught:

@@ -50,13 +50,13 @@ def chosen(model: Model, run_date: dt.date, first: str, last: str = "") -> list[
 
 
 @pytest.mark.parametrize(("partition", "run_date", "expected"), CELLS)
-def test_DV3_a_partition_and_a_run_date_choose_the_sql(partition, run_date, expected):
+def test_a_partition_and_a_run_date_choose_the_sql(partition, run_date, expected):
     found = chosen(REVISED, dt.date.fromisoformat(run_date), partition)
 
     assert [label for _, label in found] == expected
 
 
-def test_DV3_a_range_is_cut_where_the_sql_changes_and_nowhere_else():
+def test_a_range_is_cut_where_the_sql_changes_and_nowhere_else():
     found = chosen(REVISED, dt.date(2024, 3, 25), "2023-12-30", "2024-03-12")
 
     assert found == [
@@ -66,7 +66,7 @@ def test_DV3_a_range_is_cut_where_the_sql_changes_and_nowhere_else():
     ]
 
 
-def test_DV4_of_revisions_of_one_day_the_greater_counts_whatever_their_order():
+def test_of_revisions_of_one_day_the_greater_counts_whatever_their_order():
     revisions = a_body("v1.r2", "2024-03-01"), a_body("v1.r1", "2024-03-01")
     model = a_daily("stats", a_version(a_body("v1", "2024-01-01"), *revisions))
 
@@ -133,7 +133,7 @@ def test_gaps_in_what_is_asked_for_stay_gaps():
         (dt.timedelta(hours=12, microseconds=1), "2024-12-14"),
     ],
 )
-def test_DP16_the_newest_due_partition_follows_ready_after(ready_after, newest):
+def test_the_newest_due_partition_follows_ready_after(ready_after, newest):
     model = a_daily("stats", a_body("v1", "2024-12-01"), ready_after=ready_after)
 
     assert due(model, RUN_TIMESTAMP) == ords("2024-12-01", newest)

@@ -48,7 +48,7 @@ def taken(now, step=WAITS, **options):
     return slices_to_run(a_model("silver.x"), now, Options(**options), step)
 
 
-def test_EC9_what_was_run_waits_no_more_and_what_comes_early_is_told():
+def test_what_was_run_waits_no_more_and_what_comes_early_is_told():
     now = SlicesNow(there("a", "aa", "b", "c", "d"), ran("a", "b", "c"))
     found = taken(now)
     assert names(found.slices) == ["aa", "d"]
@@ -72,12 +72,12 @@ def test_an_entity_that_no_slice_waits_for_owes_nothing():
     assert owes_nothing(None) == ""
 
 
-def test_EC10_a_slice_that_failed_is_first_again():
+def test_a_slice_that_failed_is_first_again():
     now = SlicesNow(there("a", "b", "c"), (*ran("a"), *ran("b", status=Status.FAILED)))
     assert names(taken(now).slices) == ["b", "c"]
 
 
-def test_EC11_a_slice_that_is_another_now_runs_only_by_name():
+def test_a_slice_that_is_another_now_runs_only_by_name():
     now = SlicesNow(there("a"), ran("a", digest="old"))
     found = taken(now)
     assert found.slices == ()
@@ -88,7 +88,7 @@ def test_EC11_a_slice_that_is_another_now_runs_only_by_name():
     assert names(taken(now, slice="a").slices) == ["a"]
 
 
-def test_EC12_skipped_slices_stay_out_and_one_that_is_written_holds_up_others():
+def test_skipped_slices_stay_out_and_one_that_is_written_holds_up_others():
     now = SlicesNow(there("a", "b", "d", c=True), ran("b", status=Status.SKIPPED))
     found = taken(now)
     assert names(found.slices) == ["a"]
@@ -104,7 +104,7 @@ def test_EC12_skipped_slices_stay_out_and_one_that_is_written_holds_up_others():
     assert taken(now, slice="c").error.code == "slice-incomplete"
 
 
-def test_EF12_all_slices_make_a_table_again_unless_one_is_gone():
+def test_all_slices_make_a_table_again_unless_one_is_gone():
     now = SlicesNow(there("a", "b"), ran("a"))
     assert names(taken(now, GONE).slices) == ["a", "b"]
     now = SlicesNow(there("b", "c"), ran("a", "b"))

@@ -157,7 +157,7 @@ def test_partitions_without_sql_are_never_taken():
     assert wanted(model, scope, {"daily": EDITED}).partitions == ords("2024-12-15", "2024-12-16")
 
 
-def test_DC1_a_cascade_is_planned_in_the_order_of_the_models():
+def test_a_cascade_is_planned_in_the_order_of_the_models():
     made = planned(the_project(), sync(AFTER_EDIT, cascade=True), "daily")
 
     assert steps_of(made) == [
@@ -170,14 +170,14 @@ def test_DC1_a_cascade_is_planned_in_the_order_of_the_models():
     assert sum(step.count for step in made.steps) == 19
 
 
-def test_DC3_without_a_cascade_only_what_drifted_is_planned():
+def test_without_a_cascade_only_what_drifted_is_planned():
     made = planned(the_project(), sync(AFTER_EDIT))
 
     assert steps_of(made) == [("daily", "2024-12-02..2024-12-16", "sync", "sql_changed")]
     assert made.current == ("weekly", "monthly")
 
 
-def test_DC12_what_is_reached_on_two_ways_is_planned_once_after_both():
+def test_what_is_reached_on_two_ways_is_planned_once_after_both():
     def below(name: str, *above: str) -> Model:
         return a_daily(name, a_body("v1", "2024-12-01", *(reading(each, Same()) for each in above)))
 
@@ -200,7 +200,7 @@ def chain() -> Model:
     return a_daily("chain", a_body("v1", "2024-11-25", reading_itself("chain", yesterday)))
 
 
-def test_DC13_a_model_that_reads_its_day_before_is_cascaded_to_the_end_in_order():
+def test_a_model_that_reads_its_day_before_is_cascaded_to_the_end_in_order():
     verdicts = {"chain": verdict_of(chain(), upstream_changed=ords("2024-12-04"))}
 
     made = planned(a_project(chain()), sync(verdicts, cascade=True))
@@ -214,7 +214,7 @@ def test_DC13_a_model_that_reads_its_day_before_is_cascaded_to_the_end_in_order(
     assert [step.upstream for step in made.steps[1:]] == [(s.key,) for s in made.steps[:-1]]
 
 
-def test_DC13_without_a_cascade_only_the_next_day_is_made_again():
+def test_without_a_cascade_only_the_next_day_is_made_again():
     verdicts = {"chain": verdict_of(chain(), upstream_changed=ords("2024-12-04"))}
 
     made = planned(a_project(chain()), sync(verdicts))
@@ -222,14 +222,14 @@ def test_DC13_without_a_cascade_only_the_next_day_is_made_again():
     assert steps_of(made) == [("chain", "2024-12-04", "sync", "upstream_changed")]
 
 
-def test_DS5_a_limit_is_kept_over_all_models():
+def test_a_limit_is_kept_over_all_models():
     made = planned(the_project(), sync(AFTER_EDIT, cascade=True, most=10))
 
     assert steps_of(made) == [("daily", "2024-12-02..2024-12-11", "sync", "sql_changed")]
     assert made.remaining == 9
 
 
-def test_DS16_a_backfill_says_so_and_is_one_step():
+def test_a_backfill_says_so_and_is_one_step():
     days = {"daily": ords("2024-12-02", "2024-12-04")}
     scope = sync(
         AFTER_EDIT | {"daily": verdict_of(daily())}, trigger="backfill", force=True, within=days
@@ -257,7 +257,7 @@ def mutated() -> tuple[Model, Verdict]:
     return model, replace(verdict, mutated=((model.versions[2].body, EDITED),))
 
 
-def test_DS7_sql_that_changed_in_an_immutable_model_is_refused_with_version_file_and_partitions():
+def test_sql_that_changed_in_an_immutable_model_is_refused_with_version_file_and_partitions():
     error = refused(*mutated())
 
     assert str(error) == ("v3 of daily has built 15 partitions and its SQL changed (v3.sql)")
@@ -265,7 +265,7 @@ def test_DS7_sql_that_changed_in_an_immutable_model_is_refused_with_version_file
     assert error.hint == "add a revision, or repeat with --allow-source-mutation"
 
 
-def test_DS7_it_runs_with_the_flag_and_where_no_partition_of_it_would_run():
+def test_it_runs_with_the_flag_and_where_no_partition_of_it_would_run():
     model, verdict = mutated()
 
     assert refused(model, verdict, allow_source_mutation=True) is None
@@ -339,7 +339,7 @@ def test_a_model_whose_log_cannot_be_read_is_blocked_with_that():
     assert refused(daily(), verdict) is lost
 
 
-def test_DP15_another_layout_is_refused_without_a_full_refresh():
+def test_another_layout_is_refused_without_a_full_refresh():
     verdict = replace(verdict_of(daily(), never_run=EDITED), relaid="DAY and are MONTH now")
 
     error = refused(daily(), verdict)
@@ -355,7 +355,7 @@ def with_schema(model: Model, *columns: Column) -> Model:
     return replace(model, versions=tuple(replace(v, schema=Schema(columns)) for v in versions))
 
 
-def test_DP12_a_breaking_change_is_refused_unless_it_is_allowed():
+def test_a_breaking_change_is_refused_unless_it_is_allowed():
     model = with_schema(daily(), Column("date", "date"), Column("events", "double"))
     facts = TableFacts("t", 3, Schema((Column("date", "date"), Column("events", "bigint"))))
     verdict = verdict_of(model, version_upgraded=EDITED)
@@ -427,7 +427,7 @@ def test_a_table_whose_first_version_is_to_come_is_left_out_and_so_is_its_reader
         (Fingerprint("x", "meaning-v1"), []),
     ],
 )
-def test_DS7_an_immutable_table_is_held_to_the_sql_of_its_own_version(made, expected):
+def test_an_immutable_table_is_held_to_the_sql_of_its_own_version(made, expected):
     table = a_dated_table("2024-12-01", immutable=True)
     record = replace(a_success(table), fingerprint=made)
     now = Now(RUN_TIMESTAMP, {"table": Observed(True)}, {})

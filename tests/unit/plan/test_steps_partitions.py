@@ -56,18 +56,18 @@ def cut(model: Model, wanted: Wanted, batch: int | None = None, **states: Ranges
         ),
     ],
 )
-def test_DS1_forty_days_are_cut_by_what_the_sql_takes(is_range, batch, expected):
+def test_forty_days_are_cut_by_what_the_sql_takes(is_range, batch, expected):
     assert cut(model_of(is_range=is_range), all_of(FORTY), batch) == expected
 
 
-def test_DS1_the_models_own_batch_size_counts_unless_the_command_gives_one():
+def test_the_models_own_batch_size_counts_unless_the_command_gives_one():
     model = a_daily("stats", a_body("v1", "2024-11-01", is_range=True), batch_size=30)
 
     assert cut(model, all_of(FORTY)) == ["2024-11-07..2024-12-06", "2024-12-07..2024-12-16"]
     assert cut(model, all_of(FORTY), 40) == ["2024-11-07..2024-12-16"]
 
 
-def test_DS2_days_with_a_gap_are_two_steps():
+def test_days_with_a_gap_are_two_steps():
     days = (*ords("2024-12-01", "2024-12-03"), *ords("2024-12-05", "2024-12-06"))
 
     assert cut(model_of(is_range=True), all_of(days)) == [
@@ -110,7 +110,7 @@ def test_weeks_with_a_gap_are_filled_up_to_the_size_of_a_step():
     assert steps[0].partitions[-1] == (workdays[6][0], workdays[6][0])
 
 
-def test_DS2_no_step_holds_partitions_of_two_versions():
+def test_no_step_holds_partitions_of_two_versions():
     found = partition_steps(
         daily(), verdict_of(daily()), all_of(ords("2024-11-27", "2024-12-03")), "sync", None
     )
@@ -190,7 +190,7 @@ def a_chain() -> Model:
     return a_daily("chain", a_body("v1", "2024-12-01", reading_itself("chain", before)))
 
 
-def test_DC13_a_model_that_reads_itself_goes_one_by_one_whatever_the_batch_size():
+def test_a_model_that_reads_itself_goes_one_by_one_whatever_the_batch_size():
     days = ords("2024-12-04", "2024-12-06")
 
     assert cut(a_chain(), all_of(days), 31) == ["2024-12-04", "2024-12-05", "2024-12-06"]
@@ -210,7 +210,7 @@ def the_steps_of_DC1() -> list[Step]:
     ]
 
 
-def test_DS5_a_limit_keeps_the_first_partitions_and_counts_the_others():
+def test_a_limit_keeps_the_first_partitions_and_counts_the_others():
     steps, left = limited(the_steps_of_DC1(), 10)
 
     assert steps == [a_step(daily(), ords("2024-12-02", "2024-12-11"), version=3)]
@@ -226,7 +226,7 @@ def test_DS5_a_limit_keeps_the_first_partitions_and_counts_the_others():
         (99, ["daily", "weekly", "weekly", "weekly", "monthly"], 0),
     ],
 )
-def test_DS5_what_is_below_stays_only_when_all_above_does(most, models, left):
+def test_what_is_below_stays_only_when_all_above_does(most, models, left):
     steps, remaining = limited(the_steps_of_DC1(), most)
 
     assert ([step.model for step in steps], remaining) == (models, left)
@@ -270,7 +270,7 @@ def test_what_reads_nothing_of_a_step_does_not_wait_for_it():
     assert waits(a_project(up, reader), steps) == [[], ["0"], ["1"]]
 
 
-def test_DC13_each_step_of_a_model_that_reads_itself_waits_for_the_one_before():
+def test_each_step_of_a_model_that_reads_itself_waits_for_the_one_before():
     steps = [a_step(a_chain(), ords(f"2024-12-{day:02}")) for day in range(4, 17)]
 
     assert waits(a_project(a_chain()), steps) == [[], *([str(place)] for place in range(12))]

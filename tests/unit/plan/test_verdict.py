@@ -99,7 +99,7 @@ def test_another_table_in_its_place_is_a_missing_one():
         ),
     ],
 )
-def test_T24_another_table_in_its_place_is_told_by_who_made_it(owner, expected):
+def test_another_table_in_its_place_is_told_by_who_made_it(owner, expected):
     other = replace(HERE, table_id="id-2", owner=owner)
 
     assert reason(replace(GOOD, table_id="id-1"), other) == expected

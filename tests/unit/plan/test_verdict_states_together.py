@@ -73,19 +73,19 @@ def pin(table_id: str, version: int = 3) -> DeltaPin:
 
 
 @pytest.mark.parametrize("pair", TOGETHER, ids=" ".join)
-def test_DD16_of_two_states_the_first_counts_and_the_other_stands_beside_it(pair):
+def test_of_two_states_the_first_counts_and_the_other_stands_beside_it(pair):
     found = in_states(*pair)
 
     assert [(piece.range, piece.states) for piece in found.pieces] == [(THE_DAY[0], pair)]
 
 
-def test_DD16_a_version_hides_other_sql_and_schema():
+def test_a_version_hides_other_sql_and_schema():
     found = in_states(State.VERSION_UPGRADED, State.SQL_CHANGED, State.SCHEMA_CHANGED)
 
     assert [piece.states for piece in found.pieces] == [(State.VERSION_UPGRADED,)]
 
 
-def test_DD16_all_states_at_once_stand_in_their_order():
+def test_all_states_at_once_stand_in_their_order():
     found = in_states(*(set(State) - {State.NOT_EFFECTIVE, State.VERSION_UPGRADED}))
 
     assert [piece.states for piece in found.pieces] == [

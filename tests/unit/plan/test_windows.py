@@ -74,7 +74,7 @@ def test_nothing_above_the_watermark_is_an_empty_window_that_keeps_the_watermark
     assert found.watermarks == (mark(7),)
 
 
-def test_T12_nulls_in_the_watermark_column_are_an_error_with_column_and_count() -> None:
+def test_nulls_in_the_watermark_column_are_an_error_with_column_and_count() -> None:
     with pytest.raises(PenstockError) as caught:
         shown(FORWARD, None, nulls=4)
 
@@ -195,7 +195,7 @@ def test_text_columns_carry_a_watermark_only_when_asked() -> None:
 
 
 @pytest.mark.parametrize("kind", ["double", "boolean", "map<string,int>", "string collate UNICODE"])
-def test_P34_other_types_carry_no_watermark(kind: str) -> None:
+def test_other_types_carry_no_watermark(kind: str) -> None:
     inputs = {"raw.events": Schema((Column("n", kind),))}
 
     with pytest.raises(IncrementalConfigError) as caught:
@@ -237,7 +237,7 @@ def test_a_lookback_of_decimals_is_exact() -> None:
     assert str(low and low.value) == "DECIMAL(10,2) 12.45"
 
 
-def test_P33_a_watermark_of_another_type_is_told_before_the_type_is_judged() -> None:
+def test_a_watermark_of_another_type_is_told_before_the_type_is_judged() -> None:
     inputs = {"raw.events": Schema((Column("n", "string"),))}
 
     with pytest.raises(IncrementalConfigError) as caught:
@@ -246,7 +246,7 @@ def test_P33_a_watermark_of_another_type_is_told_before_the_type_is_judged() -> 
     assert caught.value.code == "watermark-type-changed"
 
 
-def test_P29_nulls_that_were_the_first_load_are_not_loaded_again() -> None:
+def test_nulls_that_were_the_first_load_are_not_loaded_again() -> None:
     settings = WindowSettings("n", null_watermark=NullWatermark.INCLUDE_FIRST)
     measured, known = [Measured(EVENTS, None, 2)], {"raw.events"}
 
@@ -257,7 +257,7 @@ def test_P29_nulls_that_were_the_first_load_are_not_loaded_again() -> None:
     assert (first.null_rows, later.null_rows) == (2, 2)
 
 
-def test_P36_a_watermark_after_tomorrow_is_told() -> None:
+def test_a_watermark_after_tomorrow_is_told() -> None:
     now = dt.datetime(2025, 1, 16, 12, tzinfo=dt.UTC)
     times = ("2025-01-17T12:00:00Z", "2025-01-17T12:00:01Z")
     marks = [Watermark("logs", "ts", TypedValue.parse("TIMESTAMP", time)) for time in times]

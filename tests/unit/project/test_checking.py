@@ -9,7 +9,7 @@ ORDERS = {
 }
 
 
-def test_C9_what_a_check_reads_is_built_first(load):
+def test_what_a_check_reads_is_built_first(load):
     models = load({**ORDERS, "models/customers.sql": "select 1 as id"}).models
 
     assert {name: each.order_after for name, each in models.items()} == {
@@ -19,7 +19,7 @@ def test_C9_what_a_check_reads_is_built_first(load):
     assert models["orders"].depends_on == ()
 
 
-def test_C9_an_order_that_closes_a_cycle_is_dropped_and_told(load):
+def test_an_order_that_closes_a_cycle_is_dropped_and_told(load):
     project = load({**ORDERS, "models/customers.sql": "select customer as id from shop.orders"})
 
     assert [each.order_after for each in project.models.values()] == [(), ()]
@@ -32,7 +32,7 @@ def test_C9_an_order_that_closes_a_cycle_is_dropped_and_told(load):
     ]
 
 
-def test_C9_a_cycle_of_orders_alone_loses_its_last_edge(load):
+def test_a_cycle_of_orders_alone_loses_its_last_edge(load):
     yaml = "models:\n"
     for one, other in (("a", "b"), ("b", "a")):
         yaml += f"  - name: {one}\n    checks: [{{name: c, sql: 'select 1 from shop.{other}'}}]\n"

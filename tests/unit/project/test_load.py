@@ -6,7 +6,7 @@ from penstock.core.errors import ProjectError, UsageError
 from penstock.project.load import load_project
 
 
-def test_J1_five_broken_files_are_reported_in_one_go_and_no_state_is_created(load, tmp_path):
+def test_five_broken_files_are_reported_in_one_go_and_no_state_is_created(load, tmp_path):
     files = {
         "models/a/unknown_key.sql": "{{ config(materialised='table') }}\nselect 1 as id",
         "models/a/unknown_ref.sql": "select *\nfrom {{ ref('nothing_such') }}",
@@ -44,7 +44,7 @@ def test_J1_five_broken_files_are_reported_in_one_go_and_no_state_is_created(loa
     assert not list(tmp_path.glob(".penstock/state*"))
 
 
-def test_J2_a_misspelt_key_of_the_project_file_hides_no_other_finding(findings):
+def test_a_misspelt_key_of_the_project_file_hides_no_other_finding(findings):
     files = {
         "penstock.yml": "name: shop\ntaget:\n  dev: {}\n",
         "models/a.sql": "select * from {{ ref('b') }}",

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 
-def test_J3_a_cycle_names_its_path_and_every_place(findings):
+def test_a_cycle_names_its_path_and_every_place(findings):
     files = {
         "models/a.sql": "select *\nfrom {{ ref('c') }}",
         "models/b.sql": "select * from {{ ref('a') }}",

@@ -135,7 +135,7 @@ def test_an_empty_intersection_says_how_to_unite():
     )
 
 
-def test_J5_an_unmatched_tag_says_which_tags_there_are():
+def test_an_unmatched_tag_says_which_tags_there_are():
     with pytest.raises(SelectorError) as caught:
         select(SHOP, ["tag:nothing"], [], NOTHING)
 

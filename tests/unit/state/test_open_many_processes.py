@@ -63,7 +63,7 @@ def test_processes_that_make_one_file_at_once_share_it(tmp_path, start):
     assert [path.name for path in file.parent.iterdir()] == ["state.db"]
 
 
-def test_T5_the_target_of_a_killed_process_is_free_at_once(tmp_path, start):
+def test_the_target_of_a_killed_process_is_free_at_once(tmp_path, start):
     url = f"sqlite:///{tmp_path}/state.db"
 
     exits = start(die_in_begin, (url,))

@@ -1,4 +1,4 @@
-"""T8: a database of every past schema, with what its penstock wrote, is migrated without loss."""
+"""A database of every past schema, with what its penstock wrote, is migrated without loss."""
 
 import datetime as dt
 import sqlite3
@@ -107,7 +107,7 @@ def test_migrations_from_every_past_schema_reach_the_same_schema(name, file, mig
 
 
 @pytest.mark.parametrize(("name", "steps", "partitions"), [("0005", 24, 11)])
-def test_T8_a_database_of_a_past_schema_keeps_everything_it_held(
+def test_a_database_of_a_past_schema_keeps_everything_it_held(
     file, migrated, tmp_path, name, steps, partitions
 ):
     untouched = tmp_path / "untouched.db"
@@ -120,7 +120,7 @@ def test_T8_a_database_of_a_past_schema_keeps_everything_it_held(
     assert len(contents(file)["partition_state_full"]) == partitions
 
 
-def test_T8_models_of_a_past_schema_read_as_they_were_written(migrated):
+def test_models_of_a_past_schema_read_as_they_were_written(migrated):
     records = migrated("0005").records.models()
 
     assert {name: record.high_time for name, record in records.items()} == HIGH_TIMES
@@ -147,7 +147,7 @@ def test_T8_models_of_a_past_schema_read_as_they_were_written(migrated):
     )
 
 
-def test_T8_fingerprints_of_a_past_schema_read_as_they_were_written(migrated):
+def test_fingerprints_of_a_past_schema_read_as_they_were_written(migrated):
     known = migrated("0005").records.fingerprints()
 
     assert known[7] == Fingerprint("sql-2", "canonical-2")
@@ -175,7 +175,7 @@ def test_a_migrated_model_may_be_cut_into_partitions(file, migrated):
     ]
 
 
-def test_T8_partitions_of_a_past_schema_read_as_they_were_written(migrated):
+def test_partitions_of_a_past_schema_read_as_they_were_written(migrated):
     store = migrated("0005")
     records, checks = store.records, store.checks
 
@@ -187,7 +187,7 @@ def test_T8_partitions_of_a_past_schema_read_as_they_were_written(migrated):
     assert checks.rows_before("visits", ((3, 3),), 9, 24) == RowsBefore({1: 7, 2: 5, 3: 2})
 
 
-def test_T8_steps_of_a_past_schema_can_be_checked(migrated):
+def test_steps_of_a_past_schema_can_be_checked(migrated):
     store = migrated("0005")
     step = days("next", "visits", (4, 4), run="run-9", on_failure="flag")
     holder = replace(HERE, run="run-9")

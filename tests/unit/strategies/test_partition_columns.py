@@ -1,4 +1,4 @@
-"""Columns of a query against those that its version declares: case DP14."""
+"""Columns of a query against those that its version declares."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def refusal(declared: Schema, described: Schema) -> SchemaError:
     return caught.value
 
 
-def test_DP14_a_missing_column_is_named() -> None:
+def test_a_missing_column_is_named() -> None:
     error = refusal(columns("date date, events bigint"), columns("date date"))
 
     assert error.render() == (
@@ -26,7 +26,7 @@ def test_DP14_a_missing_column_is_named() -> None:
     )
 
 
-def test_DP14_an_extra_column_is_named() -> None:
+def test_an_extra_column_is_named() -> None:
     error = refusal(columns("date date"), columns("date date, events bigint"))
 
     assert (error.code, error.sentence) == (
@@ -35,7 +35,7 @@ def test_DP14_an_extra_column_is_named() -> None:
     )
 
 
-def test_DP14_a_type_without_a_cast_is_named() -> None:
+def test_a_type_without_a_cast_is_named() -> None:
     error = refusal(columns("date date"), columns("date boolean"))
 
     assert (error.code, error.sentence) == (

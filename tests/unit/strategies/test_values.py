@@ -27,7 +27,7 @@ from penstock.strategies.values import converted, merged_type, same
         ("int", None, "l IS NULL"),
     ],
 )
-def test_H43_values_are_compared_in_their_types(left_type, right_type, expected):
+def test_values_are_compared_in_their_types(left_type, right_type, expected):
     assert same("l", "r", left_type, right_type) == expected
 
 

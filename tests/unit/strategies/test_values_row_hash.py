@@ -70,7 +70,7 @@ def test_each_type_has_its_text(kind, expected):
     assert hashed(f"v {kind}") == expected
 
 
-def test_H47_columns_stand_in_the_order_of_their_folded_names():
+def test_columns_stand_in_the_order_of_their_folded_names():
     assert hashed("b date", "A date") == hashed("A date", "b date")
     assert hashed("b date", "Ab date") == (
         "concat('2:abd', unix_date(`Ab`), ';'), concat('1:bd', unix_date(`b`), ';')"

@@ -148,7 +148,7 @@ class DeltaLog:
         return tuple(files) if None not in found.column(rows).to_pylist() else None
 
     def listing(self, source: Source) -> Listing:
-        """See `Log.listing`; a path that is not there is `source-missing` (case J17)."""
+        """See `Log.listing`; a path that is not there is `source-missing`."""
         found = sorted(_remote(source) if "://" in source.path else _local(source))
         root, digest = source.path.rstrip("/"), hashlib.sha256()
         paths = tuple(f"{root}/{name}" if name else root for name, _, _ in found)

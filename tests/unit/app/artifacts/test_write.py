@@ -173,7 +173,7 @@ def test_run_results_tell_what_became_of_each_model(written):
     }
 
 
-def test_J21_no_password_reaches_an_artifact(written, tmp_path):
+def test_no_password_reaches_an_artifact(written, tmp_path):
     error = QueryError("spark-error", "cannot reach postgresql://me:hunter2@db/x")
 
     written(a_result("a", "failed", error=error), text="-- postgresql://me:hunter2@db\nselect 1")
@@ -183,7 +183,7 @@ def test_J21_no_password_reaches_an_artifact(written, tmp_path):
         assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_EC15_an_entity_is_a_node_with_its_definition_and_no_setting_of_users(tmp_path):
+def test_an_entity_is_a_node_with_its_definition_and_no_setting_of_users(tmp_path):
     said = entity(settings={"sql_password": "s3cret", "bronze_table": "raw.x"})
     reader = {"models/m.sql": "select ID from silver_aw.x"}
     for name, text in {"penstock.yml": "name: shop\n", **files(said), **reader}.items():

@@ -175,7 +175,7 @@ def test_parameters_of_a_condition_are_called_as_their_writer_does(project, read
     }
 
 
-def test_C59_a_run_has_a_result_for_every_check_after_that_of_its_model(project, read):
+def test_a_run_has_a_result_for_every_check_after_that_of_its_model(project, read):
     report = InvariantReport(STORY.before, (*STORY.after, BROKEN, NO_BASE))
     failed = a_result("a", "failed", error=GATE, invariant_report=report)
 
@@ -223,7 +223,7 @@ def test_a_result_of_a_check_has_its_failures_and_no_cell(project, read):
     }
 
 
-def test_C28_a_model_that_a_gate_kept_from_running_is_an_error(project, read):
+def test_a_model_that_a_gate_kept_from_running_is_an_error(project, read):
     error = CheckFailedError("before-check-failed", "a: source_has_data: 1 row (expected 0)")
 
     write_artifacts(

@@ -233,7 +233,7 @@ def test_checks_of_other_rows_are_scans_of_their_own():
     assert line(Append(None), checks) == "checks: 4 after (3 scans), on failure: flag"
 
 
-def test_C54_what_is_not_evaluated_is_said_to_be_skipped():
+def test_what_is_not_evaluated_is_said_to_be_skipped():
     assert line(DAILY, options=Options(skip_checks=True), **days(1)) == (
         "checks: 5 skipped (--skip-checks)"
     )

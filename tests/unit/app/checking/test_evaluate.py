@@ -295,7 +295,7 @@ def change(last=None, **bounds):
     return a_check(RowCountChange(last=last, **{k: Decimal(v) for k, v in bounds.items()}))
 
 
-def test_C20_a_change_against_the_last_success():
+def test_a_change_against_the_last_success():
     def on(rows, base, **bounds):
         session = Told({"FROM": ({OBSERVED_ROWS: rows},)})
         bases = RowsBefore(recent=() if base is None else (base, 99))
@@ -331,7 +331,7 @@ def test_a_run_without_rows_is_a_change_to_0_only_where_that_is_asked_for(step):
     assert quiet(step, (4,)) == ("skipped", "nothing was written")
 
 
-def test_C21_a_change_against_the_mean_of_earlier_partitions():
+def test_a_change_against_the_mean_of_earlier_partitions():
     session = Told({"GROUP BY": by_day(_04=1)})
     check_inputs = a_check_inputs(KEYED, P4)
     number = check_inputs.grid.parse

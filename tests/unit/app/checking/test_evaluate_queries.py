@@ -26,7 +26,7 @@ def a_workshop(*checks):
     return workshop
 
 
-def test_C25_an_unknown_column_of_a_warning_stops_nothing():
+def test_an_unknown_column_of_a_warning_stops_nothing():
     workshop = a_workshop(ROWS, UNKNOWN, IDS)
 
     report = workshop.run()
@@ -40,7 +40,7 @@ def test_C25_an_unknown_column_of_a_warning_stops_nothing():
     assert report["a"].invariant_report.has_warnings()
 
 
-def test_C25_a_gate_that_divides_by_zero_fails_the_run_and_no_other_check():
+def test_a_gate_that_divides_by_zero_fails_the_run_and_no_other_check():
     workshop = a_workshop(ROWS, DIVIDED, IDS)
     workshop.lake.trouble("a", "rows", BY_ZERO, lambda: None, BY_ZERO)
 
@@ -55,7 +55,7 @@ def test_C25_a_gate_that_divides_by_zero_fails_the_run_and_no_other_check():
     assert report["a"].error.code == "after-check-failed"
 
 
-def test_C25_check_exits_as_the_run_did():
+def test_check_exits_as_the_run_did():
     workshop = a_workshop(ROWS, UNKNOWN)
     workshop.run()
 

@@ -58,7 +58,7 @@ def test_what_a_check_measures_rides_on_the_write(workshop):
     ]
 
 
-def test_C54_with_skip_checks_nothing_rides_on_the_write(workshop):
+def test_with_skip_checks_nothing_rides_on_the_write(workshop):
     result, feed = run(workshop, skip_checks=True)
 
     assert feed is None

@@ -28,7 +28,7 @@ def caught_up(web, now, *select, **asked):
     return catch_up(web.services(), request)
 
 
-def test_S25_windows_follow_each_other_until_the_last_ends_now(tmp_path):
+def test_windows_follow_each_other_until_the_last_ends_now(tmp_path):
     web = web_of(tmp_path, "backfill_limit_days: 2\n")
 
     report = caught_up(web, "01-06")
@@ -86,7 +86,7 @@ def test_what_failed_is_resumed_by_its_package_or_by_what_was_selected(tmp_path)
     assert web.at("01-02", "m5").resume.startswith("penstock run --select m5 --as-of")
 
 
-def test_S86_a_refresh_forgets_all_rows_and_the_next_commits_replace_their_tables(tmp_path):
+def test_a_refresh_forgets_all_rows_and_the_next_commits_replace_their_tables(tmp_path):
     web = web_of(tmp_path, "allow_refresh: true\n")
     assert problems(web.at("01-02")) == []
     asked = []
@@ -111,7 +111,7 @@ def test_S86_a_refresh_forgets_all_rows_and_the_next_commits_replace_their_table
     assert web.manifest() == dict.fromkeys(CORE, ("01-01 20:00", "01-03", None))
 
 
-def test_S85_a_refusal_leaves_everything_as_it_is(tmp_path):
+def test_a_refusal_leaves_everything_as_it_is(tmp_path):
     web = web_of(tmp_path, "allow_refresh: true\n")
     web.at("01-02")
     before = web.manifest()
@@ -154,7 +154,7 @@ def codes(report):
     return [note.split(": ")[2] for note in report.notes]
 
 
-def test_S32_S34_a_run_warns_of_what_waits(tmp_path):
+def test_a_run_warns_of_what_waits(tmp_path):
     web = web_of(tmp_path, "strict_seed_limits: true\nbackfill_limit_days: 1\n")
     web.greatest = "01-01 00:00"
     web.at("01-03")
@@ -225,7 +225,7 @@ def test_a_release_of_a_session_that_is_held_no_more_is_done_with_the_next_run(t
     assert web.store.sessions.releases("web") == ()
 
 
-def test_S36_a_model_that_is_new_has_a_pass_of_its_own_before_the_others_go_on(tmp_path):
+def test_a_model_that_is_new_has_a_pass_of_its_own_before_the_others_go_on(tmp_path):
     web = web_of(tmp_path, "backfill: per_model\n")
     web.at("01-02")
     web.append()

@@ -182,7 +182,7 @@ def a_workshop_of_sources():
     return workshop
 
 
-def test_C60_each_source_is_told_by_its_name():
+def test_each_source_is_told_by_its_name():
     workshop = a_workshop_of_sources()
 
     report = workshop.check(sources=True, as_of=NOON)

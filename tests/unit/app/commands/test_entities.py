@@ -67,7 +67,7 @@ def test_each_slice_is_told_with_what_became_of_it(services):
     assert found.slices[2].why == "null-key: 3 rows have no id"
 
 
-def test_EC12_a_skip_keeps_who_and_why(services):
+def test_a_skip_keeps_who_and_why(services):
     report = skip_slice(services, "x", "c", "bad")
 
     assert [(e.id.name, e.status, e.why) for e in report.slices] == [

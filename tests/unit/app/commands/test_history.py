@@ -55,7 +55,7 @@ def test_what_cannot_be_asked_is_refused(model, name, limit, code, hint, service
 GATE = Check("rows", Phase.BEFORE, RowCount(9), Location("m.yml", 3), definition="d")
 
 
-def test_C54_the_row_of_an_unchecked_step_says_so():
+def test_the_row_of_an_unchecked_step_says_so():
     workshop = Workshop(a_source("events"), a_model("a", "raw.events", checks=Checks((GATE,))))
 
     workshop.run(skip_checks=True)

@@ -49,7 +49,7 @@ def kept(workshop):
     return copy.deepcopy(workshop.lake.tables), workshop.store.archive.export()
 
 
-def test_H133_a_rehearsal_counts_what_the_run_then_counts():
+def test_a_rehearsal_counts_what_the_run_then_counts():
     workshop = started()
     workshop.lake.answers(SEEN, MORE)
 
@@ -61,7 +61,7 @@ def test_H133_a_rehearsal_counts_what_the_run_then_counts():
     assert (real.status, real.version) == ("success", 1)
 
 
-def test_H133_nothing_is_written_and_no_lease_is_taken():
+def test_nothing_is_written_and_no_lease_is_taken():
     workshop = started()
     workshop.lake.answers(SEEN, MORE)
     before = kept(workshop)
@@ -77,7 +77,7 @@ def test_H133_nothing_is_written_and_no_lease_is_taken():
     assert workshop.store.calls == {}
 
 
-def test_H133_a_first_run_is_counted_by_a_look_that_makes_no_table():
+def test_a_first_run_is_counted_by_a_look_that_makes_no_table():
     workshop = Workshop(EVENTS, USERS)
     workshop.lake.answers(SEEN, {"source_rows": 2, "opened_new": 2})
 

@@ -82,7 +82,7 @@ def test_a_step_that_turns_out_unneeded_still_sets_the_comment_that_changed():
     assert workshop.run().plan.is_empty
 
 
-def test_J8_a_failure_skips_what_hangs_on_it_and_nothing_else():
+def test_a_failure_skips_what_hangs_on_it_and_nothing_else():
     workshop = Workshop(*DIAMOND)
     workshop.lake.trouble("right", "define", BROKEN)
 
@@ -177,7 +177,7 @@ def test_a_view_is_recorded_and_what_reads_it_reads_its_tables():
     assert "/w/s/view" not in workshop.lake.tables
 
 
-def test_T11_a_table_that_is_gone_is_made_from_all_inputs():
+def test_a_table_that_is_gone_is_made_from_all_inputs():
     workshop = Workshop(EVENTS, a_model("users", "raw.events", strategy=Merge(("id",), None)))
     workshop.run()
     del workshop.lake.tables["/w/s/users"]

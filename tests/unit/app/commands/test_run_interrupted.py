@@ -21,7 +21,7 @@ def interrupting(model):
     return listener
 
 
-def test_J23_an_interrupted_run_tells_what_ran_and_how_to_go_on():
+def test_an_interrupted_run_tells_what_ran_and_how_to_go_on():
     workshop = Workshop(*PARTS)
 
     report = workshop.run(listener=interrupting("a"))

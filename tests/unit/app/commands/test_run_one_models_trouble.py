@@ -189,13 +189,13 @@ def cleaned(workshop):
 GAP = "log-gap: versions 1 to 2 of the log of s.top are gone; changes in them are not known"
 
 
-def test_T23_a_log_that_was_cleaned_up_is_told_and_its_table_is_judged_by_what_is_left(cleaned):
+def test_a_log_that_was_cleaned_up_is_told_and_its_table_is_judged_by_what_is_left(cleaned):
     report = told(cleaned)
 
     assert status_text(report) == (f"top: current (1 partition)\n    {GAP}\n\nAll current ✓")
 
 
-def test_T23_plan_and_run_say_it_and_have_nothing_to_do(cleaned):
+def test_plan_and_run_say_it_and_have_nothing_to_do(cleaned):
     planned, report = cleaned.plan(), cleaned.run()
 
     assert planned.plan.is_empty
@@ -208,7 +208,7 @@ def test_T23_plan_and_run_say_it_and_have_nothing_to_do(cleaned):
     }
 
 
-def test_T23_the_next_step_closes_the_gap(cleaned):
+def test_the_next_step_closes_the_gap(cleaned):
     edit(cleaned, "top")
 
     built = cleaned.run("top")
@@ -218,13 +218,13 @@ def test_T23_the_next_step_closes_the_gap(cleaned):
     assert all(model.lines == () for model in after.models)
 
 
-def test_T23_what_others_changed_and_the_log_still_tells_is_tampering_all_the_same(cleaned):
+def test_what_others_changed_and_the_log_still_tells_is_tampering_all_the_same(cleaned):
     cleaned.lake.write("/w/s/top", "DELETE", None, "")
 
     assert "tampered" in status_text(told(cleaned))
 
 
-def test_T23_a_window_may_have_passed_what_a_gap_hides():
+def test_a_window_may_have_passed_what_a_gap_hides():
     log = a_model("log", "top", strategy=Append(WindowSettings("n")))
     workshop = Workshop(EVENTS, TOP, log)
     workshop.run()

@@ -48,7 +48,7 @@ def another_pass(web, run):
     return SessionPass("web", 0, PassKind.PACKAGE, run, limits, at("01-02"))
 
 
-def test_S29_who_is_not_selected_is_out_of_sync_afterwards(web):
+def test_who_is_not_selected_is_out_of_sync_afterwards(web):
     web.tagged("m5")
     web.greatest = "01-01 20:00"
     assert problems(web.at("01-02", "m5")) == []
@@ -72,7 +72,7 @@ def test_what_is_made_of_a_module_brings_it(web):
     assert web.manifest() == {**behind, **dict.fromkeys(("sessions", "users"), SECOND)}
 
 
-def test_S27_without_events_every_table_is_made_and_no_row_of_the_manifest(tmp_path):
+def test_without_events_every_table_is_made_and_no_row_of_the_manifest(tmp_path):
     web = PackageWorkshop(tmp_path, "strict_seed_limits: true\n")
     web.greatest = ""
 
@@ -100,7 +100,7 @@ def test_per_model_what_is_made_of_a_module_that_is_behind_waits_for_it(web):
     assert web.manifest()["users"] == before != web.manifest()["page_views"]
 
 
-def test_S38_a_failed_module_fails_those_made_of_it_and_its_pass(web):
+def test_a_failed_module_fails_those_made_of_it_and_its_pass(web):
     web.lake.trouble("web_sessions", "commit", BROKEN)
 
     report = web.at("01-03")
@@ -121,7 +121,7 @@ def test_S38_a_failed_module_fails_those_made_of_it_and_its_pass(web):
     assert web.manifest() == dict.fromkeys(CORE, SECOND)
 
 
-def test_S39_per_model_the_others_go_on_whatever_becomes_of_those_behind(web):
+def test_per_model_the_others_go_on_whatever_becomes_of_those_behind(web):
     web.lake.trouble("web_sessions", "commit", BROKEN)
     web.at("01-03")
     web.has_files({WEB: HEAD + "backfill: per_model\n"})
@@ -164,7 +164,7 @@ def test_a_base_table_that_meets_another_writer_is_made_all_the_same(web):
     assert web.manifest() == dict.fromkeys(CORE, SECOND)
 
 
-def test_S84_the_lease_of_a_package_is_that_of_one_run(web):
+def test_the_lease_of_a_package_is_that_of_one_run(web):
     web.store.sessions.begin_pass(another_pass(web, ELSEWHERE.run), ELSEWHERE)
 
     report = web.at("01-03")
@@ -180,7 +180,7 @@ def test_a_run_that_died_leaves_its_package_to_the_next(web):
     assert [each.status for each in web.passes] == [Status.SUCCESS, Status.FAILED, Status.SUCCESS]
 
 
-def test_S84_limits_that_another_run_made_old_are_not_used(web):
+def test_limits_that_another_run_made_old_are_not_used(web):
     def overtaken():
         store = web.store.sessions
         web.lake.troubles.clear()

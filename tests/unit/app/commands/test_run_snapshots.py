@@ -218,7 +218,7 @@ def test_a_commit_that_did_something_else_than_was_staged_is_a_bug_that_names_bo
     assert failure.message.endswith("penstock snapshot verify users")
 
 
-def test_H144_a_conflict_is_classified_again():
+def test_a_conflict_is_classified_again():
     workshop = started()
     workshop.lake.answers(SEEN, H21)
     workshop.lake.trouble("users", "commit", CONFLICT)
@@ -253,7 +253,7 @@ def test_a_table_that_moved_after_it_was_read_is_not_written_but_read_again():
     assert workshop.operations("users")[1:] == ["WRITE", "MERGE"]
 
 
-def test_H146_a_commit_that_was_not_recorded_is_found_with_the_counts_of_its_token():
+def test_a_commit_that_was_not_recorded_is_found_with_the_counts_of_its_token():
     workshop = started()
     step = workshop.begin(DEAD, "users", base_version=0)
     told = {"source_rows": 3, "unchanged": 2, "opened_new": 1}
@@ -269,7 +269,7 @@ def test_H146_a_commit_that_was_not_recorded_is_found_with_the_counts_of_its_tok
     assert steps[-1]["metrics"] == {"numOutputRows": 1, **told}
 
 
-def test_H146_a_step_that_had_not_committed_runs_once():
+def test_a_step_that_had_not_committed_runs_once():
     workshop = started()
     workshop.begin(DEAD, "users", base_version=0)
     workshop.lake.answers(SEEN, H21)
@@ -293,7 +293,7 @@ def test_snapshots_over_snapshots_come_after_them_and_stay_when_those_made_no_co
     assert report["later"].reason == "its upstream made no change"
 
 
-def test_H129_what_fails_stops_what_hangs_on_it_and_the_last_line_resumes():
+def test_what_fails_stops_what_hangs_on_it_and_the_last_line_resumes():
     other = a_model("other", "raw.events", strategy=CHECK)
     base = a_model("base", "raw.events")
     blocked = a_model("blocked", "base", strategy=CHECK)
@@ -387,7 +387,7 @@ def test_a_history_that_is_gone_is_not_begun_anew_but_by_full_refresh():
     assert (renewed.status, renewed.version) == ("success", 0)
 
 
-def test_H120_models_that_read_a_history_are_built_by_run_and_leave_it_alone():
+def test_models_that_read_a_history_are_built_by_run_and_leave_it_alone():
     dim = a_model("dim", "users")
     workshop = Workshop(EVENTS, USERS, dim)
 

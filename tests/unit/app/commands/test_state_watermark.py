@@ -114,7 +114,7 @@ def stored(services):
     return services.reading.records.models()["silver_aw.x"].watermarks
 
 
-def test_EW3_a_reset_leaves_nothing_and_the_history_keeps_what_there_was():
+def test_a_reset_leaves_nothing_and_the_history_keeps_what_there_was():
     services = an_entity_shop(HUNDRED)
 
     reset_watermarks(services, "silver_aw.x", watermarks_to_reset(services, "silver_aw.x"))
@@ -125,7 +125,7 @@ def test_EW3_a_reset_leaves_nothing_and_the_history_keeps_what_there_was():
     assert (found.current, found.lows) == ((), {})
 
 
-def test_EW3_a_value_that_was_set_is_where_the_next_run_begins():
+def test_a_value_that_was_set_is_where_the_next_run_begins():
     day = Watermark("bronze", "Day", TypedValue("DATE", "2025-05-05"))
     services = an_entity_shop(day, columns=(KEY, DAYS), watermark=(LOOKBACK,))
 
@@ -135,7 +135,7 @@ def test_EW3_a_value_that_was_set_is_where_the_next_run_begins():
     assert show_watermarks(services, "silver_aw.x").lows == {change: "2023-12-25"}
 
 
-def test_EW3_a_value_of_another_type_is_refused():
+def test_a_value_of_another_type_is_refused():
     services = an_entity_shop(HUNDRED)
 
     with pytest.raises(UsageError) as caught:
@@ -145,7 +145,7 @@ def test_EW3_a_value_of_another_type_is_refused():
     assert stored(services) == (HUNDRED,)
 
 
-def test_EW3_of_two_columns_one_must_be_named():
+def test_of_two_columns_one_must_be_named():
     services = an_entity_shop(HUNDRED, columns=(KEY, DAYS), watermark=(SEQ, LOOKBACK))
 
     with pytest.raises(UsageError) as caught:

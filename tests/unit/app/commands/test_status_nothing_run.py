@@ -12,7 +12,7 @@ def place(tmp_path):
     return DriftPlace(tmp_path)
 
 
-def test_DD1_without_records_every_due_partition_never_ran(place):
+def test_without_records_every_due_partition_never_ran(place):
     assert place.states() == {
         "daily_user_stats": [
             "never_run 2024-11-25..2024-11-28",
@@ -25,7 +25,7 @@ def test_DD1_without_records_every_due_partition_never_ran(place):
     assert not (place.root / ".penstock" / "state.db").exists()
 
 
-def test_DD1_the_partitions_are_counted_by_model(place):
+def test_the_partitions_are_counted_by_model(place):
     report = place.status()
 
     assert [(m.model, m.partitions, m.drifted, m.pending) for m in report.models] == [

@@ -25,7 +25,7 @@ def statuses(report):
     return [(each.name, each.partitions, each.status) for each in done]
 
 
-def test_T26_a_failed_downstream_partition_is_built_by_the_same_command(story):
+def test_a_failed_downstream_partition_is_built_by_the_same_command(story):
     story.tables.lake.broken.add("three")
     first = story.sync("daily", cascade=True)
 
@@ -38,7 +38,7 @@ def test_T26_a_failed_downstream_partition_is_built_by_the_same_command(story):
     assert story.tables.rows("three")[-1] == {"day": "2024-03-03", "total": 30}
 
 
-def test_T26_a_downstream_table_that_failed_is_built_by_the_same_command(story):
+def test_a_downstream_table_that_failed_is_built_by_the_same_command(story):
     story.run("log again")
     story.tables.lake.broken.add("sums")
     story.run("sums")
@@ -51,7 +51,7 @@ def test_T26_a_downstream_table_that_failed_is_built_by_the_same_command(story):
     assert statuses(again) == [("sums", (("*", "*"),), "success")]
 
 
-def test_T26_what_else_drifted_below_is_named_with_its_command(tmp_path):
+def test_what_else_drifted_below_is_named_with_its_command(tmp_path):
     write_story(tmp_path)
     clock = FixedClock(NOON)
     story = Story(tmp_path, RowTables(tmp_path, clock), clock)
@@ -66,7 +66,7 @@ def test_T26_what_else_drifted_below_is_named_with_its_command(tmp_path):
     )
 
 
-def test_T26_without_a_cascade_nothing_below_is_run(story):
+def test_without_a_cascade_nothing_below_is_run(story):
     story.tables.lake.broken.add("three")
     story.sync("daily", cascade=True)
 

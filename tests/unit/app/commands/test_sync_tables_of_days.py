@@ -101,7 +101,7 @@ def test_three_days_that_were_built_are_current(place):
     assert told(place) == "All current ✓"
 
 
-def test_T23_a_log_that_was_cleaned_up_past_the_records_is_told_and_the_days_are_current(place):
+def test_a_log_that_was_cleaned_up_past_the_records_is_told_and_the_days_are_current(place):
     for _ in range(2):
         stranger.set_property(place.root / TABLE, "delta.appendOnly", "false")
     stranger.clean_log(place.root / TABLE)
@@ -164,7 +164,7 @@ def theirs(project: str) -> str:
         ("stats", "or name that store's database as `state` of the target"),
     ],
 )
-def test_T24_the_table_of_another_store_at_the_same_version_is_tampered(place, project, way):
+def test_the_table_of_another_store_at_the_same_version_is_tampered(place, project, way):
     shutil.rmtree(place.root / TABLE)
     write_days(place.root / TABLE, theirs(project))
 
@@ -186,7 +186,7 @@ def test_T24_the_table_of_another_store_at_the_same_version_is_tampered(place, p
     ]
 
 
-def test_T24_a_strangers_table_at_the_same_version_is_foreign(place):
+def test_a_strangers_table_at_the_same_version_is_foreign(place):
     shutil.rmtree(place.root / TABLE)
     write_days(place.root / TABLE, "")
 

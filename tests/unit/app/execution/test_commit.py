@@ -38,7 +38,7 @@ def another_run_tries(workshop):
     workshop.store.journal.fail(step, StepFailure("x", "x"))
 
 
-def test_T4_a_target_that_another_run_writes_is_refused_naming_the_holder(workshop):
+def test_a_target_that_another_run_writes_is_refused_naming_the_holder(workshop):
     workshop.begin(ELSEWHERE, "top")
 
     error = workshop.run()["top"].error
@@ -74,7 +74,7 @@ def test_an_append_says_who_else_wrote_the_table_between_its_look_and_its_commit
     )
 
 
-def test_T4_a_run_that_waits_finds_nothing_to_do_when_the_other_has_built_it(workshop, monkeypatch):
+def test_a_run_that_waits_finds_nothing_to_do_when_the_other_has_built_it(workshop, monkeypatch):
     step = workshop.begin(ELSEWHERE, "top")
 
     def other_run_ends(seconds):
@@ -258,7 +258,7 @@ def test_a_step_whose_log_cannot_be_read_is_left_for_recover():
     assert again.plan.is_empty
 
 
-def test_T6_a_step_that_lost_its_lease_does_not_commit(workshop):
+def test_a_step_that_lost_its_lease_does_not_commit(workshop):
     leases = workshop.store.leases
     holds = workshop.store.call
 

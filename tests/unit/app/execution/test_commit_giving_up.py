@@ -1,4 +1,4 @@
-"""When a step is tried no more: other writers again and again (part of H144), a dead JVM."""
+"""When a step is tried no more: other writers again and again, a dead JVM."""
 
 from fakes.builders import a_model, a_source
 from fakes.workshop import Workshop
@@ -7,7 +7,7 @@ from penstock.core.errors import ConcurrentWriterError, SparkDiedError
 UNDERNEATH = ConcurrentWriterError("history-changed-underneath", "a version is no longer there")
 
 
-def test_H144_after_three_more_tries_a_step_fails_whatever_the_conflict_was_called(monkeypatch):
+def test_after_three_more_tries_a_step_fails_whatever_the_conflict_was_called(monkeypatch):
     monkeypatch.setattr("penstock.app.commands.run._CONFLICT_PAUSES", (0, 0, 0))
     workshop = Workshop(a_source("events"), a_model("top", "raw.events"))
     workshop.lake.trouble("top", "commit", *[UNDERNEATH] * 4)

@@ -33,7 +33,7 @@ def told(workshop):
     return [*recover(workshop.services()).sentences]
 
 
-def test_T1_a_step_that_had_committed_is_recorded_with_what_it_promised(workshop):
+def test_a_step_that_had_committed_is_recorded_with_what_it_promised(workshop):
     step = workshop.begin(DEAD, "top", watermarks=(MARK,))
     workshop.commit(step)
 
@@ -45,7 +45,7 @@ def test_T1_a_step_that_had_committed_is_recorded_with_what_it_promised(workshop
     assert workshop.store.leases.taken() == ()
 
 
-def test_T2_a_step_that_had_not_committed_is_failed_and_runs_once(workshop):
+def test_a_step_that_had_not_committed_is_failed_and_runs_once(workshop):
     workshop.begin(DEAD, "top")
 
     report = workshop.run("top")
@@ -68,7 +68,7 @@ def test_nothing_open_is_nothing_to_do(workshop):
     assert told(workshop) == []
 
 
-def test_T5_a_living_run_on_another_host_is_left_alone_until_its_lease_lapses(workshop):
+def test_a_living_run_on_another_host_is_left_alone_until_its_lease_lapses(workshop):
     workshop.begin(ELSEWHERE, "top")
 
     before = told(workshop)
@@ -78,7 +78,7 @@ def test_T5_a_living_run_on_another_host_is_left_alone_until_its_lease_lapses(wo
     assert told(workshop) == ["step step-other of top had not committed; marked failed (crashed)"]
 
 
-def test_T5_a_dead_run_on_this_host_is_taken_over_at_once(workshop):
+def test_a_dead_run_on_this_host_is_taken_over_at_once(workshop):
     workshop.begin(DEAD, "top")
 
     assert statuses(workshop.run("top")) == {"top": "success"}
@@ -134,7 +134,7 @@ def test_a_damaged_log_is_told_as_what_it_is(workshop):
     assert [each.status for each in workshop.store.journal.running()] == [Status.RUNNING]
 
 
-def test_T14_a_step_that_is_called_failed_is_fenced_first(workshop):
+def test_a_step_that_is_called_failed_is_fenced_first(workshop):
     workshop.run("log")
     step = workshop.begin(DEAD, "log", base_version=0)
     told(workshop)
@@ -147,7 +147,7 @@ def test_T14_a_step_that_is_called_failed_is_fenced_first(workshop):
     assert workshop.run("log").plan.is_empty
 
 
-def test_T14_a_commit_that_lands_while_the_fence_is_put_up_is_recorded(workshop):
+def test_a_commit_that_lands_while_the_fence_is_put_up_is_recorded(workshop):
     workshop.run("log")
     step = workshop.begin(DEAD, "log", base_version=0)
     services = workshop.services()
@@ -164,7 +164,7 @@ def test_T14_a_commit_that_lands_while_the_fence_is_put_up_is_recorded(workshop)
     ]
 
 
-def test_T16_steps_that_the_store_forgot_are_recorded_before_anything_is_written(workshop):
+def test_steps_that_the_store_forgot_are_recorded_before_anything_is_written(workshop):
     workshop.run("log")
     old = workshop.store.archive.export()
     workshop.lake.land("/landing/events", n="2")
@@ -182,7 +182,7 @@ def test_T16_steps_that_the_store_forgot_are_recorded_before_anything_is_written
     assert workshop.run("log").plan.is_empty
 
 
-def test_T16_a_table_that_was_made_and_holds_no_row_is_recorded_too(workshop):
+def test_a_table_that_was_made_and_holds_no_row_is_recorded_too(workshop):
     old = workshop.store.archive.export()
     workshop.run("log")
     (uri,) = (uri for uri in workshop.lake.tables if uri.endswith("log"))
@@ -196,7 +196,7 @@ def test_T16_a_table_that_was_made_and_holds_no_row_is_recorded_too(workshop):
     assert workshop.records()["log"].settled_version == 0
 
 
-def test_T16_a_copy_that_was_put_back_by_hand_gives_out_no_number_that_delta_has_seen(workshop):
+def test_a_copy_that_was_put_back_by_hand_gives_out_no_number_that_delta_has_seen(workshop):
     workshop.run("log")
     step = workshop.begin(ELSEWHERE, "log", base_version=0)
     table = workshop.lake.tables[step.uri]
@@ -226,7 +226,7 @@ def test_a_statement_that_delta_skipped_is_an_error_and_nothing_is_recorded(work
     assert workshop.operations("log") == ["CREATE OR REPLACE TABLE AS SELECT"]
 
 
-def test_T17_the_place_of_a_table_is_asked_for_and_not_read_from_an_intent(workshop):
+def test_the_place_of_a_table_is_asked_for_and_not_read_from_an_intent(workshop):
     workshop.run("log")
     step = workshop.begin(DEAD, "log", base_version=0, uri="/elsewhere/s/log")
     workshop.commit(replace(step, uri=workshop.uri("log")))
@@ -234,7 +234,7 @@ def test_T17_the_place_of_a_table_is_asked_for_and_not_read_from_an_intent(works
     assert told(workshop) == ["step step-other of log had committed version 1; recorded"]
 
 
-def test_T17_an_append_whose_table_is_not_there_any_more_is_undecidable(workshop):
+def test_an_append_whose_table_is_not_there_any_more_is_undecidable(workshop):
     workshop.run("log")
     step = workshop.begin(DEAD, "log", base_version=0)
     del workshop.lake.tables[step.uri]
@@ -242,7 +242,7 @@ def test_T17_an_append_whose_table_is_not_there_any_more_is_undecidable(workshop
     assert recover(workshop.services()).stuck["log"].code == "undecidable-step"
 
 
-def test_T22_other_models_run_beside_one_that_is_undecidable(workshop):
+def test_other_models_run_beside_one_that_is_undecidable(workshop):
     with_a_gap(workshop, "log")
     workshop.lake.land("/landing/events", n="2")
 
@@ -253,7 +253,7 @@ def test_T22_other_models_run_beside_one_that_is_undecidable(workshop):
     assert workshop.run("top").plan.is_empty
 
 
-def test_T22_a_full_refresh_settles_it_and_builds_it_anew(workshop):
+def test_a_full_refresh_settles_it_and_builds_it_anew(workshop):
     with_a_gap(workshop, "log")
 
     report = workshop.run("log", full_refresh=True)
@@ -267,7 +267,7 @@ def test_T22_a_full_refresh_settles_it_and_builds_it_anew(workshop):
     ("committed", "status", "version"),
     [(True, Status.SUCCESS, 2), (False, Status.FAILED, 0)],
 )
-def test_T22_somebody_who_has_looked_says_what_became_of_it(workshop, committed, status, version):
+def test_somebody_who_has_looked_says_what_became_of_it(workshop, committed, status, version):
     with_a_gap(workshop, "log")
 
     settle_as(workshop.services(), "step-ot", committed=committed)

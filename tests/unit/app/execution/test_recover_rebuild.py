@@ -1,4 +1,4 @@
-"""T7: a lost store is written anew from the tables' own logs."""
+"""A lost store is written anew from the tables' own logs."""
 
 from dataclasses import replace
 

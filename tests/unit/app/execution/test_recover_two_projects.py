@@ -172,7 +172,7 @@ def test_two_stores_of_one_project_are_told_apart_once_both_know_the_table(first
     assert "or name that store's database as `state` of the target" in refused.hint
 
 
-def test_T24_a_table_that_another_store_put_in_the_place_of_ours_is_tampered(first):
+def test_a_table_that_another_store_put_in_the_place_of_ours_is_tampered(first):
     theirs = put_in_place(first)
 
     assert (
@@ -183,7 +183,7 @@ def test_T24_a_table_that_another_store_put_in_the_place_of_ours_is_tampered(fir
     assert blocked(first) == {"log": "table-of-another-store"}
 
 
-def test_T24_a_table_that_took_the_place_of_ours_is_replaced_when_it_is_adopted(first):
+def test_a_table_that_took_the_place_of_ours_is_replaced_when_it_is_adopted(first):
     put_in_place(first)
 
     (step,) = first.plan("log", adopt=True).plan.steps

@@ -80,7 +80,7 @@ def test_a_table_that_took_the_place_of_ours_in_its_log_is_told_by_its_id(worksh
 
 
 @pytest.mark.parametrize("commits", [1, 2])
-def test_T24_a_table_of_a_stranger_in_the_place_of_ours_is_foreign_whatever_its_version(
+def test_a_table_of_a_stranger_in_the_place_of_ours_is_foreign_whatever_its_version(
     workshop, commits
 ):
     del workshop.lake.tables["/w/s/top"]
@@ -92,7 +92,7 @@ def test_T24_a_table_of_a_stranger_in_the_place_of_ours_is_foreign_whatever_its_
     assert (blocked.model, blocked.error.code) == ("top", "foreign-table")
 
 
-def test_T24_a_table_that_another_one_replaced_at_the_same_version_is_not_read_as_the_old_one(
+def test_a_table_that_another_one_replaced_at_the_same_version_is_not_read_as_the_old_one(
     workshop,
 ):
     workshop.has(a_model("down", "top"))

@@ -1,4 +1,4 @@
-"""What sync, backfill and run refuse before anything is done: cases DS8 and DS18 on fixture F."""
+"""What sync, backfill and run refuse before anything is done."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def refusal(command, *given, **asked):
     return caught.value.code, caught.value.sentence, caught.value.exit_code
 
 
-def test_DS8_all_and_what_narrows_it_exclude_each_other(place):
+def test_all_and_what_narrows_it_exclude_each_other(place):
     def beside(flag):
         return ("option-conflict", f"--all and {flag} exclude each other", 2)
 
@@ -30,7 +30,7 @@ def test_DS8_all_and_what_narrows_it_exclude_each_other(place):
     assert refusal(place.sync, everything=True, max_partitions=10) == beside("--max-partitions")
 
 
-def test_DS18_a_run_before_the_first_version_is_refused(place):
+def test_a_run_before_the_first_version_is_refused(place):
     assert refusal(place.run, first="2020-01-01", last="2020-01-01") == (
         "no-version-for-partition",
         "no version of daily_user_stats is for 2020-01-01; the first one is 2024-11-25",
@@ -38,7 +38,7 @@ def test_DS18_a_run_before_the_first_version_is_refused(place):
     )
 
 
-def test_DS18_a_run_of_a_day_to_come_is_refused(place):
+def test_a_run_of_a_day_to_come_is_refused(place):
     assert refusal(place.run, first="2030-01-01", last="2030-01-01") == (
         "partition-not-due",
         "daily_user_stats 2030-01-01 is not due; the newest due partition is 2024-12-16",
@@ -46,14 +46,14 @@ def test_DS18_a_run_of_a_day_to_come_is_refused(place):
     )
 
 
-def test_DS18_a_backfill_is_refused_for_the_same_reasons(place):
+def test_a_backfill_is_refused_for_the_same_reasons(place):
     early = refusal(place.backfill, "daily_user_stats", "2020-01-01", "2020-01-31")
     late = refusal(place.backfill, "monthly_report", "2030-01", "2030-02")
 
     assert (early[0], late[0]) == ("no-version-for-partition", "partition-not-due")
 
 
-def test_DS18_inside_a_range_partitions_without_a_version_are_passed_over(place):
+def test_inside_a_range_partitions_without_a_version_are_passed_over(place):
     place.edit(
         "queries/analytics/daily_user_stats.yaml", "\nversions:", "start: 2024-11-20\n\nversions:"
     )

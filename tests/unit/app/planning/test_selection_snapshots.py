@@ -1,4 +1,4 @@
-"""Which models `run` and `snapshot run` take of a selection: cases H120, H122, H123 and H124."""
+"""Which models `run` and `snapshot run` take of a selection."""
 
 import pytest
 
@@ -51,7 +51,7 @@ def refused(*select, **more):
     return caught.value.render()
 
 
-def test_H120_a_run_of_everything_leaves_the_snapshots_out_and_says_so():
+def test_a_run_of_everything_leaves_the_snapshots_out_and_says_so():
     assert taken() == (
         ("log", "users_clean", "dim_users"),
         ("mart_snapshot", "users_snapshot"),
@@ -82,22 +82,22 @@ def test_a_run_of_everything_where_there_are_only_snapshots_runs_nothing():
         "+users_snapshot mart_snapshot",
     ],
 )
-def test_H122_a_run_that_names_a_snapshot_is_refused(select):
+def test_a_run_that_names_a_snapshot_is_refused(select):
     assert refused(select) == REFUSED
 
 
 @pytest.mark.parametrize(
     "select", ["path:models/snapshots", "tag:example:snapshot_demo", "*_snapshot", "strategy:snap*"]
 )
-def test_H122_a_run_of_nothing_but_snapshots_is_refused_however_it_is_written(select):
+def test_a_run_of_nothing_but_snapshots_is_refused_however_it_is_written(select):
     assert refused(select) == REFUSED
 
 
-def test_H122_what_is_left_after_an_exclusion_counts():
+def test_what_is_left_after_an_exclusion_counts():
     assert refused("users_snapshot+1", exclude=("dim_users",)) == REFUSED
 
 
-def test_H123_graph_operators_build_what_is_around_a_snapshot():
+def test_graph_operators_build_what_is_around_a_snapshot():
     line = "1 snapshot model not run; use 'penstock snapshot run'"
 
     assert taken("+dim_users") == (("users_clean", "dim_users"), ("users_snapshot",), line)
@@ -126,14 +126,14 @@ def test_snapshot_run_in_a_project_without_snapshots_takes_nothing():
 
 
 @pytest.mark.parametrize("select", ["dim_users", "name:dim_users", "users_snapshot dim_users"])
-def test_H124_snapshot_run_that_names_another_model_is_refused(select):
+def test_snapshot_run_that_names_another_model_is_refused(select):
     assert refused(select, snapshot=True) == (
         "error: not-a-snapshot: 'dim_users' is a table model\n"
         "  hint: penstock run --select dim_users"
     )
 
 
-def test_H124_the_first_of_several_others_is_named_and_the_rest_counted():
+def test_the_first_of_several_others_is_named_and_the_rest_counted():
     assert refused("log dim_users", snapshot=True) == (
         "error: not-a-snapshot: 'log' is an append model (and 1 more are none)\n"
         "  hint: penstock run --select log"
@@ -154,14 +154,14 @@ def test_H124_the_first_of_several_others_is_named_and_the_rest_counted():
         ("users_snapshot+", ("users_snapshot",), "not snapshots, not run: dim_users (1)"),
     ],
 )
-def test_H124_what_else_a_selection_matches_is_left_out_and_named(select, names, line):
+def test_what_else_a_selection_matches_is_left_out_and_named(select, names, line):
     found, others, said = taken(select, snapshot=True)
 
     assert (found, said) == (names, line)
     assert set(others).isdisjoint(names)
 
 
-def test_H124_repeated_selections_narrow():
+def test_repeated_selections_narrow():
     assert taken("tag:demo", "tag:example:snapshot_demo", snapshot=True) == (
         ("users_snapshot",),
         (),
@@ -169,14 +169,14 @@ def test_H124_repeated_selections_narrow():
     )
 
 
-def test_H124_a_selection_of_nothing_but_others_is_refused():
+def test_a_selection_of_nothing_but_others_is_refused():
     assert refused("tag:daily", snapshot=True) == (
         "error: not-a-snapshot: 'users_clean' is a table model\n"
         "  hint: penstock run --select users_clean"
     )
 
 
-def test_H124_a_tag_that_nothing_has_names_those_there_are():
+def test_a_tag_that_nothing_has_names_those_there_are():
     assert refused("tag:none", snapshot=True) == (
         "error: no-match: no model has tag 'none'; there are: daily, demo, "
         "example:snapshot_demo\n  hint: penstock list"

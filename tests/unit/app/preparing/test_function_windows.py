@@ -34,7 +34,7 @@ def seen(high, nulls):
     return {"high": high, "top": high, "nulls": nulls}
 
 
-def test_P39_a_filter_of_another_name_would_append_rows_again():
+def test_a_filter_of_another_name_would_append_rows_again():
     assert on(windows(KNOWN)) == "(7, 9]"
     assert on(windows(KNOWN, keyed=True), "other") == "(-∞, 9]"
     with pytest.raises(IncrementalConfigError) as caught:
@@ -44,7 +44,7 @@ def test_P39_a_filter_of_another_name_would_append_rows_again():
     assert caught.value.hint.endswith("--column events.other")
 
 
-def test_P39_a_window_of_the_runs_time_would_append_rows_again():
+def test_a_window_of_the_runs_time_would_append_rows_again():
     with pytest.raises(IncrementalConfigError) as caught:
         windows(KNOWN).span()
 
@@ -52,7 +52,7 @@ def test_P39_a_window_of_the_runs_time_would_append_rows_again():
     assert str(windows().span()) == "(-∞, 2025-01-16T12:00:00.000000Z)"
 
 
-def test_P28_a_filter_loads_rows_without_a_time_once():
+def test_a_filter_loads_rows_without_a_time_once():
     settings = WindowSettings("n", null_watermark=NullWatermark.INCLUDE_FIRST)
 
     first = windows(settings=settings, initial=True)
@@ -63,7 +63,7 @@ def test_P28_a_filter_loads_rows_without_a_time_once():
     assert later.own[0].null_rows == 2
 
 
-def test_P49_filters_of_one_name_are_told_apart_by_another():
+def test_filters_of_one_name_are_told_apart_by_another():
     found = windows()
 
     on(found)
@@ -88,7 +88,7 @@ def sharing(settings=SETTINGS, marks=(("chance", "n", 7),), deltas=(), **more):
     return StepWindows(model, settings, known, **{"initial": False, "run_timestamp": now, **more})
 
 
-def test_P104_a_frame_is_read_from_the_low_end_of_its_window_on() -> None:
+def test_a_frame_is_read_from_the_low_end_of_its_window_on() -> None:
     found = sharing().lowest("chance")
     again = sharing(replace(SETTINGS, lookback=3)).lowest("chance")
 
@@ -108,7 +108,7 @@ def test_P104_a_frame_is_read_from_the_low_end_of_its_window_on() -> None:
     ],
     ids=["first", "rerun", "never read", "by another column", "not windowed", "what is new"],
 )
-def test_P104_a_frame_of_which_any_row_may_be_read_is_not_cut(whole) -> None:
+def test_a_frame_of_which_any_row_may_be_read_is_not_cut(whole) -> None:
     assert whole.lowest("chance") is None
 
 

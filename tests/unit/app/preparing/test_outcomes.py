@@ -145,7 +145,7 @@ def test_what_keeps_a_step_from_being_undone_is_told_and_tried_again(workshop, e
     assert again.results[0].reason == "its rollback was due"
 
 
-def test_P80_rows_of_a_table_that_is_replaced_count_as_deleted(workshop):
+def test_rows_of_a_table_that_is_replaced_count_as_deleted(workshop):
     result = workshop.run(full_refresh=True, skip_checks=True)["log"]
 
     assert (result.rows.inserted, result.rows.deleted, result.kind) == (1, 1, "full")

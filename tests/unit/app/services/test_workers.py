@@ -47,7 +47,7 @@ def test_work_gives_its_result_and_raises_its_error(services):
         on_worker(services, lambda: 1 / 0)
 
 
-def test_T21_an_interrupt_waits_until_the_statement_has_ended(services):
+def test_an_interrupt_waits_until_the_statement_has_ended(services):
     ended = threading.Event()
 
     def statement():
@@ -62,7 +62,7 @@ def test_T21_an_interrupt_waits_until_the_statement_has_ended(services):
     assert not isinstance(caught.value, StillRunningError)
 
 
-def test_T21_a_second_interrupt_does_not_wait_and_leaves_the_lease(services):
+def test_a_second_interrupt_does_not_wait_and_leaves_the_lease(services):
     going_on = threading.Event()
     model = services.project.models["users"]
 

@@ -138,7 +138,7 @@ def candidates(grid: Grid, first: str, last: str) -> Ranges:
     return ((grid.parse(first), grid.parse(last)),)
 
 
-def test_DC5_a_changed_day_concerns_the_seven_days_that_end_with_it_or_later() -> None:
+def test_a_changed_day_concerns_the_seven_days_that_end_with_it_or_later() -> None:
     below = candidates(DAYS, "2024-11-01", "2024-12-31")
 
     found = downstream(Trailing(7), DAYS, below, (part(DAYS, "2024-12-03"),), DAYS)
@@ -153,9 +153,7 @@ def test_DC5_a_changed_day_concerns_the_seven_days_that_end_with_it_or_later() -
         (WEEKS, "2024-11-04", "2024-12-30", "2024-12-02..2024-12-02"),
     ],
 )
-def test_DC5_a_changed_day_concerns_its_week(
-    grid: Grid, first: str, last: str, expected: str
-) -> None:
+def test_a_changed_day_concerns_its_week(grid: Grid, first: str, last: str, expected: str) -> None:
     below = candidates(grid, first, last)
 
     found = downstream(Calendar("week"), grid, below, (part(DAYS, "2024-12-04"),), DAYS)
@@ -163,7 +161,7 @@ def test_DC5_a_changed_day_concerns_its_week(
     assert keys(grid, found) == [expected]
 
 
-def test_DC6_a_changed_month_concerns_its_days_by_grain() -> None:
+def test_a_changed_month_concerns_its_days_by_grain() -> None:
     below = candidates(DAYS, "2024-11-20", "2024-12-16")
 
     found = downstream(ByGrain(), DAYS, below, (part(MONTHS, "2024-12"),), MONTHS)
@@ -171,7 +169,7 @@ def test_DC6_a_changed_month_concerns_its_days_by_grain() -> None:
     assert keys(DAYS, found) == ["2024-12-01..2024-12-16"]
 
 
-def test_DC7_any_change_of_an_input_that_is_read_whole_concerns_all() -> None:
+def test_any_change_of_an_input_that_is_read_whole_concerns_all() -> None:
     below = candidates(DAYS, "2024-11-20", "2024-12-16")
 
     assert downstream(Everything(), DAYS, below, ((0, 1),), DAYS) == below

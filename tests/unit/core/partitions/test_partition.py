@@ -71,7 +71,7 @@ def refusal(read, *args, **kwargs):
         (WHOLE, "*", 0, "*"),
     ],
 )
-def test_DP1_every_form_is_read_and_printed_in_its_canonical_form(grid, text, number, key):
+def test_every_form_is_read_and_printed_in_its_canonical_form(grid, text, number, key):
     assert (grid.parse(text), grid.key(number)) == (number, key)
 
 
@@ -109,7 +109,7 @@ def test_DP1_every_form_is_read_and_printed_in_its_canonical_form(grid, text, nu
         ),
     ],
 )
-def test_DP1_each_of_the_six_messages_names_value_grain_and_form(grid, text, sentence):
+def test_each_of_the_six_messages_names_value_grain_and_form(grid, text, sentence):
     assert refusal(grid.parse, text) == sentence
 
 
@@ -146,19 +146,19 @@ def test_what_is_no_key_is_refused_with_the_reason(grid, text, rest):
         (YEAR, "2022", "2025", 4),
     ],
 )
-def test_DP2_neighbours_are_counted_across_months_and_years(grid, first, last, count):
+def test_neighbours_are_counted_across_months_and_years(grid, first, last, count):
     assert grid.parse(last) - grid.parse(first) + 1 == count
 
 
-def test_DP2_the_hour_after_the_last_one_of_a_day_is_in_the_next():
+def test_the_hour_after_the_last_one_of_a_day_is_in_the_next():
     assert HOUR.key(HOUR.parse("2024-06-15T23") + 1) == "2024-06-16T00"
 
 
-def test_DP2_february_of_a_leap_year_ends_where_march_begins():
+def test_february_of_a_leap_year_ends_where_march_begins():
     assert MONTH.upper(MONTH.parse("2024-02")) == micros("2024-03-01")
 
 
-def test_DP2_the_first_iso_week_of_a_year_may_begin_in_the_year_before():
+def test_the_first_iso_week_of_a_year_may_begin_in_the_year_before():
     assert WEEK.key(WEEK.parse("2025-W01")) == "2024-12-30"
 
 

@@ -55,7 +55,7 @@ def test_a_mapping_is_built_where_it_is_asked_for_or_something_is_stitched(keys,
     assert names(**keys) == [*BASE, *expected]
 
 
-def test_S51_without_quarantine_there_is_no_such_table():
+def test_without_quarantine_there_is_no_such_table():
     assert "web_base_quarantined_sessions" not in names(quarantine=False)
 
 
@@ -72,6 +72,6 @@ def test_users_are_made_of_sessions_and_stitching_only_comes_before():
     assert model("web_page_views").after == ()
 
 
-def test_S76_page_views_are_told_apart_by_their_session_or_by_their_id_alone():
+def test_page_views_are_told_apart_by_their_session_or_by_their_id_alone():
     assert model("web_page_views").key == ("session_identifier", "page_view_id")
     assert model("web_page_views", compat="snowplow").key == ("page_view_id",)

@@ -1,4 +1,4 @@
-"""The four states of a run and its limits (S1 to S14)."""
+"""The four states of a run and its limits."""
 
 import datetime as dt
 
@@ -35,27 +35,27 @@ def limits(status, now=NOW, **keys):
     ],
     ids=["S1", "S2", "S3", "S4", "S5"],
 )
-def test_S1_to_S5_the_formulas_of_the_four_states(status, expected):
+def test_the_formulas_of_the_four_states(status, expected):
     assert limits(status) == expected
 
 
-def test_S6_a_first_run_ends_now_where_the_history_is_short():
+def test_a_first_run_ends_now_where_the_history_is_short():
     assert limits(NOBODY, at("01-10 12:00")) == (1, "01-01", "01-10 12:00")
 
 
-def test_S7_a_new_model_is_brought_up_to_the_others():
+def test_a_new_model_is_brought_up_to_the_others():
     assert limits(stands("01-10", all_matched=False)) == (2, "01-01", "01-10")
 
 
-def test_S8_a_new_model_comes_before_models_out_of_sync():
+def test_a_new_model_comes_before_models_out_of_sync():
     assert limits(stands("02-01", "03-01", all_matched=False)) == (2, "01-01", "01-31")
 
 
-def test_S9_a_standard_run_ends_now():
+def test_a_standard_run_ends_now():
     assert limits(stands("03-01"), at("03-02")) == (4, "02-28 18:00", "03-02")
 
 
-def test_S10_a_start_after_what_was_processed_is_an_error_or_with_seed_limits_a_warning():
+def test_a_start_after_what_was_processed_is_an_error_or_with_seed_limits_a_warning():
     rows = [ManifestRow("web_users", at("01-10"))]
     late = package(start_date=at("02-01"))
 
@@ -75,7 +75,7 @@ def test_S10_a_start_after_what_was_processed_is_an_error_or_with_seed_limits_a_
     assert late_start(status, strict)
 
 
-def test_S12_no_window_begins_before_the_start_but_with_seed_limits():
+def test_no_window_begins_before_the_start_but_with_seed_limits():
     status = stands("01-01 02:00")
 
     assert limits(status)[1] == "01-01"
@@ -85,14 +85,14 @@ def test_S12_no_window_begins_before_the_start_but_with_seed_limits():
 ROWS = [ManifestRow(name, at(f"2020-01-0{n}")) for n, name in enumerate("abc", start=1)]
 
 
-def test_S13_the_status_of_tracked_models():
+def test_the_status_of_tracked_models():
     found = manifest_status(ROWS, ("a", "b", "c"))
 
     assert found == ManifestStatus(at("2020-01-01"), at("2020-01-03"), 3, True, True)
     assert found.least == "a"
 
 
-def test_S14_a_model_without_a_row_and_a_row_that_nobody_tracks():
+def test_a_model_without_a_row_and_a_row_that_nobody_tracks():
     found = manifest_status(ROWS, ("b", "d"))
 
     assert found == ManifestStatus(at("2020-01-02"), at("2020-01-02"), 1, False, True)

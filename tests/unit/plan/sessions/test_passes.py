@@ -22,7 +22,7 @@ def S21():
     return told
 
 
-def test_S21_a_first_run_and_a_standard_one():
+def test_a_first_run_and_a_standard_one():
     told = S21()
     first = told.all_rows
 
@@ -31,7 +31,7 @@ def test_S21_a_first_run_and_a_standard_one():
     assert told.all_rows == ("01-02 01:00", "01-03", None)
 
 
-def test_S22_a_run_without_a_new_commit_has_an_empty_plan():
+def test_a_run_without_a_new_commit_has_an_empty_plan():
     told = S21()
     told.run("01-03")
     before = dict(told.rows)
@@ -51,7 +51,7 @@ def test_what_the_last_run_did_not_select_is_not_done():
     assert told.run("01-03") == []
 
 
-def test_S23_a_new_commit_is_not_skipped():
+def test_a_new_commit_is_not_skipped():
     told = S21()
     told.run("01-03")
     told.add("01-03 05:00")
@@ -60,14 +60,14 @@ def test_S23_a_new_commit_is_not_skipped():
     assert told.all_rows[0] == "01-03 05:00"
 
 
-def test_S24_both_ends_belong_to_the_window():
+def test_both_ends_belong_to_the_window():
     told = world("01-01", "01-31", "01-31 00:00:00.000001", "2020-12-31 23:59:59")
 
     assert told.run("06-01") == ["1 01-01..01-31"]
     assert told.all_rows[0] == "01-31"
 
 
-def test_S25_catching_up_ends_and_no_window_is_longer_than_its_limit():
+def test_catching_up_ends_and_no_window_is_longer_than_its_limit():
     told = world("01-01 10:00", "02-20 10:00", backfill_limit_days=2)
 
     for _ in range(100):
@@ -80,14 +80,14 @@ def test_S25_catching_up_ends_and_no_window_is_longer_than_its_limit():
     assert max(spans) == at("01-03 06:00") - at("01-01")
 
 
-def test_S26_the_next_window_begins_at_the_lookback():
+def test_the_next_window_begins_at_the_lookback():
     told = world("01-01 04:00", "01-01 03:59:59", "01-01 10:00", "01-02")
     told.run("01-01 12:00")
 
     assert told.run("01-02") == ["4 01-01 04:00..01-02"]
 
 
-def test_S27_without_any_event_nothing_is_on_record_with_seed_limits():
+def test_without_any_event_nothing_is_on_record_with_seed_limits():
     told = world(strict_seed_limits=True)
 
     assert [told.run(f"01-0{day}") for day in (2, 3, 4)] == [
@@ -98,7 +98,7 @@ def test_S27_without_any_event_nothing_is_on_record_with_seed_limits():
     assert told.rows == {}
 
 
-def test_S29_a_selection_leaves_the_others_out_of_sync():
+def test_a_selection_leaves_the_others_out_of_sync():
     told = world("01-01 10:00", "01-01 20:00", "01-02 01:00", tracked=(*CORE, "m5"))
     told.run("01-02")
 
@@ -116,7 +116,7 @@ S30_WINDOWS = [
 ]
 
 
-def test_S30_a_window_without_anything_new_is_passed_over_once():
+def test_a_window_without_anything_new_is_passed_over_once():
     told = world("01-01 10:00", "03-15 10:00")
     windows, rows = [], []
     for _ in range(5):
@@ -133,7 +133,7 @@ def test_S30_a_window_without_anything_new_is_passed_over_once():
     assert told.run("06-01") == []
 
 
-def test_S31_empty_windows_before_the_first_event_are_passed_over():
+def test_empty_windows_before_the_first_event_are_passed_over():
     told = world("03-10 10:00")
 
     assert [*told.run("06-01"), *told.run("06-01"), *told.run("06-01")] == [
@@ -144,7 +144,7 @@ def test_S31_empty_windows_before_the_first_event_are_passed_over():
     assert told.all_rows[0] == "03-10 10:00"
 
 
-def test_S32_with_seed_limits_the_window_repeats_and_that_is_said():
+def test_with_seed_limits_the_window_repeats_and_that_is_said():
     told = world("01-01 10:00", "03-15 10:00", strict_seed_limits=True)
     told.run("06-01")
     windows, frozen = [], []
@@ -157,7 +157,7 @@ def test_S32_with_seed_limits_the_window_repeats_and_that_is_said():
     assert told.all_rows == ("01-01 10:00", "01-31 10:00", None)
 
 
-def test_S33_a_model_behind_passes_over_events_that_are_gone():
+def test_a_model_behind_passes_over_events_that_are_gone():
     told = world("01-01 09:00", "01-01 10:00", "01-01 12:00")
     told.run("01-01 10:30")
     told.run("01-01 13:00", fails=["web_sessions"])
@@ -170,7 +170,7 @@ def test_S33_a_model_behind_passes_over_events_that_are_gone():
     assert told.all_rows[0] == "01-05 10:00"
 
 
-def test_S34_an_event_of_the_future_keeps_runs_going():
+def test_an_event_of_the_future_keeps_runs_going():
     told = world("01-01 10:00", "2099-01-01")
     told.run("01-02")
 
@@ -189,7 +189,7 @@ def S35(**keys):
     return told
 
 
-def test_S35_a_new_model_replays_and_nobody_goes_on_meanwhile():
+def test_a_new_model_replays_and_nobody_goes_on_meanwhile():
     told = S35()
     found = [(*told.run("03-02"), told.row("m5")[0], told.row("web_users")[0]) for _ in range(4)]
 
@@ -201,7 +201,7 @@ def test_S35_a_new_model_replays_and_nobody_goes_on_meanwhile():
     ]
 
 
-def test_S35_a_model_that_catches_up_has_covered_what_the_others_have():
+def test_a_model_that_catches_up_has_covered_what_the_others_have():
     told = S35()
     for _ in range(3):
         told.run("03-02")
@@ -209,7 +209,7 @@ def test_S35_a_model_that_catches_up_has_covered_what_the_others_have():
     assert told.row("m5") == ("02-20 10:00", "02-21", None)
 
 
-def test_S36_per_model_the_others_go_on_in_a_pass_of_their_own():
+def test_per_model_the_others_go_on_in_a_pass_of_their_own():
     told = S35(**PER_MODEL)
 
     assert told.run("03-02") == ["backfill 2 01-01..01-31", "head 4 02-20 04:00..03-02"]
@@ -227,7 +227,7 @@ def S38(**keys):
     return told
 
 
-def test_S38_models_out_of_sync_are_brought_together_first():
+def test_models_out_of_sync_are_brought_together_first():
     told = S38()
     last = {name: told.row(name)[0] for name in told.tracked}
 
@@ -238,7 +238,7 @@ def test_S38_models_out_of_sync_are_brought_together_first():
     assert told.run("01-04") == ["4 01-02 04:00..01-04"]
 
 
-def test_S39_per_model_both_happen_in_one_run():
+def test_per_model_both_happen_in_one_run():
     told = S38(**PER_MODEL)
     head = told.plan(at("01-04"))[1]
 
@@ -248,7 +248,7 @@ def test_S39_per_model_both_happen_in_one_run():
     assert told.all_rows == ("01-03 12:00", "01-04", None)
 
 
-def test_S40_a_new_model_catches_up_over_gaps_too():
+def test_a_new_model_catches_up_over_gaps_too():
     told = world("01-01 10:00", "03-15 10:00")
     for _ in range(5):
         told.run("06-01")
@@ -264,7 +264,7 @@ def test_S40_a_new_model_catches_up_over_gaps_too():
     assert told.row("m5")[0] == "03-15 10:00"
 
 
-def test_S41_a_model_that_was_off_catches_up_from_where_it_was():
+def test_a_model_that_was_off_catches_up_from_where_it_was():
     told = world("01-01 10:00", "01-01 20:00", "01-02 01:00", tracked=(*CORE, "m5"))
     told.run("01-02")
     told.run("01-03")
@@ -276,14 +276,14 @@ def test_S41_a_model_that_was_off_catches_up_from_where_it_was():
     assert told.run("01-05") == ["3 01-01 19:00..01-03 05:00"]
 
 
-def test_S86_without_a_manifest_the_next_run_is_the_first():
+def test_without_a_manifest_the_next_run_is_the_first():
     told = S21()
     told.rows.clear()
 
     assert told.run("01-03") == ["1 01-01..01-03"]
 
 
-def test_S92_a_time_that_is_not_after_the_positions_runs_nothing():
+def test_a_time_that_is_not_after_the_positions_runs_nothing():
     told = S21()
     told.run("01-03")
     told.add("01-01 05:00")

@@ -1,4 +1,4 @@
-"""What a pass leaves in the manifest (S15 to S19)."""
+"""What a pass leaves in the manifest."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def after(row, told, **keys):
     return new and (shown(new.last_success), shown(new.covered_to), shown(new.advanced_to))
 
 
-def test_S15_no_value_moves_back_and_others_keep_theirs():
+def test_no_value_moves_back_and_others_keep_theirs():
     rows = {"a": ManifestRow("a", at("01-04")), "b": ManifestRow("b", at("01-02")), "c": None}
     told = end("01-03")
 
@@ -49,13 +49,13 @@ def test_S15_no_value_moves_back_and_others_keep_theirs():
     }
 
 
-def test_S16_an_empty_window_moves_only_what_it_covered():
+def test_an_empty_window_moves_only_what_it_covered():
     row = ManifestRow("b", at("01-02"))
 
     assert after(row, end(None)) == ("01-02", "02-01", None)
 
 
-def test_S16_with_seed_limits_an_empty_window_leaves_no_row():
+def test_with_seed_limits_an_empty_window_leaves_no_row():
     assert after(None, end(None), strict_seed_limits=True) is None
 
 
@@ -104,18 +104,18 @@ def test_later_events_matter_only_where_no_model_moves(events, upper, status, ex
 ROWS = [ManifestRow(name) for name in "abcd"]
 
 
-def test_S17_names_that_have_no_row_are_an_error():
+def test_names_that_have_no_row_are_an_error():
     with pytest.raises(UnknownModelError) as caught:
         forget(ROWS, "web", ["x", "y"])
 
     assert (caught.value.code, caught.value.exit_code) == ("unknown-model", 2)
 
 
-def test_S18_rows_are_chosen_by_name():
+def test_rows_are_chosen_by_name():
     assert forget(ROWS, "web", ["a", "b"]).models == ("a", "b")
 
 
-def test_S19_names_without_a_row_beside_others_are_a_warning():
+def test_names_without_a_row_beside_others_are_a_warning():
     found = forget(ROWS, "web", ["a", "b", "x", "y"])
 
     assert (found.models, found.unknown) == (("a", "b"), ("x", "y"))

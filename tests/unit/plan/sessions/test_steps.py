@@ -52,14 +52,14 @@ def test_the_order_holds_what_each_step_waits_for():
         assert not {*step.needs, *step.after}.intersection(each.name for each in made[number:])
 
 
-def test_S29_a_selection_makes_the_base_tables_and_itself():
+def test_a_selection_makes_the_base_tables_and_itself():
     made = steps({"m5": [EVENTS]}, selected=["m5"])
 
     assert [step.name for step in made] == [*BASE, "m5", "web_stitch_sessions"]
     assert steps(selected=["nobody"]) == ()
 
 
-def test_S38_a_failed_module_fails_those_made_of_it_and_not_its_siblings():
+def test_a_failed_module_fails_those_made_of_it_and_not_its_siblings():
     made = steps({"m5": [EVENTS]})
     ended = ran(made, "web_sessions")
 
@@ -87,7 +87,7 @@ def test_without_a_mapping_nothing_is_stitched():
     assert [step.name for step in steps(session_stitching=False)][-1] == "web_users"
 
 
-def test_S39_a_model_that_may_reach_the_head_is_conditional_there():
+def test_a_model_that_may_reach_the_head_is_conditional_there():
     told = SessionWorld(package(backfill="per_model"), [at("01-01 10:00"), at("01-02 10:00")])
     told.run("01-02")
     told.run("01-03", fails=["web_sessions", "web_users"])

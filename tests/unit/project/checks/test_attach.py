@@ -97,7 +97,7 @@ def test_checks_of_a_source_that_nobody_reads_are_looked_at(findings):
     ]
 
 
-def test_C8_checks_are_in_no_fingerprint(apart):
+def test_checks_are_in_no_fingerprint(apart):
     plain = "models:\n  - name: m\n    columns: [{name: a}]\n"
     checked = plain.replace("{name: a}", "{name: a, data_tests: [unique]}")
     checked += "    checks: {on_failure: block, after: [{type: row_count, min: 1}]}\n"
@@ -113,7 +113,7 @@ def test_C8_checks_are_in_no_fingerprint(apart):
     assert replace(full, checks=Checks(), columns=()) == replace(bare, columns=())
 
 
-def test_C8_checks_of_a_version_change_nothing_but_the_recorded_checksum_of_its_file(apart):
+def test_checks_of_a_version_change_nothing_but_the_recorded_checksum_of_its_file(apart):
     bare, full = (
         apart(files).models["user_stats"].fingerprint
         for files in (user_stats(), user_stats("{type: row_count, min: 1}"))

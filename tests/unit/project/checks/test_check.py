@@ -7,7 +7,7 @@ import pytest
 from fakes.check_projects import C3, PATH, user_stats
 
 
-def test_C3_one_load_lists_thirteen_findings(findings):
+def test_one_load_lists_thirteen_findings(findings):
     files = user_stats()
     files[PATH] += f"    checks:\n      after:\n{C3}"
 
@@ -77,7 +77,7 @@ def test_C3_one_load_lists_thirteen_findings(findings):
         "{name: a, type: row_count, min: 1, where: 'max(revenue) > 1'}",
     ],
 )
-def test_C4_conditions_are_of_a_row_or_of_a_group(said, check):
+def test_conditions_are_of_a_row_or_of_a_group(said, check):
     (found,) = said(check)
 
     assert found.startswith('bad-check-expression: check "a": ')
@@ -245,7 +245,7 @@ def test_a_check_that_does_not_fit_is_one_finding(said, check, finding):
     )
 
 
-def test_C24_a_parameter_in_a_string_is_told(said):
+def test_a_parameter_in_a_string_is_told(said):
     check = "{name: a, sql: \"select '@partition_date {x}' as a -- {y}\"}"
 
     assert [each.partition(": ")[0] for each in said(check)] == [
@@ -254,7 +254,7 @@ def test_C24_a_parameter_in_a_string_is_told(said):
     ]
 
 
-def test_C26_sql_without_a_parameter_is_told_in_a_partition_model(said):
+def test_sql_without_a_parameter_is_told_in_a_partition_model(said):
     assert said("{name: a, sql: select * from analytics.user_stats}") == [
         (
             'check-not-partitioned: check "a": its SQL has no parameter of partitions\n'
@@ -319,7 +319,7 @@ JOINED = {"models/m.sql": "select 1 as a from raw.events e join raw.users u"}
         ),
     ],
 )
-def test_C5_a_check_before_says_which_input_it_looks_at(findings, check, finding):
+def test_a_check_before_says_which_input_it_looks_at(findings, check, finding):
     yaml = BEFORE.replace("{check}", check)
 
     found = findings({**JOINED, "models/m.yml": yaml}, hints=True)
@@ -339,7 +339,7 @@ def test_a_model_that_reads_nothing_has_no_rows_before_it(findings):
     ]
 
 
-def test_C5_the_named_input_is_looked_at(load):
+def test_the_named_input_is_looked_at(load):
     yaml = BEFORE.replace("{check}", "{type: row_count, min: 4, input: raw.events}")
 
     (check,) = load({**JOINED, "models/m.yml": yaml}).models["m"].checks.before

@@ -89,7 +89,7 @@ def test_a_sql_check_knows_its_file_and_the_tables_that_it_reads(after):
     assert (check.name, check.type, check.reads) == ("low", "sql", (other,))
 
 
-def test_C24_the_own_table_is_written_in_three_ways(after):
+def test_the_own_table_is_written_in_three_ways(after):
     written = ("`{destination}`", "{destination}", "analytics.user_stats")
     checks = (f'{{name: c{i}, sql: "select 1 from {w} d"}}' for i, w in enumerate(written))
 

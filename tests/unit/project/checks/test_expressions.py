@@ -117,11 +117,11 @@ def test_a_parameter_inside_of_an_aggregate_is_a_token_of_its_text():
         ("rand() > 0.5", "the condition calls rand, which gives another value each time"),
     ],
 )
-def test_C4_a_condition_that_only_a_sql_check_can_express(text, sentence):
+def test_a_condition_that_only_a_sql_check_can_express(text, sentence):
     assert check(text) == bad(sentence)
 
 
-def test_C4_where_looks_at_one_row():
+def test_where_looks_at_one_row():
     assert where("max(revenue) > 1") == bad("where looks at one row, max(revenue) at many")
     assert where("a > (select 1)") == bad("the condition holds a subquery")
     assert where("sum(a) over () > 1") == bad("the condition holds a window function")

@@ -45,14 +45,14 @@ def texts(read):
     "written",
     ["{destination}", "`{destination}`", "analytics.user_stats", "`analytics.user_stats`"],
 )
-def test_C24_three_ways_to_write_the_own_table(ask, written):
+def test_three_ways_to_write_the_own_table(ask, written):
     text = f"select region from {written} where date = @partition_date"
     expected = f"select region from {BARE} where date = `penstock:param:partition_date`"
 
     assert texts(ask(text)) == (expected, (THIS,), ())
 
 
-def test_C24_strings_and_comments_are_untouched(ask):
+def test_strings_and_comments_are_untouched(ask):
     text = "select '@partition_date {x}' -- {y}"
     problem = on_line(
         "parameter-in-string",
@@ -115,7 +115,7 @@ def test_a_query_that_the_parser_cannot_read_keeps_its_placeholders(ask):
         (" ", "there is no query", 0),
     ],
 )
-def test_C3_what_is_no_query_is_said(ask, text, sentence, line):
+def test_what_is_no_query_is_said(ask, text, sentence, line):
     hint = "a check reads the rows of a SELECT"
 
     assert ask(text) == ReadText(None, (on_line("not-a-query", sentence, hint, line=line + 1),))
@@ -130,7 +130,7 @@ def test_C3_what_is_no_query_is_said(ask, text, sentence, line):
         ("{column}", "{column} is known in the `check` of a column_check: write the column's name"),
     ],
 )
-def test_C3_other_placeholders_are_unknown(ask, word, hint):
+def test_other_placeholders_are_unknown(ask, word, hint):
     problem = on_line("unknown-placeholder", f"unknown placeholder {word}", hint, line=2)
 
     found = ask(f"select 1\nfrom {word}").problems
@@ -138,7 +138,7 @@ def test_C3_other_placeholders_are_unknown(ask, word, hint):
     assert [p for p in found if p.code == "unknown-placeholder"] == [problem]
 
 
-def test_C3_an_unknown_parameter_has_a_nearest_name(ask):
+def test_an_unknown_parameter_has_a_nearest_name(ask):
     hint = "did you mean '@partition_date'?"
     problem = on_line("unknown-parameter", "unknown parameter '@partition_day'", hint)
 

@@ -28,7 +28,7 @@ FILES = {
 }
 
 
-def test_C6_four_tests_are_four_warnings_after(load):
+def test_four_tests_are_four_warnings_after(load):
     checks = load({**FILES, "models/m.yml": TESTS}).models["m"].checks
 
     regions = InputName(InputKind.MODEL, "regions")
@@ -44,7 +44,7 @@ def test_C6_four_tests_are_four_warnings_after(load):
     assert {each.severity for each in checks.after} == {Severity.WARNING}
 
 
-def test_C6_tests_mean_what_checks_mean(apart):
+def test_tests_mean_what_checks_mean(apart):
     long = (
         "models:\n  - name: m\n    checks:\n      - {type: not_null, columns: [region]}\n"
         "      - {type: unique, column: region, where: region > 'a', name: one, meta: {a: 1}}\n"
@@ -83,7 +83,7 @@ def test_C6_tests_mean_what_checks_mean(apart):
         ("not_null: {vales: 1}", "error: unknown-key: unknown key 'vales'"),
     ],
 )
-def test_C6_a_test_that_does_not_fit_is_one_finding(findings, test, finding):
+def test_a_test_that_does_not_fit_is_one_finding(findings, test, finding):
     yaml = f"models:\n  - name: m\n    columns: [{{name: region, tests: [{{{test}}}]}}]\n"
     if ":" not in test:
         yaml = yaml.replace(f"{{{test}}}", test)

@@ -57,7 +57,7 @@ def nowhere(checks):
     return Checks(before, after, checks.on_failure)
 
 
-def test_C1_the_checks_of_the_seed_load(load):
+def test_the_checks_of_the_seed_load(load):
     files = versions(f"    invariants:\n{SEED}") | SEED_FILES
 
     checks = load(files).models["user_stats"].checks
@@ -72,7 +72,7 @@ def test_C1_the_checks_of_the_seed_load(load):
     assert checks.after[2].rule == RowCount(100, 1000000)
 
 
-def test_C1_checks_is_another_word_for_invariants(load):
+def test_checks_is_another_word_for_invariants(load):
     one, other = (
         load(versions(f"    {word}:\n{SEED}") | SEED_FILES).models["user_stats"].checks
         for word in ("invariants", "checks")
@@ -81,7 +81,7 @@ def test_C1_checks_is_another_word_for_invariants(load):
     assert one == other
 
 
-def test_C1_both_words_in_one_version_are_a_conflict(findings):
+def test_both_words_in_one_version_are_a_conflict(findings):
     more = "    checks: []\n    invariants: []\n"
 
     assert findings(versions(more)) == [
@@ -92,7 +92,7 @@ def test_C1_both_words_in_one_version_are_a_conflict(findings):
     ]
 
 
-def test_C2_a_version_takes_the_checks_of_another_over_under_either_word(load):
+def test_a_version_takes_the_checks_of_another_over_under_either_word(load):
     first = "    checks: [{type: row_count, min: 10}]\n"
     others = (f"    checks: ${{{{ versions.1.{word} }}}}\n" for word in ("invariants", "checks"))
 
@@ -101,7 +101,7 @@ def test_C2_a_version_takes_the_checks_of_another_over_under_either_word(load):
     assert one.checks == two.checks == three.checks
 
 
-def test_C2_a_version_reuses_and_changes_the_checks_of_another(load):
+def test_a_version_reuses_and_changes_the_checks_of_another(load):
     first = (
         "    checks:\n      before: [{name: there, sql: select 1 where false}]\n"
         "      after:\n        - {name: null_check, type: not_null, column: region}\n"
@@ -144,7 +144,7 @@ def test_C2_a_version_reuses_and_changes_the_checks_of_another(load):
         ),
     ],
 )
-def test_C2_changes_name_checks_that_fit(findings, change, says):
+def test_changes_name_checks_that_fit(findings, change, says):
     first = "    checks: {after: [{name: null_check, type: not_null, column: region}]}\n"
     second = f"    checks: {{base: '${{{{ versions.1.invariants }}}}', {change}}}\n"
 
@@ -200,7 +200,7 @@ def indented(text, by):
     return "".join(f"{by}{line}\n" for line in text.splitlines())
 
 
-def test_C7_header_yaml_beside_sql_and_versioned_yaml_give_equal_checks(apart):
+def test_header_yaml_beside_sql_and_versioned_yaml_give_equal_checks(apart):
     plain = HEADER.format(checks="{}", sql=SQL).replace("on_failure='block',", "")
     beside = f"models:\n  - name: user_stats\n{indented(IN_YAML, '    ')}"
     projects = (
@@ -217,7 +217,7 @@ def test_C7_header_yaml_beside_sql_and_versioned_yaml_give_equal_checks(apart):
     assert one.after[1].meta == {"owner": "me"}
 
 
-def test_C7_a_document_of_entities_gives_equal_checks(apart):
+def test_a_document_of_entities_gives_equal_checks(apart):
     checks = {
         "on_failure": "block",
         "before": [{"type": "row_count", "min": 1}],

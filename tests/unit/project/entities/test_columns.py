@@ -15,7 +15,7 @@ def codes(findings, **said):
     return [line.split(": ")[2] for line in findings(files(entity(**said)))]
 
 
-def test_EP5_transformations_are_projections_and_single_columns(load):
+def test_transformations_are_projections_and_single_columns(load):
     column = {"column": "x", "expression": "id+1 -- one more"}
 
     listed = read(load, transformations=["id", "upper(name) as name"])
@@ -32,7 +32,7 @@ def test_EP5_transformations_are_projections_and_single_columns(load):
     assert mixed.volatile == {"u", "n"}
 
 
-def test_EF9_and_EP6_names_are_final_names(load):
+def test_names_are_final_names(load):
     column = {"name": "Order Year", "fieldroles": ["partition"]}
     odd = [{"name": name} for name in ("a/b", "é t", "a_b", "a.c\t+,-;{}()=")]
 
@@ -44,7 +44,7 @@ def test_EF9_and_EP6_names_are_final_names(load):
     assert renamed.partition_columns == ("yr",)
 
 
-def test_EM10_a_calculated_key_is_a_literal(load):
+def test_a_calculated_key_is_a_literal(load):
     column = {"name": "Administration", "expression": "950", "datatype": "int"}
     roles = {"fieldroles": ["businesskey", "partition"]}
 

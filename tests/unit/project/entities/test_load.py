@@ -40,7 +40,7 @@ def codes(lines):
     return [line.split(": ")[2] for line in lines]
 
 
-def test_EC1_seven_findings_in_one_go_and_no_state_is_written(load, tmp_path):
+def test_seven_findings_in_one_go_and_no_state_is_written(load, tmp_path):
     text = """\
 {"environment": {"name": "dev", "root_folder": "/data", "timezone": "Europe/Amsterdam",
   "bronze_path": "/${connection}/${entity}", "silver_path": "/${connection}/${destination}"},
@@ -94,7 +94,7 @@ def test_EC1_seven_findings_in_one_go_and_no_state_is_written(load, tmp_path):
     assert not list(tmp_path.glob(".penstock/state*"))
 
 
-def test_EC2_datatypes_in_whatever_letters(load, findings):
+def test_datatypes_in_whatever_letters(load, findings):
     written = ["int", "BIGINT", "decimal(18, 2)", "decimal"]
     columns = [KEY, *({"name": f"c{n}", "datatype": kind} for n, kind in enumerate(written))]
 
@@ -109,7 +109,7 @@ def test_EC2_datatypes_in_whatever_letters(load, findings):
     assert codes(findings(files(entity(columns=odd)))) == ["bad-value", "unknown-type"]
 
 
-def test_EC3_settings_of_a_connection_stand_under_those_of_an_entity(load):
+def test_settings_of_a_connection_stand_under_those_of_an_entity(load):
     lower = {"a": 1, "t": [1, 2], "o": {"x": 1, "y": 2}, "s": "low", "delete_missing": True}
     upper = {"t": [3], "o": {"y": 9}, "a": None, "delete_missing": False}
 
@@ -127,13 +127,13 @@ def test_EC3_settings_of_a_connection_stand_under_those_of_an_entity(load):
 
 
 @pytest.mark.parametrize(("word", "process"), [("delta", "merge"), ("Merge", "merge")])
-def test_EC3_the_words_of_processtype(load, word, process):
+def test_the_words_of_processtype(load, word, process):
     project = load(files(entity(process=word)))
 
     assert project.entities["silver_aw.x"].process == process
 
 
-def test_EC3_another_word_is_a_bad_value(findings):
+def test_another_word_is_a_bad_value(findings):
     assert findings(files(entity(process="upsert")), hints=True) == [
         (
             'entities/x.json:20:19: error: bad-value: processtype is the text "upsert" '
@@ -142,7 +142,7 @@ def test_EC3_another_word_is_a_bad_value(findings):
     ]
 
 
-def test_EC4_one_entity_in_two_files_that_are_equal_to_the_byte(findings):
+def test_one_entity_in_two_files_that_are_equal_to_the_byte(findings):
     text = document(entity(), connections=[])
     connections = document(environment={}, connections=[CONNECTION])
 
@@ -152,7 +152,7 @@ def test_EC4_one_entity_in_two_files_that_are_equal_to_the_byte(findings):
     assert "here and at entities/a.json:12:3" in found[1]
 
 
-def test_EC4_an_environment_in_two_files_must_be_the_same(load, findings):
+def test_an_environment_in_two_files_must_be_the_same(load, findings):
     other = "environment: {name: dev}\n"
     differs = "environment: {name: dev, timezone: UTC}\n"
 
@@ -166,14 +166,14 @@ def test_EC4_an_environment_in_two_files_must_be_the_same(load, findings):
     ]
 
 
-def test_EC5_layers_are_folders_below_the_root(load):
+def test_layers_are_folders_below_the_root(load):
     found = load(files(entity())).entities["silver_aw.x"]
 
     assert found.bronze == Slices(RunText("/data/bronze/aw/x"), "*.parquet")
     assert (found.path, str(found.table)) == ("/data/silver/aw/x", "silver_aw.x")
 
 
-def test_EC7_both_forms_of_an_entity_give_equal_values(load):
+def test_both_forms_of_an_entity_give_equal_values(load):
     columns = [
         {**KEY, "datatype": "long"},
         {"name": "Order Date", "newname": "order_date", "datatype": "date"},
@@ -196,7 +196,7 @@ def test_EC7_both_forms_of_an_entity_give_equal_values(load):
     assert native.watermark == (WatermarkEntry("SeqNr", "or", 0, "${last_value}"),)
 
 
-def test_EC15_no_password_of_a_setting_is_in_a_finding_or_the_cache(load, tmp_path):
+def test_no_password_of_a_setting_is_in_a_finding_or_the_cache(load, tmp_path):
     secret = {"sql_password": "s3cret", "bronze_path": "/${settings_nope}"}
 
     with pytest.raises(ProjectError) as caught:
@@ -207,7 +207,7 @@ def test_EC15_no_password_of_a_setting_is_in_a_finding_or_the_cache(load, tmp_pa
     assert not cache.exists() or "s3cret" not in cache.read_text()
 
 
-def test_EC18_odd_texts_are_data_or_bad_values(load, findings):
+def test_odd_texts_are_data_or_bad_values(load, findings):
     odd = {"name": "it's `odd` \"\n", "newname": "od`d", "fieldroles": ["businesskey"]}
     prefixed = files(entity(), environment={"systemfield_prefix": "it's"})
     broken = files(entity(columns=[KEY, {"name": "y", "expression": "it's"}]))
@@ -219,7 +219,7 @@ def test_EC18_odd_texts_are_data_or_bad_values(load, findings):
     assert codes(findings(broken)) == ["not-a-row-expression"]
 
 
-def test_EM18_entities_of_one_table_are_told_apart_by_a_literal(load, findings):
+def test_entities_of_one_table_are_told_apart_by_a_literal(load, findings):
     def one(number, literal, roles=SCOPED):
         column = {"name": "Administration", "expression": literal, "fieldroles": roles}
         settings = {"silver_table": "silver.t", "silver_path": None}
@@ -237,7 +237,7 @@ def test_EM18_entities_of_one_table_are_told_apart_by_a_literal(load, findings):
     assert codes(findings(files(one(1, "950"), no_partition))) == ["duplicate-destination"]
 
 
-def test_EM22_a_merge_without_key_is_found_at_load(findings):
+def test_a_merge_without_key_is_found_at_load(findings):
     assert findings(files(entity(columns=None)), hints=True) == [
         (
             'entities/x.json:16:3: error: no-business-key: "x" is merge and has no business key '
@@ -246,7 +246,7 @@ def test_EM22_a_merge_without_key_is_found_at_load(findings):
     ]
 
 
-def test_ED11_deletes_that_are_never_inferred_are_warnings(findings):
+def test_deletes_that_are_never_inferred_are_warnings(findings):
     said = {"settings": {"delete_missing": True}}
 
     assert codes(findings(files(entity(watermark=None, **said)))) == [
@@ -256,7 +256,7 @@ def test_ED11_deletes_that_are_never_inferred_are_warnings(findings):
     assert codes(findings(files(entity(**said)))) == ["last-value-without-lookback"]
 
 
-def test_EW4_watermark_expressions_are_read_at_load(load, findings):
+def test_watermark_expressions_are_read_at_load(load, findings):
     def written(expression, kind=None):
         column = {"name": "SeqNr", **({"datatype": kind} if kind else {})}
         watermark = [{"column_name": "SeqNr", "expression": expression}]

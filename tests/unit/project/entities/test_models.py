@@ -1,4 +1,4 @@
-"""Entities are models: linked, fingerprinted, read by others and by each other (EC5, EC7)."""
+"""Entities are models: linked, fingerprinted, read by others and by each other."""
 
 import json
 
@@ -89,7 +89,7 @@ def codes(lines):
     return [line.split(": ")[2] for line in lines]
 
 
-def test_EC7_both_forms_give_equal_models(load):
+def test_both_forms_give_equal_models(load):
     written = load(files(entity(**SAID))).models["silver_aw.x"]
     native = load({PATH: document(), "models/x.yml": NATIVE}).models["silver_aw.x"]
 
@@ -143,7 +143,7 @@ def test_a_fingerprint_says_what_decides_rows(load, changes, differ):
     assert {name for name, is_same in same.items() if not is_same} == differ
 
 
-def test_EC5_tables_lie_in_their_folders_or_as_all_tables_do(load):
+def test_tables_lie_in_their_folders_or_as_all_tables_do(load):
     shown = {"bronze_path": "/test__${connection}.${entity}"}
     shown["silver_table"] = "silver__${connection}.${destination}"
     secured = {"environment": {"secure_container_suffix": "-secure"}}
@@ -163,7 +163,7 @@ def test_EC5_tables_lie_in_their_folders_or_as_all_tables_do(load):
     assert str(secure.models["silver_aw.x"].entity.bronze).startswith("/data/bronze-secure/aw/x,")
 
 
-def test_EC5_tables_of_a_catalog(load):
+def test_tables_of_a_catalog(load):
     catalog = "name: shop\ntargets: {dev: {catalog: lake, schema_prefix: me_}}\n"
     own = {"bronze_table": "raw.${entity}", "silver_table": "lake.silver.${destination}"}
     out = {"output_method": "catalog"}
@@ -219,7 +219,7 @@ def test_a_target_with_a_prefix_is_read_by_the_written_name(load):
     assert str(project.models["silver_aw.x"].table) == "me_silver_aw.x"
 
 
-def test_EM18_readers_of_a_shared_table_read_it_of_all_its_entities(load):
+def test_readers_of_a_shared_table_read_it_of_all_its_entities(load):
     own = {**files(scoped(1, 950), scoped(2, 1000)), "models/m.sql": "select * from s.x"}
 
     project = load({**own, "models/n.sql": "select * from {{ ref('s.x@2') }}"})

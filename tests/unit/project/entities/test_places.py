@@ -1,4 +1,4 @@
-"""Where layers lie: EC5 and EC6, and the names of tables."""
+"""Where layers lie, and the names of tables."""
 
 import pytest
 
@@ -17,14 +17,14 @@ def problems(findings, *, environment=None, **said):
     return [line.split(": ")[2] for line in found]
 
 
-def test_EC5_without_an_output_setting_layers_are_paths(load):
+def test_without_an_output_setting_layers_are_paths(load):
     found = one(load)
 
     assert found.bronze == Slices(RunText("/data/bronze/aw/x"))
     assert found.path == "/data/silver/aw/x"
 
 
-def test_EC5_catalog_output_takes_tables(load):
+def test_catalog_output_takes_tables(load):
     own = {"bronze_table": "Raw.X", "silver_table": "gold.${destination}"}
 
     found = one(load, environment={"output_method": "catalog"}, settings=own)
@@ -33,14 +33,14 @@ def test_EC5_catalog_output_takes_tables(load):
     assert found.model == "gold.x"
 
 
-def test_EC5_catalog_output_has_names_of_its_own(load):
+def test_catalog_output_has_names_of_its_own(load):
     found = one(load, environment={"output_method": "catalog", "silver_output": "paths"})
 
     assert found.bronze == WholeTable(RunText("bronze_aw.x"))
     assert (found.model, found.path) == ("silver_aw.x", "/data/silver/aw/x")
 
 
-def test_EC5_templates_of_settings_win_whatever_the_output(load):
+def test_templates_of_settings_win_whatever_the_output(load):
     own = {
         "bronze_path": "test__${connection}.${entity}",
         "silver_table": "silver__${connection}.${destination}",
@@ -52,7 +52,7 @@ def test_EC5_templates_of_settings_win_whatever_the_output(load):
     assert (str(found.table), found.path) == ("silver__aw.x", "")
 
 
-def test_EC5_what_is_secure_lies_apart(load):
+def test_what_is_secure_lies_apart(load):
     found = one(load, environment={"secure_container_suffix": "-secure"}, secure=True)
 
     assert found.bronze == Slices(RunText("/data/bronze-secure/aw/x"))
@@ -72,11 +72,11 @@ def test_EC5_what_is_secure_lies_apart(load):
         ({"bronze_path": "/${"}, "bad-expression"),
     ],
 )
-def test_EC6_templates_that_cannot_be(findings, settings, code):
+def test_templates_that_cannot_be(findings, settings, code):
     assert problems(findings, settings=settings) == [code]
 
 
-def test_EC15_a_secret_in_a_path_is_not_shown(findings):
+def test_a_secret_in_a_path_is_not_shown(findings):
     said = {"sql_password": "../s3cret", "bronze_path": "/${settings_sql_password}"}
 
     (found,) = findings(files(entity(settings=said)))
@@ -84,7 +84,7 @@ def test_EC15_a_secret_in_a_path_is_not_shown(findings):
     assert '"/${settings_sql_password}" has the segment ".."' in found
 
 
-def test_EC6_values_are_data(load):
+def test_values_are_data(load):
     odd = {"a-b": 'say "it\'s" ${today} \\', "bronze_path": "/${settings_a-b}"}
 
     found = one(load, settings=odd)

@@ -1,4 +1,4 @@
-"""EC8: entities are found by id, name, group and connection."""
+"""Entities are found by id, name, group and connection."""
 
 import pytest
 
@@ -44,24 +44,24 @@ def names(found):
     return [each.name for each in found]
 
 
-def test_EC8_an_id_is_found_or_an_error(entities):
+def test_an_id_is_found_or_an_error(entities):
     assert entity_by_id(entities, 1).name == "a"
     with pytest.raises(EntityNotFoundError, match="no entity has the id 9999") as caught:
         entity_by_id(entities, 9999)
     assert caught.value.hint == "there are: 1, 2, 3, 4"
 
 
-def test_EC8_ids_are_found_in_their_order_without_unknown_ones(entities):
+def test_ids_are_found_in_their_order_without_unknown_ones(entities):
     assert names(entities_by_id(entities, [1, 2, 9999])) == ["a", "b"]
     assert names(entities_by_id(entities, [3, 1, 2])) == ["c", "a", "b"]
 
 
-def test_EC8_letters_of_a_group_do_not_count(entities):
+def test_letters_of_a_group_do_not_count(entities):
     assert names(entities_of_group(entities, "AVW")) == ["a"]
     assert names(select_entities(entities, ["group:AVW"])) == ["a"]
 
 
-def test_EC8_an_entity_of_a_disabled_connection_is_disabled(entities):
+def test_an_entity_of_a_disabled_connection_is_disabled(entities):
     assert entities["silver_off.d"].enabled is False
     for named in ("entity:4", "entity:d", "silver_off.d", "d"):
         with pytest.raises(UsageError, match=r"silver_off\.d is disabled") as caught:
@@ -117,11 +117,11 @@ def test_entities_of_a_connection(entities):
         ("path:entities", ["silver_aw.a", "silver_aw.b", "silver_aw.c"]),
     ],
 )
-def test_EC8_models_are_selected_by_what_entities_say(lake, value, models):
+def test_models_are_selected_by_what_entities_say(lake, value, models):
     assert sorted(select(lake, [value], [], Known())) == models
 
 
-def test_EC8_naming_a_disabled_entity_is_an_error_everywhere(lake):
+def test_naming_a_disabled_entity_is_an_error_everywhere(lake):
     for named in ("silver_off.d", "+silver_off.d", "name:Silver_Off.D", "entity:4", "entity:d"):
         with pytest.raises(UsageError, match=r"silver_off\.d is disabled") as caught:
             select(lake, [named], [], Known())

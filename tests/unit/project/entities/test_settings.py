@@ -13,7 +13,7 @@ def codes(findings, **said):
     return [line.split(": ")[2] for line in findings(files(entity(**said)))]
 
 
-def test_EC3_maps_merge_and_all_else_is_replaced():
+def test_maps_merge_and_all_else_is_replaced():
     lower = {"a": 1, "t": [1, 2], "o": {"x": 1, "y": 2}}
     upper = {"t": [3], "o": {"y": 9}, "a": None}
 

@@ -32,7 +32,7 @@ def low(expression, stored, zone="UTC"):
     return str(low_bound(parse_watermark(expression, value.type), value, NOW, zone))
 
 
-def test_EW4_an_expression_is_one_term_of_the_columns_type():
+def test_an_expression_is_one_term_of_the_columns_type():
     assert low("'${last_value}'", "DATE 2024-07-10") == "DATE 2024-07-10"
     assert low("${last_value}", "DATE 2024-07-10") == "DATE 2024-07-10"
     for text, kind in (
@@ -45,12 +45,12 @@ def test_EW4_an_expression_is_one_term_of_the_columns_type():
             parse_watermark(text, kind)
 
 
-def test_ED5_a_step_back_gives_the_low_bound():
+def test_a_step_back_gives_the_low_bound():
     assert low("'${minus_days(last_value, 7)}'", "DATE 2025-07-10") == "DATE 2025-07-03"
 
 
 @pytest.mark.parametrize("value", [r"bad\value", "'; drop", "${today}", '" + x + "'])
-def test_EW2_a_text_is_used_as_that_very_value(value):
+def test_a_text_is_used_as_that_very_value(value):
     assert low("'${last_value}'", f"STRING {value}") == f"STRING {value}"
 
 
@@ -161,7 +161,7 @@ def test_a_path_is_text_with_values(template, expected):
     assert rendered(template) == expected
 
 
-def test_EC6_a_template_runs_nothing_and_its_values_are_data():
+def test_a_template_runs_nothing_and_its_values_are_data():
     quote = "\"'`\\${today}$(x)"
 
     assert rendered("a/${settings_q}/${settings_a-key}", q=quote, **{"a-key": "v"}) == (

@@ -3,7 +3,7 @@ from __future__ import annotations
 from fakes.versioned_cases import daily
 
 
-def test_DV1_a_key_beside_its_alias_is_a_conflict(findings):
+def test_a_key_beside_its_alias_is_a_conflict(findings):
     files = daily("    sql: daily.sql\n", "    sql: daily.sql\n    source: daily.sql\n")
 
     assert findings(files) == [
@@ -14,7 +14,7 @@ def test_DV1_a_key_beside_its_alias_is_a_conflict(findings):
     ]
 
 
-def test_DV2_misspelt_keys_of_two_files_come_together(findings):
+def test_misspelt_keys_of_two_files_come_together(findings):
     a = "name: a\ndestination: {dataset: m, table: a}\nversions:\n  - version: 1\n"
     a += "    effective_from: 2024-01-01\n    sql: select 1 as one\n    schema:\n"
     a += "      - {name: one, type: INT}\ndepend_on: [b]\n"

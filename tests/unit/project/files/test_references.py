@@ -30,14 +30,14 @@ def text_of(project) -> str:
         "${{ file: 's.yaml' }}\r",
     ],
 )
-def test_DV8_a_schema_may_be_a_file(load, form):
+def test_a_schema_may_be_a_file(load, form):
     project = load({**daily(SCHEMA, f"schema: {form}\n"), "models/s.yaml": FIELDS})
 
     assert names(project) == ("date", "users", "c")
     assert list(project.models) == ["daily"]
 
 
-def test_DV8_a_list_in_a_list_is_spliced(load):
+def test_a_list_in_a_list_is_spliced(load):
     schema = "schema:\n      - ${{ file: c.yaml }}\n      - {name: users, type: INT64}\n"
     two = "- {name: date, type: DATE}\n- {name: k, type: INT}\n"
 
@@ -58,7 +58,7 @@ def test_an_included_mapping_is_merged_and_keys_beside_it_win(load):
     assert project.models["daily"].strategy.field == "date"
 
 
-def test_DV9_included_text_is_kept_byte_for_byte(load):
+def test_included_text_is_kept_byte_for_byte(load):
     files = daily("sql: daily.sql", "sql: ${{ file: q.sql }}")
 
     project = load({**files, "models/q.sql": "SELECT 1 AS a -- x: #b"})
@@ -67,7 +67,7 @@ def test_DV9_included_text_is_kept_byte_for_byte(load):
     assert project.models["daily"].versions[0].body.source == "q.sql"
 
 
-def test_DV9_sql_may_be_the_first_key_of_an_item(load):
+def test_sql_may_be_the_first_key_of_an_item(load):
     keys = "version: 1\n    effective_from: 2024-01-01\n    "
     files = daily(f"{keys}sql: daily.sql\n", f"sql: ${{{{ file: q.sql }}}}\n    {keys[:-4]}")
     text = "SELECT date,\n  1 AS users -- x: #b\nFROM raw.events\n"
@@ -77,7 +77,7 @@ def test_DV9_sql_may_be_the_first_key_of_an_item(load):
     assert text_of(project) == text
 
 
-def test_DV9_comments_and_block_scalars_are_text(load):
+def test_comments_and_block_scalars_are_text(load):
     sql = "sql: |  # ${{ file: nope }}\n      select '\n      ${{ file: nope }}\n      ' as x"
 
     project = load(daily("sql: daily.sql", sql, more="# ${{ file: nope }}\n"))
@@ -88,7 +88,7 @@ def test_DV9_comments_and_block_scalars_are_text(load):
 @pytest.mark.parametrize(
     "said", ["see ${{ file: nope }}", "'a ${{ file: nope }} b'", "${{ nothing }}"]
 )
-def test_DV9_longer_strings_are_text(findings, load, said):
+def test_longer_strings_are_text(findings, load, said):
     description = f"description: {said}\n" if said != "see ${{ file: nope }}" else ""
 
     assert findings(daily(more=description)) == []
@@ -106,7 +106,7 @@ def test_a_quoted_reference_in_a_flow_collection_is_one(load):
     assert load(files).models["daily"].tags == ("a", "b", "own")
 
 
-def test_DV10_a_cycle_of_files_prints_its_chain(findings):
+def test_a_cycle_of_files_prints_its_chain(findings):
     files = daily(SCHEMA, "schema: ${{ file: b.yaml }}\n")
     files["models/b.yaml"] = "- ${{ file: c.yaml }}\n"
     files["models/c.yaml"] = "- {name: x, type: INT}\n- ${{ file: b.yaml }}\n"
@@ -116,7 +116,7 @@ def test_DV10_a_cycle_of_files_prints_its_chain(findings):
     ]
 
 
-def test_DV10_a_model_that_includes_itself_is_found(findings):
+def test_a_model_that_includes_itself_is_found(findings):
     files = {
         **daily(SCHEMA, "schema: ${{ file: b.yaml }}\n"),
         "models/b.yaml": "- ${{ file: daily.yaml }}\n",
@@ -138,7 +138,7 @@ def test_DV10_a_model_that_includes_itself_is_found(findings):
         ("/etc/x", "include-outside-project: '/etc/x' lies outside of the project"),
     ],
 )
-def test_DV10_what_cannot_be_included_is_said(findings, path, says):
+def test_what_cannot_be_included_is_said(findings, path, says):
     assert findings(daily(SCHEMA, f"schema: ${{{{ file: {path} }}}}\n")) == [
         f"models/daily.yaml:10:13: error: {says}"
     ]
@@ -204,7 +204,7 @@ def test_included_files_are_no_strays(findings):
     assert findings(files) == []
 
 
-def test_J22_every_odd_file_is_a_finding_of_its_own(findings):
+def test_every_odd_file_is_a_finding_of_its_own(findings):
     files = {
         "models/latin.sql": "select 'a'\n, 'é'".encode("latin-1"),
         "models/nul.sql": b"select 1\n\0",

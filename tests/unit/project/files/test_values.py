@@ -85,7 +85,7 @@ def columns(project, number: int = 0) -> tuple[Column, ...]:
 
 
 @pytest.mark.parametrize(("written", "kind"), ALIASES.items())
-def test_DV11_types_have_spark_s_names(load, written, kind):
+def test_types_have_spark_s_names(load, written, kind):
     assert columns(load(with_fields(f"{{name: x, type: '{written}'}}"))) == (Column("x", kind),)
 
 
@@ -119,7 +119,7 @@ def test_DV11_types_have_spark_s_names(load, written, kind):
         ),
     ],
 )
-def test_DV11_types_that_are_none(findings, kind, says):
+def test_types_that_are_none(findings, kind, says):
     code = says.partition(":")[0]
     column = 16 if code == "empty-struct" else 25
 

@@ -47,13 +47,13 @@ WEEK = "CAST(DATE_TRUNC('WEEK', date) AS DATE)"
         ("true", DAYS, "2024-12-03", "whole"),
     ],
 )
-def test_DC4_a_predicate_gives_a_range(
+def test_a_predicate_gives_a_range(
     predicate: str, grid: Grid, key: str, expected: list[str] | str
 ) -> None:
     assert read(f"SELECT * FROM {{daily}} WHERE {predicate}", key, grid) == {"daily": expected}
 
 
-def test_DC14_a_view_is_read_through() -> None:
+def test_a_view_is_read_through() -> None:
     sql = "SELECT * FROM {newest} WHERE day = @partition_date"
 
     assert read(sql) == {"newest": "view", "recent": "view", "daily": ["2024-12-03..2024-12-03"]}

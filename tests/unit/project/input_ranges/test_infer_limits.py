@@ -7,7 +7,7 @@ from fakes.inferred_ranges import (
 )
 
 
-def test_DC11_an_equality_passes_the_bounds_of_the_other_column() -> None:
+def test_an_equality_passes_the_bounds_of_the_other_column() -> None:
     sql = (
         "SELECT * FROM {events} e LEFT JOIN {daily} d ON d.date = DATE(e.created_at)"
         " WHERE DATE(e.created_at) = @partition_date"

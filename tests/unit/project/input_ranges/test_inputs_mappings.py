@@ -22,7 +22,7 @@ from penstock.core.partitions.calendar import DAY
 from penstock.core.partitions.mapping import Computed, Everything, Lower, Moved, Same, Trailing
 
 
-def test_DC7_an_input_that_is_read_whole_is_a_warning_with_the_entry_to_write() -> None:
+def test_an_input_that_is_read_whole_is_a_warning_with_the_entry_to_write() -> None:
     inputs, findings = mapped("select 1 from {daily}")
 
     assert inputs == (InputMapping(DAILY, Everything()),)

@@ -137,7 +137,7 @@ def test_a_column_without_a_mapping_tells_inference_which_one_counts() -> None:
 RECENT = InputName(InputKind.MODEL, "recent")
 
 
-def test_DC14_the_tables_of_a_view_are_inputs_and_the_view_is_mapped_whole() -> None:
+def test_the_tables_of_a_view_are_inputs_and_the_view_is_mapped_whole() -> None:
     assert mapped("select 1 from {recent} where day = @partition_date") == (
         (InputMapping(RECENT, Everything()), InputMapping(DAILY, ONE_DAY)),
         [],

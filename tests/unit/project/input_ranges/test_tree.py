@@ -7,7 +7,7 @@ from fakes.inferred_ranges import (
 )
 
 
-def test_DV16_tables_are_found_behind_CTEs_and_in_subqueries() -> None:
+def test_tables_are_found_behind_CTEs_and_in_subqueries() -> None:
     sql = (
         "WITH x AS (SELECT * FROM {daily}), y AS (SELECT * FROM x)"
         " SELECT * FROM y WHERE id IN (SELECT id FROM {users})"

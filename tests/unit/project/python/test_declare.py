@@ -1,4 +1,4 @@
-"""The decorators themselves (P16)."""
+"""The decorators themselves."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ print("pyspark" in sys.modules, "pydantic" in sys.modules, took < 0.1 or took)
 """
 
 
-def test_P16_the_decorators_cost_nothing_to_import():
+def test_the_decorators_cost_nothing_to_import():
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_SPARK], capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""Which files are imported, and what an import may raise (P5 to P7, P15)."""
+"""Which files are imported, and what an import may raise."""
 
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ from penstock.project.load import load_project
 from penstock.project.python.declare import Decorators, Registry
 
 
-def test_P5_two_functions_of_one_name_are_told_with_both_places(files):
+def test_two_functions_of_one_name_are_told_with_both_places(files):
     files.models("@table\ndef events(): ...")
     files.models("@table\ndef events(): ...", "models/n/other.py")
 
@@ -23,7 +23,7 @@ def test_P5_two_functions_of_one_name_are_told_with_both_places(files):
     assert (code, where) == ("duplicate-model", "models/n/other.py:3")
 
 
-def test_P5_two_functions_of_one_name_in_one_file_are_two(files):
+def test_two_functions_of_one_name_in_one_file_are_two(files):
     files.models(
         "@source\ndef logs(spark): ...\n@table\ndef t(logs): ...\n@table\ndef t(logs): ...\n"
     )
@@ -31,7 +31,7 @@ def test_P5_two_functions_of_one_name_in_one_file_are_two(files):
     assert [code for code, _, _ in files.findings()] == ["duplicate-model"]
 
 
-def test_P5_a_function_that_is_decorated_in_a_loop_is_one_for_each_turn(files):
+def test_a_function_that_is_decorated_in_a_loop_is_one_for_each_turn(files):
     files.models(
         "@source\ndef logs(spark): ...\n"
         "for n in (1, 2):\n    @table\n    def t(logs): return logs.limit(n)\n"
@@ -56,7 +56,7 @@ def test_a_module_that_is_read_anew_counts_as_it_is_now(files, monkeypatch):
     assert models["t"].function.call is names["t"].function
 
 
-def test_P5_two_tables_on_one_path_are_told_with_both_places(files):
+def test_two_tables_on_one_path_are_told_with_both_places(files):
     files.models("@table(path='out/ev')\ndef a(): ...\n\n@table(path='out/ev/')\ndef b(): ...")
     files.models("@table(path='warehouse/n/d')\ndef c(): ...", "models/m/other.py")
     files.models("@table\ndef d(): ...", "models/n/other.py")
@@ -79,7 +79,7 @@ def test_P5_two_tables_on_one_path_are_told_with_both_places(files):
     ]
 
 
-def test_P5_one_file_that_is_reached_twice_is_one_model(files):
+def test_one_file_that_is_reached_twice_is_one_model(files):
     file = files.write("models/m/a.py", "from penstock import table\n\n@table\ndef a(): ...\n")
     registry = Registry()
     scope = {"__name__": "__main__", "table": Decorators(registry).table}
@@ -91,7 +91,7 @@ def test_P5_one_file_that_is_reached_twice_is_one_model(files):
     assert [*project.models] == ["a"]
 
 
-def test_P6_the_findings_of_all_files_come_together(files):
+def test_the_findings_of_all_files_come_together(files):
     for name in "abcde":
         files.models(f"@table\ndef {name}(nothing_{name}): ...", f"models/m/{name}.py")
 
@@ -101,7 +101,7 @@ def test_P6_the_findings_of_all_files_come_together(files):
     assert not (files.root / ".penstock" / "state.db").exists()
 
 
-def test_P7_a_session_that_is_needed_at_import_is_told_with_its_line(files, monkeypatch):
+def test_a_session_that_is_needed_at_import_is_told_with_its_line(files, monkeypatch):
     monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)  # of other tests
     files.write("models/m/a.py", "from pyspark.sql import functions as F\n\nFIRST = F.col('x')\n")
 
@@ -111,7 +111,7 @@ def test_P7_a_session_that_is_needed_at_import_is_told_with_its_line(files, monk
     assert hint == "build it inside the function"
 
 
-def test_P7_a_run_at_import_is_refused(files):
+def test_a_run_at_import_is_refused(files):
     files.write("models/m/a.py", "import penstock\n\napp = penstock.conf('.')\napp.run()\n")
 
     ((code, where, hint),) = files.findings()
@@ -120,7 +120,7 @@ def test_P7_a_run_at_import_is_refused(files):
     assert "__main__" in hint
 
 
-def test_P15_helpers_and_drafts_are_no_findings(files):
+def test_helpers_and_drafts_are_no_findings(files):
     files.write("models/m/helpers.py", "FACTOR = 2\n")
     files.write("models/m/_draft.py", "def broken(:\n")
     files.write("models/m/test_it.py", "raise ValueError\n")
@@ -129,7 +129,7 @@ def test_P15_helpers_and_drafts_are_no_findings(files):
     assert [*files.load().models] == ["events"]
 
 
-def test_P15_an_app_of_another_folder_is_no_part_of_a_project(files, tmp_path_factory):
+def test_an_app_of_another_folder_is_no_part_of_a_project(files, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     text = "import penstock\n\napp = penstock.conf({root!r})\n\n@app.table\ndef {name}(): ...\n"
     files.write("models/m/own.py", text.format(root=".", name="own"))

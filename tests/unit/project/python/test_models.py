@@ -1,4 +1,4 @@
-"""Functions become models: parameters, options, findings (P2, P4, P8, P10 to P14)."""
+"""Functions become models: parameters, options, findings."""
 
 import ast
 import linecache
@@ -55,7 +55,7 @@ def test_parameters_are_the_graph(files):
     assert project.models["totals"].tags == ("daily",)
 
 
-def test_P2_a_cycle_is_named_with_every_place(files):
+def test_a_cycle_is_named_with_every_place(files):
     files.models("""
         @table
         def a(c): ...
@@ -75,7 +75,7 @@ def test_P2_a_cycle_is_named_with_every_place(files):
     assert found[0] == "dependency-cycle"
 
 
-def test_P2_a_model_that_names_itself_is_a_cycle(files):
+def test_a_model_that_names_itself_is_a_cycle(files):
     files.models("""
         @table
         def a(a): ...
@@ -84,7 +84,7 @@ def test_P2_a_model_that_names_itself_is_a_cycle(files):
     assert [code for code, _, _ in files.findings()] == ["dependency-cycle"]
 
 
-def test_P4_a_parameter_that_names_nothing_gets_the_nearest_name(files):
+def test_a_parameter_that_names_nothing_gets_the_nearest_name(files):
     files.models("""
         @source
         def raw_logs(spark): ...
@@ -98,7 +98,7 @@ def test_P4_a_parameter_that_names_nothing_gets_the_nearest_name(files):
     ]
 
 
-def test_P8_a_default_stands_where_nothing_is_called_so(files):
+def test_a_default_stands_where_nothing_is_called_so(files):
     files.models("""
         @table
         def events(): ...
@@ -113,7 +113,7 @@ def test_P8_a_default_stands_where_nothing_is_called_so(files):
     assert [*project.models["scaled"].function.parameters] == ["events"]
 
 
-def test_P8_what_no_function_of_a_model_may_be(files):
+def test_what_no_function_of_a_model_may_be(files):
     files.models("""
         @table
         def t(*args): ...
@@ -136,7 +136,7 @@ def test_P8_what_no_function_of_a_model_may_be(files):
     ]
 
 
-def test_P10_sql_and_python_join_one_graph(files):
+def test_sql_and_python_join_one_graph(files):
     files.models("""
         @table
         def events(): ...
@@ -152,7 +152,7 @@ def test_P10_sql_and_python_join_one_graph(files):
     assert project.models["top"].depends_on == ("daily",)
 
 
-def test_P11_no_sql_can_read_a_frame(files):
+def test_no_sql_can_read_a_frame(files):
     files.models("""
         @model
         def clean(): ...
@@ -164,7 +164,7 @@ def test_P11_no_sql_can_read_a_frame(files):
     ]
 
 
-def test_P12_long_names_tell_a_source_from_a_model(files):
+def test_long_names_tell_a_source_from_a_model(files):
     files.write(
         "models/sources.yml",
         """\
@@ -196,7 +196,7 @@ def test_P12_long_names_tell_a_source_from_a_model(files):
     ]
 
 
-def test_P13_options_that_cannot_be(files):
+def test_options_that_cannot_be(files):
     files.models("""
         @source
         def raw_logs(spark): ...
@@ -218,7 +218,7 @@ def test_P13_options_that_cannot_be(files):
     ]
 
 
-def test_P13_an_option_that_there_is_not_fails_the_import(files):
+def test_an_option_that_there_is_not_fails_the_import(files):
     files.models("""
         @table(parition_by="d")
         def a(): ...
@@ -229,7 +229,7 @@ def test_P13_an_option_that_there_is_not_fails_the_import(files):
     assert (code, where) == ("python-import-failed", f"{PLACE}:3")
 
 
-def test_P14_options_that_exclude_each_other(files):
+def test_options_that_exclude_each_other(files):
     files.models("""
         @source
         def raw_logs(spark): ...

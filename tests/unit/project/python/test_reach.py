@@ -74,7 +74,7 @@ def test_a_function_stands_with_all_that_it_reaches():
         ("def daily", "@model\ndef daily"),
     ],
 )
-def test_DV17_comments_and_what_is_not_called_change_nothing(old, new):
+def test_comments_and_what_is_not_called_change_nothing(old, new):
     assert edited(old, new) == PLAIN
 
 
@@ -89,7 +89,7 @@ def test_DV17_comments_and_what_is_not_called_change_nothing(old, new):
         ("functions as F", "window as F"),
     ],
 )
-def test_DV17_a_called_helper_a_constant_and_the_function_count(old, new):
+def test_a_called_helper_a_constant_and_the_function_count(old, new):
     assert edited(old, new) != PLAIN
 
 

@@ -152,7 +152,7 @@ def test_schemas_say_where_the_tables_lie(package):
     assert str(found.manifest_table) == "b.web_incremental_manifest"
 
 
-def test_S88_every_key_that_holds_something_wrong_is_one_finding_in_one_report(findings):
+def test_every_key_that_holds_something_wrong_is_one_finding_in_one_report(findings):
     for number in (1, 2):
         lines = [f"{each[0]}: {each[number]}" for each in WRONG]
         found = without_paths(findings(files("\n".join(lines), columns="")))
@@ -163,14 +163,14 @@ def test_S88_every_key_that_holds_something_wrong_is_one_finding_in_one_report(f
 
 
 @pytest.mark.parametrize("key", ["strategy", "name", "events"])
-def test_S88_what_a_file_must_say(findings, key):
+def test_what_a_file_must_say(findings, key):
     text = "".join(line for line in HEAD.splitlines(keepends=True) if not line.startswith(key))
 
     assert f"1:1: error: missing-key: '{key}' is missing" in without_paths(findings({PATH: text}))
 
 
 @pytest.mark.parametrize("name", ["Web", "1web", "a" * 41, "a-b"])
-def test_S88_a_name_begins_those_of_tables(findings, name):
+def test_a_name_begins_those_of_tables(findings, name):
     (found,) = findings(files(head=HEAD.replace("web", name)))
 
     assert found.startswith(f"sessions/web.yml:2:7: error: bad-value: name is '{name[:80]}'")
@@ -262,11 +262,11 @@ def test_what_does_not_fit_is_a_finding_at_its_place(findings, text, sentence):
     assert without_paths(findings(files(text, columns=""))) == [sentence]
 
 
-def test_S87_a_variable_is_another_word_for_a_key(options):
+def test_a_variable_is_another_word_for_a_key(options):
     assert options("vars: {snowplow__max_session_days: 5}").max_session_days == 5
 
 
-def test_S87_a_key_and_a_variable_that_disagree_are_a_finding(findings):
+def test_a_key_and_a_variable_that_disagree_are_a_finding(findings):
     said = "max_session_days: 3\nvars: {snowplow__max_session_days: 5}"
 
     assert findings(files(said), hints=True) == [
@@ -279,7 +279,7 @@ def test_S87_a_key_and_a_variable_that_disagree_are_a_finding(findings):
     assert findings(files(said.replace("5", "3"))) == []
 
 
-def test_S87_another_variable_is_a_warning(findings):
+def test_another_variable_is_a_warning(findings):
     assert without_paths(findings(files("vars: {snowplow__zz: 1, other: 2}"))) == [
         "4:8: warning: unknown-variable: snowplow__zz has no effect here"
     ]
@@ -291,7 +291,7 @@ def test_a_variable_without_an_effect_names_the_key_that_does_its_job(findings):
     assert found.endswith("snowplow__ua_bot_filter has no effect here\n  hint: use bot_pattern")
 
 
-def test_S87_variables_of_the_project_count_unless_the_file_says_something(options, findings):
+def test_variables_of_the_project_count_unless_the_file_says_something(options, findings):
     project = "name: shop\nvars:\n  snowplow__max_session_days: 5\n  snowplow__zz: 1\n"
     said = {"penstock.yml": project}
 

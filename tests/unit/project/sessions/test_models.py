@@ -48,7 +48,7 @@ def test_a_tagged_model_that_merges_is_tracked(load):
     assert found.models["m5"].depends_on == ("web_base_events_this_run",)
 
 
-def test_S42_a_tagged_model_merges(findings):
+def test_a_tagged_model_merges(findings):
     append = MERGED.replace("materialized='merge', unique_key='event_id'", "materialized='table'")
 
     assert findings({**files(), **model("pv", append + EVENTS)}, hints=True) == [
@@ -59,13 +59,13 @@ def test_S42_a_tagged_model_merges(findings):
     ]
 
 
-def test_S42_a_reader_of_the_events_of_a_run_is_tagged(findings):
+def test_a_reader_of_the_events_of_a_run_is_tagged(findings):
     (found,) = findings({**files(), **model("pv", EVENTS)})
 
     assert found.startswith("models/pv.sql:1: error: untracked-consumer: 'pv' reads ")
 
 
-def test_S42_a_tagged_model_reads_the_events_itself_or_through_another_tagged_one(findings):
+def test_a_tagged_model_reads_the_events_itself_or_through_another_tagged_one(findings):
     through = MERGED + "select event_id from {{ ref('m5') }}"
     nothing = MERGED + "select 1 as event_id"
     both = {**files(), **model("m5", MERGED + EVENTS), **model("m6", through)}

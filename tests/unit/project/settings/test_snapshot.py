@@ -49,7 +49,7 @@ def snapshot(load):
     return loaded
 
 
-def test_H1_the_seeds_header_is_a_snapshot(load):
+def test_the_seeds_header_is_a_snapshot(load):
     long = HEADER.replace("-- or 'check'", "-- " + "so that it is long " * 160)
 
     short, other = (
@@ -71,7 +71,7 @@ def test_H1_the_seeds_header_is_a_snapshot(load):
     ]
 
 
-def test_H3_one_name_is_a_list_of_one_wherever_it_stands(load):
+def test_one_name_is_a_list_of_one_wherever_it_stands(load):
     models = [
         load(
             {
@@ -164,7 +164,7 @@ def test_all_as_a_list_is_a_column_of_that_name(snapshot):
     assert model.strategy.change == ColumnsDiffer(("all",))
 
 
-def test_H10_snapshots_of_yaml_are_models_of_their_own(load):
+def test_snapshots_of_yaml_are_models_of_their_own(load):
     text = """snapshots:
   - name: orders_snapshot
     relation: ref('orders')
@@ -227,7 +227,7 @@ def test_a_relation_is_a_call_or_a_table(load, relation):
     assert query.text.strip() == "select * from `penstock:source:raw.t:bare:t`"
 
 
-def test_H10_the_header_wins_over_yaml(load):
+def test_the_header_wins_over_yaml(load):
     files = {
         "models/s.sql": (
             "{{ config(strategy='check', check_cols='value') }}\nselect id, value from t"
@@ -262,7 +262,7 @@ def test_the_cache_keeps_snapshots_of_yaml(load, tmp_path):
 PASCAL = "system_columns={'prefix': 'dlf_', 'case': 'pascal'}"
 
 
-def test_H13_the_names_of_the_system_columns(snapshot):
+def test_the_names_of_the_system_columns(snapshot):
     project = "name: shop\nsystem_columns: {prefix: _ff_}\n"
 
     ff = snapshot(f"{CHECK}, check_cols='all'", project).strategy.columns

@@ -20,7 +20,7 @@ def said(findings):
     return found
 
 
-def test_H4_what_is_missing_in_four_files_is_said_in_one_go(findings):
+def test_what_is_missing_in_four_files_is_said_in_one_go(findings):
     files = {
         "models/a.sql": f"{{{{ config({SNAPSHOT}, strategy='check', check_cols='v') }}}}\nselect v",
         "models/b.sql": f"\n{{{{ config({SNAPSHOT}, unique_key='id') }}}}\nselect 1 as id",
@@ -53,7 +53,7 @@ def test_H4_what_is_missing_in_four_files_is_said_in_one_go(findings):
     ]
 
 
-def test_H5_a_bad_value_lists_what_is_allowed_at_its_line(findings):
+def test_a_bad_value_lists_what_is_allowed_at_its_line(findings):
     header = (
         "{{ config(\n"
         "    materialized='snapshot', unique_key='id',\n"
@@ -162,7 +162,7 @@ def test_two_columns_of_time_are_answered_with_the_query_to_write(findings):
     )
 
 
-def test_H6_two_values_of_one_setting_contradict_each_other(said):
+def test_two_values_of_one_setting_contradict_each_other(said):
     nested = "snapshot={\n'updated_at_column': 'b'}"
 
     assert said(f"{TIME}, updated_at='id', {nested}") == [
@@ -178,7 +178,7 @@ def test_H6_two_values_of_one_setting_contradict_each_other(said):
         "unique_key=['id', 'value'], snapshot={'primary_key': ['VALUE', 'id']}, updated_at='id'",
     ],
 )
-def test_H6_one_value_given_twice_is_fine(said, settings):
+def test_one_value_given_twice_is_fine(said, settings):
     assert said(f"{SNAPSHOT}, strategy='timestamp', {settings}") == []
 
 
@@ -193,7 +193,7 @@ def test_the_old_switch_for_deletes_may_not_contradict_the_new_setting(said):
     ]
 
 
-def test_H8_an_unknown_key_is_answered_with_the_nearest_and_nothing_else(findings):
+def test_an_unknown_key_is_answered_with_the_nearest_and_nothing_else(findings):
     header = f"{{{{ config({SNAPSHOT}, unique_key='id', snapshot={{\n'strategey': 'check'}}) }}}}"
 
     assert findings({"models/s.sql": f"{header}\nselect 1 as id"}, hints=True) == [
@@ -204,7 +204,7 @@ def test_H8_an_unknown_key_is_answered_with_the_nearest_and_nothing_else(finding
     ]
 
 
-def test_H8_event_time_goes_with_timestamp_alone_and_without_comparing(said):
+def test_event_time_goes_with_timestamp_alone_and_without_comparing(said):
     event = "\nvalid_from='updated_at'"
 
     assert said(f"{CHECK}, check_cols='value', {event}") == [
@@ -215,7 +215,7 @@ def test_H8_event_time_goes_with_timestamp_alone_and_without_comparing(said):
     ]
 
 
-def test_H10_an_entry_has_one_query(findings):
+def test_an_entry_has_one_query(findings):
     config = "config: {strategy: check, unique_key: id, check_cols: all}"
     text = (
         "snapshots:\n"
@@ -305,7 +305,7 @@ def test_a_snapshot_is_a_query(findings):
     ]
 
 
-def test_H11_what_changes_by_itself_is_a_warning(load):
+def test_what_changes_by_itself_is_a_warning(load):
     query = "select id,\n  current_timestamp() as value"
     text = f"{{{{ config({CHECK}, check_cols='value') }}}}\n{query}"
 
@@ -318,7 +318,7 @@ def test_H11_what_changes_by_itself_is_a_warning(load):
     )
 
 
-def test_H11_check_cols_has_no_effect_with_timestamp(said):
+def test_check_cols_has_no_effect_with_timestamp(said):
     assert said(f"{TIME}, updated_at='updated_at',\ncheck_cols='value'") == [
         (
             "2: warning: option-without-effect: "
@@ -335,7 +335,7 @@ def test_H11_check_cols_has_no_effect_with_timestamp(said):
         ("__penstock_op", "rename it"),
     ],
 )
-def test_H12_a_column_of_penstocks_name_is_refused(findings, name, hint):
+def test_a_column_of_penstocks_name_is_refused(findings, name, hint):
     query = f"select *,\n  1 as {name} from t"
     text = f"{{{{ config({CHECK}, check_cols='value') }}}}\n{query}"
 
@@ -394,7 +394,7 @@ def test_all_needs_a_column_besides_the_key(said):
         ),
     ],
 )
-def test_H15_settings_of_a_snapshot_on_another_model(said, header, finding):
+def test_settings_of_a_snapshot_on_another_model(said, header, finding):
     assert said(header) == [finding]
 
 

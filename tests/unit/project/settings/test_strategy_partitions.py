@@ -182,7 +182,7 @@ def test_the_type_of_the_field_may_stand_beside_the_file(model):
         ),
     ],
 )
-def test_DV12_what_does_not_go_together_is_one_finding(said, header, finding):
+def test_what_does_not_go_together_is_one_finding(said, header, finding):
     assert said(header) == [finding]
 
 
@@ -217,7 +217,7 @@ def test_the_field_and_its_grid_are_settings_that_change_rows(model):
     assert len(marks) == 2
 
 
-def test_DV15_a_plain_file_has_the_one_version_1(load):
+def test_a_plain_file_has_the_one_version_1(load):
     found = load({"models/m.sql": "select 1 as a"}).models["m"]
 
     assert (found.versions, found.partition, found.grid) == ((), None, Grid(Grain.WHOLE))

@@ -103,7 +103,7 @@ def test_sql_of_ranges_asks_for_their_ends_alone(built, text, is_range):
     assert built(text).body.is_range is is_range
 
 
-def test_DV13_a_back_ticked_name_is_schema_and_table(built):
+def test_a_back_ticked_name_is_schema_and_table(built):
     body = built("SELECT * FROM `raw.events` WHERE DATE(created_at) = @partition_date").body
 
     assert body.query.inputs == (EVENTS,)
@@ -113,7 +113,7 @@ def test_DV13_a_back_ticked_name_is_schema_and_table(built):
     )
 
 
-def test_DV16_tables_are_found_by_scope(built):
+def test_tables_are_found_by_scope(built):
     text = (
         "WITH x AS (SELECT * FROM a.t), y AS (SELECT * FROM x) "
         "SELECT * FROM y WHERE id IN (SELECT id FROM b.u)"
@@ -160,7 +160,7 @@ def test_the_canonical_text_is_that_of_the_stored_text(built, text):
         ("GROUP BY 1", "GROUP BY 2", False),
     ],
 )
-def test_DD4_layout_is_cosmetic_and_names_are_not(built, old, new, same):
+def test_layout_is_cosmetic_and_names_are_not(built, old, new, same):
     before, after = built(V3).body.fingerprint, built(V3.replace(old, new)).body.fingerprint
 
     assert after.sql != before.sql
@@ -193,7 +193,7 @@ def test_sql_that_is_no_query_has_no_branch():
     ]
 
 
-def test_DV12_what_is_said_of_a_body_names_its_version(built):
+def test_what_is_said_of_a_body_names_its_version(built):
     made = built("select @run_date", code={"version": 1, "revision": 2})
 
     assert [f.render().partition("\n")[0] for f in made.findings] == [

@@ -8,7 +8,7 @@ from penstock.core.names import InputKind, InputName
 from penstock.project.sql.canonical import canonical_sql
 
 
-def test_J4_an_unknown_reference_names_the_nearest_model(findings):
+def test_an_unknown_reference_names_the_nearest_model(findings):
     files = {
         "models/users_clean.sql": "select 1 as id",
         "models/daily.sql": "select *\nfrom {{\n  ref('user_clean')\n}}",

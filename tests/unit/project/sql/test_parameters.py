@@ -57,7 +57,7 @@ def test_a_parameter_is_a_hole_with_its_line():
     assert (branch.canonical, problems) == ("SELECT @end_date", [])
 
 
-def test_DV14_strings_and_comments_are_left_alone_with_a_warning(load):
+def test_strings_and_comments_are_left_alone_with_a_warning(load):
     text = "SELECT '@partition_date' s, @partition_date p -- @partition_date"
 
     project = load({"models/m.sql": PARTITION + text})
@@ -114,11 +114,11 @@ def test_DV14_strings_and_comments_are_left_alone_with_a_warning(load):
         ),
     ],
 )
-def test_DV12_what_is_wrong_with_a_parameter_is_said_once(said, text, finding):
+def test_what_is_wrong_with_a_parameter_is_said_once(said, text, finding):
     assert said(text) == [finding]
 
 
-def test_DV12_a_model_without_partitions_has_only_the_run_date(said):
+def test_a_model_without_partitions_has_only_the_run_date(said):
     header = "{{ config(materialized='table') }}\n"
 
     assert said("select @run_date as d, @start_date as a", header) == [

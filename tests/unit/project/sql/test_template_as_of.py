@@ -25,7 +25,7 @@ def reader(load):
     return loaded
 
 
-def test_H131_a_point_in_time_is_a_subquery_over_the_history_table(reader):
+def test_a_point_in_time_is_a_subquery_over_the_history_table(reader):
     project = reader("select a.id\nfrom {{ as_of(ref('s'), '2024-05-15') }} a")
 
     model = project.models["m"]
@@ -44,7 +44,7 @@ def test_H131_a_point_in_time_is_a_subquery_over_the_history_table(reader):
     assert (model.depends_on, model.query.inputs, model.query.parsed) == (("s",), (S,), True)
 
 
-def test_H131_tombstones_stay_in_when_they_are_asked_for(reader):
+def test_tombstones_stay_in_when_they_are_asked_for(reader):
     with_deleted = "{{ as_of(ref('s'), '2024-05-15', include_deleted=true) }}"
 
     query = reader(f"select * from {with_deleted} a").models["m"].query
@@ -121,7 +121,7 @@ def test_a_query_that_the_parser_does_not_read_is_rendered_too(reader):
 
 
 @pytest.mark.parametrize("name", ["dim_users", "seeded"])
-def test_H132_only_history_tables_have_points_in_time(findings, name):
+def test_only_history_tables_have_points_in_time(findings, name):
     files = {
         "models/dim_users.sql": "select 1 as id",
         "seeds/seeded.csv": "id\n1\n",
@@ -154,7 +154,7 @@ def test_H132_only_history_tables_have_points_in_time(findings, name):
         ("as_of(ref('ss'), '2024-05-15')", "unknown-reference: no model is called 'ss'"),
     ],
 )
-def test_H132_what_is_no_table_or_no_time_is_a_finding(findings, call, finding):
+def test_what_is_no_table_or_no_time_is_a_finding(findings, call, finding):
     files = {"models/s.sql": SNAPSHOT, "models/m.sql": f"select *\nfrom {{{{ {call} }}}} a"}
 
     assert findings(files)[0] == f"models/m.sql:2: error: {finding}"

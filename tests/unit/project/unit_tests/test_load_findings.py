@@ -1,9 +1,9 @@
-"""What is wrong with test files, all at once and without a JVM: case C66 and beside it."""
+"""What is wrong with test files, all at once and without a JVM."""
 
 from fakes.entity_files import entity, files
 
 
-def test_C66_missing_unknown_too_large_and_untyped_are_told_with_their_places(told) -> None:
+def test_missing_unknown_too_large_and_untyped_are_told_with_their_places(told) -> None:
     assert told(
         """\
         unit_tests:

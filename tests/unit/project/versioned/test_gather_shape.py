@@ -17,7 +17,7 @@ ALIASES = {
 }
 
 
-def test_DV1_alias_keys_give_an_equal_project(load):
+def test_alias_keys_give_an_equal_project(load):
     aliased = dict(FIXTURE_F)
     for path in (DAILY, WEEKLY):
         for word, alias in ALIASES.items():

@@ -102,7 +102,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("code", CASES)
-def test_DV12_each_code_has_its_severity_and_line(findings, code):
+def test_each_code_has_its_severity_and_line(findings, code):
     files, says = CASES[code]
 
     found = [f for f in findings(files) if f.split(": ")[2] == code]
@@ -114,7 +114,7 @@ def sentences(found: list[str]) -> list[str]:
     return [f.split(": ", 3)[3] for f in found]
 
 
-def test_DV5_an_earlier_version_with_a_higher_number_warns(load):
+def test_an_earlier_version_with_a_higher_number_warns(load):
     files = daily(more=version(2, "2024-03-01") + version(3, "2024-02-01"))
 
     project = load(files)

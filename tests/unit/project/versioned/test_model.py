@@ -8,7 +8,7 @@ from penstock.project.load import load_project
 DATE, USERS = Column("date", "date"), Column("unique_users", "bigint")
 
 
-def test_DV1_the_fixture_loads(load):
+def test_the_fixture_loads(load):
     project = load(FIXTURE_F)
 
     one, two, three = project.models["daily_user_stats"].versions

@@ -23,7 +23,7 @@ def columns(project, number: int = 0) -> tuple[Column, ...]:
     return project.models["daily"].versions[number].schema.columns[1:]
 
 
-def test_DV6_a_schema_may_change_another(load):
+def test_a_schema_may_change_another(load):
     base = ("{name: a, type: INT64}", "{name: b, type: INT64, mode: REQUIRED}")
     lines = (
         "remove: [a]",
@@ -40,7 +40,7 @@ def test_DV6_a_schema_may_change_another(load):
     )
 
 
-def test_DV6_unknown_and_doubled_fields_are_found(findings):
+def test_unknown_and_doubled_fields_are_found(findings):
     files = changed("modify: [{name: evnts, type: INT}]", "add: [{name: events, type: INT}]")
     files["models/daily.yaml"] = files["models/daily.yaml"].replace("name: a,", "name: events,")
 

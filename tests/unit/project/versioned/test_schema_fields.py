@@ -20,7 +20,7 @@ def columns(project, number: int = 0) -> tuple[Column, ...]:
     return project.models["daily"].versions[number].schema.columns[1:]
 
 
-def test_DV11_modes_and_records(load):
+def test_modes_and_records(load):
     fields = (
         "{name: a, type: INT64, mode: repeated}",
         "{name: b, type: RECORD, fields: [{name: c, type: BOOL, nullable: false}]}",

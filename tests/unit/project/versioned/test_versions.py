@@ -7,7 +7,7 @@ from fakes.versioned_cases import ONLY, daily, version
 SCHEMA = "schema:\n      - {name: date, type: DATE}\n      - {name: users, type: INT64}\n"
 
 
-def test_DV7_versions_that_refer_to_each_other_are_a_cycle(findings):
+def test_versions_that_refer_to_each_other_are_a_cycle(findings):
     files = daily(SCHEMA, "schema: ${{ versions.2.schema }}\n", more=version(2, "2024-02-01"))
 
     assert findings(files) == [
@@ -16,7 +16,7 @@ def test_DV7_versions_that_refer_to_each_other_are_a_cycle(findings):
 
 
 @pytest.mark.parametrize("key", ["sql", "invariants"])
-def test_DV7_a_cycle_is_said_once_under_any_key(findings, key):
+def test_a_cycle_is_said_once_under_any_key(findings, key):
     lines = [f"{key}: ${{{{ versions.{n}.{key} }}}}\n" for n in (2, 1)]
     both = daily(more=version(2, "2024-02-01"))["models/daily.yaml"]
     first, second = both.split("  - version: 2\n")
@@ -31,7 +31,7 @@ def test_DV7_a_cycle_is_said_once_under_any_key(findings, key):
     assert [each for each in said if "cycle" in each] == ["reference-cycle: versions 1 → 2 → 1"]
 
 
-def test_DV7_a_version_that_is_not_there(findings):
+def test_a_version_that_is_not_there(findings):
     files = daily(SCHEMA, "schema: ${{ versions.9.schema }}\n")
 
     assert findings(files, hints=True) == [
@@ -80,7 +80,7 @@ def sentences(found: list[str]) -> list[str]:
     return [f.split(": ", 3)[3] for f in found]
 
 
-def test_DV5_versions_of_one_day(findings):
+def test_versions_of_one_day(findings):
     assert sentences(findings(two(since="2024-01-01"))) == [
         "versions 1 and 2 are both effective from 2024-01-01"
     ]

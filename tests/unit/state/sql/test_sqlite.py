@@ -364,14 +364,14 @@ def test_a_process_is_told_from_another_with_its_number():
     assert (lives, unreaped, is_gone(lease), is_gone(other)) == (False, True, True, True)
 
 
-def test_T15_a_process_of_another_boot_or_pid_namespace_is_not_known_to_be_gone():
+def test_a_process_of_another_boot_or_pid_namespace_is_not_known_to_be_gone():
     boot, space, start = process_of(os.getpid()).split("/")
 
     for process in ("", f"other/{space}/{start}", f"{boot}/4026531000/{start}"):
         assert not is_gone(a_lease(2**22 + 1, process))
 
 
-# T25, and disks that are full
+# journals that were left, and disks that are full
 
 
 def die_with_a_journal(file):
@@ -388,7 +388,7 @@ def die_with_a_journal(file):
 
 
 @pytest.mark.parametrize("left", ["nothing", "an empty file"])
-def test_T25_a_new_database_does_not_take_over_the_journal_of_one_that_was_moved_away(
+def test_a_new_database_does_not_take_over_the_journal_of_one_that_was_moved_away(
     file, opened, left
 ):
     journal = die_with_a_journal(file)
@@ -409,7 +409,7 @@ def test_T25_a_new_database_does_not_take_over_the_journal_of_one_that_was_moved
     assert before == journal.read_bytes() != b""
 
 
-def test_T25_either_way_out_of_a_journal_that_was_left_works(file, opened):
+def test_either_way_out_of_a_journal_that_was_left_works(file, opened):
     journal = die_with_a_journal(file)
     moved = file.rename(file.with_name("moved.db"))
     moved.rename(file)

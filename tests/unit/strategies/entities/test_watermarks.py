@@ -37,7 +37,7 @@ def low(value):
         ((), {}, ""),
     ],
 )
-def test_EW6_entries_combine_by_group_and_operation(entries, lows, expected):
+def test_entries_combine_by_group_and_operation(entries, lows, expected):
     values = {n: f"CAST('{n}' AS INT)" for n in range(4)}
 
     told = read_filter(entries, {place: low(n) for place, n in lows.items()})
@@ -60,7 +60,7 @@ def test_EW6_entries_combine_by_group_and_operation(entries, lows, expected):
         (f"{FALL}T00:30:00Z", f"{FALL}T01:30:00Z", f"{FALL}T01:30:00Z"),
     ],
 )
-def test_EW1_EW7_a_watermark_only_grows(stored, high, left):
+def test_a_watermark_only_grows(stored, high, left):
     def value(text):
         return text and TypedValue(*text.split(" ", 1))
 
@@ -68,7 +68,7 @@ def test_EW1_EW7_a_watermark_only_grows(stored, high, left):
 
 
 @pytest.mark.parametrize("kind", ["STRING", "DATE", "DECIMAL(9,0)"])
-def test_EW7_another_type_is_no_series(kind):
+def test_another_type_is_no_series(kind):
     high = TypedValue(kind, "2024-01-01" if kind == "DATE" else "7")
 
     with pytest.raises(IncrementalConfigError) as changed:
@@ -96,7 +96,7 @@ def test_ED_windows_are_those_of_the_spec():
     assert windows(entity, {0: low(100)}, high, "ID int")[1] != ()
 
 
-def test_ED9_ED11_no_inference_without_rows_or_a_watermark_or_on_full():
+def test_no_inference_without_rows_or_a_watermark_or_on_full():
     entity = an_entity(delete_missing=True)
     high = SliceCounts(1, highs={"SeqNr": low(200)})
     full = an_entity(ProcessType.FULL, delete_missing=True, watermark=(SEQ,))

@@ -44,7 +44,7 @@ def fitted(step):
         (XH, None, 1, False),
     ],
 )
-def test_EP12_a_step_reads_rows_as_few_times_as_it_can(entity, windows, stages, feeds):
+def test_a_step_reads_rows_as_few_times_as_it_can(entity, windows, stages, feeds):
     """The statistics come before; a stage and the commit read rows once each."""
     work = work_of(fitted(a_step(entity, GIVEN, TWO, windows)))
 
@@ -181,7 +181,7 @@ def test_partitions_are_typed_literals_null_included():
     ]
 
 
-def test_EM20_a_table_says_how_its_rows_were_made():
+def test_a_table_says_how_its_rows_were_made():
     part = EntityColumn("office", expression="950", literal="950", roles=PARTITION)
     shared = replace(XM, columns=(KEY, part), scope=EntityScope("office", "950"))
     other = replace(

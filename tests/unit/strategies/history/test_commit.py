@@ -95,7 +95,7 @@ def test_a_first_run_opens_every_row():
     assert Snapshot.counts({"numOutputRows": 7}) == Counts(source_rows=7, opened_new=7).metrics
 
 
-def test_M1_every_row_of_the_source_is_counted_once():
+def test_every_row_of_the_source_is_counted_once():
     everything = Counts(
         source_rows=127,
         opened_new=1,
@@ -112,17 +112,17 @@ def test_M1_every_row_of_the_source_is_counted_once():
         replace(everything, source_rows=128).check(event_time=True)
 
 
-def test_M2_in_run_time_mode_a_version_closes_for_a_change_or_a_missing_key():
+def test_in_run_time_mode_a_version_closes_for_a_change_or_a_missing_key():
     H21.check(event_time=False)
     replace(H21, closed=3, deleted=2).check(event_time=False)
     with pytest.raises(IdentityError, match="M2: closed is 2, opened and deleted are 1"):
         replace(H21, closed=2).check(event_time=False)
 
 
-def test_M2_is_no_promise_of_event_time_mode():
+def test_is_no_promise_of_event_time_mode():
     replace(H21, closed=0).check(event_time=True)
 
 
-def test_M1_is_told_before_M2():
+def test_is_told_before_M2():
     with pytest.raises(IdentityError, match="M1"):
         Counts(source_rows=1, closed=1).check(event_time=False)

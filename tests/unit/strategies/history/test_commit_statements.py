@@ -162,7 +162,7 @@ def test_rows_say_that_they_are_no_tombstones_only_where_the_table_can_tell():
     assert "s.`__penstock_to` IS NULL, s.`_ps_is_deleted`)" in with_it
 
 
-def test_H88_the_first_tombstone_brings_the_column_along():
+def test_the_first_tombstone_brings_the_column_along():
     sql = commit(Counts(tombstones=1, closes=1), MARKED).sql
 
     assert (
@@ -202,7 +202,7 @@ def test_the_wider_of_two_types_is_written():
     assert "CAST(`n` AS bigint) AS `n`, true AS `_ps_is_deleted` FROM penstock_tombstones" in tombs
 
 
-def test_H152_missing_sets_hold_only_for_keys_that_are_gone():
+def test_missing_sets_hold_only_for_keys_that_are_gone():
     terms = replace(
         CHECK,
         hard_deletes=HardDeletes.INVALIDATE,

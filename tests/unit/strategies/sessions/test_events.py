@@ -47,7 +47,7 @@ def test_the_class_of_an_event_is_the_first_that_holds():
     ) in sql
 
 
-def test_S63_without_a_clock_nothing_is_late():
+def test_without_a_clock_nothing_is_late():
     sql = classified(a_run(sent_tstamp=None), "L", "H")
 
     assert "'late'" not in sql
@@ -73,7 +73,7 @@ def test_of_released_sessions_the_partitions_from_their_start_on_are_read():
     assert f"`day` BETWEEN date_sub(DATE(least(L, {start})), 0)" in sql
 
 
-def test_S60_the_first_session_id_that_is_there_counts_as_text():
+def test_the_first_session_id_that_is_there_counts_as_text():
     sql = classified(a_run(session_id=("a", "b")), "L", "H")
 
     assert "coalesce(CAST((a) AS STRING), CAST((b) AS STRING)) AS _ps_session" in sql

@@ -48,7 +48,7 @@ ROWS = {
 NOTHING = {"rows_changed": 0, "dates_changed": "", "doubled": 0, "sessions_past": 0}
 
 
-def test_S28_each_table_is_made_by_its_first_step_even_without_rows():
+def test_each_table_is_made_by_its_first_step_even_without_rows():
     for name, work in works(a_run(), NEW).items():
         commit = work.decide(NOTHING)
 
@@ -90,7 +90,7 @@ def test_events_are_counted_as_they_pass():
     assert stage.sql.endswith("WHERE _ps_verdict = 'kept'")
 
 
-def test_S81_without_a_changed_mapping_nothing_is_stitched():
+def test_without_a_changed_mapping_nothing_is_stitched():
     work = stitch_work(a_run(), SessionTable.SESSIONS, THERE, 3)
 
     assert work.decide(NOTHING) is None

@@ -109,7 +109,7 @@ def test_sync_of_everything_and_of_the_last_days(use_case, call):
         ("plan --as-of 0001-01-01T00:00:00+10:00", "bad-value: --as-of: '0001-01-01T00:00:00+10"),
     ],
 )
-def test_DD18_flags_that_do_not_go_together_exit_2(words, said, call):
+def test_flags_that_do_not_go_together_exit_2(words, said, call):
     code, out, err = call(*words.split())
 
     assert (code, out) == (2, "")

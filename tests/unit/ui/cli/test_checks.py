@@ -66,7 +66,7 @@ def test_check_asks_for_what_its_flags_say(check):
     )
 
 
-def test_C55_without_a_phase_or_with_both_it_is_both(check):
+def test_without_a_phase_or_with_both_it_is_both(check):
     phases = [
         check(found(BOUNDS), *words)[0].phases
         for words in ([], ["--before"], ["--after"], ["--before", "--after"])
@@ -100,11 +100,11 @@ def test_groups_are_named_by_date_by_key_or_all_at_once(check):
         (CheckReport(), 1),
     ],
 )
-def test_C56_it_exits_3_for_a_failure_and_1_for_silence(report, code, check):
+def test_it_exits_3_for_a_failure_and_1_for_silence(report, code, check):
     assert check(report)[1] == code
 
 
-def test_C56_that_nothing_was_checked_is_said_on_stderr(check):
+def test_that_nothing_was_checked_is_said_on_stderr(check):
     _, _, out, err = check(found(NO_BASE))
 
     assert out == (
@@ -140,7 +140,7 @@ def test_a_quiet_check_says_nothing_of_what_is_well(check):
     ]
 
 
-def test_C32_flags_are_accepted_with_a_reason(use_case, capfd):
+def test_flags_are_accepted_with_a_reason(use_case, capfd):
     asked = use_case("checking.flags", "accept drop_quarantine", AcceptReport())
 
     codes = [
@@ -182,7 +182,7 @@ def test_the_history_of_checks_is_asked_for_by_name(use_case, capfd):
         ),
     ],
 )
-def test_C54_every_command_that_runs_steps_can_skip_checks(  # one row per command
+def test_every_command_that_runs_steps_can_skip_checks(  # one row per command
     flag, module, name, words, kind, use_case
 ):
     asked = use_case(module, name, NOTHING)

@@ -41,14 +41,14 @@ def ask(*overwrites, yes=False):
     ("answer", "goes_on"),
     [("yes\n", True), ("y\n", False), ("YES\n", False), ("\n", False), ("", False)],
 )
-def test_DS6_only_the_word_yes_goes_on(answer, goes_on, typed, capfd):
+def test_only_the_word_yes_goes_on(answer, goes_on, typed, capfd):
     typed(Terminal(answer))
 
     assert ask(DAILY) is goes_on
     assert capfd.readouterr() == ("", f"{ASKED}\nType 'yes' to confirm: ")
 
 
-def test_DS6_without_a_terminal_nobody_can_be_asked(typed):
+def test_without_a_terminal_nobody_can_be_asked(typed):
     typed(io.StringIO("yes\n"))
 
     with pytest.raises(UsageError) as caught:
@@ -62,7 +62,7 @@ def test_DS6_without_a_terminal_nobody_can_be_asked(typed):
     )
 
 
-def test_DS6_with_yes_nothing_is_asked(typed, capfd):
+def test_with_yes_nothing_is_asked(typed, capfd):
     typed(io.StringIO())
 
     assert ask(DAILY, yes=True)

@@ -61,7 +61,7 @@ def test_both_phases_are_named_where_there_are_both():
     )
 
 
-def test_C60_sources_stand_below_the_models():
+def test_sources_stand_below_the_models():
     report = CheckReport(sources=(SourceChecked("raw.events", OLD),))
 
     assert check_text(report) == (
@@ -169,7 +169,7 @@ def test_python_callers_get_the_same_document():
     assert report.reports == {"user_stats": InvariantReport((), (MIN_USERS, NULLS))}
 
 
-def test_C58_without_a_sample_there_is_no_cell():
+def test_without_a_sample_there_is_no_cell():
     report = CheckReport((checked(replace(MIN_USERS, sample=None)),))
 
     assert json.loads(report.to_json())["models"][0]["after"][0]["sample"] is None
@@ -242,7 +242,7 @@ def test_the_document_of_both():
     }
 
 
-def test_C53_what_reports_say_of_themselves():
+def test_what_reports_say_of_themselves():
     def said(report):
         return (
             report.all_passed(),

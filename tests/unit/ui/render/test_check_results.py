@@ -132,7 +132,7 @@ def test_a_skipped_check_says_why():
     ]
 
 
-def test_C54_checks_that_were_skipped_together_are_one_line():
+def test_checks_that_were_skipped_together_are_one_line():
     skipped = tuple(
         a_check_result(name, CheckStatus.SKIPPED, "--skip-checks") for name in ("a", "b", "c")
     )
@@ -178,7 +178,7 @@ def test_a_check_of_the_whole_table_fails_the_whole_step():
     )
 
 
-def test_C28_a_step_that_a_gate_kept_from_starting_failed_and_is_not_done():
+def test_a_step_that_a_gate_kept_from_starting_failed_and_is_not_done():
     gate = a_check_result("source_has_data", FAILED, phase=Phase.BEFORE, partitions=("2024-12-01",))
     error = CheckFailedError("before-check-failed", "user_stats 2024-12-01: source_has_data")
     stopped = a_result(
@@ -215,7 +215,7 @@ def test_other_failures_are_named_beside_those_of_checks():
     )
 
 
-def test_C30_a_step_with_warnings_is_done():
+def test_a_step_with_warnings_is_done():
     report = InvariantReport((HAS_ROWS,), (NULLS,))
     result = flagged(error=None, consequence="", invariant_report=report)
     done = a_result("user_stats", partitions=result.partitions, invariant_report=report)
@@ -263,7 +263,7 @@ def test_snapshots_show_their_checks_below_the_table():
     ]
 
 
-def test_C45_notes_of_a_step_that_a_check_failed_are_told():
+def test_notes_of_a_step_that_a_check_failed_are_told():
     note = "rollback-refused: user_stats: version 8 (WRITE, not ours) lies after version 7"
 
     assert run_text(a_report(a_plan(of_days()), flagged(notes=(note,)))).splitlines()[0] == (
@@ -271,7 +271,7 @@ def test_C45_notes_of_a_step_that_a_check_failed_are_told():
     )
 
 
-def test_C46_checks_that_were_pending_are_told_though_nothing_else_ran():
+def test_checks_that_were_pending_are_told_though_nothing_else_ran():
     result = flagged(reason="its checks were pending", rows=RowCounts())
 
     assert run_text(a_report(a_plan(current=("user_stats",)), result)).splitlines() == [

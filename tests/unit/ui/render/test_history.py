@@ -42,7 +42,7 @@ THREE = (
 )
 
 
-def test_DH1_a_partition_by_sql_a_b_a_shows_the_middle_reverted():
+def test_a_partition_by_sql_a_b_a_shows_the_middle_reverted():
     assert history_text(HistoryReport("daily_user_stats", "2024-12-01", THREE)) == (
         "EXECUTED_AT          VERSION  SQL_CHECKSUM  STATUS   ROWS  SECONDS  REASON"
         "       TRIGGERED_BY\n"
@@ -53,7 +53,7 @@ def test_DH1_a_partition_by_sql_a_b_a_shows_the_middle_reverted():
     )
 
 
-def test_C54_a_step_that_was_not_checked_says_so():
+def test_a_step_that_was_not_checked_says_so():
     unchecked = ran("2024-12-03 10:00:00", "abc123", skipped_checks=True)
     both = ran("2024-12-02 10:00:00", "abc123", skipped_checks=True, reverted=True)
     report = HistoryReport("daily_user_stats", "2024-12-01", (unchecked, both))
@@ -133,7 +133,7 @@ def test_no_executions_are_said():
     assert history_text(HistoryReport("daily", "2024")) == "no executions of daily 2024"
 
 
-def test_DH1_the_document_has_code_and_message_of_a_failure():
+def test_the_document_has_code_and_message_of_a_failure():
     failure = StepFailure("query-failed", "no such column")
     report = HistoryReport("daily", "", (ran("2024-12-03 10:00:00", "abc123", failure=failure),))
 

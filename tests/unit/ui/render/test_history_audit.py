@@ -24,7 +24,7 @@ def a_row(version, status, partitions, revision=0, **changes):
     )
 
 
-def test_DH2_every_version_and_revision_has_its_row():
+def test_every_version_and_revision_has_its_row():
     rows = (a_row(1, "current", 4), a_row(3, "modified", 15), a_row(3, "never_executed", 0, 1))
 
     assert audit_text(AuditReport(rows)) == (
@@ -39,7 +39,7 @@ def test_DH2_every_version_and_revision_has_its_row():
     )
 
 
-def test_DH3_cosmetic_and_deleted_versions_have_their_signs():
+def test_cosmetic_and_deleted_versions_have_their_signs():
     rows = (a_row(1, "cosmetic", 4), a_row(2, "deleted", 3, source="-"))
 
     signs = [line.split()[3:5] for line in audit_text(AuditReport(rows)).splitlines()[1:]]
@@ -59,7 +59,7 @@ def test_inline_sql_is_shown_by_its_beginning():
     assert "  select 1  " in lines[2]
 
 
-def test_DH4_the_change_of_a_version_is_shown_once():
+def test_the_change_of_a_version_is_shown_once():
     diff = SqlDiff("v3", (("2024-12-02", "2024-12-04"),), 3, "select a", "select b")
 
     text = audit_text(AuditReport((a_row(3, "modified", 15, diffs=(diff,)),)))

@@ -152,7 +152,7 @@ def test_a_model_that_cannot_be_run_is_shown_with_its_error_and_what_it_stops():
     )
 
 
-def test_J7_nothing_to_do_says_which_changes_mean_nothing():
+def test_nothing_to_do_says_which_changes_mean_nothing():
     plan = a_plan(current=("daily", "users"), cosmetic=("users",))
 
     assert plan_text(Preview(a_report(plan))) == (

@@ -79,7 +79,7 @@ def a_dry_run(*steps, preview=PREVIEW, **changes):
     return a_report(a_plan(*steps, **changes), *results, **report)
 
 
-def test_DC1_the_dry_run_of_a_cascade_shows_drift_cascade_plan_and_diff():
+def test_the_dry_run_of_a_cascade_shows_drift_cascade_plan_and_diff():
     assert sync_text(a_dry_run(DAILY, *WEEKLY, MONTHLY)) == (
         "Drift detected:\n"
         "  daily_user_stats: 15 partitions (sql_changed)\n"

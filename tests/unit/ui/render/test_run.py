@@ -111,7 +111,7 @@ def test_an_interrupted_run_says_so():
     assert run_text(report) == ("Interrupted.\nDone: 0 steps.\nResume: penstock run --select users")
 
 
-def test_J6_a_run_of_nothing_says_so():
+def test_a_run_of_nothing_says_so():
     assert run_text(a_report(a_plan(current=("a",)))) == "nothing to do (1 model up to date)"
 
 
@@ -147,7 +147,7 @@ RESULTS = (
 )
 
 
-def test_DS3_a_sync_names_the_partitions_of_every_step():
+def test_a_sync_names_the_partitions_of_every_step():
     told: list[str] = []
     listen = TextLines(told.append)
 
@@ -176,7 +176,7 @@ def test_DS3_a_sync_names_the_partitions_of_every_step():
     ]
 
 
-def test_DS3_a_sync_counts_steps_and_partitions_and_ends_with_its_resume_line():
+def test_a_sync_counts_steps_and_partitions_and_ends_with_its_resume_line():
     report = a_report(CASCADE, *RESULTS, resume="penstock sync --cascade --yes")
 
     assert run_text(report).splitlines()[-2:] == [
@@ -185,7 +185,7 @@ def test_DS3_a_sync_counts_steps_and_partitions_and_ends_with_its_resume_line():
     ]
 
 
-def test_DS4_what_fail_fast_left_is_counted_by_itself():
+def test_what_fail_fast_left_is_counted_by_itself():
     results = (*RESULTS[:2], *(ended(step, "skipped", reason="fail-fast") for step in MONDAYS[1:]))
 
     assert run_text(a_report(CASCADE, *results, RESULTS[4])).splitlines()[-1] == (
@@ -193,7 +193,7 @@ def test_DS4_what_fail_fast_left_is_counted_by_itself():
     )
 
 
-def test_DC3_a_sync_without_cascade_says_what_would_follow():
+def test_a_sync_without_cascade_says_what_would_follow():
     preview = SyncPreview(
         left=(Cascaded("weekly_summary", 3, ()), Cascaded("monthly_report", 1, ())),
         mends="penstock sync --select 'weekly_summary monthly_report'",

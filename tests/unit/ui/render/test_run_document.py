@@ -159,7 +159,7 @@ def test_the_steps_of_a_model_with_partitions_are_told_one_by_one():
     ]
 
 
-def test_J21_no_password_is_printed():
+def test_no_password_is_printed():
     error = QueryError("query-failed", "jdbc:postgresql://me:hunter2@db refused password=hunter2")
     report = a_report(a_plan(a_step("a")), a_result("a", "failed", error=error))
 

@@ -85,7 +85,7 @@ F = Graph(
 )
 
 
-def test_DH6_the_tree_names_the_versions_of_the_run_date():
+def test_the_tree_names_the_versions_of_the_run_date():
     assert tree_text(F) == (
         "raw.events\n"
         "    │\n"
@@ -97,7 +97,7 @@ def test_DH6_the_tree_names_the_versions_of_the_run_date():
     )
 
 
-def test_DH6_mermaid_is_nodes_then_arrows_between_them():
+def test_mermaid_is_nodes_then_arrows_between_them():
     lines = mermaid_text(F).splitlines()
 
     node = re.compile(r'    (n\d+)(?:\["([^"]+)"\]|\[\("([^"]+)"\)\])')
@@ -113,7 +113,7 @@ def test_DH6_mermaid_is_nodes_then_arrows_between_them():
     ]
 
 
-def test_DH6_graphviz_labels_nodes_with_their_version():
+def test_graphviz_labels_nodes_with_their_version():
     assert dot_text(F).splitlines()[2:6] == [
         '    "analytics.daily_user_stats" [shape=box, label="analytics.daily_user_stats (v3)"];',
         '    "analytics.weekly_summary" [shape=box, label="analytics.weekly_summary (v1)"];',
@@ -122,7 +122,7 @@ def test_DH6_graphviz_labels_nodes_with_their_version():
     ]
 
 
-def test_DH6_json_has_nodes_with_versions_and_edges():
+def test_json_has_nodes_with_versions_and_edges():
     document = json.loads(printed(graph_document(F)))
 
     assert [(node["table"], node["version"]) for node in document["nodes"]] == [

@@ -56,7 +56,7 @@ EDITED = StatusReport(
 )
 
 
-def test_DD3_an_edited_version_drifts_and_what_reads_it_waits():
+def test_an_edited_version_drifts_and_what_reads_it_waits():
     assert status_text(EDITED) == (
         "daily_user_stats: sql_changed (15 partitions)\n"
         "    2024-12-02 to 2024-12-16   sql_changed        v3\n"
@@ -158,7 +158,7 @@ def test_a_detail_keeps_its_secrets():
     ],
     ids=["nothing", "current", "not effective"],
 )
-def test_DD2_nothing_drifted_is_one_line(models):
+def test_nothing_drifted_is_one_line(models):
     assert status_text(StatusReport(NOON, models)) == "All current ✓"
 
 

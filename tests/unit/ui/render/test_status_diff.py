@@ -92,7 +92,7 @@ def test_each_pair_of_a_model_has_its_partitions():
     ]
 
 
-def test_J21_no_password_is_in_a_diff():
+def test_no_password_is_in_a_diff():
     report = a_report(SqlDiff("v1", DAYS, 1, "-- password=hunter2", "select 1"))
 
     assert "hunter2" not in differences_text(report)
