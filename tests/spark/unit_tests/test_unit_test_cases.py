@@ -270,7 +270,7 @@ TYPED = """\
     {{ config(materialized='table') }}
     select id, name, amount, at from {{ ref('given') }}
     """
-GIVEN = "select 1 as id"
+GIVEN = "select 1 as id, '' as name, 1.00BD as amount, now() as at"
 
 
 def compared(rows: str, expected: str) -> str:
@@ -353,7 +353,6 @@ def test_the_shape_of_dbt_runs(project) -> None:
 
 @pytest.mark.matrix
 def test_every_type_that_is_given_is_read_back_as_it_was(project) -> None:
-    project.place.write("models/m/given.sql", GIVEN)
     project.place.write(
         "models/m/typed.sql",
         "{{ config(materialized='view') }}\nselect * from {{ ref('given') }}\n",
@@ -373,6 +372,8 @@ def test_every_type_that_is_given_is_read_back_as_it_was(project) -> None:
         "a": "ARRAY<STRUCT<k: STRING, v: DECIMAL(4,2)>>",
         "m": "MAP<STRING, ARRAY<TIMESTAMP>>",
     }
+    nulls = ", ".join(f"cast(null as {kind}) as {name}" for name, kind in types.items())
+    project.place.write("models/m/given.sql", f"select {nulls}\n")
     rows = """\
                   - {b: true, i: -128, l: 9223372036854775807,
                      d: 12345678901234567890123456789.123456789, f: 0.1, g: .nan,
