@@ -221,6 +221,6 @@ def test_twenty_thousand_slices_are_planned_by_what_is_shown():
 
     lines = plan_text(preview).splitlines()
 
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 10  # by all 20,000 for each it would be minutes
     assert lines[50] == " 50. x  table  00049.parquet  source_changed"
     assert lines[51:] == ["and 19,950 more steps", "", "Total: 20,000 steps. Nothing was run."]
