@@ -20,6 +20,15 @@ def states(workshop):
     return [each.state for each in model.states]
 
 
+def meddled(workshop):
+    """Let others change the table that was built, and a step build on that, which is undone."""
+    workshop.run()
+    workshop.lake.land(workshop.uri("top"))
+    workshop.lake.land("/landing/events", n="2")
+    workshop.run()
+    undo_last(workshop)
+
+
 def undo_last(workshop, **asked):
     last = workshop.store.records.steps_of("top")[-1].intent.step
     rollback(workshop.services(), RollbackRequest(workshop.project, "top", to=last, **asked))
@@ -28,12 +37,8 @@ def undo_last(workshop, **asked):
 @pytest.mark.parametrize("strategy", [Append(WindowSettings("n")), Merge(("id",), None), Table()])
 def test_a_change_of_others_that_comes_back_is_told_again(strategy):
     workshop = Workshop(a_source("events"), a_model("top", "raw.events", strategy=strategy))
-    workshop.run()
-    workshop.lake.land(workshop.uri("top"))
-    workshop.lake.land("/landing/events", n="2")
-    workshop.run()
 
-    undo_last(workshop)
+    meddled(workshop)
 
     assert State.TAMPERED in states(workshop)
 
@@ -74,11 +79,7 @@ def test_what_was_accepted_of_a_table_that_is_gone_says_nothing_of_the_next_one(
         workshop.lake.land(workshop.uri("top"))
     accept(workshop.services(), "top", "seen")
     del workshop.lake.tables[workshop.uri("top")]
-    workshop.run()
-    workshop.lake.land(workshop.uri("top"))
-    workshop.lake.land("/landing/events", n="2")
-    workshop.run()
 
-    undo_last(workshop)
+    meddled(workshop)
 
     assert State.TAMPERED in states(workshop)
