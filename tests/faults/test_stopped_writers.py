@@ -212,6 +212,7 @@ def test_an_insert_that_was_stopped_in_its_midst_adds_no_row_after_the_rerun(cra
         os.kill(pid, signal.SIGSTOP)
     if parent == "killed":
         writer.kill()
+        os.kill(jvm, signal.SIGSTOP)  # the system wakes what is stopped and has lost its parent
     else:
         time.sleep(LEASE_SECONDS)
     crash.place.model("slow", quick, materialized="append", time_column="ts")
