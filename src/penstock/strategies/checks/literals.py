@@ -132,14 +132,14 @@ def percent(value: Fraction, bound: Fraction | None = None, digits: int = 2) -> 
     return f"{_half_up(value, _MOST_DIGITS):.{_MOST_DIGITS}f}"
 
 
-def exactly(bound: Decimal) -> str:
-    """Write a bound in full, with at least two digits.
+def exactly(bound: Decimal, digits: int = 2) -> str:
+    """Write a bound in full, with at least so many digits.
 
     >>> exactly(Decimal("5")), exactly(Decimal("33.335"))
     ('5.00', '33.335')
     """
     shown = plain(bound)
-    return shown if len(shown.partition(".")[2]) >= 2 else f"{bound:.2f}"
+    return shown if len(shown.partition(".")[2]) >= digits else f"{bound:.{digits}f}"
 
 
 def number(value: Fraction) -> str:
