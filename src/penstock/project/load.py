@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -41,18 +41,6 @@ if TYPE_CHECKING:
     from penstock.project.sessions.load import ReadSessions
 
 
-@dataclass(frozen=True, slots=True)
-class LoadRequest:
-    """Which project is loaded, for which target; what is given wins over penstock.yml."""
-
-    root: Path
-    environ: Mapping[str, str]
-    target: str | None = None
-    vars: Mapping[str, Plain] | None = None
-    use_cache: bool = True
-    given: GivenParts = NOTHING_GIVEN
-
-
 def load_project(
     root: Path,
     *,
@@ -69,22 +57,34 @@ def load_project(
     target that does not exist (`unknown-target`). `vars` and `target` win over penstock.yml.
     With what is `given` the folder may do without penstock.yml, and that is then all there is.
     """
-    value: Any = LoadRequest(root, environ, target, vars, use_cache, given)
+    root, is_whole = project_root(root, is_needed=not given.is_some)
+    first = FirstPass(root, environ, open_cache(root, use=use_cache), contents=given.contents)
+    settings = _settings(first, target, vars or {}, is_whole=is_whole)
+    value: Any = parse(settings, first, given, is_whole=is_whole)
     for phase in PHASES:
         value = phase(value)
     return value  # type: ignore[no-any-return]  # the last phase makes it
 
 
-def parse(request: LoadRequest) -> ParsedFiles:
+def _settings(
+    first: FirstPass, target: str | None, own: Mapping[str, Plain], *, is_whole: bool
+) -> Settings:
+    tree = mapping_of(first.filled(PROJECT_FILE)) if is_whole else {"name": "main"}
+    try:
+        settings = settings_of(tree, first.root, target, first.environ)
+    except UsageError:
+        if not any(finding.is_error for finding in first.findings):
+            raise
+        settings = settings_of(None, first.root, None, {})
+    return replace(settings, vars={**settings.vars, **own}, asked_vars=own)
+
+
+def parse(
+    settings: Settings, first: FirstPass, given: GivenParts, *, is_whole: bool
+) -> ParsedFiles:
     """Read all files, each by itself."""
-    given, environ = request.given, request.environ
-    root, is_whole = project_root(request.root, is_needed=not given.is_some)
-    first = FirstPass(
-        root, environ, open_cache(root, use=request.use_cache), contents=given.contents
-    )
-    settings = _settings(request, first, is_whole=is_whole)
     document = first.yaml_file(PROJECT_FILE) if is_whole else YamlFile(PROJECT_FILE)
-    files = discover(root, *settings.places(document)) if is_whole else Discovery()
+    files = discover(first.root, *settings.places(document)) if is_whole else Discovery()
     first.templates = _templates(settings, files, first)
     parsed = _read(settings, files, document, first)
     where = document.place("targets", settings.target.name, "warehouse")
@@ -94,20 +94,8 @@ def parse(request: LoadRequest) -> ParsedFiles:
         parsed,
         entities=_entities(settings, files.entities, natives, first, given),
         sessions=_sessions(settings, files.sessions, first),
-        functions=_functions(root, files.python, given.functions or ()),
+        functions=_functions(first.root, files.python, given.functions or ()),
     )
-
-
-def _settings(request: LoadRequest, first: FirstPass, *, is_whole: bool) -> Settings:
-    tree = mapping_of(first.filled(PROJECT_FILE)) if is_whole else {"name": "main"}
-    try:
-        settings = settings_of(tree, first.root, request.target, request.environ)
-    except UsageError:
-        if not any(finding.is_error for finding in first.findings):
-            raise
-        settings = settings_of(None, first.root, None, {})
-    own = request.vars or {}
-    return replace(settings, vars={**settings.vars, **own}, asked_vars=own)
 
 
 def _templates(settings: Settings, files: Discovery, first: FirstPass) -> Templates:
@@ -223,7 +211,6 @@ def assemble(linked: LinkedFiles) -> Project:
 
 
 PHASES: tuple[Callable[[Any], Any], ...] = (
-    parse,
     link,
     attach_tests,
     check_packages,
@@ -231,7 +218,7 @@ PHASES: tuple[Callable[[Any], Any], ...] = (
     attach_checks,
     assemble,
 )
-"""`LoadRequest` to `ParsedFiles` to `LinkedFiles` to `Project`."""
+"""`ParsedFiles` to `LinkedFiles` to `Project`."""
 
 
 _UNREAD = frozenset(
