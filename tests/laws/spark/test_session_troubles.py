@@ -148,6 +148,7 @@ def tell(spark, seed):
 
 
 @pytest.mark.matrix
+@pytest.mark.timeout(3600)  # three stories of many processes
 @settings(SMALL, max_examples=3)
 @given(SEEDS)
 def test_whatever_goes_wrong_between_runs_they_end_as_one_run_would(spark, seed):
