@@ -352,8 +352,8 @@ class ModelResult(ShownInNotebooks):
             count=step.count,
             trigger=step.trigger,
             kind=step.kind,
-            slice=step.slice.id.name if step.slice else "",
-            moment=step.moment,
+            slice=step.work.source,
+            moment=step.work.moment,
             is_view=model.is_view,
         )
 

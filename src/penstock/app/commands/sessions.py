@@ -20,8 +20,7 @@ from penstock.core.names import TableName, quoted
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.sessions.manifest import ManifestRow
 from penstock.core.sessions.package import SessionModel, SessionTable
-from penstock.plan.sessions.passes import tracked_models
-from penstock.plan.sessions.progress import Forgotten, forget
+from penstock.plan.kinds.manifest import Forgotten, forget, tracked_models
 from penstock.strategies.sessions.tables import MANIFEST_OF, manifest_export
 
 

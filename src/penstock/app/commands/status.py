@@ -7,10 +7,9 @@ from dataclasses import replace
 
 from penstock.app.checking.flags import Lines, check_lines, with_lines
 from penstock.app.execution.seed_step import seeds_to_load
-from penstock.app.observation.detect_drift import DriftReport, detect_drift
 from penstock.app.observation.project_state import ProjectState, look
 from penstock.app.overview import ModelOverview, Overview
-from penstock.app.planning.selection import narrowed, selected_models
+from penstock.app.planning.selection import DriftReport, drift_report, narrowed, selected_models
 from penstock.app.reports import Keys, ModelStatus, StateCount, StatusReport
 from penstock.app.request import StatusRequest
 from penstock.app.services.services import Services, in_one_state
@@ -39,13 +38,13 @@ def status(services: Services, request: StatusRequest) -> StatusReport:
     # with all above them, because a drifted ancestor makes them pending
     involved = {name for name in reach(names, parents) if name in models}
     project_state = look(services, involved, run_timestamp)
-    drift_report = detect_drift(project_state)
+    drift = drift_report(project_state)
     lines = _lines(services, project_state, names)
     project, found = project_state.project, []
     for name in ordered(parents_among(project, names)):
-        known = drift_report.verdicts[name].known
+        known = drift.verdicts[name].known
         within = narrowed(project.models[name], request.range, run_timestamp, known)
-        found.append(with_lines(status_of_models(drift_report, name, within, wanted), lines))
+        found.append(with_lines(status_of_models(drift, name, within, wanted), lines))
     return StatusReport(run_timestamp, tuple(found))
 
 
@@ -96,20 +95,20 @@ def states_named(texts: Sequence[str]) -> frozenset[State]:
 
 
 def status_of_models(
-    drift_report: DriftReport, name: str, within: Ranges, wanted: frozenset[State] = frozenset()
+    drift: DriftReport, name: str, within: Ranges, wanted: frozenset[State] = frozenset()
 ) -> ModelStatus:
     """Tell of one model, of the partitions `within`; with `wanted` only of these states."""
-    project_state = drift_report.project_state
+    project_state = drift.project_state
     model, record = project_state.project.models[name], project_state.records.get(name)
-    verdict, package = drift_report.verdicts[name], project_state.project.package_of(name)
+    verdict, package = drift.verdicts[name], project_state.project.package_of(name)
     if verdict.whole is not None:
         states = [StateCount(verdict.whole, 1, (("*", "*"),))]
     else:
         states = _of_pieces(model, verdict, within, wanted)
-    pending = intersection(drift_report.pending.get(name, ()), within)
+    pending = intersection(drift.pending.get(name, ()), within)
     says_more = not (verdict.of_table and states)  # of a whole table its own state is enough
     if pending and says_more and not (wanted and State.UPSTREAM_CHANGED not in wanted):
-        states.append(_pending(drift_report, model, verdict, pending))
+        states.append(_pending(drift, model, verdict, pending))
     lines, mends = (*verdict.lines, *project_state.files_lines(name)), ""
     if verdict.owner is not None:  # as a plan says it
         takes = taken_by(model, verdict)
@@ -166,9 +165,7 @@ def _described(model: Model, piece: Piece) -> StateCount:
     )
 
 
-def _pending(
-    drift_report: DriftReport, model: Model, verdict: Verdict, pending: Ranges
-) -> StateCount:
+def _pending(drift: DriftReport, model: Model, verdict: Verdict, pending: Ranges) -> StateCount:
     inside = [s for s in verdict.segments if intersection((s.range,), pending)]
     fingerprint = inside[-1].body.fingerprint if inside else None
     fingerprint = model.fingerprint if verdict.of_table else fingerprint
@@ -180,7 +177,7 @@ def _pending(
         drifted=False,
         version=fingerprint.version if fingerprint else None,
         revision=(fingerprint.revision or None) if fingerprint else None,
-        because=drift_report.stale_above(model),
+        because=drift.stale_above(model),
     )
 
 

@@ -119,7 +119,7 @@ def _by_line(steps: Iterable[Step]) -> list[list[Step]]:
     """Group the steps of a plan: all passes over a table of a session package are one line."""
     groups: dict[str, list[Step]] = {}
     for step in steps:
-        groups.setdefault(step.model if step.session else step.key, []).append(step)
+        groups.setdefault(step.model if step.work.pass_key else step.key, []).append(step)
     return list(groups.values())
 
 
@@ -133,10 +133,10 @@ def _why(result: ModelResult, steps: Sequence[Step]) -> Iterator[str]:
         yield "pending"
     if step.reason.also:
         yield f"also {', '.join(step.reason.also)}"
-    if not step.grid.is_whole:
+    if step.work.has_parts:
         yield partitions_text(step.count)
     yield from map(window_text, result.windows)
-    if step.initial and not step.slice and strategy_named(result.strategy).is_incremental:
+    if step.initial and not step.work.source and strategy_named(result.strategy).is_incremental:
         yield "reads its inputs whole"
     if step.estimate is not None:
         rows, took = count(step.estimate.rows, "row"), seconds(step.estimate.seconds)
@@ -147,7 +147,7 @@ def _reasons(steps: Iterable[Step]) -> Iterator[str]:
     """Yield the reason of each step; a pass that also stitches the table gives one."""
     passes: dict[object, list[Step]] = {}
     for step in steps:
-        passes.setdefault(step.session and step.session.pass_key, []).append(step)
+        passes.setdefault(step.work.pass_key, []).append(step)
     for first, *more in passes.values():
         yield f"{first.reason}, then stitch" if more else str(first.reason)
 
@@ -267,7 +267,7 @@ def _models(report: RunReport, *, verbose: bool) -> Iterator[str]:
             parts += ["pending"] * step.reason.pending
             parts += [f"also {', '.join(step.reason.also)}"] * bool(step.reason.also)
             parts += [label(step.version, step.revision)]
-            parts += ["one query for the range"] * (step.is_range and step.count > 1)
+            parts += ["one query for the range"] * (step.work.is_range and step.count > 1)
             shown.append(f"     {'  '.join(parts)}")
         notes = dict.fromkeys(f"     {mask(note)}" for step in its for note in step.notes)
         yield "\n".join([head, *shown, *notes])

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from fakes.builders import NOON
 from fakes.reports import a_plan, a_report, a_result, a_step
 from penstock.app.commands.plan import Preview, SqlChange
 from penstock.core.columns.typed import TypedValue
@@ -14,6 +15,7 @@ from penstock.core.findings import Location
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.plan.values import Blocked, Estimate, State
+from penstock.plan.work import SliceWork
 from penstock.ui.render.plan import plan_text
 
 
@@ -212,7 +214,7 @@ def test_steps_of_a_model_with_partitions_name_them():
 def test_twenty_thousand_slices_are_planned_by_what_is_shown():
     def slice_step(name):
         step = a_step("x", State.SOURCE_CHANGED)
-        return replace(step, slice=ListedSlice(SliceId(name, 1, 1, "d"), (name,)))
+        return replace(step, work=SliceWork(NOON, ListedSlice(SliceId(name, 1, 1, "d"), (name,))))
 
     steps = tuple(slice_step(f"{number:05d}.parquet") for number in range(20_000))
     results = tuple(a_result("x", "planned", partitions=step.keys) for step in steps)

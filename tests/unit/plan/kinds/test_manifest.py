@@ -7,7 +7,7 @@ import pytest
 from fakes.session_world import CORE, SessionWorld, at, package
 from penstock.core.sessions.manifest import executed
 from penstock.core.sessions.package import BackfillOrder
-from penstock.plan.sessions.passes import KnownPackage, PackageInputs, marked_passes
+from penstock.plan.kinds.manifest import KnownPackage, PackageInputs, marked_passes
 
 PER_MODEL = {"backfill": BackfillOrder.PER_MODEL}
 

@@ -12,7 +12,7 @@ from penstock.core.sessions.manifest import (
     PlannedPass,
     RunState,
 )
-from penstock.plan.sessions.progress import (
+from penstock.plan.kinds.manifest import (
     ModelEnd,
     asks_for_later_events,
     forget,

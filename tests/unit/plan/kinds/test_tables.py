@@ -11,8 +11,8 @@ from penstock.core.facts import TableFacts
 from penstock.core.history import ColumnsDiffer
 from penstock.core.model import Fingerprint
 from penstock.core.strategy import Layout, WindowSettings
-from penstock.plan.planner import left_current, postponed
-from penstock.plan.steps import Decided, Question, table_step
+from penstock.plan.kinds.tables import left_current, postponed, table_step
+from penstock.plan.steps import Decided, Question
 from penstock.plan.values import Estimate, Now, Observed, Options, Reason, State, Step
 from penstock.strategies.append import Append
 from penstock.strategies.entities.strategy import MergeEntity

@@ -5,7 +5,7 @@ import pytest
 from fakes.session_world import CORE, SessionWorld, at, package
 from penstock.core.records import Status
 from penstock.core.sessions.manifest import PassKind
-from penstock.plan.sessions.steps import pass_steps
+from penstock.plan.kinds.passes import pass_steps
 
 BASE = [
     "web_base_new_event_limits",

@@ -1,4 +1,4 @@
-"""Looking at what a step of a session package reads, before it begins. Nothing is written."""
+"""Steps of a pass of a session package: what they share with the others of their pass."""
 
 from __future__ import annotations
 
@@ -6,22 +6,29 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import replace
 
+from penstock.app.execution.step_state import StepRun, StepState
+from penstock.app.kinds import tables
+from penstock.app.kinds.tables import look_at, renewed
 from penstock.app.preparing.pass_runs import PassRun
+from penstock.app.preparing.pins import Inputs
+from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.step_inputs import Looking, StepInputs
+from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import DataError, SchemaError
 from penstock.core.facts import TableFacts
 from penstock.core.names import InputKind, InputName
 from penstock.core.ports.engine import StepSession
-from penstock.core.sessions.manifest import EventCounts, PassEvents, PassStepKind, SessionStep
+from penstock.core.sessions.manifest import EventCounts, PassEvents, PassStepKind
 from penstock.core.sessions.package import SessionTable
 from penstock.core.statement import QUERY_VIEW, Commit, Row, Work
 from penstock.core.steps.inputs import DeltaPin, DeltaRead, QueryRead, Relation
 from penstock.core.steps.step import Intent
 from penstock.core.strategy import Build, Writing
 from penstock.plan.evolution import Evolution
-from penstock.plan.sessions.passes import is_caught_up
-from penstock.plan.sessions.progress import asks_for_later_events
+from penstock.plan.kinds.manifest import asks_for_later_events, is_caught_up
+from penstock.plan.values import Step
+from penstock.plan.work import PassWork
 from penstock.project.sessions.columns import events_findings
 from penstock.strategies.entities.moments import instant
 from penstock.strategies.relations import bind_tables
@@ -40,6 +47,37 @@ from penstock.strategies.sessions.work import (
     window_stages,
 )
 
+intended = tables.intended
+ready = tables.ready
+share_of = tables.share_of
+
+
+def needed(services: Services, context: Context, step: Step) -> Step | str:
+    """Return the step, or why its model takes no part in the pass."""
+    del services
+    return context.passes.left_out(pass_work(step)) or step
+
+
+def replanned(services: Services, context: Context, step: Step) -> Step | None:
+    """Go on: the package is leased, so nobody has brought it further meanwhile."""
+    return renewed(services, context, step, forced=True)
+
+
+def pinned(run: StepRun) -> Inputs:
+    """Fix the versions of the inputs; the events are those of the pass."""
+    return run.context.passes.pinned(pass_work(run.step), tables.pinned(run))
+
+
+def look(state: StepState) -> StepState:
+    """Make readable what the step reads, in the session of its pass where it shares one."""
+    return look_at(state, PassLooking, state.run.context.passes.session(pass_work(state.run.step)))
+
+
+def done(context: Context, step: Step) -> None:
+    """Write down what is known of the events of the pass."""
+    context.passes.done(pass_work(step))
+
+
 _THIS_RUN = (SessionTable.SESSIONS_THIS_RUN, SessionTable.EVENTS_THIS_RUN)
 _READ: Mapping[SessionTable, tuple[SessionTable, ...]] = {
     SessionTable.LIFECYCLE: (SessionTable.LIFECYCLE,),
@@ -54,17 +92,27 @@ _READ: Mapping[SessionTable, tuple[SessionTable, ...]] = {
 _MICROSECOND = dt.timedelta(microseconds=1)
 
 
+def pass_work(step: Step) -> PassWork:
+    """Return what a step is in its pass."""
+    if not isinstance(step.work, PassWork):
+        raise TypeError(f"{step.key} is in no pass")
+    return step.work
+
+
 class PassLooking(Looking):
     """One step of a pass about to begin."""
 
     __slots__ = ()
 
     @property
-    def own(self) -> SessionStep:
+    def own(self) -> PassWork:
         """What the step is in its pass."""
-        if self.step.session is None:
-            raise TypeError(f"{self.step.key} is in no pass")
-        return self.step.session
+        return pass_work(self.step)
+
+    @property
+    def is_cut(self) -> bool:
+        """The pass has cut the events already."""
+        return True
 
     @property
     def run(self) -> PassRun:

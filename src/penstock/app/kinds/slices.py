@@ -1,4 +1,4 @@
-"""Looking at a slice before its step begins: read, counted, held. Nothing is written."""
+"""Slices of an entity: what a step of one intends, and how it looks at what it reads."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
+from penstock.app.execution.step_state import StepRun, StepState
+from penstock.app.kinds import tables
+from penstock.app.kinds.tables import look_at
+from penstock.app.preparing.run_context import Context
 from penstock.app.preparing.statements import hold
 from penstock.app.preparing.step_inputs import Looking, StepInputs
+from penstock.app.services.services import Services
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.entities.entity import Entity, ProcessType, WholeFolder
@@ -20,10 +25,13 @@ from penstock.core.ports.engine import StepSession
 from penstock.core.records import ModelRecord, Status
 from penstock.core.statement import QUERY_VIEW, TARGET_VIEW, Work
 from penstock.core.steps.inputs import EVERY_COLUMN, DeltaRead, FilesRead, Relation
+from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
 from penstock.core.strategy import Build
 from penstock.plan.evolution import Evolution
+from penstock.plan.values import Step
 from penstock.plan.windows import Opened
+from penstock.plan.work import SliceWork
 from penstock.project.entities.places import bronze_folder
 from penstock.project.entities.templates import low_bound, parse_watermark
 from penstock.strategies.entities.metrics import RECORDS
@@ -44,6 +52,41 @@ from penstock.strategies.entities.watermarks import (
     read_filter,
 )
 from penstock.strategies.entities.work import query_of, work_of
+
+done = tables.done
+needed = tables.needed
+pinned = tables.pinned
+ready = tables.ready
+share_of = tables.share_of
+
+
+def replanned(services: Services, context: Context, step: Step) -> Step | None:
+    """Decide again as about any table; no other slice of the run has the step's time."""
+    again, work = tables.replanned(services, context, step), step.work
+    if again is not None and isinstance(again.work, SliceWork) and isinstance(work, SliceWork):
+        again = replace(again, work=replace(again.work, moment=work.moment))
+    return again
+
+
+def intended(run: StepRun, intent: Intent) -> Intent:
+    """Say which slice it is about, when it is processed, and how its rows are written.
+
+    Steps of entities that share a table may write it at the same time.
+    """
+    work, entity, forced = run.step.work, run.model.entity, run.context.options.strategy
+    if entity is None:
+        return intent
+    if isinstance(work, SliceWork):
+        read = work.slice.id if work.slice else None
+        intent = replace(intent, slice=read, run_timestamp=work.moment)
+    word = strategy_of_entity(entity, forced).name if forced else intent.strategy
+    return replace(intent, strategy=word, lane=run.model.name if entity.scope else "")
+
+
+def look(state: StepState) -> StepState:
+    """Read and count the slice. Nothing is written."""
+    return look_at(state, SliceLooking)
+
 
 BRONZE = "bronze"
 """The name of the input whose watermarks an entity keeps."""
@@ -66,7 +109,13 @@ class SliceLooking(Looking):
     @property
     def moment(self) -> dt.datetime:
         """The processing time of the step."""
-        return self.step.moment or self.context.run_timestamp
+        return self.step.work.moment or self.context.run_timestamp
+
+    @property
+    def slice(self) -> ListedSlice | None:
+        """The slice that it reads; None for a source that is read whole."""
+        work = self.step.work
+        return work.slice if isinstance(work, SliceWork) else None
 
     def _process(self) -> ProcessType:
         """How the rows are written."""
@@ -113,7 +162,7 @@ class SliceLooking(Looking):
             ),
             notes=(*rows.notes, *counts.notes, *undefined, *self._empty(counts, table)),
             work=work,
-            slice_view=SLICE_VIEW if self.step.slice else "",
+            slice_view=SLICE_VIEW if self.slice else "",
             unchanged=unchanged,
         )
 
@@ -129,7 +178,7 @@ class SliceLooking(Looking):
 
     def _last_look(self) -> None:
         """Hold the slice against the one that was planned: another may have taken its place."""
-        planned, folder = self.step.slice, bronze_folder(self.entity, self.context.run_timestamp)
+        planned, folder = self.slice, bronze_folder(self.entity, self.context.run_timestamp)
         if planned is None or folder is None:
             return
         name = planned.id.name
@@ -146,7 +195,7 @@ class SliceLooking(Looking):
 
     def _read(self, session: StepSession, lows: Mapping[int, TypedValue]) -> SliceRead:
         """Bind the rows to be read: of one slice, or of a whole source above its watermarks."""
-        entity, planned, options = self.entity, self.step.slice, self.context.options
+        entity, planned, options = self.entity, self.slice, self.context.options
         folder = bronze_folder(entity, self.context.run_timestamp)
         if planned is None or folder is None:
             name, source = next(iter(self.inputs.reads.items()))
@@ -188,7 +237,7 @@ class SliceLooking(Looking):
 
     def _counted(self, session: StepSession, rows: SliceRows, name: str) -> SliceCounts:
         """Count the rows in one action, and hold them."""
-        size = self.step.slice.id.size if self.step.slice else None
+        size = self.slice.id.size if self.slice else None
         stage = counted(self.entity, rows, name, size)
         seen = session.stage(stage)
         hold(session, stage, seen, self.entity.where)
@@ -223,7 +272,7 @@ class SliceLooking(Looking):
     def _empty(self, counts: SliceCounts, table: Schema | None) -> Iterator[str]:
         """Warn of a slice without rows, which is more often a failed extract than the truth."""
         if not counts.rows and table is not None:
-            name = self.step.slice.id.name if self.step.slice else "the source"
+            name = self.slice.id.name if self.slice else "the source"
             yield f"empty-slice: {name} of {self.model.name} holds no row"
 
 

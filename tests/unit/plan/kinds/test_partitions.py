@@ -17,7 +17,7 @@ from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import TableError
 from penstock.core.facts import TableFacts
 from penstock.core.strategy import Layout
-from penstock.plan.planner import decide_partitions
+from penstock.plan.kinds.partitions import decide
 from penstock.plan.steps import Decided, Question, Scope
 from penstock.plan.values import Now, Options
 
@@ -36,7 +36,7 @@ def decided(model=DAILY, verdict=EDITED, *, selected=True, options=None, broken=
         options or Options(),
         asked,
     )
-    return decide_partitions(question, {}, model)
+    return decide(question, {}, model)
 
 
 def test_its_steps_carry_the_number_of_the_last_one_so_that_begin_sees_what_came_between():

@@ -30,7 +30,7 @@ from penstock.core.model import Fingerprint, Model
 from penstock.core.partitions.mapping import Everything
 from penstock.core.records import Status
 from penstock.plan.changes import Changes
-from penstock.plan.detect_drift import Evidence, detect_drift
+from penstock.plan.kinds.partitions import Evidence, detect_drift
 from penstock.plan.values import Observed, State
 from penstock.plan.verdict import Verdict
 

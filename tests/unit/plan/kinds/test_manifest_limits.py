@@ -7,9 +7,13 @@ import pytest
 from fakes.session_world import at, options, package, shown
 from penstock.core.errors import SessionLimitsError
 from penstock.core.sessions.manifest import ManifestRow, ManifestStatus
-from penstock.plan.sessions import manifest_status, run_limits
-from penstock.plan.sessions.limits import late_start, shown_time
-from penstock.plan.sessions.passes import manifest_passes
+from penstock.plan.kinds.manifest import (
+    late_start,
+    manifest_passes,
+    manifest_status,
+    run_limits,
+    shown_time,
+)
 
 NOW = at("06-01")
 NOBODY = ManifestStatus()

@@ -18,9 +18,12 @@ from fakes.versioned_models import (
 )
 from penstock.core.model import Model
 from penstock.core.partitions.mapping import Computed, Lower, Same, Trailing
-from penstock.core.partitions.ranges import WHOLE, Ranges, merged, of_numbers, union
-from penstock.plan.steps import Wanted, limited, linked, partition_steps
+from penstock.core.partitions.ranges import Ranges, merged, of_numbers, union
+from penstock.plan.kinds.partitions import partition_steps
+from penstock.plan.planner import linked
+from penstock.plan.steps import Wanted, limited
 from penstock.plan.values import Reason, State, Step
+from penstock.plan.work import PartitionsWork, TableWork
 from penstock.strategies.view import View
 
 FORTY = ords("2024-11-07", "2024-12-16")
@@ -133,9 +136,7 @@ def test_a_step_says_everything_of_its_partitions():
         model="daily",
         reason=Reason(State.SQL_CHANGED),
         initial=False,
-        partitions=days,
-        grid=DAY,
-        version=3,
+        work=PartitionsWork(days, DAY, version=3),
         trigger="sync",
     )
     assert (step.key, step.count) == ("daily 20059", 15)
@@ -196,10 +197,9 @@ def test_a_model_that_reads_itself_goes_one_by_one_whatever_the_batch_size():
     assert cut(a_chain(), all_of(days), 31) == ["2024-12-04", "2024-12-05", "2024-12-06"]
 
 
-def a_step(model: Model, ranges: Ranges = WHOLE, **changes: object) -> Step:
-    settings: dict[str, object] = {"partitions": ranges, "grid": model.grid}
-    reason = Reason(State.SQL_CHANGED)
-    return Step(model.name, reason, initial=False, **(settings | changes))  # type: ignore[arg-type]
+def a_step(model: Model, ranges: Ranges = (), upstream=(), version=1) -> Step:
+    work = PartitionsWork(ranges, model.grid, version) if ranges else TableWork()
+    return Step(model.name, Reason(State.SQL_CHANGED), initial=False, work=work, upstream=upstream)
 
 
 def the_steps_of_DC1() -> list[Step]:

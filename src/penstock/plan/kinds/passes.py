@@ -15,7 +15,6 @@ from penstock.core.sessions.manifest import (
     PassStep,
     PassStepKind,
     PlannedPass,
-    SessionStep,
     instant_text,
 )
 from penstock.core.sessions.package import (
@@ -24,19 +23,21 @@ from penstock.core.sessions.package import (
     SessionTable,
     SessionTableKind,
 )
-from penstock.plan.detect_drift import detect_table_drift
+from penstock.plan.kinds.tables import detect_table_drift, table_step
 from penstock.plan.obstacles import obstacle, table_obstacle
-from penstock.plan.steps import Decided, Earlier, Question, table_step, waits_for, way_out
+from penstock.plan.steps import Agenda, Decided, Earlier, Question, waits_for, way_out
 from penstock.plan.values import PassesNow, Reason, State, Step
+from penstock.plan.work import PassWork
 
 
-def decide_passes(
-    question: Question, earlier: Earlier, model: Model, package: SessionPackage
-) -> Decided:
+def decide(question: Question, earlier: Earlier, model: Model) -> Decided:
     """Return the steps of a model in the passes of its package; a sync leaves it as it is.
 
     A model that nothing is to be gained for is current, whatever its inputs hold by now.
     """
+    package = question.project.package_of(model.name)
+    if package is None:
+        return Decided()
     now = question.now.passes.get(package.name)
     found = detect_table_drift(question.project, model, question.records, question.now).reason
     is_tampered = model.name in question.selected and State.TAMPERED in found.states
@@ -91,7 +92,7 @@ def _gone(model: Model, now: PassesNow, reason: Reason) -> TableError | None:
 def _made_anew(steps: Sequence[Step]) -> Iterator[Step]:
     """Let a model of the user make its table, which is gone; later passes find it there."""
     for number, each in enumerate(steps):
-        is_model = each.session is not None and each.session.part.kind is PassStepKind.MODEL
+        is_model = isinstance(each.work, PassWork) and each.work.part.kind is PassStepKind.MODEL
         yield replace(each, initial=each.initial or (is_model and number == 0))
 
 
@@ -102,7 +103,7 @@ def _steps(question: Question, earlier: Earlier, model: Model, now: PassesNow) -
         named = {each.name: each for each in parts}
         for part in parts:
             if part.model == model.name:
-                own = SessionStep(now.package.name, planned, part)
+                own = PassWork(now.package.name, planned, part)
                 step = _step(question, model, now, own)
                 if before:  # the pass before has made its table
                     step = replace(step, initial=False)
@@ -115,7 +116,7 @@ def _steps(question: Question, earlier: Earlier, model: Model, now: PassesNow) -
                     upstream=tuple(dict.fromkeys((*needs, *above))),
                     later_than=(*after, *before),
                 )
-        made = [SessionStep(now.package.name, planned, each).key for each in parts]
+        made = [PassWork(now.package.name, planned, each).key(each.model) for each in parts]
         before = (*before, *made)
 
 
@@ -129,15 +130,15 @@ def _from_outside(
     return [name for name in waits_for(earlier, model) if of(name) != own]
 
 
-def _step(question: Question, model: Model, now: PassesNow, own: SessionStep) -> Step:
+def _step(question: Question, model: Model, now: PassesNow, own: PassWork) -> Step:
     reason = Reason(State.CURRENT, _why(own), drift=False)
     step = table_step(question, model, reason, ())
     anew = model.name in now.overwrites and own.part.kind is not PassStepKind.STITCH
     keeps = own.part.kind is PassStepKind.MODEL
-    return replace(step, initial=anew or (keeps and step.initial), session=own, notes=())
+    return replace(step, initial=anew or (keeps and step.initial), work=own, notes=())
 
 
-def _why(own: SessionStep) -> str:
+def _why(own: PassWork) -> str:
     """Say which events a step is about; what is not the one step of its model says so."""
     kind, limits = own.planned.kind, own.planned.limits
     words = [str(kind)] * (kind is not PassKind.PACKAGE)
@@ -223,3 +224,12 @@ def _stitches(
         for each in targets
         if each is not None
     ]
+
+
+def linked(agenda: Agenda, step: Step) -> Step:
+    """Wait for what the pass says; what makes the events is a model, all of whose steps count."""
+    known = {each.key for steps in agenda.by_model.values() for each in steps}
+    models = [key for key in step.upstream if key not in known]
+    lost = {key.partition(" ")[0] for key in models} - agenda.by_model.keys()  # they cannot be run
+    above = known.intersection(step.upstream)
+    return replace(step, upstream=tuple(sorted({*above, *lost, *agenda.keys(models)})))

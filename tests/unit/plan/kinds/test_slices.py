@@ -5,21 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakes.builders import a_model
+from fakes.builders import a_model, a_project
 from penstock.core.entities.slices import BronzeFolder, ListedSlice, Ordering, SliceId, SliceOrder
 from penstock.core.findings import Location
 from penstock.core.records import ModelRecord, SliceRecord, Status
 from penstock.core.steps.step import StepFailure
+from penstock.plan.kinds.slices import first_moment, last_failure, slice_steps, slices_to_run
 from penstock.plan.slices import (
     DividedSlices,
-    first_moment,
-    last_failure,
     owes_nothing,
     slice_differences,
-    slice_steps,
-    slices_to_run,
     unmatched_note,
 )
+from penstock.plan.steps import Question
 from penstock.plan.values import Now, Options, Reason, SlicesNow, State, Step
 
 WAITS = Step("silver.x", Reason(State.SOURCE_CHANGED), initial=False)
@@ -153,24 +151,25 @@ def test_a_strict_run_takes_no_slice_that_comes_early():
 
 def test_steps_of_slices_follow_each_other_a_microsecond_apart():
     first = dt.datetime(2025, 5, 5, 10, tzinfo=dt.UTC)
-    steps = [*slice_steps(replace(GONE, moment=first), there("a", "b"))]
+    steps = [*slice_steps(GONE, first, there("a", "b"))]
     assert [each.key for each in steps] == ["silver.x a.parquet", "silver.x b.parquet"]
     assert [each.upstream for each in steps] == [(), ("silver.x a.parquet",)]
     assert [each.initial for each in steps] == [True, False]
-    assert steps[1].moment - first == dt.timedelta(microseconds=1)
+    assert steps[1].work.moment - first == dt.timedelta(microseconds=1)
 
 
-ENTITY = replace(a_model("silver.x"), entity=object())
+ENTITY = a_model("silver.x")
 ASKED = dt.datetime(2025, 5, 5, 10, tzinfo=dt.UTC)
 
 
-def microseconds_on(slices=(), high=None, model=ENTITY, *, initial=False, asked=ASKED):
+def microseconds_on(slices=(), high=None, *, initial=False, asked=ASKED):
     """Return how far after the time that is asked for the first slice is processed."""
     now = Now(ASKED - dt.timedelta(days=1), {}, {}, slices={"silver.x": SlicesNow(recorded=slices)})
     record = ModelRecord("silver.x", Status.SUCCESS, 1, high_time=high)
-    options = Options(processing_time=asked)
-    found = first_moment(now, model, options, record, initial=initial)
-    return found if found is None else (found - ASKED) // dt.timedelta(microseconds=1)
+    options, records = Options(processing_time=asked), {"silver.x": record}
+    question = Question(a_project(ENTITY), frozenset(), records, now, options)
+    found = first_moment(question, ENTITY, initial=initial)
+    return (found - ASKED) // dt.timedelta(microseconds=1)
 
 
 def processed(at, status=Status.SUCCESS):
@@ -196,7 +195,6 @@ def test_a_time_of_its_own_is_taken_as_it_is():
 
 def test_without_a_processing_time_that_of_the_run_is_meant():
     assert microseconds_on(asked=None) == -86_400 * 1_000_000
-    assert microseconds_on(model=a_model("silver.x")) is None
 
 
 NAMES = st.lists(st.sampled_from("abcdefg"), unique=True)

@@ -12,7 +12,7 @@ from penstock.core.partitions.ranges import WHOLE
 from penstock.core.records import Status
 from penstock.core.steps.inputs import DeltaPin
 from penstock.core.strategy import WindowSettings
-from penstock.plan.planner import decide_table
+from penstock.plan.kinds.tables import decide
 from penstock.plan.steps import Decided, Question, Scope
 from penstock.plan.values import Now, Observed, Options, Reason, State
 from penstock.strategies.append import Append
@@ -44,7 +44,7 @@ def synced(  # what a decision looks at
     now = Now(NOON, {model.name: seen}, {"raw.events": NEW}, below=stale)
     asked = Scope(**{"trigger": "sync", "syncs": True} | scope)
     question = Question(project, selected, known, now, options or Options(), asked)
-    return decide_table(question, earlier or {}, model)
+    return decide(question, earlier or {}, model)
 
 
 def shown(decided):
