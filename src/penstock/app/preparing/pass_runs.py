@@ -53,32 +53,34 @@ _PROCESSES = (PassStepKind.MODULE, PassStepKind.MODEL)
 
 @dataclass(slots=True)
 class PassRun:
-    """One pass under way. What a step of it finds out is there for those after it.
-
-    `inputs` are the events at the version that all of it reads, `files` the files of these where
-    the log says of each which times it holds. `window` is how many events of each class scan A saw.
-    `dates` are those of the sessions that it touches, `first` is when the first of them starts.
-    `shared` are the tables whose rows its steps need not read again, as SQL. `asked` are all that
-    are to be released, `released` those of them that were in quarantine. `left` are the keys of its
-    steps that have not ended, `processed` the models that have made what they make of its events.
-    """
+    """One pass under way. What a step of it finds out is there for those after it."""
 
     package: SessionPackage
     begun: SessionPass
     inputs: Inputs
+    """The events, at the version that all of the pass reads."""
     left: set[str]
+    """Keys of its steps that have not ended."""
     processed: set[str] = field(default_factory=set)
+    """Models that have made what they make of its events."""
     quarantined_at: int | None = None
     schema: Schema = Schema()
     asked: tuple[str, ...] = ()
+    """All sessions that are to be released."""
     released: tuple[ReleasedSession, ...] = ()
+    """Those of them that were in quarantine."""
     events: PassEvents | None = None
     future_events: bool | None = None
     files: tuple[AddedFile, ...] | None = None
+    """The files of the events, where the log says of each which times it holds."""
     window: Row = field(default_factory=dict)
+    """How many events of each class scan A saw."""
     dates: tuple[str, ...] = ()
+    """Those of the sessions that it touches."""
     first: dt.datetime | None = None
+    """When the first of these starts."""
     shared: dict[SessionTable, str] = field(default_factory=dict)
+    """Tables whose rows its steps need not read again, as SQL."""
     held_again: tuple[str, ...] = ()
     failed: bool = False
     closing: ExitStack = field(default_factory=ExitStack)
