@@ -1,17 +1,21 @@
-"""Facts of tables and listings of files, which are their version, no Spark."""
+"""Facts and a few rows of tables, and listings of files, which are their version, no Spark."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.entities.slices import BronzeFolder, ListedSlice
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.model import Source
+from penstock.core.names import quoted
+from penstock.core.ports.sessions import FewRows
 from penstock.core.steps.inputs import FilesPin
 from penstock.engine.disk.disks import disk_at, walk
 from penstock.engine.log import folder
@@ -25,6 +29,9 @@ from penstock.engine.log.bronze import (
 from penstock.engine.log.ends import FileEnds
 from penstock.engine.log.files import count_hidden
 from penstock.engine.log.folder import open_table
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
 
 _WITH_STATISTICS = ("parquet", "orc")
 """Formats in which rows do not change without a change at the end of their file."""
@@ -207,3 +214,51 @@ def _files(source: Source) -> Iterator[FileState]:
             hint="correct `path`, or deliver the files",
         )
     return walk(source.path, is_hidden) if stat.is_folder else iter([("", stat)])
+
+
+_VIEW = "kept"
+
+
+class DeltaRows:
+    """The `KeptRows` over Delta tables, through the query engine of `deltalake`."""
+
+    def newest(self, uri: str, columns: Sequence[str], by: str, limit: int) -> FewRows:
+        """See `KeptRows.newest`."""
+        table = open_table(uri)
+        if table is None:
+            return FewRows((), 0)
+        named = ", ".join(map(_name, columns))
+        order = f"ORDER BY {_name(by)} DESC, {_name(columns[0])}"
+        rows = _ask(uri, table, f"SELECT {named} FROM {_VIEW} {order} LIMIT {limit}")
+        total = _ask(uri, table, f"SELECT count(*) FROM {_VIEW}")
+        return FewRows(rows, int(total[0][0]))
+
+    def present(self, uri: str, column: str, values: Sequence[str]) -> frozenset[str]:
+        """See `KeptRows.present`."""
+        table = open_table(uri)
+        if table is None or not values:
+            return frozenset()
+        listed = ", ".join("'" + each.replace("'", "''") + "'" for each in values)
+        name = _name(column)
+        rows = _ask(uri, table, f"SELECT {name} FROM {_VIEW} WHERE {name} IN ({listed})")
+        return frozenset(str(row[0]) for row in rows)
+
+
+def _name(column: str) -> str:
+    return '"' + quoted(column)[1:-1].replace('"', '""') + '"'
+
+
+def _ask(uri: str, table: DeltaTable, query: str) -> tuple[tuple[Any, ...], ...]:
+    from deltalake import QueryBuilder
+    from deltalake.exceptions import DeltaError
+
+    try:
+        found = QueryBuilder().register(_VIEW, table).execute(query).read_all()
+    except DeltaError as error:
+        raise TableError("target-unreadable", f"{uri} cannot be read: {error}") from error
+    columns = [found.column(number).to_pylist() for number in range(found.num_columns)]
+    return tuple(tuple(map(_utc, row)) for row in zip(*columns, strict=True))
+
+
+def _utc(value: object) -> object:
+    return value.astimezone(UTC) if isinstance(value, datetime) else value
