@@ -25,13 +25,12 @@ from penstock.core.ports.ports import Clock, Fault, Store, inert
 from penstock.core.project import Project
 from penstock.core.steps.step import Intent
 from penstock.core.steps.token import write_fence
+from penstock.engine.disk.disks import DiskFolders
 from penstock.engine.launch import LaunchSettings
-from penstock.engine.log.delta_log import DeltaLog
+from penstock.engine.log.delta_log import DeltaLog, DeltaRows
 from penstock.engine.log.fences import DeltaFences
 from penstock.engine.log.places import DeltaPlaces
-from penstock.engine.log.rows import DeltaRows
 from penstock.engine.spark_engine import SparkEngine
-from penstock.engine.staged_files import DiskFolders
 from penstock.project.first_pass import NOTHING_GIVEN, GivenParts
 from penstock.project.load import load_project
 from penstock.state.lease import is_gone
