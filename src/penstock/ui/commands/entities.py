@@ -14,7 +14,7 @@ from penstock.core.entities.entity import Entity, EntityColumn
 from penstock.core.entities.transformations import ColumnTransformation, Transformation
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask, mask_value
-from penstock.ui.cli.options import ask, command, group
+from penstock.ui.cli.options import ask, command, group, place
 from penstock.ui.cli.output import CommandOutput
 from penstock.ui.render.run import slice_text
 from penstock.ui.render.values import (
@@ -227,9 +227,8 @@ def entities_list(output: CommandOutput, request: CommandRequest, select: Chosen
     One row per entity, in file order. Without a selection, disabled entities are listed too.
     """
     from penstock.app.commands.entities import list_entities
-    from penstock.app.services.wire import place_of
 
-    found = list_entities(place_of(request), tuple(select))
+    found = list_entities(place(request), tuple(select))
     output.print(found, entities_text, entities_document)
 
 
@@ -241,9 +240,8 @@ def entities_show(output: CommandOutput, request: CommandRequest, entity: Which)
     its watermark, and its settings merged with those of its connection.
     """
     from penstock.app.commands.entities import show_entity
-    from penstock.app.services.wire import place_of
 
-    output.print(show_entity(place_of(request), entity), entity_text, entity_document)
+    output.print(show_entity(place(request), entity), entity_text, entity_document)
 
 
 @command("penstock entities validate --strict", of=entities_command)
@@ -255,9 +253,8 @@ def entities_validate(
     Loads the project, touches neither tables nor state, and exits 1 if there is an error.
     """
     from penstock.app.commands.entities import validate_entities
-    from penstock.app.services.wire import place_of
 
-    report = validate_entities(place_of(request), strict=strict)
+    report = validate_entities(place(request), strict=strict)
     output.print(report, report_text, report_document)
     return 0 if report.passed else 1
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from penstock.app.documents import Json, document_of
+from penstock.app.events import silent
 from penstock.app.flags import FlagSpec, Name, Yes
 from penstock.app.reports import ModelResult
 from penstock.app.request import CommandRequest, SnapshotRequest
@@ -176,7 +177,6 @@ def snapshot_run(output: CommandOutput, request: SnapshotRequest, *, yes: Yes = 
     """
     from penstock.app.commands.plan import rehearse
     from penstock.app.commands.run import run
-    from penstock.app.events import silent
 
     if request.dry_run:
         return output.finish(request, ask(request, rehearse, request), snapshots_text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from penstock.app.documents import document_of
 from penstock.app.flags import FlagSpec
 from penstock.app.request import CommandRequest
-from penstock.ui.cli.options import command
+from penstock.ui.cli.options import command, place
 from penstock.ui.cli.output import CommandOutput
 from penstock.ui.render.values import FINDINGS, count, entity_count, findings_text
 
@@ -49,8 +49,7 @@ def validate_command(
     Loads the project, touches neither tables nor state, and exits 1 if there is an error.
     """
     from penstock.app.commands.validate import validate
-    from penstock.app.services.wire import place_of
 
-    report = validate(place_of(request), strict=strict, connected=connected)
+    report = validate(place(request), strict=strict, connected=connected)
     output.print(report, validation_text, validation_document, colours=True)
     return 0 if report.passed else 1
