@@ -30,7 +30,7 @@ from penstock.project.python.declare import (
 from penstock.project.python.imports import LOADING, refuse_foreign
 
 if TYPE_CHECKING:
-    from penstock.app.overview import Overview
+    from penstock.app.commands.status import Overview
     from penstock.app.reports import ModelResult
     from penstock.app.request import RunRequest
     from penstock.app.run_report import RunReport
