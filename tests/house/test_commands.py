@@ -19,9 +19,7 @@ def test_what_people_see_of_a_command_stands_in_one_file():
 
 
 def test_a_command_calls_one_use_case():
-    several = {name: modules for name, modules in called().items() if len(modules) > 1}
-
-    assert several == {
+    assert {name: modules for name, modules in called().items() if len(modules) > 1} == {
         "run_command": ["app.commands.catch_up", "app.commands.run"],
         "snapshot_run": ["app.commands.plan", "app.commands.run"],
     }

@@ -68,7 +68,7 @@ def test_a_rollback_that_is_not_confirmed_exits_1(report, code, last, use_case, 
 
 def test_accept_records_what_was_typed(use_case, call):
     report = AcceptedCommits("daily", "0190a3c4", "seen", ("2024-12-02",), ())
-    asked = use_case("commands.accept", "accept AcceptedCommits", report)
+    asked = use_case("commands.accept", "accept", report)
 
     code, out, _ = call("accept", "daily", "--reason", "seen")
 
