@@ -6,6 +6,7 @@ import datetime as dt
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -163,7 +164,7 @@ def _project(root: Path, target: str | None) -> Iterator[HealthCheck]:
         hint = "penstock validate" if isinstance(error, ProjectError) else error.hint
         yield HealthCheck("project", Health.ERROR, error.sentence, hint)
         return
-    try:
+    with closing(services):
         project = services.project
         messages = f"{project.name}, target {project.target.name}: {len(project.models)} models"
         yield HealthCheck("project", Health.OK, messages)
@@ -171,8 +172,6 @@ def _project(root: Path, target: str | None) -> Iterator[HealthCheck]:
         yield HealthCheck("warehouse", *_warehouse(project.target.warehouse))
         yield _guarded("clock", lambda: _clock(services))
         yield HealthCheck("logs", *_logs(root))
-    finally:
-        services.close()
 
 
 def _state(services: Services) -> _Found:

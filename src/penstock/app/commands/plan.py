@@ -22,7 +22,7 @@ from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking
 from penstock.app.reports import ModelDiff, ModelResult, ModelStatus
 from penstock.app.request import AnyRun, AnySync
-from penstock.app.run_report import RunReport
+from penstock.app.run_report import NO_CHANGE, WOULD_COMMIT, RunReport
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.graph import ordered
@@ -34,9 +34,6 @@ from penstock.plan.cascade import parents_of, upstream_models
 from penstock.plan.values import Plan, Step
 from penstock.plan.windows import expected, kind_of
 from penstock.strategies.relations import leaves
-
-WOULD_COMMIT = "would commit"
-NO_CHANGE = "no change"
 
 
 def report_of(planned: Planned, request: AnyRun | AnySync) -> RunReport:

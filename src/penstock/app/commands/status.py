@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from penstock.app.checking.flags import Lines, check_lines, with_lines
 from penstock.app.execution.seed_step import seeds_to_load
 from penstock.app.observation.project_state import ProjectState, look
-from penstock.app.overview import ModelOverview, Overview
 from penstock.app.planning.selection import DriftReport, drift_report, narrowed, selected_models
 from penstock.app.reports import Keys, ModelStatus, StateCount, StatusReport
 from penstock.app.request import StatusRequest
@@ -16,9 +16,11 @@ from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import UsageError
 from penstock.core.graph import ordered, reach
 from penstock.core.model import Model
+from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, write_grid
 from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, count, intersection, merged
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.plan.cascade import direct_parents, parents_among
 from penstock.plan.obstacles import table_of_another_store, taken_by
 from penstock.plan.slices import unmatched_note
@@ -46,6 +48,47 @@ def status(services: Services, request: StatusRequest) -> StatusReport:
         within = narrowed(project.models[name], request.range, run_timestamp, known)
         found.append(with_lines(status_of_models(drift, name, within, wanted), lines))
     return StatusReport(run_timestamp, tuple(found))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOverview:
+    """One model of the graph: what it reads, and whether it is what the code makes."""
+
+    model: str
+    strategy: str
+    reads: tuple[str, ...]
+    state: str
+    table: TableName
+    executed_at: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Overview(ShownInNotebooks):
+    """All models of a project in the order in which they are built, or some."""
+
+    _rows = "models"
+    _columns = "model strategy reads state table last_run=executed_at"
+
+    models: tuple[ModelOverview, ...] = ()
+
+    def __str__(self) -> str:
+        """Return a line for each model.
+
+        >>> print(Overview((ModelOverview("b", "table", ("a",), "current", TableName("m", "b")),)))
+        b  table  <- a  current
+        """
+        lines = [
+            (
+                each.model,
+                each.strategy,
+                f"<- {', '.join(each.reads)}" if each.reads else "",
+                each.state,
+            )
+            for each in self.models
+        ]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        padded = ((c.ljust(w) for c, w in zip(line, widths, strict=True)) for line in lines)
+        return "\n".join("  ".join(line).rstrip() for line in padded) or "no models"
 
 
 def overview(services: Services, name: str = "") -> Overview:
