@@ -12,21 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.core.errors import (
-    ProjectPlaceError,
-    PythonModelError,
-    UsageError,
-)
+from penstock.core.errors import ProjectPlaceError, PythonModelError, UsageError
 from penstock.core.shown.notebooks import html_of
 from penstock.core.steps.inputs import DeltaRead
 from penstock.project.files.discovery import PROJECT_FILE
-from penstock.project.python.declare import (
-    ColumnMeta,
-    Decorators,
-    PythonModel,
-    Registry,
-    TableMeta,
-)
+from penstock.project.python.declare import ColumnMeta, Decorators, PythonModel, Registry, TableMeta
 from penstock.project.python.imports import LOADING, refuse_foreign
 
 if TYPE_CHECKING:

@@ -219,11 +219,7 @@ class LoadedEntity:
 
     def reset_watermark(self, column: str, value: str | None = None) -> None:
         """Forget what is remembered of a column, or put another value in its place."""
-        from penstock.app.commands.state import (
-            reset_watermarks,
-            set_watermark,
-            watermarks_to_reset,
-        )
+        from penstock.app.commands.state import reset_watermarks, set_watermark, watermarks_to_reset
 
         with self.metadata.opened() as services:
             if value is not None:

@@ -9,15 +9,7 @@ from penstock.core.model import Model
 from penstock.core.project import Project
 from penstock.plan.cascade import upstream_models
 from penstock.plan.kinds import partitions, passes, slices, tables
-from penstock.plan.steps import (
-    Agenda,
-    Decided,
-    PlannedKind,
-    Question,
-    Records,
-    Scope,
-    limited,
-)
+from penstock.plan.steps import Agenda, Decided, PlannedKind, Question, Records, Scope, limited
 from penstock.plan.values import Blocked, Now, Options, Plan, Step
 
 

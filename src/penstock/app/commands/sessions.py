@@ -7,11 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.app.planning.packages import (
-    PackagePlan,
-    named_package,
-    plan_package,
-)
+from penstock.app.planning.packages import PackagePlan, named_package, plan_package
 from penstock.app.read_requests import LimitsRequest
 from penstock.app.services.services import Services, in_one_state, user_name
 from penstock.core.errors import TableError, UsageError

@@ -19,13 +19,7 @@ from penstock.core.ports.sessions import FewRows
 from penstock.core.steps.inputs import FilesPin
 from penstock.engine.disk.disks import disk_at, walk
 from penstock.engine.log import folder
-from penstock.engine.log.bronze import (
-    FileState,
-    file_problem,
-    is_hidden,
-    slices_in,
-    unmatched_in,
-)
+from penstock.engine.log.bronze import FileState, file_problem, is_hidden, slices_in, unmatched_in
 from penstock.engine.log.ends import FileEnds
 from penstock.engine.log.files import count_hidden
 from penstock.engine.log.folder import open_table

@@ -27,13 +27,7 @@ from penstock.core.project import Project
 from penstock.core.records import PartitionRun, Status
 from penstock.core.steps.inputs import Pin
 from penstock.plan.cascade import following, grid_of, parents_of, reads_itself
-from penstock.plan.changes import (
-    Changes,
-    differences,
-    input_differences,
-    means_same,
-    spans_of,
-)
+from penstock.plan.changes import Changes, differences, input_differences, means_same, spans_of
 from penstock.plan.obstacles import migration_of, obstacle, refusal
 from penstock.plan.resolve import Segment
 from penstock.plan.steps import LEFT, Agenda, Decided, Earlier, Question, Scope, Wanted

@@ -11,11 +11,7 @@ from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionRun, Status
 from penstock.core.strategy import Writing
 from penstock.plan.cascade import is_decided_alone
-from penstock.plan.changes import (
-    differences,
-    sources_below,
-    table_input_differences,
-)
+from penstock.plan.changes import differences, sources_below, table_input_differences
 from penstock.plan.evolution import is_described_otherwise, moved_layout
 from penstock.plan.history import must_look
 from penstock.plan.obstacles import in_time, table_obstacle

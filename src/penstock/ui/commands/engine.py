@@ -11,7 +11,7 @@ from penstock.ui.cli.output import CommandOutput
 from penstock.ui.render.values import moment, table
 
 if TYPE_CHECKING:
-    from penstock.app.commands.engine import EngineReport
+    from penstock.app.commands.doctor import EngineReport
 
 
 def engine_text(report: EngineReport) -> str:
@@ -45,7 +45,7 @@ def engine_status(output: CommandOutput) -> None:
 
     Those of this user on this machine; a JVM in use belongs to its command. Needs no project.
     """
-    from penstock.app.commands.engine import engine_status
+    from penstock.app.commands.doctor import engine_status
 
     output.print(engine_status(), engine_text, engine_document)
 
@@ -56,6 +56,6 @@ def engine_stop(output: CommandOutput) -> None:
 
     Those of this user on this machine; the next command starts a new one. Needs no project.
     """
-    from penstock.app.commands.engine import engine_stop
+    from penstock.app.commands.doctor import engine_stop
 
     output.print(engine_stop(), stopped_text, engine_document, unless_quiet=True)

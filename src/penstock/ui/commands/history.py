@@ -9,11 +9,7 @@ from penstock.app.checking.results import check_document
 from penstock.app.documents import Json, diff_document, document_of
 from penstock.app.flags import FlagSpec, Yes, given
 from penstock.app.reports import AuditReport, HistoryReport, HistoryRow
-from penstock.app.request import (
-    AuditRequest,
-    HistoryRequest,
-    RollbackRequest,
-)
+from penstock.app.request import AuditRequest, HistoryRequest, RollbackRequest
 from penstock.core.check_results import CheckRecord
 from penstock.core.errors import UsageError
 from penstock.core.masking import mask

@@ -7,20 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
-from penstock.app.documents import (
-    document_of,
-    printed,
-)
+from penstock.app.documents import document_of, printed
 from penstock.app.flags import FlagSpec, a_count
 from penstock.app.read_requests import QueryRequest
 from penstock.core.errors import UsageError
 from penstock.core.ports.engine import QueryResult
 from penstock.ui.cli.options import ask, command
 from penstock.ui.cli.output import CommandOutput, print_rows
-from penstock.ui.render.values import (
-    aligned,
-    count,
-)
+from penstock.ui.render.values import aligned, count
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -10,12 +10,7 @@ from penstock.app.request import CommandRequest
 from penstock.ui.cli.options import ask, command
 from penstock.ui.cli.output import CommandOutput
 from penstock.ui.render.run import done_line
-from penstock.ui.render.values import (
-    error_text,
-    first_line,
-    row_counts,
-    seconds,
-)
+from penstock.ui.render.values import error_text, first_line, row_counts, seconds
 
 if TYPE_CHECKING:
     from penstock.app.run_report import RunReport

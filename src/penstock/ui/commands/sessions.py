@@ -12,12 +12,7 @@ from penstock.app.flags import FlagSpec, Package, a_count
 from penstock.app.read_requests import LimitsRequest
 from penstock.app.request import CommandRequest
 from penstock.core.ports.sessions import SessionPass
-from penstock.core.sessions.manifest import (
-    EventCounts,
-    PassKind,
-    instant_text,
-    limit_lines,
-)
+from penstock.core.sessions.manifest import EventCounts, PassKind, instant_text, limit_lines
 from penstock.ui.cli.options import ask, command, group
 from penstock.ui.cli.output import CommandOutput
 from penstock.ui.render.values import aligned, count, table

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from penstock.app.documents import (
-    changed_lines,
-)
-from penstock.app.reports import (
-    SqlDiff,
-)
+from penstock.app.documents import changed_lines
+from penstock.app.reports import SqlDiff
 from penstock.core.masking import mask
-from penstock.ui.render.values import (
-    CODE,
-)
+from penstock.ui.render.values import CODE
 
 RULE = "─" * 39
 COSMETIC = "SQL text changed, meaning unchanged."

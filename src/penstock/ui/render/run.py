@@ -8,11 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.app.documents import (
-    Json,
-    instant,
-    printed,
-)
+from penstock.app.documents import Json, instant, printed
 from penstock.app.events import Event, RunStarted, Said, StepEnded, StepStarted
 from penstock.app.reports import Keys, ModelResult, Plan, SyncPreview
 from penstock.app.run_report import RunReport, result_document

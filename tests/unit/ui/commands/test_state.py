@@ -1,8 +1,7 @@
 """What commands print that look at the state and the machine."""
 
 from fakes.builders import NOON
-from penstock.app.commands.doctor import DoctorReport, Health, HealthCheck
-from penstock.app.commands.engine import EngineReport, KeptJvm
+from penstock.app.commands.doctor import DoctorReport, EngineReport, Health, HealthCheck, KeptJvm
 from penstock.app.commands.state import WatermarkReport
 from penstock.app.execution.recover import RebuildReport, Recovered, Recovery
 from penstock.core.errors import TableError

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from penstock.app.commands.engine import engine_status, engine_stop
+from penstock.app.commands.doctor import engine_status, engine_stop
 from penstock.engine import keeper, warm
 from penstock.engine.jvm import LogCopy
 from penstock.engine.keeper import JvmAddress
