@@ -28,7 +28,7 @@ from penstock.app.execution.schedule import Node, Schedule, StepActions
 from penstock.app.execution.settle import EVERYTHING, settle
 from penstock.app.execution.step import execute
 from penstock.app.execution.step_state import WorkKind
-from penstock.app.kinds import partitions, passes, slices, tables
+from penstock.app.kinds import kind_of
 from penstock.app.observation.log_reader import note_written
 from penstock.app.planning.make_plan import Planned, make_plan, run_timestamp_of, timed
 from penstock.app.planning.packages import refresh, refreshed
@@ -49,8 +49,6 @@ from penstock.core.errors import (
     TableError,
     interruption,
 )
-from penstock.core.model import Model
-from penstock.core.project import Project
 from penstock.core.records import Status
 from penstock.engine.jvm import warnings_of
 from penstock.plan.cascade import parents_of
@@ -380,14 +378,3 @@ class Runner:
         for result in _unchanged(self.services, self.planned):
             by_name.setdefault(result.name, [result])
         return tuple(result for name in order for result in by_name.get(name, ()))
-
-
-def kind_of(project: Project, model: Model) -> WorkKind:
-    """Return the kind of work that makes a model."""
-    if project.package_of(model.name) is not None:
-        return passes
-    if model.partition is not None:
-        return partitions
-    if model.entity is not None:
-        return slices
-    return tables

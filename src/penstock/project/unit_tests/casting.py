@@ -10,9 +10,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import cache
-from typing import Annotated, TypeAlias
-
-from pydantic import Field, TypeAdapter
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from penstock.core.columns import types
 from penstock.core.model import Model
@@ -20,6 +18,9 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
 from penstock.project.files.values import documented_types
 from penstock.project.unit_tests.definition import Cell, CellKind, GivenTable
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 Scalar: TypeAlias = bool | int | float | Decimal | str | bytes | dt.date
 Text: TypeAlias = "str | list[Text] | dict[str, Text] | None"
@@ -193,6 +194,8 @@ def _scalar(text: str, name: str, kind: CellKind) -> Scalar:
 @cache
 def _sized(name: str) -> TypeAdapter[str | Decimal]:
     """Return what reads values of a type with bounds."""
+    from pydantic import Field, TypeAdapter  # only the values of unit tests pay
+
     if name in _BITS:
         bound = 1 << (_BITS[name] - 1)
         return TypeAdapter(Annotated[Decimal, Field(decimal_places=0, ge=-bound, lt=bound)])
