@@ -10,209 +10,121 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from penstock.app.application import App
-    from penstock.app.application import App as conf  # noqa: N813  what scripts call
-    from penstock.app.checking.results import CheckReport
-    from penstock.app.commands.verify import VerifyReport
-    from penstock.app.entry import (
-        accept,
-        audit,
-        backfill,
-        check,
-        diff,
-        history,
-        load,
-        query,
-        rollback,
-        run,
-        sessions_limits,
-        snapshot_run,
-        snapshot_verify,
-        status,
-        sync,
-    )
-    from penstock.app.metadata import FULL as Full  # noqa: N811  what scripts call it
-    from penstock.app.metadata import HISTORIC as Historic  # noqa: N811
-    from penstock.app.metadata import MERGE as Merge  # noqa: N811
-    from penstock.app.metadata import (
-        Connection,
-        EntityConnectionGroup,
-        EntityGroup,
-        Environment,
-        JsonFolderMetadataSettings,
-        JsonMetadataSettings,
-        StringMetadataSettings,
-        WatermarkValue,
-    )
-    from penstock.app.metadata import EntityMetadata as Metadata
-    from penstock.app.processing import Processing, ProcessingSummary
-    from penstock.app.reports import (
-        AuditReport,
-        DiffReport,
-        HistoryReport,
-        ModelResult,
-        StatusReport,
-    )
-    from penstock.app.run_report import RunReport
-    from penstock.core.check_results import CheckResult, InvariantReport
+    from penstock.app.application import App as App
+    from penstock.app.checking.results import CheckReport as CheckReport
+    from penstock.app.commands.verify import VerifyReport as VerifyReport
+    from penstock.app.commands.verify import Violation as Violation
+    from penstock.app.entry import accept as accept
+    from penstock.app.entry import audit as audit
+    from penstock.app.entry import backfill as backfill
+    from penstock.app.entry import check as check
+    from penstock.app.entry import diff as diff
+    from penstock.app.entry import history as history
+    from penstock.app.entry import load as load
+    from penstock.app.entry import query as query
+    from penstock.app.entry import rollback as rollback
+    from penstock.app.entry import run as run
+    from penstock.app.entry import sessions_limits as sessions_limits
+    from penstock.app.entry import snapshot_run as snapshot_run
+    from penstock.app.entry import snapshot_verify as snapshot_verify
+    from penstock.app.entry import status as status
+    from penstock.app.entry import sync as sync
+    from penstock.app.metadata import Connection as Connection
+    from penstock.app.metadata import EntityConnectionGroup as EntityConnectionGroup
+    from penstock.app.metadata import EntityGroup as EntityGroup
+    from penstock.app.metadata import EntityMetadata
+    from penstock.app.metadata import Environment as Environment
+    from penstock.app.metadata import JsonFolderMetadataSettings as JsonFolderMetadataSettings
+    from penstock.app.metadata import JsonMetadataSettings as JsonMetadataSettings
+    from penstock.app.metadata import StringMetadataSettings as StringMetadataSettings
+    from penstock.app.metadata import WatermarkValue as WatermarkValue
+    from penstock.app.processing import Processing as Processing
+    from penstock.app.processing import ProcessingSummary as ProcessingSummary
+    from penstock.app.reports import AuditReport as AuditReport
+    from penstock.app.reports import DiffReport as DiffReport
+    from penstock.app.reports import HistoryReport as HistoryReport
+    from penstock.app.reports import ModelResult as ModelResult
+    from penstock.app.reports import StatusReport as StatusReport
+    from penstock.app.run_report import RunReport as RunReport
+    from penstock.core.check_results import CheckResult as CheckResult
+    from penstock.core.check_results import InvariantReport as InvariantReport
+    from penstock.core.entities.entity import ProcessType
+    from penstock.core.errors import CheckFailedError as CheckFailedError
+    from penstock.core.errors import ConnectionNotFoundError as ConnectionNotFoundError
+    from penstock.core.errors import DuplicateKeysError as DuplicateKeysError
+    from penstock.core.errors import EntityNotFoundError as EntityNotFoundError
+    from penstock.core.errors import PenstockError as PenstockError
     from penstock.core.errors import (
-        CheckFailedError,
-        ConnectionNotFoundError,
-        DuplicateKeysError,
-        EntityNotFoundError,
-        PenstockError,
-        ProcessStrategyNotSupportedError,
-        ProjectError,
+        ProcessStrategyNotSupportedError as ProcessStrategyNotSupportedError,
     )
-    from penstock.engine.function_windows import FunctionWindow as Window
-    from penstock.engine.function_windows import incremental_filter
+    from penstock.core.errors import ProjectError as ProjectError
+    from penstock.engine.function_windows import FunctionWindow
+    from penstock.engine.function_windows import incremental_filter as incremental_filter
     from penstock.project.python.declare import PACKAGE
-    from penstock.strategies.history.verify import Violation
 
     source, model, table = PACKAGE.source, PACKAGE.model, PACKAGE.table
     incremental_table = PACKAGE.incremental_table
+    conf = App
+    Metadata = EntityMetadata
+    Window = FunctionWindow
+    Full, Merge, Historic = ProcessType
     ConnectionNotFoundException = ConnectionNotFoundError
     DuplicateBusinesskeyException = DuplicateKeysError
     EntityNotFoundException = EntityNotFoundError
     ProcessStrategyNotSupportedException = ProcessStrategyNotSupportedError
 
-_DECORATORS = ("source", "model", "table", "incremental_table")
-_INSIDE = {
-    "conf": "App",
-    "Window": "FunctionWindow",
-    "Metadata": "EntityMetadata",
-    "Full": "FULL",
-    "Merge": "MERGE",
-    "Historic": "HISTORIC",
-    "ConnectionNotFoundException": "ConnectionNotFoundError",
-    "DuplicateBusinesskeyException": "DuplicateKeysError",
-    "EntityNotFoundException": "EntityNotFoundError",
-    "ProcessStrategyNotSupportedException": "ProcessStrategyNotSupportedError",
-}
-"""The names inside of what is called otherwise outside."""
 _HOMES = {
-    "penstock.app.application": ("App", "conf"),
-    "penstock.engine.function_windows": ("Window", "incremental_filter"),
-    "penstock.app.checking.results": ("CheckReport",),
-    "penstock.app.commands.verify": ("VerifyReport", "Violation"),
-    "penstock.app.reports": (
-        "AuditReport",
-        "DiffReport",
-        "HistoryReport",
-        "ModelResult",
-        "StatusReport",
-    ),
-    "penstock.app.metadata": (
-        "Connection",
-        "EntityConnectionGroup",
-        "EntityGroup",
-        "Environment",
-        "Full",
-        "Historic",
-        "JsonFolderMetadataSettings",
-        "JsonMetadataSettings",
-        "Merge",
-        "Metadata",
-        "StringMetadataSettings",
-        "WatermarkValue",
-    ),
-    "penstock.app.processing": ("Processing", "ProcessingSummary"),
-    "penstock.app.run_report": ("RunReport",),
-    "penstock.core.check_results": ("CheckResult", "InvariantReport"),
-    "penstock.core.errors": (
-        "CheckFailedError",
-        "ConnectionNotFoundError",
-        "ConnectionNotFoundException",
-        "DuplicateBusinesskeyException",
-        "DuplicateKeysError",
-        "EntityNotFoundError",
-        "EntityNotFoundException",
-        "PenstockError",
-        "ProcessStrategyNotSupportedError",
-        "ProcessStrategyNotSupportedException",
-        "ProjectError",
-    ),
+    "penstock.app.application": "App conf=App",
+    "penstock.app.checking.results": "CheckReport",
+    "penstock.app.commands.verify": "VerifyReport Violation",
+    "penstock.app.entry": """
+        accept audit backfill check diff history load query rollback run sessions_limits
+        snapshot_run snapshot_verify status sync
+    """,
+    "penstock.app.metadata": """
+        Connection EntityConnectionGroup EntityGroup Environment Full=FULL
+        Historic=HISTORIC JsonFolderMetadataSettings JsonMetadataSettings Merge=MERGE
+        Metadata=EntityMetadata StringMetadataSettings WatermarkValue
+    """,
+    "penstock.app.processing": "Processing ProcessingSummary",
+    "penstock.app.reports": "AuditReport DiffReport HistoryReport ModelResult StatusReport",
+    "penstock.app.run_report": "RunReport",
+    "penstock.core.check_results": "CheckResult InvariantReport",
+    "penstock.core.errors": """
+        CheckFailedError ConnectionNotFoundError
+        ConnectionNotFoundException=ConnectionNotFoundError
+        DuplicateBusinesskeyException=DuplicateKeysError DuplicateKeysError
+        EntityNotFoundError EntityNotFoundException=EntityNotFoundError PenstockError
+        ProcessStrategyNotSupportedError
+        ProcessStrategyNotSupportedException=ProcessStrategyNotSupportedError ProjectError
+    """,
+    "penstock.engine.function_windows": "Window=FunctionWindow incremental_filter",
+    "penstock.project.python.declare": "incremental_table model source table",
 }
-"""Where a name stands; all others are functions of `penstock.app.entry`."""
-
-__all__ = [
-    "App",
-    "AuditReport",
-    "CheckFailedError",
-    "CheckReport",
-    "CheckResult",
-    "Connection",
-    "ConnectionNotFoundError",
-    "ConnectionNotFoundException",
-    "DiffReport",
-    "DuplicateBusinesskeyException",
-    "DuplicateKeysError",
-    "EntityConnectionGroup",
-    "EntityGroup",
-    "EntityNotFoundError",
-    "EntityNotFoundException",
-    "Environment",
-    "Full",
-    "Historic",
-    "HistoryReport",
-    "InvariantReport",
-    "JsonFolderMetadataSettings",
-    "JsonMetadataSettings",
-    "Merge",
-    "Metadata",
-    "ModelResult",
-    "PenstockError",
-    "ProcessStrategyNotSupportedError",
-    "ProcessStrategyNotSupportedException",
-    "Processing",
-    "ProcessingSummary",
-    "ProjectError",
-    "RunReport",
-    "StatusReport",
-    "StringMetadataSettings",
-    "VerifyReport",
-    "Violation",
-    "WatermarkValue",
-    "Window",
-    "accept",
-    "audit",
-    "backfill",
-    "check",
-    "conf",
-    "diff",
-    "history",
-    "incremental_filter",
-    "incremental_table",
-    "load",
-    "model",
-    "query",
-    "rollback",
-    "run",
-    "sessions_limits",
-    "snapshot_run",
-    "snapshot_verify",
-    "source",
-    "status",
-    "sync",
-    "table",
-]
+_PLACES = {
+    outside: (home, inside or outside)
+    for home, names in _HOMES.items()
+    for outside, _, inside in (name.partition("=") for name in names.split())
+}
+"""The module of each public name, and what it is called there."""
+__all__ = tuple(_PLACES)
 
 
 def _runner_of(file: Path) -> object:
-    """Give what runs the functions of a file that the package's own decorators decorated."""
+    """Return what runs the functions of a file that the package's own decorators decorated."""
     from penstock.app.application import runner_of
 
     return runner_of(file)
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
+    if name not in _PLACES:
         raise AttributeError(f"module 'penstock' has no attribute {name!r}")
     from importlib import import_module
 
-    if name in _DECORATORS:
-        package = import_module("penstock.project.python.declare").PACKAGE
-        package.runner = _runner_of
-        return getattr(package, name)
-    homes = (home for home, names in _HOMES.items() if name in names)
-    return getattr(import_module(next(homes, "penstock.app.entry")), _INSIDE.get(name, name))
+    home, inside = _PLACES[name]
+    module = import_module(home)
+    if home.endswith(".declare"):
+        module.PACKAGE.runner = _runner_of
+        return getattr(module.PACKAGE, name)
+    return getattr(module, inside)

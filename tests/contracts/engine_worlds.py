@@ -14,8 +14,8 @@ from penstock.core.names import InputKind, InputName
 from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Window
+from penstock.engine.disk.disks import DiskFolders
 from penstock.engine.log.delta_log import DeltaLog
-from penstock.engine.staged_files import DiskFolders
 
 SLOW = "SELECT sum(a.id * b.id % 7) AS n FROM range(10000000) a CROSS JOIN range(10000000) b"
 BAD = "SELECT 1 AS n\nFROM nowhere"

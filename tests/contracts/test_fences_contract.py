@@ -73,17 +73,6 @@ def test_somebody_who_commits_at_the_same_moment_is_passed_by(tmp_path, monkeypa
     assert [c.operation for c in world.log.commits(world.uri, 0)] == ["SET TBLPROPERTIES", "WRITE"]
 
 
-def test_a_version_that_is_there_is_never_written_over(tmp_path):
-    from penstock.engine.log.fences import _put
-
-    path = tmp_path / "1.json"
-    path.write_text("first")
-    _put(path, "second")
-
-    assert path.read_text() == "first"
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["1.json"]
-
-
 def test_times_in_commits_go_on_where_the_table_keeps_them(tmp_path):
     world = FolderWorld(tmp_path)
     world.append(id=1)

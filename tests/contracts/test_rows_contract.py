@@ -7,7 +7,7 @@ from deltalake import write_deltalake
 from fakes.kept_rows import FakeRows
 from fakes.session_world import at
 from penstock.core.ports.sessions import FewRows
-from penstock.engine.log.rows import DeltaRows
+from penstock.engine.log.delta_log import DeltaRows
 
 ROWS = [
     {"id": "s1", "since": at("01-05"), "odd name": 1},

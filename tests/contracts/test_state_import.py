@@ -53,7 +53,7 @@ def put(table, number, value, *place):
         ),
         (
             put("steps", 0, 7, "intent", "fingerprints", "sql"),
-            "steps[0].intent.fingerprint.sql: is 7, expected text",
+            "steps[0].intent.fingerprints.sql: is 7, expected text",
         ),
         (
             put("steps", 1, "seven", "intent", "base_version"),
@@ -67,10 +67,13 @@ def put(table, number, value, *place):
             'runs[0].started: is "2024-03-01 12:00:00", expected a time with its zone',
         ),
         (put("steps", 0, None, "target"), "steps[0].target: is empty"),
-        (put("steps", 2, {"mode": "x"}, "checked"), 'steps[2].checked: {"mode": "x"} is no record'),
+        (
+            put("steps", 2, {"mode": "x"}, "checked"),
+            'steps[2].checked.mode: is "x", expected one of flag, block, rollback',
+        ),
         (
             put("watermarks", 0, "BIGINT soon", "value"),
-            "watermarks[0].value: \"BIGINT soon\" is no value with its type: 'soon' is not",
+            "watermarks[0].value: is \"BIGINT soon\": 'soon' is not a BIGINT",
         ),
         (put("steps", 0, "a", "slice"), 'steps[0].slice: is "a", which is not the intent\'s'),
         (put("steps", 0, "\ud800", "intent", "reason"), "expected text in Unicode"),
@@ -82,7 +85,7 @@ def put(table, number, value, *place):
         (put("project", 0, "bakery", "name"), "project[0].name: is 'bakery', expected 'shop'"),
         (
             put("steps", 2, [["a", "b"]], "checked", "failed"),
-            'steps[2].checked.failed.[0].[0]: is "a", expected a whole number',
+            'steps[2].checked.failed[0][0]: is "a", expected a whole number',
         ),
         (lambda tables: tables["project"].clear(), "'project' has 0 rows, expected 1"),
     ],

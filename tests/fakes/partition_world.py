@@ -15,7 +15,7 @@ from penstock.core.project import Project
 from penstock.core.records import ModelRecord, PartitionRun, Status
 from penstock.core.steps.inputs import DeltaPin, Pin
 from penstock.plan.changes import Changes, PartitionsNow, TableNow
-from penstock.plan.detect_drift import Evidence, detect_drift
+from penstock.plan.kinds.partitions import Evidence, detect_drift
 from penstock.plan.planner import plan
 from penstock.plan.resolve import body_of
 from penstock.plan.steps import Scope
@@ -97,7 +97,7 @@ class World:
         self.pins[self.step] = {name: self._pin(name) for name in _read(model, step)}
         table.version += changes_data or table.version < 0
         changed = table.version if changes_data else None
-        for number in () if step.grid.is_whole else numbers(step.partitions):
+        for number in () if not step.work.has_parts else numbers(step.partitions):
             table.rows[number] = self._row(model, step, number, changed)
         before = table.record.commit_version if table.record else None
         table.record = ModelRecord(
@@ -165,7 +165,7 @@ class World:
 
 def _read(model: Model, step: Step) -> list[str]:
     """Name what a step reads: its own table too, where the SQL says so."""
-    if step.grid.is_whole:
+    if not step.work.has_parts:
         return [each.name for each in model.inputs]
     _, body = body_of(model, step.version, step.revision)
     return [each.input.name for each in body.inputs]

@@ -10,6 +10,9 @@ from penstock.core.checks import Phase
 from penstock.core.findings import Severity
 from penstock.core.names import TableName
 from penstock.plan.values import Plan, Reason, State, Step
+from penstock.plan.work import PartitionsWork
+
+PARTITIONS = ("partitions", "grid", "version", "revision", "is_range")
 
 
 def a_step(model: str, state: State = State.NEVER_RUN, **changes: object) -> Step:
@@ -21,6 +24,9 @@ def a_step(model: str, state: State = State.NEVER_RUN, **changes: object) -> Ste
         bool(changes.pop("pending", False)),
     )
     settings: dict[str, object] = {"model": model, "reason": reason, "initial": False}
+    own = {name: changes.pop(name) for name in PARTITIONS if name in changes}
+    if "grid" in own:
+        settings["work"] = PartitionsWork(**own)  # type: ignore[arg-type]
     return Step(**(settings | changes))  # type: ignore[arg-type]
 
 

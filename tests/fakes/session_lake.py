@@ -13,13 +13,15 @@ from penstock.core.ports.sessions import SessionPass
 from penstock.core.records import Status
 from penstock.core.sessions.manifest import ManifestRow, PassEvents, PlannedPass, executed
 from penstock.core.sessions.package import SessionPackage, SessionTable
-from penstock.plan.sessions.passes import (
+from penstock.plan.kinds.manifest import (
     KnownPackage,
+    ModelEnd,
     PackageInputs,
+    asks_for_later_events,
     is_caught_up,
     marked_passes,
+    row_after,
 )
-from penstock.plan.sessions.progress import ModelEnd, asks_for_later_events, row_after
 from penstock.strategies.sessions import events, tables, this_run, users, window
 from penstock.strategies.sessions.events import ReleasedSession, SessionRun
 

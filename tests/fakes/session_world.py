@@ -14,13 +14,15 @@ from penstock.core.sessions.package import (
     SessionSchemas,
     session_models,
 )
-from penstock.plan.sessions.passes import (
+from penstock.plan.kinds.manifest import (
     KnownPackage,
+    ModelEnd,
     PackageInputs,
+    asks_for_later_events,
     is_caught_up,
     marked_passes,
+    row_after,
 )
-from penstock.plan.sessions.progress import ModelEnd, asks_for_later_events, row_after
 
 CORE = ("web_user_mapping", "web_page_views", "web_sessions", "web_users")
 SCHEMAS = SessionSchemas("derived", "derived", "derived")

@@ -26,7 +26,7 @@ from penstock.core.query import Query
 from penstock.core.records import PartitionRun, Status
 from penstock.core.steps.inputs import DeltaPin, Pin
 from penstock.plan.changes import Changes, PartitionsNow, TableNow
-from penstock.plan.detect_drift import Evidence
+from penstock.plan.kinds.partitions import Evidence
 from penstock.plan.resolve import Segment, due, resolve
 from penstock.plan.values import Observed, Reason, State
 from penstock.plan.verdict import Piece, Verdict

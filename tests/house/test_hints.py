@@ -53,7 +53,6 @@ NAMING = {
     "commit.py",  # internal-error: a bug, with its traceback
     "functions.py",  # model-failed, and what a function returned
     "imports.py",  # python-import-failed
-    "soundness.py",  # a damaged state: which Python type was expected
     "strategy.py",  # a bug
 }
 

@@ -59,10 +59,11 @@ def height(module, room):
 
 
 def imported(node):
-    """Yield modules, and what may be one, that a tree imports at run time."""
+    """Yield what a tree imports at run time: of a package a module, or what it says itself."""
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
         return
     if isinstance(node, ast.ImportFrom) and node.module:
-        yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+        named = [f"{node.module}.{alias.name}" for alias in node.names]
+        yield from (name if name in modules() else node.module for name in named)
     for child in ast.iter_child_nodes(node):
         yield from imported(child)

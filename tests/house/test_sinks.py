@@ -20,6 +20,8 @@ SINKS = {
     "engine/keeper.py": "an empty file: the lock of a socket",
     "engine/warm.py": "the standard input of a JVM: nothing is written",
     "engine/launch.py": "what the JVM is to read and others not: 0600, gone once it is read",
+    "engine/disk/disks.py": "what those write that ask it",
+    "engine/staged_files.py": "the log of a Delta table: a schema, and files of another one",
     "engine/log/fences.py": "commits of Delta logs: a token, whose reason is masked",
     "ui/cli/main.py": "help",
     "ui/cli/options.py": "help",
@@ -39,6 +41,8 @@ def writes(call):
     match call.func:
         case ast.Name(id=name) if name in WRITES:
             return True
+        case ast.Attribute(value=ast.Call(func=ast.Name(id="disk_at")), attr=name):
+            return name.startswith("put")
         case ast.Attribute(value=value, attr=name) if name in WRITES:  # `output.print` is ours
             return name != "print" or getattr(value, "attr", "") == "_console"
         case ast.Name(id="open") | ast.Attribute(attr="open" | "fdopen"):

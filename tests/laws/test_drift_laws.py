@@ -28,7 +28,7 @@ from penstock.core.partitions.ranges import merged, numbers, of_numbers
 from penstock.core.records import PartitionRun, Status
 from penstock.core.steps.inputs import DeltaPin
 from penstock.plan.changes import Changes, PartitionsNow, TableNow
-from penstock.plan.detect_drift import Evidence, detect_drift
+from penstock.plan.kinds.partitions import Evidence, detect_drift
 from penstock.plan.resolve import Segment, resolve
 from penstock.plan.values import Observed
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fakes.session_world import CORE, SessionWorld, at, options, package
 from penstock.core.sessions.manifest import Limits, ManifestRow, RunState
 from penstock.core.sessions.package import BackfillOrder
-from penstock.plan.sessions import manifest_status, run_limits
+from penstock.plan.kinds.manifest import manifest_status, run_limits
 
 pytestmark = pytest.mark.laws
 START, NOW = at("01-01"), at("06-01")

@@ -5,33 +5,22 @@ from __future__ import annotations
 import atexit
 import datetime as dt
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.core.errors import (
-    ProjectPlaceError,
-    PythonModelError,
-    UsageError,
-    interruption,
-)
+from penstock.core.errors import ProjectPlaceError, PythonModelError, UsageError
 from penstock.core.shown.notebooks import html_of
 from penstock.core.steps.inputs import DeltaRead
 from penstock.project.files.discovery import PROJECT_FILE
-from penstock.project.python.declare import (
-    ColumnMeta,
-    Decorators,
-    PythonModel,
-    Registry,
-    TableMeta,
-)
+from penstock.project.python.declare import ColumnMeta, Decorators, PythonModel, Registry, TableMeta
 from penstock.project.python.imports import LOADING, refuse_foreign
 
 if TYPE_CHECKING:
-    from penstock.app.overview import Overview
+    from penstock.app.commands.status import Overview
     from penstock.app.reports import ModelResult
     from penstock.app.request import RunRequest
     from penstock.app.run_report import RunReport
@@ -193,8 +182,7 @@ class App(Decorators):
         """Return what a notebook shows of the graph; what is wrong with the project as text."""
         return html_of(self.overview)
 
-    @contextmanager
-    def opened(self) -> Iterator[Services]:
+    def opened(self) -> closing[Services]:
         """Load the project and wire it; let go of databases and of a Spark that was started."""
         from penstock.app.services.wire import SystemClock, Where, open_project, wired
         from penstock.project.first_pass import GivenParts
@@ -211,11 +199,7 @@ class App(Decorators):
             project = open_project(where)
         except UsageError as error:  # there is no such target
             raise ProjectPlaceError(error.code, error.sentence, hint=error.hint) from None
-        services = wired(project, SystemClock(), self._spark)
-        try:
-            yield services
-        finally:
-            services.close()
+        return closing(wired(project, SystemClock(), self._spark))
 
 
 class _AppTables:
@@ -308,20 +292,13 @@ def _named(models: Models | Sequence[Models] | None) -> list[str]:
     return [each if isinstance(each, str) else each.name for each in given]
 
 
-def raise_interrupted(report: RunReport) -> RunReport:
-    """Raise `InterruptedRunError`, with the report, where it says so; else return the report."""
-    if report.interrupted:
-        error = interruption(hint=report.resume)
-        error.report = report
-        raise error
-    return report
-
-
 def raise_first(report: RunReport) -> None:
     """Raise what the first failed step raised, others in its notes: a script must stop.
 
     Of a run that was interrupted, that alone.
     """
+    from penstock.app.run_report import raise_interrupted
+
     raise_interrupted(report)
     failed = {id(each.error): each for each in report.results if each.error is not None}
     found = [(each.name, each.error) for each in failed.values() if each.error is not None]

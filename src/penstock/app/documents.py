@@ -48,15 +48,16 @@ def instant(at: dt.datetime | None) -> str | None:
     return at.astimezone(dt.UTC).isoformat().replace("+00:00", "Z") if at else None
 
 
-# key=path? and, up to two levels deep, [what of it]
-_FIELD = re.compile(r"(?:(\w+)=)?([\w.]+)(\?)?(?:\[((?:[^][]|\[[^][]*\])*)\])?")
+# key='word', or key=path? and, up to two levels deep, [what of it]
+_FIELD = re.compile(r"(?:(\w+)=)?('\w+'|[\w.]+)(\?)?(?:\[((?:[^][]|\[[^][]*\])*)\])?")
 
 
 def document_of(record: object, names: str) -> dict[str, Json]:
     """Return attributes of a record in this order, times, enumerations and names as texts.
 
     `name?` is null where it is empty, `key=name` stands under another key. What lies within None is
-    null: `key=failure.code`. `name[...]` gives attributes of a record, or of each record of many.
+    null: `key=failure.code`. `name[...]` gives attributes of a record, or of each record of many;
+    `key='word'` is that word. An error stands there with its place and hint.
 
     >>> from penstock.core.steps.step import RowCounts
     >>> document_of(RowCounts(inserted=3), "new=inserted updated? written")
@@ -65,6 +66,9 @@ def document_of(record: object, names: str) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for key, path, is_optional, inner in _FIELD.findall(names):
         value = record
+        if path.startswith("'"):
+            found[key] = path.strip("'")
+            continue
         for name in path.split("."):
             value = None if value is None else getattr(value, name)
         if inner and isinstance(value, Sequence):
@@ -81,6 +85,8 @@ def _plain(value: object) -> Json:
             return value
         case dt.datetime():
             return instant(value)
+        case PenstockError():
+            return error_document(value)
         case Mapping():
             return {str(key): _plain(each) for key, each in value.items()}
         case Sequence() if not isinstance(value, str):

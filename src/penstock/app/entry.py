@@ -29,7 +29,7 @@ from penstock.app.request import (
     SyncRequest,
     UnitTestRequest,
 )
-from penstock.app.services.wire import open_project, opened, place_of
+from penstock.app.services.wire import ask, open_project, opened, place_of
 
 if TYPE_CHECKING:
     from penstock.app.checking.results import CheckReport
@@ -61,18 +61,11 @@ def run(request: RunRequest) -> RunReport:
     from penstock.app.commands.catch_up import catch_up
     from penstock.app.commands.plan import preview
     from penstock.app.commands.run import run as execute
+    from penstock.app.run_report import raise_interrupted
 
-    with opened(request) as services:
-        if request.dry_run:
-            return preview(services, request).report
-        return _whole((catch_up if request.catch_up else execute)(services, request))
-
-
-def _whole(report: RunReport) -> RunReport:
-    """Return a report unless the run was interrupted."""
-    from penstock.app.application import raise_interrupted
-
-    return raise_interrupted(report)
+    if request.dry_run:
+        return ask(request, preview).report
+    return raise_interrupted(ask(request, catch_up if request.catch_up else execute))
 
 
 @takes(SnapshotRequest)
@@ -84,9 +77,9 @@ def snapshot_run(request: SnapshotRequest) -> RunReport:
     """
     from penstock.app.commands.plan import rehearse
     from penstock.app.commands.run import run as execute
+    from penstock.app.run_report import raise_interrupted
 
-    with opened(request) as services:
-        return _whole((rehearse if request.dry_run else execute)(services, request))
+    return raise_interrupted(ask(request, rehearse if request.dry_run else execute))
 
 
 @takes(VerifyRequest)
@@ -113,11 +106,11 @@ def backfill(request: BackfillRequest) -> RunReport:
 def _synced(request: AnySync) -> RunReport:
     from penstock.app.commands.sync import preview_sync
     from penstock.app.commands.sync import sync as execute
+    from penstock.app.run_report import raise_interrupted
 
-    with opened(request) as services:
-        if request.dry_run:
-            return preview_sync(services, request).report
-        return _whole(execute(services, request))
+    if request.dry_run:
+        return ask(request, preview_sync).report
+    return raise_interrupted(ask(request, execute))
 
 
 @takes(CheckRequest)
@@ -130,8 +123,7 @@ def check(request: CheckRequest) -> CheckReport:
     """
     from penstock.app.commands.check import check as evaluate
 
-    with opened(request) as services:
-        return evaluate(services, request)
+    return ask(request, evaluate)
 
 
 @takes(QueryRequest)
@@ -155,8 +147,7 @@ def status(request: StatusRequest) -> StatusReport:
     """Say of every partition of the selected models whether it is current; start no JVM."""
     from penstock.app.commands.status import status as look
 
-    with opened(request) as services:
-        return look(services, request)
+    return ask(request, look)
 
 
 @takes(DiffRequest)
@@ -164,8 +155,7 @@ def diff(request: DiffRequest) -> DiffReport:
     """Compare the SQL and schema that built partitions with those of the files."""
     from penstock.app.commands.diff import diff as compare
 
-    with opened(request) as services:
-        return compare(services, request)
+    return ask(request, compare)
 
 
 @takes(HistoryRequest)
@@ -173,8 +163,7 @@ def history(request: HistoryRequest) -> HistoryReport:
     """Return the executions of a model's partitions, newest first."""
     from penstock.app.commands.history import history as executions
 
-    with opened(request) as services:
-        return executions(services, request)
+    return ask(request, executions)
 
 
 @takes(AuditRequest)
@@ -182,8 +171,7 @@ def audit(request: AuditRequest) -> AuditReport:
     """Say of every version and revision what it built and whether its SQL still is the same."""
     from penstock.app.commands.audit import audit as compare
 
-    with opened(request) as services:
-        return compare(services, request)
+    return ask(request, compare)
 
 
 @takes(LimitsRequest)
@@ -205,8 +193,7 @@ def rollback(request: RollbackRequest) -> RollbackReport:
     """Bring a table and its records back to before a step, as `penstock rollback --yes`."""
     from penstock.app.commands.rollback import rollback as go_back
 
-    with opened(request) as services:
-        return go_back(services, request)
+    return ask(request, go_back)
 
 
 @takes(AcceptRequest)
@@ -244,5 +231,4 @@ def run_unit_tests(request: UnitTestRequest) -> UnitTestReport:
     """
     from penstock.app.commands.test import run_tests
 
-    with opened(request) as services:
-        return run_tests(services, request)
+    return ask(request, run_tests)

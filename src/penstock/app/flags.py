@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
+from enum import StrEnum
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
@@ -266,18 +267,15 @@ def read_variables(
     return found
 
 
-def read_mode(value: OnFailure | str | None) -> OnFailure | None:
-    """Read the word for what a failed gate does."""
-    if value is not None and value not in list(OnFailure):
-        raise UsageError("bad-value", f"on_failure is {value!r}", hint=", ".join(OnFailure))
-    return None if value is None else OnFailure(value)
+def one_word(help_: str, name: str, kind: type[StrEnum]) -> FlagSpec:
+    """Declare a flag that takes one of the words of an enumeration."""
 
+    def read(value: str | None) -> StrEnum | None:
+        if value is not None and value not in list(kind):
+            raise UsageError("bad-value", f"{name} is {value!r}", hint=", ".join(kind))
+        return None if value is None else kind(value)
 
-def read_process(value: ProcessType | str | None) -> ProcessType | None:
-    """Read the word for how an entity writes its rows."""
-    if value is not None and value not in list(ProcessType):
-        raise UsageError("bad-value", f"strategy is {value!r}", hint=", ".join(ProcessType))
-    return None if value is None else ProcessType(value)
+    return FlagSpec(help_, choices=tuple(map(str, kind)), read=read)
 
 
 def read_phases(values: Iterable[Phase | str]) -> frozenset[Phase]:
@@ -351,11 +349,7 @@ FullRefresh = Annotated[bool, FlagSpec("Rebuild the tables; a history table lose
 SkipChecks = Annotated[bool, FlagSpec("Skip all checks.", ("--skip-checks", "--skip-invariants"))]
 OnFailureOf = Annotated[
     OnFailure | str | None,
-    FlagSpec(
-        "What happens to rows when a check fails.",
-        choices=tuple(map(str, OnFailure)),
-        read=read_mode,
-    ),
+    one_word("What happens to rows when a check fails.", "on_failure", OnFailure),
 ]
 AllowSchemaChange = Annotated[bool, FlagSpec("Accept changed columns from Python models.")]
 AllowBreaking = Annotated[bool, FlagSpec("Allow table rewrites for changed column types.")]
@@ -368,11 +362,7 @@ Slice = Annotated[
 ]
 Process = Annotated[
     ProcessType | str | None,
-    FlagSpec(
-        "Override the strategy of one entity.",
-        choices=tuple(map(str, ProcessType)),
-        read=read_process,
-    ),
+    one_word("Override the strategy of one entity.", "strategy", ProcessType),
 ]
 ProcessingTime = Annotated[
     dt.datetime | str | None,

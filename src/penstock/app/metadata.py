@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -181,14 +181,9 @@ class EntityMetadata:
                 return tuple(LoadedEntity(each, self) for each in found)
         return tuple(LoadedEntity(each, self) for each in found if each.enabled)
 
-    @contextmanager
-    def opened(self) -> Iterator[Services]:
+    def opened(self) -> closing[Services]:
         """Wire the project; let go of databases and of a Spark that was started."""
-        services = wired(self.project, SystemClock(), self._spark)
-        try:
-            yield services
-        finally:
-            services.close()
+        return closing(wired(self.project, SystemClock(), self._spark))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +219,7 @@ class LoadedEntity:
 
     def reset_watermark(self, column: str, value: str | None = None) -> None:
         """Forget what is remembered of a column, or put another value in its place."""
-        from penstock.app.commands.state import (
-            reset_watermarks,
-            set_watermark,
-            watermarks_to_reset,
-        )
+        from penstock.app.commands.state import reset_watermarks, set_watermark, watermarks_to_reset
 
         with self.metadata.opened() as services:
             if value is not None:

@@ -1,4 +1,4 @@
-"""What is asked that only reads; annotations are not put off, as those of other requests."""
+"""What is asked of tables and records; annotations are not put off, as in `app.request`."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated
@@ -31,3 +31,17 @@ class VerifyRequest(WorkRequest):
 
     project: Project
     model: Name
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkRequest(CommandRequest):
+    """What is asked of `watermark set`."""
+
+    project: Project
+    model: Name
+    value: Annotated[str, FlagSpec(names=("VALUE",))]
+    column: Annotated[str, FlagSpec("Which one, if there are several.", metavar="INPUT.COLUMN")] = (
+        ""
+    )
+    type_: Annotated[str, FlagSpec("Its Spark type, if unknown.", metavar="TYPE")] = ""
+    reason: Annotated[str, FlagSpec("Why; kept in the history.", metavar="TEXT")] = ""

@@ -297,16 +297,7 @@ RESULT_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class ModelResult(ShownInNotebooks):
-    """What became of one model.
-
-    `kind` is why it read what it read: initial, full, forward, lookback, rerun or external.
-    `status` is success, unchanged, skipped, failed or planned. `version` is the Delta version of
-    the target after the step, None without a table. A model with partitions has a result per
-    step; `partitions` are then ranges of keys, `count` how many; so has an entity, for each
-    `slice`, whose name then stands there; `moment` is its processing time. `invariant_report` is
-    what checks said, None where the model has none. `consequence` says what became of rows that
-    failed a gate: `rows written and flagged`.
-    """
+    """What became of one model, or of one step of it."""
 
     _columns = RESULT_COLUMNS
 
@@ -314,8 +305,10 @@ class ModelResult(ShownInNotebooks):
     table: TableName
     strategy: str
     status: str
+    """success, unchanged, skipped, failed or planned."""
     reason: str
     version: int | None = None
+    """The Delta version of the target after the step, None without a table."""
     rows: RowCounts = RowCounts()
     windows: tuple[InputWindow, ...] = ()
     watermarks: tuple[Watermark, ...] = ()
@@ -328,14 +321,21 @@ class ModelResult(ShownInNotebooks):
     duration: float = 0.0
     error: PenstockError | None = None
     partitions: tuple[tuple[str, str], ...] = (("*", "*"),)
+    """Ranges of keys; a slice stands for one."""
     count: int = 1
+    """How many partitions these are."""
     trigger: str = "run"
     invariant_report: InvariantReport | None = None
+    """What checks said, None where the model has none."""
     consequence: str = ""
+    """What became of rows that failed a gate: `rows written and flagged`."""
     kind: str = ""
+    """Why it read what it read: initial, full, forward, lookback, rerun or external."""
     slice: str = ""
     moment: dt.datetime | None = None
+    """The processing time of a slice."""
     frame: Callable[[], object] | None = field(default=None, compare=False, repr=False)
+    """Makes the DataFrame of it."""
     is_view: bool = False
 
     @classmethod
@@ -352,8 +352,8 @@ class ModelResult(ShownInNotebooks):
             count=step.count,
             trigger=step.trigger,
             kind=step.kind,
-            slice=step.slice.id.name if step.slice else "",
-            moment=step.moment,
+            slice=step.work.source,
+            moment=step.work.moment,
             is_view=model.is_view,
         )
 

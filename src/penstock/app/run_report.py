@@ -12,17 +12,19 @@ from penstock.app.documents import (
     MODEL_STATUS,
     Json,
     document_of,
-    error_document,
     limits_document,
     model_diff_document,
     printed,
     resume_document,
 )
 from penstock.app.reports import RESULT_COLUMNS, ModelResult, SyncPreview
+from penstock.core.errors import interruption
 from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.plan.values import PassesNow, Plan, Step
 
 Planned = Callable[[ModelResult, Step | None], Mapping[str, Json]]
+WOULD_COMMIT = "would commit"
+NO_CHANGE = "no change"
 _VALUE = "type=value.type value=value.text"
 _BOUNDS = f"lower=window.lower[{_VALUE} inclusive] upper=window.upper[{_VALUE} inclusive]"
 _RESULT = (
@@ -137,7 +139,7 @@ def result_document(result: ModelResult) -> dict[str, Json]:
     checked = result.invariant_report
     return {
         **document_of(result, _RESULT),
-        "error": error_document(result.error),
+        **document_of(result, "error"),
         "invariant_report": invariants_document(checked) if checked is not None else None,
         "consequence": result.consequence or None,
     }
@@ -151,3 +153,12 @@ def sync_document(preview: SyncPreview) -> Json:
         "diffs": [model_diff_document(model) for model in preview.diffs],
         **document_of(preview, "remaining lines"),
     }
+
+
+def raise_interrupted(report: RunReport) -> RunReport:
+    """Raise `InterruptedRunError`, with the report, where it says so; else return the report."""
+    if report.interrupted:
+        error = interruption(hint=report.resume)
+        error.report = report
+        raise error
+    return report

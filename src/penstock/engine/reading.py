@@ -18,6 +18,7 @@ from penstock.core.steps.inputs import (
     QueryRead,
     Relation,
 )
+from penstock.engine.disk.disks import local_path
 from penstock.engine.functions import SharedFrames
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _void_columns(spark: SparkSession, frame: DataFrame, files: FilesRead) -> se
     java: Any = spark._jvm  # noqa: SLF001  PySpark reads no footers
     parquet, conf = java.org.apache.parquet.hadoop, spark._jsc.hadoopConfiguration()  # noqa: SLF001
     for file in files.files:
-        local = file.removeprefix("file://")
+        local = local_path(file)
         void -= {part.partition("=")[0] for part in local.split("/") if "=" in part}
         if not void:
             break
@@ -158,7 +159,7 @@ def _misfit(spark: SparkSession, files: object) -> tuple[str, str, str] | None:
         row = found.first()
     except (PySparkException, Py4JError):  # then what Spark said first is all that is known
         row = None
-    return row and (unquote(row[0]).removeprefix("file://"), *columns[row[1]])
+    return row and (local_path(unquote(row[0])), *columns[row[1]])
 
 
 _GUESSING = {"mode", "inferschema"}

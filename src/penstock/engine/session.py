@@ -22,10 +22,7 @@ from penstock.core.findings import Location
 from penstock.core.names import quoted
 from penstock.core.ports.ports import Fault
 from penstock.core.statement import OBSERVED_ROWS, Commit, Feed, Passing, Row, Stage, StagedRows
-from penstock.core.steps.inputs import (
-    DeltaRead,
-    Relation,
-)
+from penstock.core.steps.inputs import DeltaRead, Relation
 from penstock.core.steps.step import Intent
 from penstock.core.steps.token import write_token
 from penstock.engine.functions import SharedFrames

@@ -3,62 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from penstock.core.errors import TableError
+from penstock.engine.disk.disks import disk_at
 from penstock.engine.log import folder as log
-from penstock.engine.log.folder import Actions, is_local
 
 if TYPE_CHECKING:
-    from pyarrow.fs import FileSystem
     from pyspark.sql import DataFrame
-
-
-class DiskFolders:
-    """The `Folders` of a local file system and, for URIs, of what pyarrow can reach."""
-
-    def names(self, uri: str) -> tuple[str, ...]:
-        """See `Folders.names`."""
-        if is_local(uri):
-            try:
-                with os.scandir(uri.removeprefix("file://")) as entries:
-                    return tuple(sorted(entry.name for entry in entries if entry.is_dir()))
-            except (FileNotFoundError, NotADirectoryError):
-                return ()
-        from pyarrow import fs
-
-        system, path = filesystem(uri)
-        found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
-        return tuple(sorted(info.base_name for info in found if info.type == fs.FileType.Directory))
-
-    def drop(self, uri: str) -> None:
-        """See `Folders.drop`."""
-        if is_local(uri):
-            folder = uri.removeprefix("file://")
-            try:
-                shutil.rmtree(folder)
-            except FileNotFoundError:  # it, or with another's help a part of it
-                shutil.rmtree(folder, ignore_errors=True)
-            return
-        from pyarrow import fs
-
-        system, path = filesystem(uri)
-        if system.get_file_info(path).type == fs.FileType.Directory:
-            system.delete_dir(path)
-
-
-def filesystem(uri: str) -> tuple[FileSystem, str]:
-    """Return what reads and writes a place, and the place's path there."""
-    from pyarrow import fs
-
-    if is_local(uri):
-        return fs.LocalFileSystem(), uri.removeprefix("file://")
-    system, path = fs.FileSystem.from_uri(uri.replace("s3a://", "s3://", 1))
-    return system, path
 
 
 _NAMING = "delta.columnMapping."  # the only properties that say how files are read
@@ -73,7 +27,7 @@ def write_log(uri: str, version: int, folder: str, since: int | None = None) -> 
     before: it adds that file anew.
     """
     first = version if since is None else since + 1
-    adds = [add for each in range(first, version + 1) for add in _actions(uri, each).adds]
+    adds = [add for each in range(first, version + 1) for add in log.read_actions(uri, each).adds]
     if any(add.get("deletionVector") for add in adds):
         raise TableError(
             "rows-not-apart",
@@ -83,26 +37,12 @@ def write_log(uri: str, version: int, folder: str, since: int | None = None) -> 
     protocol, metadata = _shape(uri, version)
     lines = [{"protocol": protocol}, {"metaData": _plain(metadata)}, *_adds(uri, adds)]
     text = "".join(json.dumps(line) + "\n" for line in lines)
-    system, path = filesystem(f"{folder.rstrip('/')}/_delta_log")
-    system.create_dir(path)
-    with system.open_output_stream(f"{path}/{0:020d}.json", compression=None) as file:
-        file.write(text.encode())
-
-
-def _actions(uri: str, version: int) -> Actions:
-    if is_local(uri):
-        return log.read_actions(uri, version)
-    try:
-        system, path = filesystem(f"{uri.rstrip('/')}/_delta_log/{version:020d}.json")
-        with system.open_input_stream(path) as file:
-            return Actions.from_lines(file.read().decode().splitlines())
-    except FileNotFoundError:
-        raise log.gap(uri, version) from None
+    disk_at(folder).put(log.commit_file(folder, 0), text.encode())
 
 
 def _shape(uri: str, version: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Return the protocol and the metadata of a version: Spark's checksum file has them."""
-    summary = log.checksum(uri, version) if is_local(uri) else {}
+    summary = log.checksum(uri, version)
     if {"protocol", "metadata"} <= summary.keys():
         return summary["protocol"], summary["metadata"]
     table = log.open_version(uri, version)
@@ -164,10 +104,11 @@ def write_files(frame: DataFrame, folder: str) -> DataFrame:
 
 def count_rows(folder: str) -> int:
     """Count the rows of a folder's Parquet files, by what stands at their ends."""
-    from pyarrow import fs
     from pyarrow import parquet as pq
 
-    system, path = filesystem(folder)
-    found = system.get_file_info(fs.FileSelector(path))
-    names = (info.path for info in found if info.base_name.endswith(".parquet"))
-    return sum(pq.read_metadata(name, filesystem=system).num_rows for name in names)
+    disk, count = disk_at(folder), 0
+    for each in disk.entries(folder):
+        if each.name.endswith(".parquet"):
+            with disk.open(f"{folder}/{each.name}") as file:
+                count += pq.read_metadata(file).num_rows
+    return count

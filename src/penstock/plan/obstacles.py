@@ -211,7 +211,10 @@ def in_time(question: Question, model: Model, decided: Decided) -> Decided:
     high = record.high_time if record and model.strategy.moves_forward else None
     if model.keeps_history and facts is not None:
         high = high_time(record, facts.properties.get(PROPERTY, ""))
-    moment, hint = decided.steps[0].moment, "give a later --processing-time, or --allow-backdated"
+    moment, hint = (
+        decided.steps[0].work.moment,
+        "give a later --processing-time, or --allow-backdated",
+    )
     if moment is None:
         moment, hint = question.now.run_timestamp, "give a later --as-of, or none"
     error = run_time_refusal(model, high, moment, hint)

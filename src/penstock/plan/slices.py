@@ -1,42 +1,28 @@
-"""Which slices of an entity a run takes, and what is said of the others (docs/entities.md)."""
+"""What lies in bronze against what is on record of it, and what is said of that."""
 
 from __future__ import annotations
 
-import datetime as dt
 import difflib
 import operator
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from penstock.core.entities.slices import ListedSlice, natural_key
-from penstock.core.errors import PenstockError, TableError, UsageError, error_of_warnings
+from penstock.core.errors import UsageError
 from penstock.core.findings import some
-from penstock.core.model import Model
-from penstock.core.records import ModelRecord, SliceRecord, Status
-from penstock.plan.values import Now, Options, SlicesNow, State, Step
+from penstock.core.records import SliceRecord, Status
+from penstock.plan.values import Now, SlicesNow
 
-_NEAR = 3
-_APART = dt.timedelta(microseconds=1)
-_NEARBY = dt.timedelta(seconds=1)
-"""How far the slices of one run, a microsecond apart, may have gone from the time it was given."""
+NEAR = 3
 _SUFFIX = ".parquet"
 _ENDS = re.compile(r"(\.[A-Za-z]\w*)?\.(gz|bz2|zst|zip)$|\.\w+$", re.IGNORECASE)
 _DATA = re.compile(
     r"\.(parquet|parq|pq|csv|tsv|txt|json|jsonl|ndjson|avro|orc|xml)(\.(gz|bz2|zst|zip))?$",
     re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SlicesToRun:
-    """The slices of one run in their order, notes on them and on others, or why none can be."""
-
-    slices: tuple[ListedSlice, ...] = ()
-    notes: tuple[str, ...] = ()
-    error: PenstockError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +91,7 @@ class DividedSlices:
         if self.waiting and (orders := _orders_differ(self.now)):
             yield f"slice-order-in-doubt: {orders}"
         if self.early:
-            named, sort = some([each.id.name for each in self.early], _NEAR), "sort"
+            named, sort = some([each.id.name for each in self.early], NEAR), "sort"
             sort += "s" if len(self.early) == 1 else ""
             yield f"slice-out-of-order: {named} {sort} before slices that were run"
 
@@ -123,10 +109,10 @@ class DividedSlices:
     def of_done(self) -> Iterator[str]:
         """Say which slices are not what was run, or are no longer there."""
         if self.changed:
-            named = some([each.id.name for each in self.changed], _NEAR)
+            named = some([each.id.name for each in self.changed], NEAR)
             yield f"slice_changed: {named}; it runs only by name: --slice NAME"
         if self.gone:
-            named = some([each.id.name for each in self.gone], _NEAR)
+            named = some([each.id.name for each in self.gone], NEAR)
             yield f"slice-gone: {named} was run and lies there no more"
 
 
@@ -140,7 +126,7 @@ def _orders_differ(now: SlicesNow) -> str:
         return ""
     by_number = sorted(by_name, key=natural_key)
     first = next(n for n, name in enumerate(by_name) if name != by_number[n])
-    one, other = (some(names[max(first - 1, 0) :], _NEAR) for names in (by_name, by_number))
+    one, other = (some(names[max(first - 1, 0) :], NEAR) for names in (by_name, by_number))
     choose = "set order: natural, or order: name to keep it"
     return f"by name the order is {one}; by the numbers in the names {other}; {choose}"
 
@@ -153,7 +139,7 @@ def unmatched_note(now: SlicesNow) -> str:
     folder, files = now.folder, now.unmatched
     if now.there:
         files = tuple(each for each in files if _DATA.search(each))
-        named = some(files, _NEAR)
+        named = some(files, NEAR)
         fits = "does not fit" if len(files) == 1 else "do not fit"
         return f"bronze-fits-nothing: {named} in {folder.path} {fits} {folder.pattern}" * bool(
             files
@@ -201,63 +187,6 @@ def slice_differences(now: SlicesNow) -> Iterator[str]:
         yield f"slice_changed {each.id.name}"
 
 
-def slices_to_run(model: Model, now: SlicesNow, options: Options, step: Step) -> SlicesToRun:
-    """Return the slices of a run: those that wait, the one that is named, or all for a table anew.
-
-    Of a table that is made again, slices that were run and are no longer there are an error: their
-    rows would be lost without a word. `--full-refresh` asks for just that.
-    """
-    found = DividedSlices.of(now)
-    if step.initial and found.gone and not options.full_refresh:
-        is_gone = step.reason.state is State.MISSING
-        return SlicesToRun(error=_missing(model, found.gone, is_gone=is_gone))
-    if options.slice:
-        return _by_name(model, now.there, options.slice)
-    if step.initial:
-        skipped = tuple(each for each in now.recorded if each.status is Status.SKIPPED)
-        found = replace(DividedSlices.of(SlicesNow(now.there, skipped)), gone=found.gone)
-    if options.strict and (error := error_of_warnings(found.warnings, model.where)):
-        return SlicesToRun(error=error)
-    return SlicesToRun(found.waiting, tuple(f"{model.name}: {note}" for note in found.notes))
-
-
-def first_moment(
-    now: Now, model: Model, options: Options, record: ModelRecord | None, *, initial: bool
-) -> dt.datetime | None:
-    """Return when a step of an entity is processed, the first of those of its slices.
-
-    No two share a moment: where the same time is asked for again, as after a kill, what is left
-    goes on after the slices that had it. A table that is made anew begins at the time itself.
-    """
-    if model.entity is None:
-        return None
-    asked = options.processing_time or now.run_timestamp
-    slices = now.slices.get(model.name, SlicesNow()).recorded
-    had = [each.moment for each in slices if each.status is Status.SUCCESS and each.moment]
-    if record is not None and record.high_time is not None:
-        had.append(record.high_time)
-    last = max(had, default=None)
-    if initial or last is None or not asked <= last < asked + _NEARBY:
-        return asked
-    return last + _APART
-
-
-def slice_steps(step: Step, slices: Sequence[ListedSlice]) -> Iterator[Step]:
-    """Cut the step of an entity into those of its slices, each after the one before.
-
-    The first is processed at its moment, each of the others a microsecond after the one before.
-    """
-    later, before = replace(step, initial=False, kind="", notes=()), ""
-    for number, each in enumerate(slices):
-        if not before:
-            cut = replace(step, slice=each)
-        else:
-            moment = step.moment and step.moment + _APART * number
-            cut = replace(later, slice=each, upstream=(before,), moment=moment)
-        before = cut.key
-        yield cut
-
-
 def owes_nothing(now: SlicesNow | None) -> str:
     """Say why an entity without a table lacks none: no slice waits to make it; "" of others."""
     if now is None or DividedSlices.of(now).waiting:
@@ -267,43 +196,11 @@ def owes_nothing(now: SlicesNow | None) -> str:
     return "no slice was delivered yet: nothing is owed"
 
 
-def last_failure(record: ModelRecord | None) -> tuple[str, ...]:
-    """Say of a step that failed that no run takes it up: the slices that it was about are done."""
-    if record is None or record.failure is None:
-        return ()
-    return (f"{record.model}: its last step failed ({record.failure.code}), and no slice waits",)
-
-
-def _missing(model: Model, gone: Sequence[SliceRecord], *, is_gone: bool) -> TableError:
-    named = some([each.id.name for each in gone], _NEAR)
-    what = "is gone, and so is" if is_gone else "would be made anew, and gone is"
-    return TableError(
-        "missing-slices",
-        f"{model.table} {what} what made its rows: {named}",
-        where=model.where,
-        hint="deliver it again, or make the table of what is there: "
-        f"penstock run --select {model.name} --full-refresh",
-    )
-
-
 def slice_called(model: str, names: Collection[str], asked: str) -> str:
     """Return the name that is meant, which may lack its suffix; raise `slice-not-found`."""
     found = next((each for each in (asked, f"{asked}{_SUFFIX}") if each in names), "")
     if not found:
-        near = difflib.get_close_matches(asked, names, n=_NEAR, cutoff=0.0)
+        near = difflib.get_close_matches(asked, names, n=NEAR, cutoff=0.0)
         hint = f"near it: {', '.join(near)}" if near else "there are none"
         raise UsageError("slice-not-found", f"{model} has no slice {asked!r}", hint=hint)
     return found
-
-
-def _by_name(model: Model, there: Sequence[ListedSlice], named: str) -> SlicesToRun:
-    known = {each.id.name: each for each in there}
-    try:
-        wanted = slice_called(model.name, known, named)
-    except UsageError as error:
-        return SlicesToRun(error=error)
-    if known[wanted].is_incomplete:
-        sentence = f"slice {wanted} of {model.name} is still being written"
-        hint = "wait until it is done"
-        return SlicesToRun(error=UsageError("slice-incomplete", sentence, hint=hint))
-    return SlicesToRun((known[wanted],))

@@ -16,12 +16,13 @@ from penstock.core.facts import TableFacts, Touched
 from penstock.core.findings import Finding, Location
 from penstock.core.history import Retention
 from penstock.core.model import Fingerprint
-from penstock.core.partitions.partition import Grid, Span, key_pairs
-from penstock.core.partitions.ranges import WHOLE, Ranges, count
+from penstock.core.partitions.partition import Span
+from penstock.core.partitions.ranges import Ranges, count
 from penstock.core.records import SliceRecord
-from penstock.core.sessions.manifest import PlannedPass, SessionStep, executed
+from penstock.core.sessions.manifest import PlannedPass, executed
 from penstock.core.sessions.package import SessionPackage
 from penstock.core.steps.inputs import Pin
+from penstock.plan.work import StepWork, TableWork
 
 
 class State(StrEnum):
@@ -245,37 +246,40 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line asks of a plan.
-
-    `prune` looks at every history table; `retention` replaces the models' own, `no_prune` leaves
-    it out. `allow_empty` lets an empty source close every key of a history table.
-    `rerun` is a range of a time column, ends included, whose rows are made again.
-    `allow_schema_change` lets a function give other columns than its table has.
-    `allow_breaking` lets a change of types rewrite a table, `allow_source_mutation` lets SQL that
-    built something change in an immutable model. `skip_checks` evaluates no check; `on_failure`
-    replaces what models and the project say of failed gates.
-    Of entities `slice` names the one that is run, `strategy` how; `processing_time` is the time of
-    the first step, which `allow_backdated` lets lie before that of earlier ones. `strict` makes
-    errors of warnings.
-    """
+    """What the command line asks of a plan."""
 
     full_refresh: bool = False
     adopt: bool = False
+    """Take a table over that others made."""
     prune: bool = False
+    """Look at every history table."""
     no_prune: bool = False
+    """Leave retention out."""
     retention: Retention | None = None
+    """Replaces that of the models."""
     allow_empty: bool = False
+    """Let an empty source close every key of a history table."""
     allow_breaking: bool = False
+    """Let a change of types rewrite a table."""
     allow_source_mutation: bool = False
+    """Let SQL that built something change in an immutable model."""
     skip_checks: bool = False
     on_failure: OnFailure | None = None
+    """Replaces what models and the project say of failed gates."""
     rerun: tuple[TypedValue, TypedValue] | None = None
+    """A range of a time column, ends included, whose rows are made again."""
     allow_schema_change: bool = False
+    """Let a function return other columns than its table has."""
     slice: str = ""
+    """The one slice of an entity that is run."""
     strategy: ProcessType | None = None
+    """How its rows are written."""
     processing_time: dt.datetime | None = None
+    """The time of the first slice."""
     allow_backdated: bool = False
+    """Let that lie before the time of earlier ones."""
     strict: bool = False
+    """Make errors of warnings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,53 +293,40 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One model to bring up to date.
-
-    `initial` reads the inputs whole and replaces the table. `planned_on` is the number of the
-    target's last step, so that `begin` can see whether another came between. `executed` is the
-    checksum of the SQL that built the table so far, "" if that is the SQL of now. A step with
-    `only_alters` changes properties and comments and touches no row.
-
-    It makes `partitions` of `grid`, all of one version and revision: those of a table without
-    partitions are `*`. `trigger` is what asked for it: run, sync, cascade, backfill. `is_range` is
-    whether one run of the SQL makes all of them. `upstream` holds keys of other steps; those in
-    `later_than` make what only checks read: this step waits for them and needs nothing of them.
-    `at_once` is whether other steps may write the table at the same time. `kind` is why it reads
-    what it reads, where that is decided by now: initial, full, rerun; "" leaves it to the windows.
-    `slice` is the one slice that it reads, `moment` its processing time. `session` is what it is
-    in a pass of a session package.
-    """
+    """One model to bring up to date."""
 
     model: str
     reason: Reason
     initial: bool
+    """Whether it reads the inputs whole and replaces the table."""
+    work: StepWork = TableWork()
+    """What it makes."""
     upstream: tuple[str, ...] = ()
+    """Keys of the steps that it needs."""
+    later_than: tuple[str, ...] = ()
+    """Keys of steps that it waits for and needs nothing of: they make what only checks read."""
     planned_on: int = 0
+    """The number of the target's last step, so that `begin` sees whether another came between."""
     executed: str = ""
+    """The checksum of the SQL that built the table so far, "" if that is the SQL of now."""
     estimate: Estimate | None = None
     notes: tuple[str, ...] = ()
     only_alters: bool = False
-    partitions: Ranges = WHOLE
-    grid: Grid = Grid()
-    version: int = 1
-    revision: int = 0
+    """Whether it changes properties and comments, and touches no row."""
     trigger: str = "run"
-    is_range: bool = False
-    later_than: tuple[str, ...] = ()
-    at_once: bool = False
+    """What asked for it: run, sync, cascade, backfill."""
     kind: str = ""
-    slice: ListedSlice | None = None
-    moment: dt.datetime | None = None
-    session: SessionStep | None = None
+    """Why it reads what it reads: initial, full, rerun; "" leaves that to the windows."""
 
     @property
     def key(self) -> str:
         """Its name in the plan: the model, and what tells it from other steps of the model."""
-        if self.session is not None:
-            return self.session.key
-        if self.slice is not None:
-            return f"{self.model} {self.slice.id.name}"
-        return self.model if self.grid.is_whole else f"{self.model} {self.partitions[0][0]}"
+        return self.work.key(self.model)
+
+    @property
+    def partitions(self) -> Ranges:
+        """The partitions that it makes; those of a table without any are `*`."""
+        return self.work.partitions
 
     @property
     def count(self) -> int:
@@ -345,9 +336,21 @@ class Step:
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
         """The partitions as first and last keys of ranges; its slice stands for one."""
-        if self.slice is not None:
-            return ((self.slice.id.name, self.slice.id.name),)
-        return key_pairs(self.grid, self.partitions)
+        return self.work.keys
+
+    @property
+    def version(self) -> int:
+        """The version of the SQL that makes them."""
+        return self.work.version
+
+    @property
+    def revision(self) -> int:
+        """The revision of that."""
+        return self.work.revision
+
+    def of(self, partitions: Ranges) -> Step:
+        """Return the step for some of its partitions."""
+        return replace(self, work=self.work.of(partitions))
 
 
 @dataclass(frozen=True, slots=True)

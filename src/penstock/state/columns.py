@@ -5,15 +5,20 @@ from __future__ import annotations
 import datetime as dt
 import json
 import zlib
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import BigInteger, Column, DateTime, LargeBinary, Text
+from sqlalchemy import BigInteger, Column, ColumnElement, DateTime, LargeBinary, Text, type_coerce
 from sqlalchemy.types import TypeDecorator
 
+from penstock.core.codec import DocumentForm
 from penstock.core.masking import SECRETS, mask
+from penstock.core.partitions.partition import Grid
+from penstock.core.steps.token import CODEC
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
+    from sqlalchemy.types import TypeEngine
 
 
 class UtcTime(TypeDecorator[dt.datetime]):
@@ -50,17 +55,56 @@ class MaskedText(TypeDecorator[str]):
         return None if value is None else mask(value)
 
 
-class MaskedJson(TypeDecorator[str]):
-    """A document that may hold cells of rows; stored without values that are known as secret."""
+class Document(NamedTuple):
+    """What a `Value` was written as, to be stored as it is."""
+
+    cell: Any
+
+
+class Value(TypeDecorator[Any]):
+    """A value as text: a word, or a document in JSON; `is_masked` if it may hold cells of rows."""
 
     impl = Text
     cache_ok = True
 
-    def process_bind_param(self, value: str | None, _dialect: Dialect) -> str | None:
-        """Hide them in its texts: what stands around these stays JSON."""
-        if value is None or SECRETS.hide(value) == value:
-            return value
-        return json.dumps(_without_values(json.loads(value)), ensure_ascii=False)
+    def __init__(self, kind: Any, *, as_json: bool = False, is_masked: bool = False) -> None:  # noqa: ANN401  a type expression
+        """Keep values of a type."""
+        super().__init__()
+        self.kind, self.as_json, self.is_masked = kind, as_json, is_masked
+
+    @cached_property
+    def form(self) -> DocumentForm:
+        """How the values are written."""
+        return CODEC.of(self.kind)
+
+    def coerce_compared_value(self, op: object, value: object) -> TypeEngine[Any]:
+        """Compare what is stored with text."""
+        return Text() if type(value) is str else super().coerce_compared_value(op, value)  # type: ignore[arg-type]  # an operator
+
+    def process_bind_param(self, value: object, _dialect: Dialect) -> str | None:
+        """Write the value; what is known as secret is hidden in its texts alone."""
+        if value is None:
+            return None
+        document = value.cell if isinstance(value, Document) else self.form.write(value)
+        if not self.as_json:
+            return str(document)
+        return as_json(_without_values(document) if self.is_masked else document)
+
+    def process_result_value(self, value: str | None, _dialect: Dialect) -> object:
+        """Read what was written."""
+        return (
+            None if value is None else self.form.read(json.loads(value) if self.as_json else value)
+        )
+
+
+def stored(column: Column[Any]) -> ColumnElement[Any]:
+    """Return a column as the database has it, without its values."""
+    return type_coerce(column, Text()) if isinstance(column.type, Value) else column
+
+
+def as_json(document: object) -> str:
+    """Return a document as one line."""
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
 def _without_values(document: object) -> object:
@@ -117,9 +161,19 @@ def known_counts(*names: str) -> list[Column[int]]:
     return [Column(name, BigInteger, default=0, server_default="0") for name in names]
 
 
-def grid(name: str) -> Column[str]:
+def grid() -> Column[Grid]:
     """Make the column of a grid; a whole table is `*`."""
-    return Column(name, Text, nullable=False, default="*", server_default="*")
+    return Column("grid", Value(Grid), nullable=False, default=Grid(), server_default="*")
+
+
+def words(**kinds: Any) -> list[Column[Any]]:  # noqa: ANN401  type expressions
+    """Make words that every row has, by their types."""
+    return [Column(name, Value(kind), nullable=False) for name, kind in kinds.items()]
+
+
+def document(name: str, kind: Any, *, needed: bool = False, masked: bool = False) -> Column[Any]:  # noqa: ANN401  a type expression
+    """Make a document of a type."""
+    return Column(name, Value(kind, as_json=True, is_masked=masked), nullable=not needed)
 
 
 def key(name: str) -> Column[int]:

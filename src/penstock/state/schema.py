@@ -6,6 +6,9 @@ exported document can be loaded anywhere. Times are UTC.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -21,22 +24,36 @@ from sqlalchemy import (
     Text,
 )
 
+from penstock.core.check_results import CheckStatus, GroupValue, Sample
+from penstock.core.checks import CheckScope, Phase
+from penstock.core.findings import Location, Severity
+from penstock.core.partitions.partition import Span
+from penstock.core.partitions.ranges import Ranges
+from penstock.core.records import Status
+from penstock.core.sessions.manifest import PassEvents, PassKind
+from penstock.core.steps.inputs import Pin
+from penstock.core.steps.step import Intent, StepKind
+from penstock.core.steps.token import Keys
 from penstock.state.columns import (
-    MaskedJson,
     MaskedText,
     PackedText,
     UtcTime,
+    Value,
     counts,
+    document,
     grid,
     key,
     known_counts,
     masked,
     needed,
     texts,
+    words,
 )
+from penstock.state.transitions.model_state import RecordedChecks
 
 REVISION = "0005"  # the newest file under migrations/versions; a test compares
 FORMAT = 1
+Metrics = Mapping[str, Any]  # counts; what others wrote is not looked at
 
 metadata = MetaData(
     naming_convention={
@@ -70,7 +87,7 @@ runs = Table(
     Column("pid", BigInteger, nullable=False),
     Column("started", UtcTime, nullable=False),
     Column("ended", UtcTime),
-    Column("status", Text, nullable=False),
+    *words(status=Status),
 )
 
 models = Table(
@@ -78,7 +95,7 @@ models = Table(
     metadata,
     key("id"),
     Column("name", Text, nullable=False, unique=True),
-    grid("grid"),  # of the partitions on record
+    grid(),  # of the partitions on record
 )
 
 steps = Table(
@@ -88,13 +105,14 @@ steps = Table(
     Column("id", Text, nullable=False, unique=True),
     Column("run", Text, nullable=False),  # no foreign key: a rebuilt step's run is only a name
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-    *needed("target", "kind"),
+    *needed("target"),
+    *words(kind=StepKind),
     Column("slice", Text),  # its name; NULL: it reads none
-    grid("grid"),
-    Column("partitions", Text, nullable=False),
-    Column("intent", Text, nullable=False, info={"json": True}),
+    grid(),
+    *words(partitions=Keys),
+    document("intent", Intent, needed=True),
     Column("lease_token", BigInteger, nullable=False),
-    *needed("status"),
+    *words(status=Status),
     *masked("reason"),
     Column("run_date", Date, nullable=False),
     Column("executed_by", Text, nullable=False),
@@ -105,12 +123,12 @@ steps = Table(
     Column("commit_version", BigInteger),
     Column("settled_version", BigInteger),
     Column("undone_by", BigInteger),  # the rollback after which it is as if it never ran
-    Column("checked", Text, info={"json": True}),  # what its checks decided; NULL: none recorded
-    Column("pending", Text, info={"json": True}),  # partitions whose checks are still to be made
+    document("checked", RecordedChecks),  # what its checks decided; NULL: none recorded
+    document("pending", Ranges),  # partitions whose checks are still to be made
     *counts("rows_written", "rows_inserted", "rows_updated", "rows_deleted"),
     Column("rows_late", BigInteger),
     *counts("rows_null_time", "bytes_written", "duration_ms"),
-    Column("metrics", Text, nullable=False, default="{}", info={"json": True}),
+    Column("metrics", Value(Metrics, as_json=True), nullable=False, default=dict),
     *texts("error_code", "error_message", "error_where", "error_hint", kind=MaskedText),
     Index(None, "model_id", "step_seq"),
     Index(None, "run"),
@@ -154,7 +172,8 @@ partition_state = Table(
     metadata,
     Column("model_id", BigInteger, ForeignKey("models.id"), primary_key=True),
     key("ord"),
-    *needed("partition", "status"),
+    *needed("partition"),
+    *words(status=Status),
     Column("fingerprint_id", BigInteger, ForeignKey("fingerprints.id")),
     Column("step_seq", BigInteger, ForeignKey("steps.step_seq")),
     Column("last_step_seq", BigInteger, ForeignKey("steps.step_seq"), nullable=False),
@@ -187,7 +206,7 @@ execution_history = Table(
     Column("executed_at", UtcTime, nullable=False),
     *counts("execution_time_ms"),
     *known_counts("rows_written", "bytes_written"),
-    Column("status", Text, nullable=False),
+    *words(status=Status),
     *texts("error_code", "error_message", kind=MaskedText),
     *needed("triggered_by", "executed_by"),
     Index(None, "model_id", "step_seq"),
@@ -202,19 +221,21 @@ check_results = Table(
     Column("run", Text, nullable=False),
     Column("step_seq", BigInteger, ForeignKey("steps.step_seq")),  # NULL: `penstock check`
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
-    *needed("phase", "name", "type", "severity", "status", "partitions"),
+    *words(phase=Phase),
+    *needed("name", "type"),
+    *words(severity=Severity, status=CheckStatus, partitions=Keys),
     *masked("message"),
     Column("details", MaskedText),
-    Column("values", MaskedJson, nullable=False, info={"json": True}),
+    document("values", tuple[GroupValue, ...], needed=True, masked=True),
     Column("failures", BigInteger),
-    Column("sample", MaskedJson, info={"json": True}),
+    document("sample", Sample, masked=True),
     Column("error", MaskedText),
-    Column("scope", Text, nullable=False),
+    *words(scope=CheckScope),
     Column("version", BigInteger),
     Column("definition", Text, nullable=False),
     Column("started", UtcTime, nullable=False),
     *counts("duration_us"),
-    Column("where", Text, info={"json": True}),
+    document("where", Location),
     Index(None, "model_id", "batch", "number"),
     Index(None, "model_id", "name", "batch", "number"),
     Index(None, "model_id", "definition", "status"),
@@ -227,7 +248,7 @@ flags = Table(
     key("ord"),
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
     Column("partition", Text, nullable=False),
-    Column("checks", Text, nullable=False, info={"json": True}),
+    document("checks", tuple[str, ...], needed=True),
     Column("version", BigInteger),
     Column("opened", UtcTime, nullable=False),
     Column("closed", UtcTime),
@@ -241,7 +262,7 @@ quarantines = Table(
     Column("step_seq", BigInteger, ForeignKey("steps.step_seq"), primary_key=True),
     Column("model_id", BigInteger, ForeignKey("models.id"), nullable=False),
     *needed("uri", "table"),
-    Column("failed", Text, nullable=False, info={"json": True}),
+    document("failed", Ranges, needed=True),
     *counts("rows"),
     Column("expires", UtcTime, nullable=False),
     Column("dropped", UtcTime),
@@ -275,7 +296,7 @@ table_commits = Table(
     Column("operation", Text, nullable=False),
     *texts("user"),
     Column("time", UtcTime, nullable=False),
-    Column("spans", Text, nullable=False, info={"json": True}),
+    document("spans", Mapping[str, tuple[Span, ...] | None], needed=True),
 )
 
 watermarks = Table(
@@ -307,14 +328,15 @@ session_runs = Table(
     metadata,
     Column("package", Text, primary_key=True),
     key("seq"),
-    Column("kind", Text, primary_key=True),
-    *needed("run", "status"),
+    Column("kind", Value(PassKind), primary_key=True),
+    *needed("run"),
+    *words(status=Status),
     Column("state", Integer, nullable=False),
     Column("lower_limit", UtcTime, nullable=False),
     Column("upper_limit", UtcTime, nullable=False),
     Column("now", UtcTime, nullable=False),
-    Column("pins", Text, nullable=False, info={"json": True}),
-    Column("events", Text, info={"json": True}),  # NULL: they were never built
+    document("pins", Mapping[str, Pin], needed=True),
+    document("events", PassEvents),  # NULL: they were never built
     Column("caught_up", Boolean, nullable=False),
     Column("future_events", Boolean),
     Column("started", UtcTime),

@@ -5,14 +5,13 @@ from __future__ import annotations
 from penstock.core.strategy import register
 from penstock.strategies.append import Append
 from penstock.strategies.entities.strategy import FullEntity, HistoricEntity, MergeEntity
-from penstock.strategies.frame import Frame
 from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.merge import Merge
 from penstock.strategies.overwrite import OverwriteRange
 from penstock.strategies.partition import Partition
 from penstock.strategies.sessions.tables import Sessions
 from penstock.strategies.table import Table
-from penstock.strategies.view import View
+from penstock.strategies.view import Frame, View
 
 _TABLES = (Table, Append, Merge, Partition, Snapshot, Frame, OverwriteRange, Sessions)
 _ENTITIES = (FullEntity, MergeEntity, HistoricEntity)

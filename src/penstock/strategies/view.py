@@ -1,4 +1,4 @@
-"""The strategy `view`."""
+"""The strategies `view`, and `frame`: a function between tables, whose rows nobody stores."""
 
 from __future__ import annotations
 
@@ -30,3 +30,16 @@ class View(Strategy):
             return Work.just(None)
         sql = f"CREATE OR REPLACE VIEW {build.target} AS {build.view_sql}"
         return Work.just(Commit(sql, once=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Frame(View):
+    """A frame that its readers are given; no SQL can name it."""
+
+    name = "frame"
+    is_written = False
+
+    def work(self, build: Build) -> Work:
+        """Run nothing: whoever reads the frame calls its function."""
+        del build
+        return Work.just(None)

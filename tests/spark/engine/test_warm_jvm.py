@@ -12,7 +12,7 @@ from pyarrow import table
 
 from fakes.command import Command, state_of, wait_until_gone
 from fakes.kill_project import PROJECT
-from penstock.app.commands.engine import engine_status, engine_stop
+from penstock.app.commands.doctor import engine_status, engine_stop
 from penstock.app.services.wire import Where, open_services
 
 KEPT = PROJECT.replace(

@@ -4,7 +4,7 @@ import pytest
 
 from fakes.history_place import EV, TS, HistoryPlace, counts
 from fakes.history_story import T1, T2, T3, T4
-from penstock.ui.render.snapshot import snapshots_text
+from penstock.ui.commands.snapshot import snapshots_text
 
 pytestmark = pytest.mark.matrix
 

@@ -16,6 +16,7 @@ from penstock.core.strategy import Layout, WindowSettings
 from penstock.plan.obstacles import in_time, obstacle, other_partitions
 from penstock.plan.steps import Decided, Question
 from penstock.plan.values import Now, Observed, Options, Reason, State, Step
+from penstock.plan.work import SliceWork
 from penstock.strategies.append import Append
 from penstock.strategies.entities.strategy import strategy_of_entity
 from penstock.strategies.table import Table
@@ -94,7 +95,7 @@ def early(decided, **options):
 
 def test_a_time_before_the_last_run_is_refused_where_there_is_something_to_run():
     step = Step("silver.x", Reason(State.SOURCE_CHANGED), initial=False)
-    late = replace(step, moment=NOON - dt.timedelta(microseconds=1))
+    late = replace(step, work=SliceWork(NOON - dt.timedelta(microseconds=1)))
     runs = Decided(steps=(late,), todo=WHOLE)
 
     assert early(runs) == (
@@ -106,5 +107,5 @@ def test_a_time_before_the_last_run_is_refused_where_there_is_something_to_run()
     )
     assert early(runs, allow_backdated=True) is None
     assert early(runs, full_refresh=True) is None
-    assert early(Decided(steps=(replace(late, moment=NOON),), todo=WHOLE)) is None
+    assert early(Decided(steps=(replace(late, work=SliceWork(NOON)),), todo=WHOLE)) is None
     assert early(Decided(is_current=True)) is None

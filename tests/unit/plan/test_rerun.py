@@ -13,8 +13,8 @@ from penstock.core.errors import RerunError
 from penstock.core.steps.window import Watermark
 from penstock.core.strategy import WindowSettings
 from penstock.plan.rerun import bounds
-from penstock.strategies.frame import Frame
 from penstock.strategies.overwrite import OverwriteRange
+from penstock.strategies.view import Frame
 
 NOON_OF_16 = TypedValue.parse("TIMESTAMP", "2025-01-16T12:00:00Z")
 

@@ -29,8 +29,9 @@ from penstock.core.partitions.ranges import Ranges
 from penstock.core.project import Project
 from penstock.core.steps.inputs import DeltaPin
 from penstock.core.strategy import Layout
+from penstock.plan.kinds.partitions import wanted_of
 from penstock.plan.obstacles import refusal
-from penstock.plan.planner import plan, wanted_of
+from penstock.plan.planner import plan
 from penstock.plan.steps import Question, Scope, Wanted
 from penstock.plan.values import Now, Observed, Options, Owner, Plan, State
 from penstock.plan.verdict import Verdict
@@ -80,7 +81,7 @@ def planned(project: Project, scope: Scope, *selected: str, **options: bool) -> 
 
 def steps_of(made: Plan) -> list[tuple[str, str, str, str]]:
     return [
-        (step.model, *shown(step.grid, step.partitions), step.trigger, str(step.reason))
+        (step.model, *shown(step.work.grid, step.partitions), step.trigger, str(step.reason))
         for step in made.steps
     ]
 

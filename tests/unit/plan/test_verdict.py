@@ -12,7 +12,7 @@ from penstock.core.records import ModelRecord, Status
 from penstock.core.steps.inputs import DeltaPin
 from penstock.core.steps.step import StepFailure
 from penstock.core.strategy import WindowSettings
-from penstock.plan.detect_drift import detect_table_drift
+from penstock.plan.kinds.tables import detect_table_drift
 from penstock.plan.values import Now, Observed, Owner, Reason, State
 from penstock.strategies.append import Append
 from penstock.strategies.merge import Merge

@@ -18,7 +18,7 @@ from penstock.core.partitions.mapping import Same
 from penstock.core.records import Status
 from penstock.core.steps.inputs import DeltaPin
 from penstock.plan.changes import Changes, PartitionsNow, TableNow
-from penstock.plan.detect_drift import Evidence, detect_drift
+from penstock.plan.kinds.partitions import Evidence, detect_drift
 from penstock.plan.values import Observed, State
 from penstock.plan.verdict import Verdict, states_of
 

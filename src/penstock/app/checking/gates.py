@@ -24,7 +24,6 @@ from penstock.core.records import Holder
 from penstock.core.steps.inputs import ViewPin
 from penstock.core.steps.step import LONGEST, Intent, StepFailure
 from penstock.plan.cascade import mapped_to
-from penstock.plan.resolve import Segment, body_of
 from penstock.plan.values import Step
 from penstock.strategies.relations import leaves, leaves_of
 
@@ -194,9 +193,8 @@ def flagged_above(services: Services, step: Step) -> tuple[str, ...]:
 
 
 def _reads_flagged(services: Services, model: Model, step: Step, flag: Flag) -> bool:
-    if step.grid.is_whole:
+    here = step.work.segments(model)
+    if not here:
         return True
-    version, body = body_of(model, step.version, step.revision)
-    here = tuple(Segment(low, high, version, body) for low, high in step.partitions)
     found = mapped_to(services.project, model, here, {flag.model: ((flag.ord, flag.ord),)})
     return bool(intersection(found, step.partitions))

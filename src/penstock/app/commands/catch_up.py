@@ -19,7 +19,7 @@ from penstock.core.errors import UsageError
 from penstock.core.records import Status
 from penstock.core.sessions.manifest import Limits, PassKind
 from penstock.core.sessions.package import SessionPackage
-from penstock.plan.sessions.passes import tracked_models
+from penstock.plan.kinds.manifest import tracked_models
 
 
 def catch_up(

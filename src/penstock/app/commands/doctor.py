@@ -1,4 +1,4 @@
-"""The use case `doctor`: look at everything that penstock stands on, and say what to do."""
+"""What penstock stands on: `doctor`, which says what to do, and the JVMs that wait (`engine`)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import datetime as dt
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +15,7 @@ from penstock.app.services.services import Services
 from penstock.app.services.wire import Where, open_services
 from penstock.app.services.wire import version as installed
 from penstock.core.errors import DISTRIBUTION, PenstockError, ProjectError, install_hint
+from penstock.engine import keeper
 from penstock.engine.java import (
     archive_path,
     cached_jars,
@@ -163,7 +165,7 @@ def _project(root: Path, target: str | None) -> Iterator[HealthCheck]:
         hint = "penstock validate" if isinstance(error, ProjectError) else error.hint
         yield HealthCheck("project", Health.ERROR, error.sentence, hint)
         return
-    try:
+    with closing(services):
         project = services.project
         messages = f"{project.name}, target {project.target.name}: {len(project.models)} models"
         yield HealthCheck("project", Health.OK, messages)
@@ -171,8 +173,6 @@ def _project(root: Path, target: str | None) -> Iterator[HealthCheck]:
         yield HealthCheck("warehouse", *_warehouse(project.target.warehouse))
         yield _guarded("clock", lambda: _clock(services))
         yield HealthCheck("logs", *_logs(root))
-    finally:
-        services.close()
 
 
 def _state(services: Services) -> _Found:
@@ -210,3 +210,37 @@ def _clock(services: Services) -> _Found:
         sentence = f"the clock says {now:%F %H:%M} UTC, but something ran at {latest:%F %H:%M} UTC"
         return Health.ERROR, sentence, "set the clock; leases and history need it"
     return Health.OK, f"{now:%F %H:%M} UTC", ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptJvm:
+    """A JVM that no command uses now, whose it is, and when it ends unless one does."""
+
+    root: str
+    target: str
+    pid: int
+    ends: dt.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class EngineReport:
+    """The JVMs of this user on this machine that wait, or that waited and were ended."""
+
+    kept: tuple[KeptJvm, ...]
+
+
+def engine_status() -> EngineReport:
+    """Say which JVMs wait; those that a command uses are its own."""
+    return EngineReport(tuple(_asked("status")))
+
+
+def engine_stop() -> EngineReport:
+    """End all of them, and say which that were."""
+    return EngineReport(tuple(_asked("stop")))
+
+
+def _asked(word: str) -> Iterator[KeptJvm]:
+    for path in keeper.sockets(os.environ):
+        if card := keeper.ask(path, word):
+            ends = dt.datetime.fromtimestamp(card.until, dt.UTC)
+            yield KeptJvm(card.root, card.target, card.pid, ends)

@@ -12,8 +12,8 @@ from functools import cache, partial
 from penstock.app.checking.chosen import PlannedChecks, planned_checks
 from penstock.app.commands.diff import model_diff, text_of
 from penstock.app.commands.status import status_of_models
-from penstock.app.observation.detect_drift import detect_drift
 from penstock.app.planning.make_plan import Planned, make_plan, timed
+from penstock.app.planning.selection import drift_report
 from penstock.app.planning.slice_previews import slice_previews
 from penstock.app.preparing.pass_runs import PassesOf, PassRuns
 from penstock.app.preparing.pins import pin_inputs, pin_names, version_read
@@ -22,7 +22,7 @@ from penstock.app.preparing.statements import build_of, decide
 from penstock.app.preparing.step_inputs import Looking
 from penstock.app.reports import ModelDiff, ModelResult, ModelStatus
 from penstock.app.request import AnyRun, AnySync
-from penstock.app.run_report import RunReport
+from penstock.app.run_report import NO_CHANGE, WOULD_COMMIT, RunReport
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.graph import ordered
@@ -34,9 +34,6 @@ from penstock.plan.cascade import parents_of, upstream_models
 from penstock.plan.values import Plan, Step
 from penstock.plan.windows import expected, kind_of
 from penstock.strategies.relations import leaves
-
-WOULD_COMMIT = "would commit"
-NO_CHANGE = "no change"
 
 
 def report_of(planned: Planned, request: AnyRun | AnySync) -> RunReport:
@@ -86,7 +83,7 @@ def planned_results(services: Services, made: Plan) -> tuple[ModelResult, ...]:
     for step in made.steps:
         status, reason = "planned", str(step.reason)
         above = list(step.upstream)
-        if not step.grid.is_whole:  # it waits for steps alone, and each leaves out what it lacks
+        if step.work.has_parts:  # it waits for steps alone, and each leaves out what it lacks
             above += parents_of(services.project, models[step.model])
         if stopped := [up for up in above if up in bad]:
             bad[step.key] = bad[stopped[0]]
@@ -98,12 +95,10 @@ def planned_results(services: Services, made: Plan) -> tuple[ModelResult, ...]:
 
 def drifted_of(planned: Planned) -> tuple[ModelStatus, ...]:
     """Return the states of the models that the plan runs on their own account."""
-    own, drift_report = (
-        planned_partitions(planned, cascaded=False),
-        detect_drift(planned.project_state),
-    )
+    own = planned_partitions(planned, cascaded=False)
+    drift = drift_report(planned.project_state)
     names = (name for name in planned.project_state.names if name in own)
-    found = (status_of_models(drift_report, name, own[name]) for name in names)
+    found = (status_of_models(drift, name, own[name]) for name in names)
     return tuple(replace(one, states=tuple(s for s in one.states if s.drifted)) for one in found)
 
 

@@ -25,17 +25,12 @@ from penstock.app.execution.results import (
     with_resume,
 )
 from penstock.app.execution.schedule import Node, Schedule, StepActions
-from penstock.app.execution.settle import EVERYTHING, UPSTREAM_FAILED, settle, share_of
+from penstock.app.execution.settle import EVERYTHING, settle
 from penstock.app.execution.step import execute
+from penstock.app.execution.step_state import WorkKind
+from penstock.app.kinds import kind_of
 from penstock.app.observation.log_reader import note_written
-from penstock.app.planning.make_plan import (
-    Planned,
-    make_plan,
-    replan,
-    run_timestamp_of,
-    still_needed,
-    timed,
-)
+from penstock.app.planning.make_plan import Planned, make_plan, run_timestamp_of, timed
 from penstock.app.planning.packages import refresh, refreshed
 from penstock.app.planning.selection import divided
 from penstock.app.preparing.function_windows import shared_frames
@@ -144,12 +139,16 @@ class Runner:
     _raised: bool = False  # a function raised KeyboardInterrupt
     _skipped: dict[str, str] = field(default_factory=dict)
     _results: list[ModelResult] = field(default_factory=list)
+    _kinds: dict[str, WorkKind] = field(default_factory=dict)
     _steps: dict[str, Step] = field(init=False)
     _context: Context = field(init=False)
 
     def __post_init__(self) -> None:
         """Prepare what the steps share."""
-        self._steps = {step.key: step for step in self.planned.plan.steps}
+        project, self._steps = self.services.project, {}
+        for step in self.planned.plan.steps:
+            self._steps[step.key] = step
+            self._kinds[step.model] = kind_of(project, project.models[step.model])
         self._context = context_of(self.services, self.planned, self.request, self.report)
 
     def run(self) -> RunReport:
@@ -210,7 +209,7 @@ class Runner:
         for s in plan.steps:  # what it reads may have failed before it without being in the plan
             above = parents_of(self.services.project, models[s.model])
             unsettled = (name for name in above if name in settled.failed)
-            nodes.append(Node(s.key, (*s.upstream, *unsettled), not s.grid.is_whole, s.later_than))
+            nodes.append(Node(s.key, (*s.upstream, *unsettled), s.work.has_parts, s.later_than))
         for result in settled.results:
             self._results.append(result)
             self.tell(StepEnded(result, steps=0))
@@ -255,14 +254,12 @@ class Runner:
         if self._spark_died:  # a new JVM could not know whether the old one's statement still runs
             return self._skip(key, "")
         step = self._steps[key]
-        if step.grid.is_whole:  # it has no part that could be left out
-            return self._step(step)
         try:
-            share = share_of(self.services, self._context, step)
+            share = self._kinds[step.model].share_of(self.services, self._context, step)
         except TableError as error:  # the log of what it reads, which was readable a moment ago
             self._context.fail(step)
             return (replace(self._of_step(step, "failed", error.code), error=error),)
-        results = [self._of_step(each, "skipped", UPSTREAM_FAILED) for each in share.blocked]
+        results = [self._of_step(each, "skipped", "upstream failed") for each in share.blocked]
         results += [
             self._of_step(each, "unchanged", "its upstream made no change") for each in share.idle
         ]
@@ -276,7 +273,7 @@ class Runner:
         try:
             result = self._attempt(step, held)
         except TakenOut as error:
-            out, lost = error, replace(step, partitions=error.failed)
+            out, lost = error, step.of(error.failed)
             self._context.fail(lost)
             result = self._of_step(lost, "skipped", out.error.code)
             result = replace(result, error=out.error, invariant_report=out.report)
@@ -294,7 +291,7 @@ class Runner:
         if out is None:
             return found
         for each in what_is_left(step, out.left):
-            found += self._step(each, out.held.of(each.grid, each.partitions))
+            found += self._step(each, out.held.of(each.work.grid, each.partitions))
         return found
 
     def _failed(self, step: Step, error: PenstockError) -> ModelResult:
@@ -306,19 +303,14 @@ class Runner:
 
     def _attempt(self, step: Step, held: Ahead | None) -> ModelResult:
         """Do a step; plan it anew, and look ahead anew, when another of its target came between."""
-        now, pauses = step, iter(_CONFLICT_PAUSES)
+        now, pauses, kind = step, iter(_CONFLICT_PAUSES), self._kinds[step.model]
         while True:
-            needed: Step | None = now
-            if now.session is not None and (why := self._context.passes.left_out(now.session)):
-                return self._of_step(step, "unchanged", why)
-            if now.reason.pending and now.grid.is_whole:
-                needed = still_needed(self.services, self._context, now, self.request.options)
-            if needed is None:
-                return self._of_step(step, "unchanged", "its upstream made no change")
+            needed = kind.needed(self.services, self._context, now)
+            if isinstance(needed, str):
+                return self._of_step(step, "unchanged", needed)
             try:
-                ended = execute(self.services, self._context, needed, held)
-                if needed.session is not None:
-                    self._context.passes.done(needed.session)
+                ended = execute(self.services, self._context, kind, needed, held)
+                kind.done(self._context, needed)
                 return self._done(step, ended)
             except (PlanOutdatedError, ConcurrentWriterError) as error:
                 pause = next(pauses, None)
@@ -326,7 +318,7 @@ class Runner:
                     raise gave_up(error) from None
                 if isinstance(error, ConcurrentWriterError):
                     time.sleep(pause)
-                anew = replan(self.services, self._context, now, self.request.options)
+                anew = kind.replanned(self.services, self._context, now)
                 if anew is None:
                     return self._of_step(step, "unchanged", "another run built it")
                 now, held = anew, None
@@ -343,7 +335,7 @@ class Runner:
             drop_repeated(self.services, model, ended.checked.quarantine)
         failed = failed_by(ended)
         if failed:
-            self._context.fail(replace(step, partitions=failed))
+            self._context.fail(step.of(failed))
         settled = outcome if ended.undone is None else ended.undone
         result = replace(
             self._of_step(step, "success" if made else "unchanged", str(step.reason)),

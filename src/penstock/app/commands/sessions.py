@@ -7,11 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.app.planning.packages import (
-    PackagePlan,
-    named_package,
-    plan_package,
-)
+from penstock.app.planning.packages import PackagePlan, named_package, plan_package
 from penstock.app.read_requests import LimitsRequest
 from penstock.app.services.services import Services, in_one_state, user_name
 from penstock.core.errors import TableError, UsageError
@@ -20,8 +16,7 @@ from penstock.core.names import TableName, quoted
 from penstock.core.ports.sessions import SessionPass
 from penstock.core.sessions.manifest import ManifestRow
 from penstock.core.sessions.package import SessionModel, SessionTable
-from penstock.plan.sessions.passes import tracked_models
-from penstock.plan.sessions.progress import Forgotten, forget
+from penstock.plan.kinds.manifest import Forgotten, forget, tracked_models
 from penstock.strategies.sessions.tables import MANIFEST_OF, manifest_export
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.app.execution.recover import recover
-from penstock.app.preparing.slice_inputs import BRONZE
+from penstock.app.kinds.slices import BRONZE
 from penstock.app.services.services import Services, in_one_state, named_model, user_name
 from penstock.core.columns.typed import TypedValue, is_watermark_type, read_typed
 from penstock.core.entities.entity import Entity

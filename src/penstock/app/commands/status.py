@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from penstock.app.checking.flags import Lines, check_lines, with_lines
 from penstock.app.execution.seed_step import seeds_to_load
-from penstock.app.observation.detect_drift import DriftReport, detect_drift
 from penstock.app.observation.project_state import ProjectState, look
-from penstock.app.overview import ModelOverview, Overview
-from penstock.app.planning.selection import narrowed, selected_models
+from penstock.app.planning.selection import DriftReport, drift_report, narrowed, selected_models
 from penstock.app.reports import Keys, ModelStatus, StateCount, StatusReport
 from penstock.app.request import StatusRequest
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.errors import UsageError
 from penstock.core.graph import ordered, reach
 from penstock.core.model import Model
+from penstock.core.names import TableName
 from penstock.core.partitions.partition import Grid, write_grid
 from penstock.core.partitions.ranges import Range as Numbers
 from penstock.core.partitions.ranges import Ranges, count, intersection, merged
+from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.plan.cascade import direct_parents, parents_among
 from penstock.plan.obstacles import table_of_another_store, taken_by
 from penstock.plan.slices import unmatched_note
@@ -39,14 +40,55 @@ def status(services: Services, request: StatusRequest) -> StatusReport:
     # with all above them, because a drifted ancestor makes them pending
     involved = {name for name in reach(names, parents) if name in models}
     project_state = look(services, involved, run_timestamp)
-    drift_report = detect_drift(project_state)
+    drift = drift_report(project_state)
     lines = _lines(services, project_state, names)
     project, found = project_state.project, []
     for name in ordered(parents_among(project, names)):
-        known = drift_report.verdicts[name].known
+        known = drift.verdicts[name].known
         within = narrowed(project.models[name], request.range, run_timestamp, known)
-        found.append(with_lines(status_of_models(drift_report, name, within, wanted), lines))
+        found.append(with_lines(status_of_models(drift, name, within, wanted), lines))
     return StatusReport(run_timestamp, tuple(found))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOverview:
+    """One model of the graph: what it reads, and whether it is what the code makes."""
+
+    model: str
+    strategy: str
+    reads: tuple[str, ...]
+    state: str
+    table: TableName
+    executed_at: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Overview(ShownInNotebooks):
+    """All models of a project in the order in which they are built, or some."""
+
+    _rows = "models"
+    _columns = "model strategy reads state table last_run=executed_at"
+
+    models: tuple[ModelOverview, ...] = ()
+
+    def __str__(self) -> str:
+        """Return a line for each model.
+
+        >>> print(Overview((ModelOverview("b", "table", ("a",), "current", TableName("m", "b")),)))
+        b  table  <- a  current
+        """
+        lines = [
+            (
+                each.model,
+                each.strategy,
+                f"<- {', '.join(each.reads)}" if each.reads else "",
+                each.state,
+            )
+            for each in self.models
+        ]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        padded = ((c.ljust(w) for c, w in zip(line, widths, strict=True)) for line in lines)
+        return "\n".join("  ".join(line).rstrip() for line in padded) or "no models"
 
 
 def overview(services: Services, name: str = "") -> Overview:
@@ -96,20 +138,20 @@ def states_named(texts: Sequence[str]) -> frozenset[State]:
 
 
 def status_of_models(
-    drift_report: DriftReport, name: str, within: Ranges, wanted: frozenset[State] = frozenset()
+    drift: DriftReport, name: str, within: Ranges, wanted: frozenset[State] = frozenset()
 ) -> ModelStatus:
     """Tell of one model, of the partitions `within`; with `wanted` only of these states."""
-    project_state = drift_report.project_state
+    project_state = drift.project_state
     model, record = project_state.project.models[name], project_state.records.get(name)
-    verdict, package = drift_report.verdicts[name], project_state.project.package_of(name)
+    verdict, package = drift.verdicts[name], project_state.project.package_of(name)
     if verdict.whole is not None:
         states = [StateCount(verdict.whole, 1, (("*", "*"),))]
     else:
         states = _of_pieces(model, verdict, within, wanted)
-    pending = intersection(drift_report.pending.get(name, ()), within)
+    pending = intersection(drift.pending.get(name, ()), within)
     says_more = not (verdict.of_table and states)  # of a whole table its own state is enough
     if pending and says_more and not (wanted and State.UPSTREAM_CHANGED not in wanted):
-        states.append(_pending(drift_report, model, verdict, pending))
+        states.append(_pending(drift, model, verdict, pending))
     lines, mends = (*verdict.lines, *project_state.files_lines(name)), ""
     if verdict.owner is not None:  # as a plan says it
         takes = taken_by(model, verdict)
@@ -166,9 +208,7 @@ def _described(model: Model, piece: Piece) -> StateCount:
     )
 
 
-def _pending(
-    drift_report: DriftReport, model: Model, verdict: Verdict, pending: Ranges
-) -> StateCount:
+def _pending(drift: DriftReport, model: Model, verdict: Verdict, pending: Ranges) -> StateCount:
     inside = [s for s in verdict.segments if intersection((s.range,), pending)]
     fingerprint = inside[-1].body.fingerprint if inside else None
     fingerprint = model.fingerprint if verdict.of_table else fingerprint
@@ -180,7 +220,7 @@ def _pending(
         drifted=False,
         version=fingerprint.version if fingerprint else None,
         revision=(fingerprint.revision or None) if fingerprint else None,
-        because=drift_report.stale_above(model),
+        because=drift.stale_above(model),
     )
 
 

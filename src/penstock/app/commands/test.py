@@ -7,7 +7,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -211,9 +211,8 @@ def _results(  # the sides of one command
 
     threads = request.threads or services.project.threads
     with ThreadPoolExecutor(max(1, min(threads, len(tests)))) as pool:
-        futures: list[Future[UnitResult]] = [pool.submit(one, *each) for each in enumerate(tests)]
         try:
-            return [future.result() for future in futures]
+            return [*pool.map(one, range(len(tests)), tests)]
         except BaseException:  # a bug or Ctrl-C: nothing new may start behind it
             stopped.set()
             services.interrupt()

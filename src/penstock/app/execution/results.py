@@ -225,6 +225,6 @@ def what_is_left(step: Step, ranges: Ranges) -> tuple[Step, ...]:
     """Return what is left of a step; SQL that takes a range needs one without gaps."""
     if not ranges:
         return ()
-    if step.is_range:
-        return tuple(replace(step, partitions=(piece,)) for piece in ranges)
-    return (replace(step, partitions=ranges),)
+    if step.work.is_range:
+        return tuple(step.of((piece,)) for piece in ranges)
+    return (step.of(ranges),)

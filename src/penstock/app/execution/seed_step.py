@@ -25,8 +25,8 @@ from penstock.core.steps.inputs import FilesRead, Relation
 from penstock.core.steps.step import Intent, StepKind
 from penstock.core.strategy import Build
 from penstock.plan.cascade import read_through_views
-from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.evolution import check_query, refuse
+from penstock.plan.kinds.tables import detect_table_drift
 from penstock.plan.obstacles import foreign_table, table_of_another_store
 from penstock.plan.values import Now, Observed, Reason, State, error_line
 from penstock.strategies.build import create_from

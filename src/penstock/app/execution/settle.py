@@ -29,80 +29,16 @@ from penstock.core.checks import OnFailure
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.model import Model
 from penstock.core.names import InputName
-from penstock.core.partitions.mapping import downstream
-from penstock.core.partitions.partition import Grid, key_pairs
-from penstock.core.partitions.ranges import Ranges, count, difference, intersection, union
+from penstock.core.partitions.partition import key_pairs
+from penstock.core.partitions.ranges import Ranges, count, union
 from penstock.core.ports.checks import Unsettled
 from penstock.core.project import Project
 from penstock.core.steps.inputs import DeltaPin, DeltaRead, Read
 from penstock.core.steps.step import Intent, Outcome
 from penstock.core.strategy import Writing
-from penstock.plan.cascade import mapped_to
-from penstock.plan.changes import touched_since
-from penstock.plan.resolve import Segment, body_of
-from penstock.plan.values import Step
 from penstock.strategies.relations import leaves
 
 EVERYTHING: Ranges = ((-(2**62), 2**62),)
-UPSTREAM_FAILED = "upstream failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """A step in parts: those to do, those that read what failed, those that nothing changed for."""
-
-    steps: tuple[Step, ...] = ()
-    blocked: tuple[Step, ...] = ()
-    idle: tuple[Step, ...] = ()
-
-
-def share_of(services: Services, context: Context, step: Step) -> Share:
-    """Divide a step of partitions.
-
-    Partitions that read failed ones are not made, and count as failed for those below them. Those
-    that were only planned because something above would change are not made where nothing did.
-    """
-    model = context.project.models[step.model]
-    version, body = body_of(model, step.version, step.revision)
-    here = tuple(Segment(low, high, version, body) for low, high in step.partitions)
-    blocked = intersection(mapped_to(context.project, model, here, context.failed), step.partitions)
-    left = difference(step.partitions, blocked)
-    idle: Ranges = ()
-    if step.reason.pending:
-        moved = _moved(services, context, model, here)
-        idle = difference(left, moved)
-        left = difference(left, idle)
-    found = Share(_cut(step, left), _cut(step, blocked), _cut(step, idle))
-    for each in found.blocked:
-        context.fail(each)
-    return found
-
-
-def _moved(services: Services, context: Context, model: Model, here: tuple[Segment, ...]) -> Ranges:
-    """Return the partitions that read rows which this run changed; of a whole table by its log."""
-    bases = context.bases
-    cut = {name: ranges for name, ranges in context.changed.items() if name not in bases}
-    found = mapped_to(context.project, model, here, cut)
-    for segment in here:
-        for mapping in segment.body.inputs:
-            name, column = mapping.input.name, mapping.column
-            if name in bases:
-                uri = services.project.uri_of(services.project.table_of(mapping.input))
-                facts = services.log.facts(uri)
-                known = facts.schema.find(column) if facts is not None and column else None
-                kinds = {column: known.type} if known is not None else {}
-                commits = services.places.touched(uri, bases[name], kinds)
-                spans = touched_since(commits, bases[name], column)
-                below = downstream(mapping.mapping, model.grid, (segment.range,), spans, Grid())
-                found = union(found, below)
-    return found
-
-
-def _cut(step: Step, ranges: Ranges) -> tuple[Step, ...]:
-    """Return the step for some of its partitions; a step over a range needs them without gaps."""
-    if ranges == step.partitions:
-        return (step,)
-    return tuple(replace(step, partitions=(piece,)) for piece in ranges)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,13 +47,13 @@ from penstock.plan.changes import (
     pin_now,
     sources_below,
 )
-from penstock.plan.detect_drift import Evidence, detect_drift, detect_table_drift
+from penstock.plan.kinds.partitions import Evidence, detect_drift
+from penstock.plan.kinds.tables import detect_table_drift
 from penstock.plan.resolve import dated, due, resolve
 from penstock.plan.values import Observed, State, error_line
 from penstock.plan.verdict import Verdict
 
-_AT_ONCE = 100
-"""Models whose records are read with one statement."""
+_AT_ONCE = 100  # models whose records are read with one statement
 
 
 @dataclass(slots=True)

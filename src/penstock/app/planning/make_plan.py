@@ -10,8 +10,6 @@ from typing import TypeVar
 
 from penstock.app.execution.seed_step import seeds_to_load
 from penstock.app.execution.settle import Settled, pending_notes
-from penstock.app.observation.log_reader import changed_below, open_log_reader
-from penstock.app.observation.observe import observe
 from penstock.app.observation.project_state import ProjectState, dated_project, look
 from penstock.app.planning.packages import (
     limits_said,
@@ -22,7 +20,6 @@ from penstock.app.planning.packages import (
     with_base_tables,
 )
 from penstock.app.planning.selection import check_named, divided, narrowed
-from penstock.app.preparing.run_context import Context
 from penstock.app.request import AnyRun, StepsRequest
 from penstock.app.services.services import Services, in_one_state
 from penstock.core.entities.entity import ProcessType
@@ -41,13 +38,12 @@ from penstock.core.partitions.ranges import difference, intersection
 from penstock.core.project import Project
 from penstock.core.sessions.package import SessionPackage
 from penstock.plan.cascade import direct_parents
-from penstock.plan.detect_drift import detect_table_drift
 from penstock.plan.history import check_prune
 from penstock.plan.planner import plan
 from penstock.plan.resolve import due
 from penstock.plan.slices import unmatched_notes
 from penstock.plan.steps import Scope
-from penstock.plan.values import Blocked, Options, Plan, State, Step
+from penstock.plan.values import Blocked, Options, Plan, State
 from penstock.plan.verdict import Verdict, gap_line
 from penstock.strategies.entities.moments import read_moment
 
@@ -87,7 +83,7 @@ class Planned:
             stays = step.model in settled.unlooked
             failed = () if stays else settled.failed.get(step.model, ())
             if left := difference(step.partitions, failed):
-                steps.append(replace(step, partitions=left))
+                steps.append(step.of(left))
         return replace(self, plan=replace(self.plan, steps=tuple(steps)), settled=settled)
 
     def without(self, stuck: Mapping[str, PenstockError]) -> Planned:
@@ -300,58 +296,6 @@ def run_timestamp_of(services: Services, as_of: dt.datetime | None) -> dt.dateti
             hint="give a time that has passed",
         )
     return as_of or now
-
-
-@in_one_state
-def replan(services: Services, context: Context, step: Step, options: Options) -> Step | None:
-    """Decide about one step anew, from the store, the log and the sources of this moment.
-
-    None means that another run has brought the model up to date. Sources are looked at again
-    because that run may have read newer versions than this one planned with. Partitions are made
-    as they were planned while any of them still drifts, or where they were asked for as they are.
-    """
-    name = step.model
-    context.records.update(services.reading.records.models())
-    context.view.renew(observe(services, [name], context.records, context.run_timestamp))
-    if step.session is not None or not step.grid.is_whole:
-        # the pass of a package is leased: nobody has brought it further meanwhile
-        forced = step.session is not None or step.trigger == "backfill" or options.full_refresh
-        if not forced:
-            now = look(services, (name,), context.run_timestamp).verdict(name)
-            if not intersection(now.drifted, step.partitions):
-                return None
-        record = context.records.get(name)
-        return replace(step, planned_on=record.last_step_seq if record else 0)
-    made = plan(services.project, [name], context.records, context.view.now, options)
-    if made.blocked:
-        raise made.blocked[0].error
-    found = next((each for each in made.steps if each.key == step.key), None)
-    if found is None:
-        return None
-    found = replace(found, moment=step.moment)  # no other slice of the run has it
-    if step.trigger == "run" or found.only_alters:
-        return found
-    # what only a sync decides stays: a table that was to be made anew still is
-    initial = found.initial or step.initial
-    return replace(found, initial=initial, trigger=step.trigger, notes=step.notes)
-
-
-@in_one_state
-def still_needed(services: Services, context: Context, step: Step, options: Options) -> Step | None:
-    """Decide about a pending step of a whole table once its upstreams have ended.
-
-    None means that no upstream made a change. What is left may be a change of its properties.
-    """
-    model = services.project.models[step.model]
-    now = context.view.now
-    if step.trigger != "run" and model.strategy.window is not None:
-        below = changed_below(open_log_reader(services), model.name, context.records)
-        return step if below else None  # new rows are for the next run's window
-    reason = detect_table_drift(services.project, model, context.records, now).reason
-    if reason.state is not State.CURRENT and not reason.passed:
-        return step
-    made = plan(services.project, [step.model], context.records, now, options)
-    return made.steps[0] if made.steps else None
 
 
 def seed_notes(

@@ -24,10 +24,10 @@ from penstock.core.sessions.manifest import PassKind, PlannedPass, limit_lines
 from penstock.core.sessions.package import SessionPackage, SessionTableKind, same_base
 from penstock.core.steps.inputs import DeltaPin
 from penstock.plan.cascade import upstream_models
-from penstock.plan.sessions.limits import late_start
-from penstock.plan.sessions.passes import (
+from penstock.plan.kinds.manifest import (
     KnownPackage,
     PackageInputs,
+    late_start,
     marked_passes,
     tracked_models,
 )

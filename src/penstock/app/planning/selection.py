@@ -1,10 +1,11 @@
-"""Selecting models for a command, with what `state:` and `result:` need to know."""
+"""Selecting models for a command; what drifted of them, and what would follow from running it."""
 
 from __future__ import annotations
 
 import datetime as dt
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.app.flags import Range
@@ -14,12 +15,65 @@ from penstock.core.errors import SelectorError, UsageError
 from penstock.core.model import Model
 from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import Range as Numbers
-from penstock.core.partitions.ranges import Ranges, intersection, merged
+from penstock.core.partitions.ranges import Ranges, difference, intersection, merged
 from penstock.core.project import Project
+from penstock.plan.cascade import cascaded, parents_of
+from penstock.plan.values import State
 from penstock.project.selectors import Known, exact_names, left_out, select
 
 if TYPE_CHECKING:
+    from penstock.app.observation.project_state import ProjectState
     from penstock.plan.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class DriftReport:
+    """Every model that was looked at: partitions that drifted, and those that wait for them."""
+
+    project_state: ProjectState
+    verdicts: Mapping[str, Verdict]
+    pending: Mapping[str, Ranges] = field(default_factory=dict)
+
+    def runs(self, name: str) -> bool:
+        """Whether something of a model drifted by itself."""
+        return name in self.verdicts and bool(self.verdicts[name].drifted)
+
+    def stale_above(self, model: Model) -> tuple[str, ...]:
+        """Name the models above one that drifted or wait for one that did."""
+        above = parents_of(self.project_state.project, model)
+        return tuple(name for name in above if name in self.pending or self.runs(name))
+
+    def states(self, name: str) -> frozenset[str]:
+        """Return the states of a model and its partitions, and `drifted` if one of them counts."""
+        verdict = self.verdicts[name]
+        if verdict.whole is not None:
+            return frozenset({str(verdict.whole), "drifted"})
+        found = {str(state) for piece in verdict.pieces for state in piece.states}
+        if name in self.pending and not verdict.of_table:
+            found.add(str(State.UPSTREAM_CHANGED))
+        if verdict.drifted:
+            found.add("drifted")
+        return frozenset(found or {str(State.CURRENT)})
+
+
+def drift_report(project_state: ProjectState) -> DriftReport:
+    """Report what drifted of the models that were looked at, and what running it would change."""
+    project = project_state.project
+    verdicts = {name: project_state.verdict(name) for name in project_state.names}
+    start = {
+        name: () if project.models[name].keeps_history else verdict.drifted
+        for name, verdict in verdicts.items()
+    }
+    if not any(start.values()):
+        return DriftReport(project_state, verdicts)
+    todo = cascaded(
+        project,
+        start,
+        lambda name: verdicts[name].segments if name in verdicts else (),
+        lambda model: model.name in verdicts and not model.is_view,
+    )
+    pending = {name: difference(ranges, start.get(name, ())) for name, ranges in todo.items()}
+    return DriftReport(project_state, verdicts, {n: r for n, r in pending.items() if r})
 
 
 def selected_models(
@@ -32,10 +86,9 @@ def selected_models(
     asked = " ".join((*include, *exclude))
     states = {}
     if "state:" in asked:
-        from penstock.app.observation.detect_drift import detect_drift
         from penstock.app.observation.project_state import look
 
-        found = detect_drift(look(services, services.project.models, run_timestamp))
+        found = drift_report(look(services, services.project.models, run_timestamp))
         states = {name: found.states(name) for name in found.project_state.names}
     results = services.reading.records.last_results() if "result:" in asked else {}
     known = Known(states, {name: str(status).lower() for name, status in results.items()})

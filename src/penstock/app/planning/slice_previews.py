@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from penstock.app.kinds.slices import BRONZE, lows_of
 from penstock.app.planning.make_plan import Planned
-from penstock.app.preparing.slice_inputs import BRONZE, lows_of
 from penstock.app.request import AnyRun, AnySync
 from penstock.app.services.services import Services
 from penstock.core.columns.schema import Column, Schema
@@ -55,12 +55,12 @@ def slice_previews(
 
 def _preview(services: Services, planned: Planned, step: Step, entity: Entity) -> SlicePreview:
     record = None if step.initial else planned.project_state.records.get(step.model)
-    moment = step.moment or planned.plan.run_timestamp
+    work, moment = step.work, step.work.moment or planned.plan.run_timestamp
     lows = lows_of(entity, record, moment)
     facts = None if step.initial else services.log.facts(services.project.uri_of(entity.table))
-    filters = step.slice is None and entity.process is not ProcessType.FULL
+    filters = not work.source and entity.process is not ProcessType.FULL
     read = SliceRead(
-        name=step.slice.id.name if step.slice else str(entity.bronze),
+        name=work.source or str(entity.bronze),
         moment=moment,
         describe=_SliceColumns(entity, facts.schema if facts else Schema()).described,
         where=read_filter(entity.watermark, lows) if filters else "",

@@ -29,16 +29,21 @@ from penstock.core.sessions.manifest import (
     PassKind,
     PassStepKind,
     SessionPromise,
-    SessionStep,
     greatest,
     instant_text,
 )
 from penstock.core.sessions.package import SessionPackage, SessionTable
 from penstock.core.statement import Row
 from penstock.plan.cascade import upstream_models
-from penstock.plan.sessions.passes import is_caught_up, manifest_passes, tracked_models
-from penstock.plan.sessions.progress import ModelEnd, row_after
+from penstock.plan.kinds.manifest import (
+    ModelEnd,
+    is_caught_up,
+    manifest_passes,
+    row_after,
+    tracked_models,
+)
 from penstock.plan.values import Step
+from penstock.plan.work import PassKey, PassWork
 from penstock.state.sql.packages import lease_of_package
 from penstock.strategies.relations import leaves_of
 from penstock.strategies.sessions.events import ReleasedSession, SessionRun
@@ -48,32 +53,34 @@ _PROCESSES = (PassStepKind.MODULE, PassStepKind.MODEL)
 
 @dataclass(slots=True)
 class PassRun:
-    """One pass under way. What a step of it finds out is there for those after it.
-
-    `inputs` are the events at the version that all of it reads, `files` the files of these where
-    the log says of each which times it holds. `window` is how many events of each class scan A saw.
-    `dates` are those of the sessions that it touches, `first` is when the first of them starts.
-    `shared` are the tables whose rows its steps need not read again, as SQL. `asked` are all that
-    are to be released, `released` those of them that were in quarantine. `left` are the keys of its
-    steps that have not ended, `processed` the models that have made what they make of its events.
-    """
+    """One pass under way. What a step of it finds out is there for those after it."""
 
     package: SessionPackage
     begun: SessionPass
     inputs: Inputs
+    """The events, at the version that all of the pass reads."""
     left: set[str]
+    """Keys of its steps that have not ended."""
     processed: set[str] = field(default_factory=set)
+    """Models that have made what they make of its events."""
     quarantined_at: int | None = None
     schema: Schema = Schema()
     asked: tuple[str, ...] = ()
+    """All sessions that are to be released."""
     released: tuple[ReleasedSession, ...] = ()
+    """Those of them that were in quarantine."""
     events: PassEvents | None = None
     future_events: bool | None = None
     files: tuple[AddedFile, ...] | None = None
+    """The files of the events, where the log says of each which times it holds."""
     window: Row = field(default_factory=dict)
+    """How many events of each class scan A saw."""
     dates: tuple[str, ...] = ()
+    """Those of the sessions that it touches."""
     first: dt.datetime | None = None
+    """When the first of these starts."""
     shared: dict[SessionTable, str] = field(default_factory=dict)
+    """Tables whose rows its steps need not read again, as SQL."""
     held_again: tuple[str, ...] = ()
     failed: bool = False
     closing: ExitStack = field(default_factory=ExitStack)
@@ -131,22 +138,22 @@ class PassRuns:
         """Note which steps belong together; nothing begins."""
         if services is not None and run is not None:
             self._services, self._context = services, run
-        self._steps: dict[tuple[str, PassKind], list[Step]] = {}
+        self._steps: dict[PassKey, list[Step]] = {}
         for step in steps:
-            if step.session is not None:
-                self._steps.setdefault(step.session.pass_key, []).append(step)
-        self._runs: dict[tuple[str, PassKind], PassRun] = {}
+            if (pass_key := step.work.pass_key) is not None:
+                self._steps.setdefault(pass_key, []).append(step)
+        self._runs: dict[PassKey, PassRun] = {}
         self.warnings: list[Finding] = []
         self._lock = Lock()
 
-    def of(self, step: SessionStep) -> PassRun:
+    def of(self, step: PassWork) -> PassRun:
         """Return the pass of a step; the first of its steps takes the lease and pins the events."""
         with self._lock:
             if step.pass_key not in self._runs:
                 self._runs[step.pass_key] = self._begun(step)
             return self._runs[step.pass_key]
 
-    def _begun(self, step: SessionStep) -> PassRun:
+    def _begun(self, step: PassWork) -> PassRun:
         services, context = self._services, self._context
         project, planned = services.project, step.planned
         package = project.packages[step.package]
@@ -180,13 +187,13 @@ class PassRuns:
             found.quarantined_at = head.version if head else None
         return found
 
-    def _is_as_planned(self, step: SessionStep, overwrites: Collection[str]) -> bool:
+    def _is_as_planned(self, step: PassWork, overwrites: Collection[str]) -> bool:
         """Whether nobody moved the limits, or forgot tables, before the package was leased.
 
         Tables that are to be made anew still, as the pass before failed, are nothing to build on.
         """
         for each in self._steps[step.pass_key]:
-            part = each.session.part if each.session else step.part
+            part = each.work.part if isinstance(each.work, PassWork) else step.part
             keeps = part.kind is PassStepKind.STITCH or part.conditional or each.initial
             if each.model in overwrites and not keeps:
                 return False
@@ -206,7 +213,7 @@ class PassRuns:
             sentence = f"{target} was taken over by another run while this one was silent"
             raise LeaseLostError("lease-lost", sentence, hint="run again")
 
-    def session(self, step: SessionStep) -> StepSession | None:
+    def session(self, step: PassWork) -> StepSession | None:
         """Return the session that the base tables of a pass share; None for other steps."""
         if step.part.kind is not PassStepKind.BASE:
             return None
@@ -216,7 +223,7 @@ class PassRuns:
             run.session = run.closing.enter_context(opened)
         return run.session
 
-    def pinned(self, step: SessionStep, inputs: Inputs) -> Inputs:
+    def pinned(self, step: PassWork, inputs: Inputs) -> Inputs:
         """Return the inputs of a step, with the events at the version that the pass reads."""
         own = self.of(step).inputs
         pins = {each.input: each for each in (*inputs.pins, *own.pins)}
@@ -226,7 +233,7 @@ class PassRuns:
             tuple(each for name, each in pins.items() if name in there),
         )
 
-    def left_out(self, step: SessionStep) -> str:
+    def left_out(self, step: PassWork) -> str:
         """Say why the model of a step takes no part in its pass, "" where it does.
 
         What it is made of has to come first, or it would pass by what that is still to make.
@@ -254,7 +261,7 @@ class PassRuns:
         rows = self._services.writing.sessions.manifest(package)
         return next((row for row in rows if row.model == model), None)
 
-    def promise(self, step: SessionStep) -> SessionPromise:
+    def promise(self, step: PassWork) -> SessionPromise:
         """Return what a step leaves in the records of its package when it succeeds."""
         run, kind = self.of(step), step.part.kind
         self._require_lease(run)
@@ -284,7 +291,7 @@ class PassRuns:
             stitched=run.begun.seq if numbered else 0,  # its rows carry it, and outlive the records
         )
 
-    def done(self, step: SessionStep) -> None:
+    def done(self, step: PassWork) -> None:
         """Write down what is known of the events of a pass, once they are built."""
         run = self._runs[step.pass_key]
         if step.part.kind in _PROCESSES:
@@ -295,10 +302,8 @@ class PassRuns:
 
     def ended(self, step: Step, *, well: bool) -> None:
         """Take note of a step that is over; the last one ends its pass."""
-        if step.session is None:
-            return
         with self._lock:
-            run = self._runs.get(step.session.pass_key)
+            run = self._runs.get(step.work.pass_key) if step.work.pass_key else None
             if run is None:
                 return
             run.left.discard(step.key)

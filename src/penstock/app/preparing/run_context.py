@@ -13,9 +13,7 @@ from penstock.core.check_results import InvariantReport
 from penstock.core.partitions.ranges import Ranges, union
 from penstock.core.project import Project
 from penstock.core.records import Holder, ModelRecord
-from penstock.core.steps.inputs import (
-    InputPin,
-)
+from penstock.core.steps.inputs import InputPin
 from penstock.core.steps.step import Intent
 from penstock.plan.values import Options, Step
 

@@ -13,12 +13,7 @@ from functools import cached_property, wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from penstock.core.errors import (
-    PenstockError,
-    SparkDiedError,
-    UnknownModelError,
-    interruption,
-)
+from penstock.core.errors import PenstockError, SparkDiedError, UnknownModelError, interruption
 from penstock.core.model import Model
 from penstock.core.ports.engine import Engine
 from penstock.core.ports.ports import Clock, Fault, Fences, Folders, Log, Places, Store

@@ -9,12 +9,12 @@ import signal
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import penstock.strategies.registry  # noqa: F401  strategies are found by their words
 from penstock.app.request import CommandRequest, WorkRequest
@@ -25,13 +25,12 @@ from penstock.core.ports.ports import Clock, Fault, Store, inert
 from penstock.core.project import Project
 from penstock.core.steps.step import Intent
 from penstock.core.steps.token import write_fence
+from penstock.engine.disk.disks import DiskFolders
 from penstock.engine.launch import LaunchSettings
-from penstock.engine.log.delta_log import DeltaLog
+from penstock.engine.log.delta_log import DeltaLog, DeltaRows
 from penstock.engine.log.fences import DeltaFences
 from penstock.engine.log.places import DeltaPlaces
-from penstock.engine.log.rows import DeltaRows
 from penstock.engine.spark_engine import SparkEngine
-from penstock.engine.staged_files import DiskFolders
 from penstock.project.first_pass import NOTHING_GIVEN, GivenParts
 from penstock.project.load import load_project
 from penstock.state.lease import is_gone
@@ -128,15 +127,20 @@ def place_of(request: CommandRequest) -> Where:
     return Where(Path(request.project), request.target, request.variables or {})
 
 
-@contextmanager
-def opened(request: CommandRequest) -> Iterator[Services]:
+def opened(request: CommandRequest) -> closing[Services]:
     """Open what a request is about, and let go of databases and Spark in the end."""
     spark = request.spark if isinstance(request, WorkRequest) else None
-    services = open_services(place_of(request), spark)
-    try:
-        yield services
-    finally:
-        services.close()
+    return closing(open_services(place_of(request), spark))
+
+
+Answer = TypeVar("Answer")
+Asked = TypeVar("Asked", bound=CommandRequest)
+
+
+def ask(request: Asked, use_case: Callable[[Services, Asked], Answer]) -> Answer:
+    """Return what a use case answers to a request."""
+    with opened(request) as services:
+        return use_case(services, request)
 
 
 def wired(project: Project, clock: Clock, spark: SparkSession | None = None) -> Services:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from collections import Counter, deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from penstock.app.unit_testing.tables import Row, Value
 from penstock.core.columns.types import ArrayType, ColumnType, MapType, ScalarType, StructType
 from penstock.core.shown.notebooks import ShownInNotebooks
-from penstock.project.unit_tests.casting import Column, Row, Value, text_of
+from penstock.project.unit_tests.casting import Column
 from penstock.project.unit_tests.definition import UnitTest
 
 _FLOATS = (ScalarType("float"), ScalarType("double"))
-_NAN = ("nan",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,18 +248,17 @@ def _inside(value: Value, kind: ColumnType) -> dict[Hashable, tuple[Value, Colum
 
 
 def identity(value: Value, kind: ColumnType) -> Hashable:
-    """Return what equal values have in common: NaN is NaN, -0.0 is 0.0, maps have no order."""
+    """Return what equal values have in common: -0.0 is 0.0, maps have no order."""
     inside = _inside(value, kind)
     if inside is not None:
         return frozenset((at, identity(*each)) for at, each in inside.items())
-    return _NAN if isinstance(value, float) and math.isnan(value) else value
+    return "0.0" if value == "-0.0" and kind in _FLOATS else value
 
 
 def near(one: Value, other: Value, kind: ColumnType, tolerance: float) -> bool:
     """Whether two values are equal, floats of any depth up to a relative difference."""
-    if isinstance(one, float) and isinstance(other, float) and kind in _FLOATS:
-        both_nan = math.isnan(one) and math.isnan(other)
-        return both_nan or math.isclose(one, other, rel_tol=tolerance)
+    if kind in _FLOATS and isinstance(one, str) and isinstance(other, str):
+        return one == other or math.isclose(float(one), float(other), rel_tol=tolerance)
     mine, others = _inside(one, kind), _inside(other, kind)
     if mine is None or others is None:
         return identity(one, kind) == identity(other, kind)
@@ -283,9 +281,6 @@ def shown(value: Value, kind: ColumnType) -> str:
                 f"{shown(e[0], key)}: {shown(e[1], of)}" for e in value if isinstance(e, tuple)
             )
             return f"{{{', '.join(entries)}}}"
-        case _, str():
-            odd = value in ("", "NULL") or value != value.strip() or " -> " in value
-            return f"'{value}'" if odd or value[0] == "'" or not value.isprintable() else value
-        case _, dt.datetime():
-            return value.isoformat(" ", "microseconds").removesuffix(".000000")
-    return text_of(value, kind)
+    text = str(value)
+    odd = text in ("", "NULL") or text != text.strip() or " -> " in text
+    return f"'{text}'" if odd or text[0] == "'" or not text.isprintable() else text

@@ -16,12 +16,7 @@ from penstock.core.model import Model
 from penstock.core.names import InputKind, InputName
 from penstock.core.project import Project
 from penstock.project.files.values import did_you_mean, shown_type, some_of
-from penstock.project.unit_tests.casting import (
-    CellError,
-    model_types,
-    type_in,
-    typed,
-)
+from penstock.project.unit_tests.casting import CellError, model_types, type_in, typed
 from penstock.project.unit_tests.definition import Expectation, GivenTable, GivenWatermark, UnitTest
 from penstock.project.unit_tests.load import LoadedTests, load_unit_tests
 from penstock.project.unit_tests.nodes import FileNotes

@@ -13,7 +13,7 @@ from penstock.app.preparing.outcomes import outcome_of
 from penstock.app.preparing.statements import of_range
 from penstock.app.services.services import Services
 from penstock.app.unit_testing import world
-from penstock.app.unit_testing.tables import Typed, columns_of, placed, typed_table, with_rows
+from penstock.app.unit_testing.tables import Typed, columns_of, placed, typed_table
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.columns.types import ColumnType, ScalarType
@@ -90,22 +90,16 @@ def _describe(services: Services, session: StepSession, model: Model, run: UnitR
     return session.define(_VIEW, with_parameters(at(bound(query.text, views), run.as_of), values))
 
 
-def target_sql(project: Project, model: Model, table: Typed, where: Location) -> Commit:
+def target_sql(project: Project, model: Model, table: Typed) -> Commit:
     """Return the statement that makes the target as its strategy would have left it.
 
-    `where` is the place of its rows. Versions have `is_current` as `valid_to` tells it, and hashes
-    where none are given. Raises `bad-test-value` for a version without its beginning.
+    Versions have `is_current` as `valid_to` tells it, and hashes where none are given.
     """
     laid = replace(model, layout=physical(model.layout)) if model.partition else model
     build = Build(laid, project.sql_of(model.table), Schema(), None)
     if model.history is None:
         return create(build, table.sql)
     properties = {PROPERTY: property_of(model)}
-    start = model.history.columns.valid_from
-    if len(table.values(start)) < len(table.rows or ()):
-        sentence = f"a version of {model.name} needs {start}"
-        hint = "give it in every row of target"
-        raise UsageError("bad-test-value", sentence, where=where, hint=hint)
     history, columns = model.history, model.history.columns
     made = {columns.is_current.lower(): f"{quoted(columns.valid_to)} IS NULL"}
     if history.hard_deletes is HardDeletes.NEW_RECORD:
@@ -140,7 +134,7 @@ class Preparing:
         for name, seed in self.seeds.items():
             if name.name not in self.inputs:  # loaded once, as `penstock seed` would
                 columns = columns_of(define_seed(session, seed))
-                self._write(session, name, Typed(columns, None, f"SELECT * FROM {QUERY_VIEW}"))
+                self._write(session, name, Typed(columns, f"SELECT * FROM {QUERY_VIEW}"))
         for name, table in given.inputs.items():
             with placed(table):
                 self._write(session, name, typed_table(session, table, table.known))
@@ -149,21 +143,23 @@ class Preparing:
                 with placed(table):
                     made = typed_table(session, table, table.known)
                     sql = f"SELECT * FROM ({made.sql}) WHERE false"
-                    self._write(session, name, Typed(made.columns, (), sql))
+                    self._write(session, name, Typed(made.columns, sql))
         self._deliver(session, given.slices)
         intent = self._intent(self._uri, run.as_of - _BEFORE)
         if given.target is not None:
             types = target_types(self.services, session, self.model, run, given.target)
-            made = with_rows(session, given.target, typed_table(session, given.target, types))
-            written = target_sql(self.services.project, self.model, made, given.target.where)
-            session.commit(written, intent)
+            made = typed_table(session, given.target, types)
+            with placed(given.target):
+                self._judge_versions(session, made, given.target.where)
+                newest = self._newest(session, made)
+            session.commit(target_sql(self.services.project, self.model, made), intent)
             commit = self.services.log.commits(self._uri, -1)[-1]
             outcome = outcome_of(self.services, intent, commit)
-            self._record(run, outcome, self._watermarks(given, made), intent)
+            self._record(run, outcome, self._watermarks(given, newest), intent)
             return
         if given.history:
             self._record(run, Outcome(None), (), intent)
-        for each in self._watermarks(given, None):
+        for each in self._watermarks(given):
             change = WatermarkChange(
                 self.model.name, each.input, each.column, str(each.value), run.as_of
             )
@@ -261,8 +257,27 @@ class Preparing:
             grid=self.model.grid,
         )
 
-    def _watermarks(self, given: Given, target: Typed | None) -> tuple[Watermark, ...]:
-        """Return the watermarks that are given, else the greatest time in the target's rows."""
+    def _judge_versions(self, session: StepSession, target: Typed, where: Location) -> None:
+        """Refuse a version without its beginning."""
+        if self.model.history is None:
+            return
+        start = self.model.history.columns.valid_from
+        count = f"SELECT count(*) - count({quoted(start)}) AS n FROM ({target.sql})"
+        if session.look(count)["n"]:
+            sentence = f"a version of {self.model.name} needs {start}"
+            hint = "give it in every row of target"
+            raise UsageError("bad-test-value", sentence, where=where, hint=hint)
+
+    def _newest(self, session: StepSession, target: Typed) -> str:
+        """Return the greatest time in the target's rows, "" without any."""
+        settings = self.model.strategy.window
+        if settings is None or target.type_of(settings.time_column) is None:
+            return ""
+        newest = f"CAST(max({quoted(settings.time_column)}) AS STRING)"
+        return str(session.look(f"SELECT {newest} AS t FROM ({target.sql})")["t"] or "")
+
+    def _watermarks(self, given: Given, newest: str = "") -> tuple[Watermark, ...]:
+        """Return the watermarks that are given, else `newest` for every column."""
         model = world.model_on(self.model, self.clock.run_timestamp)
         read = {name.name for name in model.query.inputs}
         schemas = {
@@ -277,9 +292,6 @@ class Preparing:
             return ()
         if given.watermarks:
             return tuple(world.watermark_of(each, columns) for each in given.watermarks)
-        settings = model.strategy.window
-        times = target.values(settings.time_column) if target and settings else ()
-        newest = str(max(times, default=""))  # type: ignore[type-var]  # of one type
         return tuple(
             Watermark(name, column, TypedValue.parse(kind, newest))
             for (name, column), kind in columns.items()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from penstock.app.reports import ModelResult
 from penstock.app.services.services import Services
 from penstock.app.unit_testing.differences import Comparison, Difference
-from penstock.app.unit_testing.tables import columns_of, placed, read_rows, typed_table, with_rows
+from penstock.app.unit_testing.tables import columns_of, placed, read_rows, typed_table
 from penstock.app.unit_testing.world import is_meant
 from penstock.core.check_results import CheckResult, CheckStatus
 from penstock.core.checks import Check
@@ -252,7 +252,8 @@ class ExpectationCheck:
         if not gone:
             try:
                 made = typed_table(self.session, table, dict(actual.values()), add=False)
-                made = with_rows(self.session, table, made)
+                with placed(table):
+                    wanted = read_rows(self.session, made.columns, f"({made.sql})")
             except UsageError as error:
                 yield f"{what}: {error.where}: {_message(error)}"
                 return
@@ -267,7 +268,7 @@ class ExpectationCheck:
             return  # it was said that the types differ
         found = read_rows(self.session, columns, source)
         comparison = Comparison(columns, self._key(), self.expected.tolerance)
-        differ = comparison.differ(what, made.rows or (), found)
+        differ = comparison.differ(what, wanted, found)
         if differ is not None:
             yield differ
 

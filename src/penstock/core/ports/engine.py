@@ -1,4 +1,4 @@
-"""The port to Spark: an engine, and the session of one step (the others are in `ports.py`)."""
+"""The ports to Spark and to disks (the others are in `ports.py`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 from penstock.core.columns.schema import Schema
 from penstock.core.findings import Location
@@ -14,6 +14,49 @@ from penstock.core.statement import Commit, Feed, Row, Stage, StagedRows
 from penstock.core.steps.inputs import Relation
 from penstock.core.steps.step import Intent
 from penstock.core.steps.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class FileStat:
+    """What a disk knows of a file or folder without reading it; times in nanoseconds."""
+
+    size: int
+    modified: int
+    changed: int
+    inode: int
+    is_folder: bool
+
+
+class FolderEntry(NamedTuple):
+    """A file or folder in a folder."""
+
+    name: str
+    is_folder: bool
+
+
+class Disk(Protocol):
+    """Files of tables, logs, slices, sources and staging, by their locations."""
+
+    def exists(self, uri: str) -> bool:
+        """Whether a file or folder is there."""
+
+    def stat(self, uri: str) -> FileStat | None:
+        """Describe a file or folder, None if it is not there."""
+
+    def entries(self, uri: str) -> list[FolderEntry]:
+        """List a folder in any order; `OSError` if it cannot be listed, or is not there."""
+
+    def open(self, uri: str) -> BinaryIO:
+        """Open a file to read it from any place on; `OSError` where there is none."""
+
+    def put(self, uri: str, content: bytes) -> None:
+        """Write a whole file, in a folder that need not be there, in place of one of its name."""
+
+    def put_if_absent(self, uri: str, content: bytes) -> bool:
+        """Write a whole file unless one has its name; of several writers exactly one does."""
+
+    def drop(self, uri: str) -> None:
+        """Remove a folder and all in it; one that is not there is no error."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,34 +139,6 @@ class PassStep:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionStep:
-    """A step of a pass, with the pass that it belongs to."""
-
-    package: str
-    planned: PlannedPass
-    part: PassStep
-
-    @property
-    def pass_key(self) -> tuple[str, PassKind]:
-        """The pass among those of a run."""
-        return self.package, self.planned.kind
-
-    @property
-    def key(self) -> str:
-        """Its name in a plan, which begins with that of its model."""
-        return self.key_of(self.part)
-
-    def key_of(self, part: PassStep) -> str:
-        """Return the name in a plan of a step of the same pass."""
-        words = [part.model]
-        if part.kind is PassStepKind.STITCH:
-            words.append("stitch")
-        if self.planned.kind is not PassKind.PACKAGE:
-            words.append(str(self.planned.kind))
-        return " ".join(words)
-
-
-@dataclass(frozen=True, slots=True)
 class EventCounts:
     """What became of the events of one scope, each in one class."""
 

@@ -47,26 +47,7 @@ class ForeignCommit:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """All that a step will have done when it is done, written before it starts.
-
-    `base_version` is the target's Delta version before the step, None without a table.
-    `step_seq` is given by the store at `begin`; 0 before. `partitions` are keys of `grid`, or
-    ranges of them: `2024-01-01..2024-01-31`. `restores` is set by a rollback: the number of the
-    first step that it undoes. `on_failure` is the mode in which checks of its rows were promised,
-    "" without any; a rollback of that mode undoes rows that failed, so records stay FAILED.
-    `writing` tells what becomes of the rows before; what does not say it leaves them.
-    `epoch` is given by the store at `begin`, as `step_seq` is. `lane` tells a step from others of
-    its run that write the table at the same time.
-    `cut_at` is the time at which `--as-of` cut the windows, where rows lie above it: they are still
-    to be read of the same pins. `passed_by` are inputs that changed rows which the windows have
-    passed, now or since the table was last made anew; in records of penstock 0.1 the model itself,
-    if others changed its rows.
-    `session` is what a step of a session package leaves in the records of that.
-    `slice` is what a step reads of bronze; its run timestamp is then the processing time.
-    `unchanged` are those that were run since the last commit and made none: the log would not know.
-    `foreign` are others' changes of the target that its rows stand beside: what was known of them
-    at `begin`, and with `finish` those that came since.
-    """
+    """All that a step will have done when it is done, written before it starts."""
 
     step: str
     run: str
@@ -80,24 +61,39 @@ class Intent:
     run_timestamp: dt.datetime
     fingerprint: Fingerprint
     partitions: tuple[str, ...] = (WHOLE,)
+    """Keys of `grid`, or ranges of them: `2024-01-01..2024-01-31`."""
     inputs: tuple[InputPin, ...] = ()
     windows: tuple[InputWindow, ...] = ()
     watermarks: tuple[Watermark, ...] = ()
     lowers_watermarks: bool = False
     base_version: int | None = None
+    """The target's Delta version before the step, None without a table."""
     step_seq: int = 0
+    """Given by the store at `begin`; 0 before."""
     grid: Grid = Grid()
     restores: int = 0
+    """The number of the first step that a rollback undoes."""
     on_failure: str = ""
+    """The mode in which checks of its rows were promised, "" without any; a rollback of that mode
+    undoes rows that failed, so records stay FAILED."""
     writing: Writing = Writing.MERGED
+    """What becomes of the rows before."""
     epoch: str = field(default="", compare=False, repr=False)  # of the store that gave the number
     cut_at: dt.datetime | None = None
+    """The time at which `--as-of` cut the windows, where the same pins hold rows above it."""
     passed_by: tuple[str, ...] = ()
+    """Inputs that changed rows which the windows have passed, now or since the last rebuild; in
+    records of penstock 0.1 the model itself, if others changed its rows."""
     lane: str = ""
+    """Tells a step from others of its run that write the table at the same time."""
     session: SessionPromise | None = None
+    """What a step of a session package leaves in the records of that."""
     slice: SliceId | None = None
+    """What it reads of bronze; its run timestamp is then the processing time."""
     unchanged: tuple[UnchangedSlice, ...] = ()
+    """Slices that were run since the last commit and made none: the log would not know."""
     foreign: tuple[ForeignCommit, ...] = ()
+    """Others' changes of the target beside which its rows stand, with `finish` later ones too."""
     transaction: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

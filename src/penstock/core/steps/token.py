@@ -9,11 +9,13 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, astuple, replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, NewType
 
+from penstock.core.codec import DocumentCodec, DocumentForm
 from penstock.core.columns.typed import TypedValue, read_typed
 from penstock.core.entities.slices import SliceId, UnchangedSlice
+from penstock.core.findings import Location
 from penstock.core.masking import mask
 from penstock.core.model import Fingerprint
 from penstock.core.names import TableName
@@ -22,53 +24,18 @@ from penstock.core.sessions.manifest import ManifestRow, SessionPromise
 from penstock.core.steps.inputs import DeltaPin, FilesPin, InputPin, NoPin, Pin, ViewPin
 from penstock.core.steps.step import ForeignCommit, Intent, StepKind
 from penstock.core.steps.window import Bound, InputWindow, Watermark, Window
-from penstock.core.strategy import Writing
 
 LIMIT_BYTES = 4096
-_TIMES = ("last_success", "covered_to", "advanced_to")
+_ALWAYS = tuple(each.name for each in fields(Intent))[:18]
+"""The fields of an intent without which earlier versions read none."""
 
-Json = Mapping[str, "JsonValue"]
-JsonValue = str | int | bool | None | list["JsonValue"] | Json
+Said = dict[str, Any]
+"""What a document says of a column of an input."""
 
 
 def write_intent(intent: Intent) -> str:
     """Return the whole intent as one line of JSON."""
-    document: dict[str, JsonValue] = {
-        "step": intent.step,
-        "step_seq": intent.step_seq,
-        "run": intent.run,
-        "model": intent.model,
-        "table": [intent.table.schema, intent.table.table],
-        "uri": intent.uri,
-        "kind": str(intent.kind),
-        "strategy": intent.strategy,
-        "reason": mask(intent.reason),
-        "triggered_by": intent.triggered_by,
-        "run_timestamp": intent.run_timestamp.isoformat(),
-        "partitions": ",".join(intent.partitions),
-        "fingerprints": _write_fingerprint(intent.fingerprint),
-        "inputs": [[p.input, *pin_parts(p.pin)] for p in intent.inputs],
-        "window": _keyed((w.input, w.window.column, _write_window(w)) for w in intent.windows),
-        "watermark": _keyed((w.input, w.column, _write_value(w.value)) for w in intent.watermarks),
-        "lowers_watermarks": intent.lowers_watermarks,
-        "base_version": intent.base_version,
-    }
-    of_few: dict[str, JsonValue] = {
-        "grid": write_grid(intent.grid) if intent.grid != Grid() else "",
-        "restores": intent.restores,
-        "on_failure": intent.on_failure,
-        "writing": str(intent.writing) if intent.writing is not Writing.MERGED else "",
-        "epoch": intent.epoch,
-        "lane": intent.lane,
-        "cut_at": intent.cut_at.isoformat() if intent.cut_at else "",
-        "passed_by": list(intent.passed_by),
-        "session": _write_promise(intent.session) if intent.session else {},
-        "slice": [*astuple(intent.slice)] if intent.slice else [],
-        "unchanged": [_write_unchanged(each) for each in intent.unchanged],
-        "foreign": [_write_foreign(each) for each in intent.foreign],
-    }
-    document |= {name: value for name, value in of_few.items() if value}
-    return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+    return _line(CODEC.of(Intent).write(intent))
 
 
 def write_token(
@@ -136,74 +103,17 @@ def _shorter(intent: Intent) -> Iterator[Intent]:
 def read_slice(text: str) -> tuple[SliceId, dt.datetime]:
     """Read the slice of an intent that has one, and the processing time."""
     document = json.loads(text)
-    return SliceId(*document["slice"]), dt.datetime.fromisoformat(document["run_timestamp"])
-
-
-def _write_unchanged(found: UnchangedSlice) -> list[JsonValue]:
-    of_step = [found.step, found.step_seq, found.moment.isoformat(), {**found.metrics}]
-    return [*of_step, *astuple(found.id)]
-
-
-def _read_unchanged(given: list[Any]) -> UnchangedSlice:
-    step, step_seq, moment, metrics, *of_slice = given
-    at = dt.datetime.fromisoformat(moment)
-    return UnchangedSlice(SliceId(*of_slice), step, step_seq, at, metrics)
-
-
-def _write_foreign(found: ForeignCommit) -> list[JsonValue]:
-    return [found.version, found.time.isoformat(), found.operation, found.user]
-
-
-def _read_foreign(given: list[Any]) -> ForeignCommit:
-    version, time, operation, user = given
-    return ForeignCommit(version, dt.datetime.fromisoformat(time), operation, user)
+    return CODEC.of(SliceId).read(document["slice"]), _TIME.read(document["run_timestamp"])
 
 
 def read_intent(text: str) -> Intent:
-    """Read what `write_intent` or `write_token` gave.
+    """Read what `write_intent` or `write_token` gave; raises `MisreadError` for anything else.
 
     >>> read_intent("{}")
     Traceback (most recent call last):
-    KeyError: 'fingerprints'
+    penstock.core.codec.MisreadError: lacks 'step'
     """
-    document = json.loads(text)
-    fingerprint = _read_fingerprint(document["fingerprints"])
-    schema, table = document["table"]
-    return Intent(
-        step=document["step"],
-        step_seq=document["step_seq"],
-        run=document["run"],
-        model=document["model"],
-        table=TableName(schema, table),
-        uri=document["uri"],
-        kind=StepKind(document["kind"]),
-        strategy=document["strategy"],
-        reason=document["reason"],
-        triggered_by=document["triggered_by"],
-        run_timestamp=dt.datetime.fromisoformat(document["run_timestamp"]),
-        partitions=tuple(document["partitions"].split(",")) if document["partitions"] else (),
-        fingerprint=fingerprint,
-        inputs=tuple(InputPin(name, pin_of(*rest)) for name, *rest in document["inputs"]),
-        windows=tuple(_read_window(*each) for each in _of_keys(document["window"])),
-        watermarks=tuple(
-            Watermark(name, column, read_typed(f"{said['type']} {said['value']}"))
-            for name, column, said in _of_keys(document["watermark"])
-        ),
-        lowers_watermarks=document["lowers_watermarks"],
-        base_version=document["base_version"],
-        grid=read_grid(document.get("grid", "*")),
-        restores=document.get("restores", 0),
-        on_failure=document.get("on_failure", ""),
-        writing=Writing(document.get("writing", Writing.MERGED)),
-        epoch=document.get("epoch", ""),
-        lane=document.get("lane", ""),
-        cut_at=dt.datetime.fromisoformat(cut) if (cut := document.get("cut_at")) else None,
-        passed_by=tuple(document.get("passed_by", ())),
-        session=_read_promise(said) if (said := document.get("session")) else None,
-        slice=SliceId(*read) if (read := document.get("slice")) else None,
-        unchanged=tuple(map(_read_unchanged, document.get("unchanged", ()))),
-        foreign=tuple(map(_read_foreign, document.get("foreign", ()))),
-    )
+    return CODEC.of(Intent).read(json.loads(text))  # type: ignore[no-any-return]  # of that type
 
 
 def read_metrics(token: str) -> dict[str, int]:
@@ -246,48 +156,6 @@ def _document(token: str) -> Mapping[str, Any]:
     return document if isinstance(document, dict) and "penstock" in document else {}
 
 
-def _write_fingerprint(fingerprint: Fingerprint) -> Json:
-    """Leave out what says nothing; the version is 1 where it is left out."""
-    since = fingerprint.effective_from
-    found = asdict(fingerprint) | {
-        "version": fingerprint.version if fingerprint.version != 1 else 0,
-        "effective_from": since.isoformat() if since else "",
-    }
-    return {name: value for name, value in found.items() if value}
-
-
-def _read_fingerprint(document: Mapping[str, Any]) -> Fingerprint:
-    since = document.get("effective_from")
-    read = {"effective_from": dt.date.fromisoformat(since)} if since else {}
-    return Fingerprint(**{"sql": "", "canonical": "", **document, **read})
-
-
-def _write_promise(promise: SessionPromise) -> Json:
-    """Leave out what says nothing; when the row was written is not known yet."""
-    row: dict[str, JsonValue] = {}
-    if promise.row is not None:
-        times = {name: getattr(promise.row, name) for name in _TIMES}
-        row = {name: at.isoformat() for name, at in times.items() if at is not None}
-        row |= {"model": promise.row.model, "fingerprint": promise.row.fingerprint}
-    said: dict[str, JsonValue] = {
-        "package": promise.package,
-        "row": row,
-        "released": [*promise.released],
-        "stitched": promise.stitched,
-    }
-    return {name: value for name, value in said.items() if value}
-
-
-def _read_promise(document: Mapping[str, Any]) -> SessionPromise:
-    said, row = document.get("row"), None
-    if said:
-        written = (said.get(name) for name in _TIMES)
-        times = [dt.datetime.fromisoformat(at) if at else None for at in written]
-        row = ManifestRow(said["model"], times[0], times[1], times[2], said["fingerprint"])
-    released = tuple(document.get("released", ()))
-    return SessionPromise(document["package"], row, released, document.get("stitched", 0))
-
-
 def pin_parts(pin: Pin) -> tuple[str, str, int]:
     """Return a pin as kind, text and number: the columns in which stores keep it."""
     match pin:
@@ -314,13 +182,13 @@ def pin_of(kind: str, text: str, number: int) -> Pin:
             return NoPin()
 
 
-def _keyed(entries: Iterable[tuple[str, str, dict[str, JsonValue]]]) -> Json:
+def _keyed(entries: Iterable[tuple[str, str, Said]]) -> dict[str, Said]:
     """Return what is said of columns of inputs under `input.column`.
 
     Where that does not tell the two apart, or was there before, they are named as well. A document
     may be sorted by its keys: where they are not in their order, each says `at` which place.
     """
-    found: dict[str, Json] = {}
+    found: dict[str, Said] = {}
     for name, column, said in entries:
         key = f"{name}.{column}"
         if "." in column or key in found:
@@ -334,7 +202,7 @@ def _keyed(entries: Iterable[tuple[str, str, dict[str, JsonValue]]]) -> Json:
 
 def _of_keys(
     document: Mapping[str, Any] | list[list[Any]],
-) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+) -> Iterator[tuple[str, str, Said]]:
     """Read what `_keyed` gave, or the lists that stood there in the stores of earlier versions."""
     if isinstance(document, list):
         for name, column, *said in document:
@@ -346,12 +214,12 @@ def _of_keys(
         yield name, column, said
 
 
-def _as_said(low: list[str] | str | None, high: object = None, *nulls: bool) -> Mapping[str, Any]:
+def _as_said(low: list[str] | str | None, high: object = None, *nulls: bool) -> Said:
     """Return what a list of an earlier version says: a watermark, or both ends of a window."""
     if isinstance(low, str):
         kind, _, value = low.partition(" ")
         return {"type": kind, "value": value}
-    said: dict[str, Any] = {"nulls": any(nulls)}
+    said: Said = {"nulls": any(nulls)}
     for name, end in (("low", low), ("high", high)):
         if isinstance(end, list):
             kind, _, value = end[0].partition(" ")
@@ -360,14 +228,10 @@ def _as_said(low: list[str] | str | None, high: object = None, *nulls: bool) -> 
     return said
 
 
-def _write_value(value: TypedValue) -> dict[str, JsonValue]:
-    return {"type": value.type, "value": value.text}
-
-
-def _write_window(found: InputWindow) -> dict[str, JsonValue]:
+def _write_window(found: InputWindow) -> Said:
     """Leave out what is not known, and an end that is open."""
     low, high = found.window.lower, found.window.upper
-    said: dict[str, JsonValue] = {"kind": found.kind} if found.kind else {}
+    said: Said = {"kind": found.kind} if found.kind else {}
     for name, end in (("low", low), ("high", high)):
         if end is None:
             continue
@@ -379,7 +243,7 @@ def _write_window(found: InputWindow) -> dict[str, JsonValue]:
     return said if found.version is None else said | {"input_version": found.version}
 
 
-def _read_window(name: str, column: str, said: Mapping[str, Any]) -> InputWindow:
+def _read_window(name: str, column: str, said: Said) -> InputWindow:
     ends: list[Bound | None] = []
     for end in ("low", "high"):
         if end not in said:
@@ -390,3 +254,105 @@ def _read_window(name: str, column: str, said: Mapping[str, Any]) -> InputWindow
     low, high = ends
     window = Window(column, low, high, nulls=said.get("nulls", False))
     return InputWindow(name, window, said.get("kind", ""), said.get("input_version"))
+
+
+def _read_watermark(name: str, column: str, said: Said) -> Watermark:
+    return Watermark(name, column, read_typed(f"{said['type']} {said['value']}"))
+
+
+def _line(document: object) -> str:
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+
+
+def _fingerprints(codec: DocumentCodec) -> DocumentForm:
+    """Leave out what says nothing; earlier versions left out empty checksums, too."""
+    write, read = codec.record(Fingerprint, always=("sql", "canonical"))
+    empty = {"sql": "", "canonical": ""}
+    return DocumentForm(
+        write, lambda each: read({**empty, **each} if isinstance(each, dict) else each)
+    )
+
+
+def _intents(codec: DocumentCodec) -> DocumentForm:
+    windows = DocumentForm(
+        lambda each: _keyed((w.input, w.window.column, _write_window(w)) for w in each),
+        lambda document: tuple(_read_window(*each) for each in _of_keys(document)),
+    )
+    watermarks = DocumentForm(
+        lambda each: _keyed(
+            (w.input, w.column, {"type": w.value.type, "value": w.value.text}) for w in each
+        ),
+        lambda document: tuple(_read_watermark(*each) for each in _of_keys(document)),
+    )
+    text = codec.of(str)
+    return codec.record(
+        Intent,
+        always=_ALWAYS,
+        keys={"fingerprint": "fingerprints", "windows": "window", "watermarks": "watermark"},
+        forms={
+            "reason": DocumentForm(mask, text.read),
+            "partitions": codec.of(Keys),
+            "windows": windows,
+            "watermarks": watermarks,
+        },
+    )
+
+
+def _keys(codec: DocumentCodec) -> DocumentForm:
+    read = codec.of(str).read
+    return DocumentForm(",".join, lambda document: tuple(filter(None, read(document).split(","))))
+
+
+def _input_pins(codec: DocumentCodec) -> DocumentForm:
+    read = codec.of(tuple[str, str, str, int]).read
+    return DocumentForm(
+        lambda each: [each.input, *pin_parts(each.pin)],
+        lambda document: InputPin(read(document)[0], pin_of(*read(document)[1:])),
+    )
+
+
+def _unchanged(codec: DocumentCodec) -> DocumentForm:
+    head = codec.of(tuple[str, int, dt.datetime, Mapping[str, int]])
+    of_slice = codec.of(SliceId)
+
+    def read(document: list[Any]) -> UnchangedSlice:
+        return UnchangedSlice(of_slice.read(document[4:]), *head.read(document[:4]))
+
+    return DocumentForm(
+        lambda each: [
+            *head.write((each.step, each.step_seq, each.moment, each.metrics)),
+            *of_slice.write(each.id),
+        ],
+        read,
+    )
+
+
+Keys = NewType("Keys", tuple[str, ...])
+"""Keys of partitions as one text, with commas."""
+
+CODEC = DocumentCodec(
+    {
+        Fingerprint: _fingerprints,
+        ForeignCommit: lambda codec: codec.row(ForeignCommit),
+        Grid: lambda codec: DocumentForm(
+            write_grid, lambda text: read_grid(codec.of(str).read(text))
+        ),
+        InputPin: _input_pins,
+        Intent: _intents,
+        Keys: _keys,
+        Location: lambda codec: codec.row(Location),
+        ManifestRow: lambda codec: codec.record(ManifestRow, always=("model", "fingerprint")),
+        Pin: lambda codec: DocumentForm(
+            pin_parts, lambda parts: pin_of(*codec.of(tuple[str, str, int]).read(parts))
+        ),
+        SessionPromise: lambda codec: codec.record(SessionPromise, always=("package",)),
+        SliceId: lambda codec: codec.row(SliceId),
+        TableName: lambda codec: codec.row(TableName),
+        TypedValue: lambda codec: DocumentForm(
+            str, lambda text: read_typed(codec.of(str).read(text))
+        ),
+        UnchangedSlice: _unchanged,
+    }
+)
+"""The forms of all that intents and records keep."""
+_TIME = CODEC.of(dt.datetime)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from io import SEEK_END
 from itertools import islice
-from pathlib import Path
-from stat import S_ISDIR
 
 from penstock.core.entities.slices import BronzeFolder, ListedSlice, SliceId
 from penstock.core.errors import TableError
+from penstock.core.ports.engine import FileStat, FolderEntry
+from penstock.engine.disk.disks import disk_at, is_local, local_path, walk
 
-FileState = tuple[str, int, int]
-"""The path of a file below the folder that was asked for, its size and its time in nanoseconds."""
+FileState = tuple[str, FileStat]
+"""The path of a file below the folder that was asked for, and what the disk knows of it."""
 _WRITING, _DONE, _DELTA = "_temporary", "_SUCCESS", "_delta_log"
 _MOST = 1000
 
@@ -44,26 +44,6 @@ def is_hidden(name: str) -> bool:
     return name.startswith(".") or name.endswith("._COPYING_")
 
 
-def walk(
-    root: str, below: str, meet: Callable[[str], None] = lambda _: None
-) -> Iterator[FileState]:
-    """Return the files below a folder that Spark sees; `meet` hears the names of the others."""
-    with os.scandir(os.path.join(root, below)) as entries:  # noqa: PTH118  # many files: no Path each
-        for entry in entries:
-            if is_hidden(entry.name):
-                meet(entry.name)
-                continue
-            name = f"{below}{entry.name}"
-            if entry.is_dir():
-                yield from walk(root, f"{name}/", meet)
-                continue
-            try:
-                stat = entry.stat()
-            except FileNotFoundError:  # deleted meanwhile, or a link to nothing
-                continue
-            yield name, stat.st_size, stat.st_mtime_ns
-
-
 def slices_in(folder: BronzeFolder, ends: Callable[[str], str]) -> tuple[ListedSlice, ...]:
     """Return what fits the pattern, by the code points of its path below the folder.
 
@@ -79,26 +59,24 @@ def slices_in(folder: BronzeFolder, ends: Callable[[str], str]) -> tuple[ListedS
 
 def unmatched_in(folder: BronzeFolder) -> tuple[str, ...]:
     """List files that belong to no slice; where there are no slices, at any depth."""
-    root, others = _root(folder), list[os.DirEntry[str]]()
+    root, others = _root(folder), list[FolderEntry]()
     with _listing(folder, root):
         has_slices = any([*_fitting(root, folder, others.append)])
         found = (name for entry in others for name in _files(root, entry, deep=not has_slices))
         return tuple(sorted(islice(found, _MOST)))
 
 
-def _files(root: str, entry: os.DirEntry[str], *, deep: bool) -> Iterator[str]:
-    name = os.path.relpath(entry.path, root)
-    if not entry.is_dir():
-        yield name
+def _files(root: str, entry: FolderEntry, *, deep: bool) -> Iterator[str]:
+    if not entry.is_folder:
+        yield entry.name
     elif deep:
-        yield from (file for file, _, _ in walk(root, f"{name}/"))
+        yield from (file for file, _ in walk(root, is_hidden, f"{entry.name}/"))
 
 
 def _root(folder: BronzeFolder) -> str:
-    root = folder.path.removeprefix("file://")
-    if "://" in root:
+    if not is_local(folder.path):
         raise _unreadable(folder, "slices are listed in folders of this machine alone")
-    return root
+    return local_path(folder.path)
 
 
 @contextmanager
@@ -111,7 +89,7 @@ def _listing(folder: BronzeFolder, root: str) -> Iterator[None]:
             folder, f"the name {error.object.partition(chr(0))[0]!r} is not UTF-8"
         ) from error
     except OSError as error:
-        if not isinstance(error, FileNotFoundError) or os.path.exists(root):  # noqa: PTH110  # no Path
+        if not isinstance(error, FileNotFoundError) or disk_at(root).exists(root):
             raise _unreadable(folder, f"{error.filename}: {error.strerror}") from error
         raise TableError(
             "bronze-missing",
@@ -142,11 +120,12 @@ def _is_delta(folder: BronzeFolder, name: str) -> TableError:
 
 
 def _fitting(
-    root: str, folder: BronzeFolder, other: Callable[[os.DirEntry[str]], None] = lambda _: None
+    root: str, folder: BronzeFolder, other: Callable[[FolderEntry], None] = lambda _: None
 ) -> Iterator[str]:
     """Return the paths that fit the pattern; what lies in a folder that fits is not looked at.
 
-    `other` is called with each visible file or folder that does not fit and is not searched.
+    `other` is called with the path of each visible file or folder that does not fit and is not
+    searched.
     """
     segments = [each for each in folder.pattern.split("/") if each not in ("", ".")]
     if segments[-1:] == ["**"]:
@@ -154,33 +133,29 @@ def _fitting(
     waiting = [("", frozenset({0}))]
     while waiting:
         below, places = waiting.pop()
-        with _scanned(root, below) as entries:
-            for entry in entries:
-                if entry.name == _DELTA:
-                    raise _is_delta(folder, below)
-                if entry.name[0] in "_." or is_hidden(entry.name):
-                    continue
-                reached = _after(segments, places, entry.name)
-                if len(segments) in reached:
-                    yield f"{below}{entry.name}"
-                elif reached and entry.is_dir():
-                    waiting.append((f"{below}{entry.name}/", reached))
-                else:
-                    other(entry)
+        for entry in _entries(root, below):
+            if entry.name == _DELTA:
+                raise _is_delta(folder, below)
+            if entry.name[0] in "_." or is_hidden(entry.name):
+                continue
+            path = f"{below}{entry.name}"
+            reached = _after(segments, places, entry.name)
+            if len(segments) in reached:
+                yield path
+            elif reached and entry.is_folder:
+                waiting.append((f"{path}/", reached))
+            else:
+                other(FolderEntry(path, entry.is_folder))
 
 
-@contextmanager
-def _scanned(root: str, below: str) -> Iterator[Iterator[os.DirEntry[str]]]:
-    """Look into a folder; one below the root that went away meanwhile is empty."""
+def _entries(root: str, below: str) -> list[FolderEntry]:
+    """List a folder; one below the root that went away meanwhile is empty."""
     try:
-        entries = os.scandir(os.path.join(root, below))  # noqa: PTH118  # as in `walk`
+        return disk_at(root).entries(f"{root}/{below}")
     except FileNotFoundError:
         if not below:
             raise
-        yield iter(())
-        return
-    with entries:
-        yield entries
+        return []
 
 
 def _after(segments: Sequence[str], places: frozenset[int], name: str) -> frozenset[int]:
@@ -200,19 +175,26 @@ def _slice(
     root: str, name: str, folder: BronzeFolder, ends: Callable[[str], str]
 ) -> ListedSlice | None:
     """Describe a slice; None of one that went away meanwhile, or is a link to nothing."""
-    try:
-        stat = os.stat(os.path.join(root, name))  # noqa: PTH116, PTH118  # 10,000 slices
-    except FileNotFoundError:
+    stat = disk_at(root).stat(f"{root}/{name}")
+    if stat is None:
         return None
-    if not S_ISDIR(stat.st_mode):
-        files = [(name, stat.st_size, stat.st_mtime_ns)]
+    if not stat.is_folder:
+        files = [(name, stat)]
         return _listed(name, files, lambda file: ends(f"{root}/{file}"), is_incomplete=False)
-    met: set[str] = set()
-    files = sorted(walk(root, f"{name}/", met.add))
-    if _DELTA in met:
+    hidden: set[str] = set()
+
+    def is_skipped(entry: str) -> bool:
+        if is_hidden(entry):
+            hidden.add(entry)
+        return entry in hidden
+
+    files = sorted(walk(root, is_skipped, f"{name}/"), key=lambda each: each[0])
+    if _DELTA in hidden:
         raise _is_delta(folder, name)
     files = [each for each in files if each[0].lower().endswith(".parquet")] or files
-    is_incomplete = _WRITING in met or not files or (folder.require_success and _DONE not in met)
+    is_incomplete = (
+        _WRITING in hidden or not files or (folder.require_success and _DONE not in hidden)
+    )
     return _listed(name, files, lambda file: ends(f"{root}/{file}"), is_incomplete=is_incomplete)
 
 
@@ -220,20 +202,20 @@ def _listed(
     name: str, files: Sequence[FileState], ends: Callable[[str], str], *, is_incomplete: bool
 ) -> ListedSlice:
     digest = hashlib.sha256()
-    for file, size, _ in files:
-        digest.update(f"{file}\0{size}\0{ends(file)}\n".encode())
-    size = sum(size for _, size, _ in files)
-    modified = max((modified for _, _, modified in files), default=0) // 1000
-    names = tuple(file for file, _, _ in files)
+    for file, stat in files:
+        digest.update(f"{file}\0{stat.size}\0{ends(file)}\n".encode())
+    size = sum(stat.size for _, stat in files)
+    modified = max((stat.modified for _, stat in files), default=0) // 1000
+    names = tuple(file for file, _ in files)
     return ListedSlice(SliceId(name, size, modified, digest.hexdigest()), names, is_incomplete)
 
 
 def file_problem(path: str) -> str:
     """Say why a file is not Parquet; "" if it looks like it, or cannot be opened."""
     try:
-        with Path(path).open("rb") as file:
+        with disk_at(path).open(path) as file:
             head = file.read(_HEAD)
-            size = file.seek(0, os.SEEK_END)
+            size = file.seek(0, SEEK_END)
             file.seek(max(size - len(_MAGIC), 0))
             tail = file.read()
     except OSError:

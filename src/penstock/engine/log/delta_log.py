@@ -1,38 +1,38 @@
-"""Facts of tables and listings of files, which are their version, no Spark."""
+"""Facts and a few rows of tables, and listings of files, which are their version, no Spark."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.entities.slices import BronzeFolder, ListedSlice
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, TableFacts
 from penstock.core.model import Source
+from penstock.core.names import quoted
+from penstock.core.ports.sessions import FewRows
 from penstock.core.steps.inputs import FilesPin
+from penstock.engine.disk.disks import disk_at, walk
 from penstock.engine.log import folder
-from penstock.engine.log.bronze import (
-    FileState,
-    file_problem,
-    is_hidden,
-    slices_in,
-    unmatched_in,
-    walk,
-)
+from penstock.engine.log.bronze import FileState, file_problem, is_hidden, slices_in, unmatched_in
 from penstock.engine.log.ends import FileEnds
 from penstock.engine.log.files import count_hidden
-from penstock.engine.log.folder import is_local, open_table
+from penstock.engine.log.folder import open_table
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
 
 _WITH_STATISTICS = ("parquet", "orc")
 """Formats in which rows do not change without a change at the end of their file."""
 
 
 class DeltaLog:
-    """The `Log` over Delta tables in folders and, for URIs, through `deltalake`.
+    """The `Log` over Delta tables in folders.
 
     `remembered` is a file that keeps what was read of the ends of files.
     """
@@ -42,11 +42,7 @@ class DeltaLog:
         self._ends = FileEnds(remembered)
 
     def head(self, uri: str, hint: int | None = None) -> Head | None:
-        """See `Log.head`. A local table costs a few looks at its folder and one small file."""
-        if not is_local(uri):
-            table = open_table(uri)
-            last = _remote_commit(table.history(1)[0]) if table else None
-            return Head(table.version(), last.step) if table and last else None
+        """See `Log.head`. It costs a few looks at a folder and one small file."""
         version = folder.newest(uri, hint)
         if version is None:
             return None
@@ -82,8 +78,6 @@ class DeltaLog:
 
     def commits(self, uri: str, after: int, *, partial: bool = False) -> tuple[LogCommit, ...]:
         """See `Log.commits`."""
-        if not is_local(uri):
-            return remote_commits(uri, after, partial=partial)
         left = [version for version in folder.versions(uri) if version > after]
         if not partial:
             folder.check_whole(uri, after, left)
@@ -108,18 +102,13 @@ class DeltaLog:
         """See `Log.is_cluttered`."""
         if open_table(uri) is not None:
             return False
-        if is_local(uri):
-            return any(path.is_file() for path in Path(uri.removeprefix("file://")).rglob("*"))
-        from pyarrow import fs  # only for object stores
-
-        system, path = fs.FileSystem.from_uri(uri)
-        found = system.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True))
-        return any(info.type == fs.FileType.File for info in found)
+        try:
+            return any(True for _ in walk(uri, lambda _: False))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
 
     def added(self, uri: str, after: int, upto: int) -> tuple[AddedFile, ...] | None:
-        """See `Log.added`. A table that is not in a local folder gives None."""
-        if not is_local(uri):
-            return None
+        """See `Log.added`."""
         files: list[AddedFile] = []
         try:
             for version in range(after + 1, upto + 1):
@@ -149,13 +138,13 @@ class DeltaLog:
 
     def listing(self, source: Source) -> Listing:
         """See `Log.listing`; a path that is not there is `source-missing`."""
-        found = sorted(_remote(source) if "://" in source.path else _local(source))
+        found = sorted(_files(source), key=lambda each: each[0])
         root, digest = source.path.rstrip("/"), hashlib.sha256()
-        paths = tuple(f"{root}/{name}" if name else root for name, _, _ in found)
+        paths = tuple(f"{root}/{name}" if name else root for name, _ in found)
         whole = source.format.lower() not in _WITH_STATISTICS
-        for (name, size, modified), path in zip(found, paths, strict=True):
-            content = str(modified) if "://" in path else self._ends.of(path, whole=whole)
-            digest.update(f"{name}\0{size}\0{content}\n".encode())
+        for (name, stat), path in zip(found, paths, strict=True):
+            content = self._ends.of(path, whole=whole)
+            digest.update(f"{name}\0{stat.size}\0{content}\n".encode())
         self._ends.save()
         return Listing(FilesPin(digest.hexdigest(), len(found)), paths)
 
@@ -176,30 +165,6 @@ class DeltaLog:
 
 def _bound(column: str, value: object) -> dict[str, str]:
     return {} if value is None else {column: str(value)}
-
-
-def remote_commits(uri: str, after: int, *, partial: bool) -> tuple[LogCommit, ...]:
-    """Return the commits of a table that is no local folder, as `Log.commits` does."""
-    table = open_table(uri)
-    commits = [_remote_commit(each) for each in table.history()] if table else []
-    found = tuple(commit for commit in reversed(commits) if commit.version > after)
-    if not partial:
-        folder.check_whole(uri, after, [commit.version for commit in found])
-    return found
-
-
-# Operations that change rows, for logs whose files cannot be read one by one.
-_DATA_OPERATIONS = frozenset(
-    {"WRITE", "MERGE", "UPDATE", "DELETE", "STREAMING UPDATE", "RESTORE", "TRUNCATE", "COPY INTO"}
-    | {f"{how} TABLE AS SELECT" for how in ("CREATE", "REPLACE", "CREATE OR REPLACE")}
-)
-
-
-def _remote_commit(info: dict[str, object]) -> LogCommit:
-    """Return a commit as deltalake tells it; the operation's name stands for `dataChange`."""
-    changes = str(info.get("operation")) in _DATA_OPERATIONS
-    commit = folder.Actions(info).commit(int(str(info["version"])))
-    return replace(commit, changes_data=changes, row_change=None if changes else 0)
 
 
 _NAMES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
@@ -233,34 +198,61 @@ def _type(given: str | dict[str, object]) -> str:
             return str(given)
 
 
-def _missing(source: Source) -> TableError:
-    return TableError(
-        "source-missing",
-        f"source {source.table} has no files: {source.path} does not exist",
-        where=source.where,
-        hint="correct `path`, or deliver the files",
-    )
+def _files(source: Source) -> Iterator[FileState]:
+    stat = disk_at(source.path).stat(source.path)
+    if stat is None:
+        raise TableError(
+            "source-missing",
+            f"source {source.table} has no files: {source.path} does not exist",
+            where=source.where,
+            hint="correct `path`, or deliver the files",
+        )
+    return walk(source.path, is_hidden) if stat.is_folder else iter([("", stat)])
 
 
-def _local(source: Source) -> Iterator[FileState]:
-    root = Path(source.path)
-    if root.is_file():
-        yield "", root.stat().st_size, root.stat().st_mtime_ns
-    elif root.is_dir():
-        yield from walk(str(root), "")
-    else:
-        raise _missing(source)
+_VIEW = "kept"
 
 
-def _remote(source: Source) -> Iterator[FileState]:
-    from pyarrow import fs  # only for object stores
+class DeltaRows:
+    """The `KeptRows` over Delta tables, through the query engine of `deltalake`."""
 
-    system, path = fs.FileSystem.from_uri(source.path)
+    def newest(self, uri: str, columns: Sequence[str], by: str, limit: int) -> FewRows:
+        """See `KeptRows.newest`."""
+        table = open_table(uri)
+        if table is None:
+            return FewRows((), 0)
+        named = ", ".join(map(_name, columns))
+        order = f"ORDER BY {_name(by)} DESC, {_name(columns[0])}"
+        rows = _ask(uri, table, f"SELECT {named} FROM {_VIEW} {order} LIMIT {limit}")
+        total = _ask(uri, table, f"SELECT count(*) FROM {_VIEW}")
+        return FewRows(rows, int(total[0][0]))
+
+    def present(self, uri: str, column: str, values: Sequence[str]) -> frozenset[str]:
+        """See `KeptRows.present`."""
+        table = open_table(uri)
+        if table is None or not values:
+            return frozenset()
+        listed = ", ".join("'" + each.replace("'", "''") + "'" for each in values)
+        name = _name(column)
+        rows = _ask(uri, table, f"SELECT {name} FROM {_VIEW} WHERE {name} IN ({listed})")
+        return frozenset(str(row[0]) for row in rows)
+
+
+def _name(column: str) -> str:
+    return '"' + quoted(column)[1:-1].replace('"', '""') + '"'
+
+
+def _ask(uri: str, table: DeltaTable, query: str) -> tuple[tuple[Any, ...], ...]:
+    from deltalake import QueryBuilder
+    from deltalake.exceptions import DeltaError
+
     try:
-        found = system.get_file_info(fs.FileSelector(path, recursive=True))
-    except FileNotFoundError:
-        raise _missing(source) from None
-    for info in found:
-        name = info.path.removeprefix(path).lstrip("/")
-        if info.type == fs.FileType.File and not any(map(is_hidden, name.split("/"))):
-            yield name, info.size, info.mtime_ns or 0
+        found = QueryBuilder().register(_VIEW, table).execute(query).read_all()
+    except DeltaError as error:
+        raise TableError("target-unreadable", f"{uri} cannot be read: {error}") from error
+    columns = [found.column(number).to_pylist() for number in range(found.num_columns)]
+    return tuple(tuple(map(_utc, row)) for row in zip(*columns, strict=True))
+
+
+def _utc(value: object) -> object:
+    return value.astimezone(UTC) if isinstance(value, datetime) else value

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from penstock.engine.disk.disks import disk_at
+from penstock.engine.log.folder import read_file
 
 END = 64 * 1024
 _MANY, _AS_MUCH = 100, 20
@@ -37,19 +38,18 @@ class FileEnds:
 
     def of(self, place: str, *, whole: bool = False) -> str:
         """Return the digest of a file, "" of one that went away; raises `OSError`."""
-        try:
-            stat = os.stat(place)  # noqa: PTH116  many files: no Path each
-        except FileNotFoundError:
+        stat = disk_at(place).stat(place)
+        if stat is None:
             return ""
-        state = (stat.st_size, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns)
+        state = (stat.size, stat.inode, stat.modified, stat.changed)
         known = self._met.get(place) or self._remembered().get(place)
-        whole = whole and stat.st_size > 2 * END  # the ends of others are all of them
+        whole = whole and stat.size > 2 * END  # the ends of others are all of them
         digest = known[4] if known and tuple(known[:4]) == state else ""
         if not digest or digest.startswith(_WHOLE) != whole:
-            self._read += 1 + (stat.st_size >> _AS_MUCH if whole else 0)
-            digest = _digest(place, stat.st_size, whole=whole)
+            self._read += 1 + (stat.size >> _AS_MUCH if whole else 0)
+            digest = _digest(place, stat.size, whole=whole)
         # a file may change twice within what the disk takes for one moment
-        if time.time_ns() - max(stat.st_mtime_ns, stat.st_ctime_ns) > self.settled:
+        if time.time_ns() - max(stat.modified, stat.changed) > self.settled:
             self._met[place] = (*state, digest)
         return digest.removeprefix(_WHOLE)
 
@@ -62,25 +62,17 @@ class FileEnds:
         if self.path is None or self._read < _MANY:
             return
         self._read = 0
-        older = (e for e in self._remembered().items() if os.path.exists(e[0]))  # noqa: PTH110
+        older = (e for e in self._remembered().items() if disk_at(e[0]).exists(e[0]))
         self._known = {**dict(older), **self._met}
         text = json.dumps({"format": _FORMAT, "files": self._known})
         with suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix="files.", suffix=".tmp")
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    file.write(text)
-                Path(name).replace(self.path)
-            except OSError:
-                Path(name).unlink(missing_ok=True)
-                raise
+            disk_at(str(self.path)).put(str(self.path), text.encode())
 
     def _remembered(self) -> dict[str, Known]:
         if self._known is None:
             self._known = {}
             with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
-                document = json.loads(self.path.read_bytes() if self.path else "{}")
+                document = json.loads(read_file(str(self.path)) if self.path else "{}")
                 if document["format"] == _FORMAT:
                     self._known = {
                         str(name): _read_known(each) for name, each in document["files"].items()
@@ -95,9 +87,12 @@ def _read_known(kept: list[object]) -> Known:
 
 def _digest(place: str, size: int, *, whole: bool) -> str:
     try:
-        with open(place, "rb") as file:  # noqa: PTH123  as above
+        with disk_at(place).open(place) as file:
             if whole:
-                return f"{_WHOLE}{hashlib.file_digest(file, 'sha256').hexdigest()}"
+                digest = hashlib.sha256()
+                while chunk := file.read(1 << _AS_MUCH):
+                    digest.update(chunk)
+                return f"{_WHOLE}{digest.hexdigest()}"
             data = file.read(END)
             if size > END:
                 file.seek(max(END, size - END))

@@ -7,15 +7,13 @@ step that is called failed gets its transaction so, for a writer that was only a
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.core.errors import TableError
-from penstock.engine.log.folder import commit_path, is_local, newest, open_table, read_actions
+from penstock.engine.disk.disks import disk_at
+from penstock.engine.log.folder import commit_file, newest, open_table, read_actions
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -26,9 +24,9 @@ _TIMED = "delta.enableInCommitTimestamps"
 
 
 class DeltaFences:
-    """The `Fences` over Delta tables in folders and, for URIs, through `deltalake`.
+    """The `Fences` over Delta tables.
 
-    In a folder the commit file is written here: of the features of tables `deltalake` refuses some.
+    The commit file is written here: of the features of tables `deltalake` refuses some.
     """
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
@@ -39,9 +37,6 @@ class DeltaFences:
         """See `Fences.fence`."""
         while (table := open_table(uri)) is not None:
             if (table.transaction_version(application) or 0) >= number:
-                return True
-            if not is_local(uri):
-                _write_remote(table, application, number, token)
                 return True
             if not _BY_CATALOG.isdisjoint(table.protocol().writer_features or ()):
                 raise TableError(
@@ -70,34 +65,5 @@ class DeltaFences:
         info |= {"isBlindAppend": True, "engineInfo": "penstock", "userMetadata": token}
         transaction = {"appId": application, "version": number, "lastUpdated": stamp}
         lines = [{"commitInfo": info}, {"txn": transaction}]
-        _put(commit_path(uri, version + 1), "".join(f"{json.dumps(line)}\n" for line in lines))
-
-
-def _put(path: Path, text: str) -> None:
-    """Make a file whole, or leave the one that has its name: no reader ever sees half of it."""
-    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    part.write_text(text, encoding="utf-8")
-    try:
-        os.link(part, path)
-    except FileExistsError:
-        pass
-    except OSError:  # no hard links here
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    finally:
-        part.unlink()
-
-
-def _write_remote(table: DeltaTable, application: str, number: int, token: str) -> None:
-    from deltalake import CommitProperties, Transaction
-
-    table.create_write_transaction(
-        actions=[],
-        mode="append",
-        schema=table.schema(),
-        partition_by=table.metadata().partition_columns or None,
-        commit_properties=CommitProperties(
-            app_transactions=[Transaction(application, number)],
-            custom_metadata={"userMetadata": token},
-        ),
-    )
+        text = "".join(f"{json.dumps(line)}\n" for line in lines)
+        disk_at(uri).put_if_absent(commit_file(uri, version + 1), text.encode())

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from penstock.core.partitions.partition import Span, position
-from penstock.engine.log.folder import checksum, is_local
+from penstock.engine.disk.disks import disk_at
+from penstock.engine.log.folder import checksum
 
 if TYPE_CHECKING:
     from arro3.core import RecordBatch, Table
@@ -139,20 +139,10 @@ def count_hidden(table: DeltaTable) -> int | None:
 
 def count_missing(table: DeltaTable) -> int:
     """Count the data files that are no longer there; deletion vectors that are gone are one."""
-    if is_local(table.table_uri):
-        root = unquote(table.table_uri).removeprefix("file://")
-        names = (unquote(path) for path in table.get_add_actions().column("path").to_pylist())
-        paths = (os.path.join(root, path.removeprefix("file://")) for path in names)  # noqa: PTH118  # 10,000 files
-        gone = sum(not os.path.exists(path) for path in paths)  # noqa: PTH110  # as above
-    elif uris := table.file_uris():
-        from pyarrow import fs  # only for object stores
-
-        system, _ = fs.FileSystem.from_uri(uris[0])
-        infos = system.get_file_info([fs.FileSystem.from_uri(uri)[1] for uri in uris])
-        gone = sum(info.type == fs.FileType.NotFound for info in infos)
-    else:
-        gone = 0
-    return gone or int(_has_lost_vectors(table))
+    root = unquote(table.table_uri).rstrip("/")
+    names = (unquote(path) for path in table.get_add_actions().column("path").to_pylist())
+    whole = (n if n.startswith("/") or "://" in n else f"{root}/{n}" for n in names)
+    return sum(not disk_at(file).exists(file) for file in whole) or int(_has_lost_vectors(table))
 
 
 def _hidden_by_path(table: DeltaTable) -> dict[str, int] | None:
@@ -189,7 +179,7 @@ def _vectors(table: DeltaTable) -> Iterable[RecordBatch]:
 
 def _checksum(table: DeltaTable) -> Mapping[str, Any]:
     uri = unquote(table.table_uri)
-    return checksum(uri, table.version()) if is_local(uri) else {}
+    return checksum(uri, table.version())
 
 
 def _spans(actions: Table, field: LogColumn, length: int) -> list[Span | None]:

@@ -4,47 +4,47 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.core.errors import TableError
 from penstock.core.facts import AddedFile, LogCommit
 from penstock.core.masking import mask
 from penstock.core.steps.token import read_metrics, signed_by
+from penstock.engine.disk.disks import disk_at
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 _COMMIT = re.compile(r"[0-9]{20}\.json")
-_CHECKPOINTED = re.compile(r'"version"\s*:\s*(\d+)')
-
-
-def is_local(uri: str) -> bool:
-    """Whether a table or path is a folder of this machine's file system."""
-    return "://" not in uri or uri.startswith("file://")
+_CHECKPOINTED = re.compile(rb'"version"\s*:\s*(\d+)')
 
 
 def log_folder(uri: str) -> str:
-    """Return the folder of a local table's log; it need not be there."""
+    """Return the folder of a table's log; it need not be there."""
     return f"{uri.removeprefix('file://').rstrip('/')}/_delta_log"
 
 
-def commit_path(uri: str, version: int) -> Path:
+def commit_file(uri: str, version: int) -> str:
     """Return the file of a version; it need not be there."""
-    return Path(log_folder(uri), f"{version:020d}.json")
+    return f"{log_folder(uri)}/{version:020d}.json"
+
+
+def read_file(place: str) -> bytes:
+    """Read a file of a log; `OSError` where none can be read."""
+    with disk_at(place).open(place) as file:
+        return file.read()
 
 
 def versions(uri: str) -> list[int]:
     """Return the versions whose commit files are there, rising; none where no table is."""
     try:
-        names = os.listdir(log_folder(uri))  # noqa: PTH208  # names, not a Path for each of 10,000
+        entries = disk_at(uri).entries(log_folder(uri))
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return sorted(int(name[:20]) for name in names if _COMMIT.fullmatch(name))
+    return sorted(int(each.name[:20]) for each in entries if _COMMIT.fullmatch(each.name))
 
 
 def newest(uri: str, hint: int | None = None) -> int | None:
@@ -53,18 +53,18 @@ def newest(uri: str, hint: int | None = None) -> int | None:
     A version that is there, the hint or the one of the last checkpoint, is climbed from in as
     many looks as the way above it has binary digits; only without one the folder is listed.
     """
-    folder = log_folder(uri)
-    if hint is None or not _is_there(folder, hint):
+    disk = disk_at(uri)
+    if hint is None or not disk.exists(commit_file(uri, hint)):
         hint = checkpointed(uri)
-    if hint is None or not _is_there(folder, hint):
+    if hint is None or not disk.exists(commit_file(uri, hint)):
         return max(versions(uri), default=None)
     step = 1
-    while _is_there(folder, hint + step):
+    while disk.exists(commit_file(uri, hint + step)):
         hint += step
         step *= 2
     while step > 1:
         step //= 2
-        if _is_there(folder, hint + step):
+        if disk.exists(commit_file(uri, hint + step)):
             hint += step
     return hint
 
@@ -72,9 +72,8 @@ def newest(uri: str, hint: int | None = None) -> int | None:
 def checkpointed(uri: str) -> int | None:
     """Return the version of the last checkpoint, None if there is none."""
     try:
-        with open(f"{log_folder(uri)}/_last_checkpoint", encoding="utf-8") as file:  # noqa: PTH123  # 1,000 tables
-            found = _CHECKPOINTED.search(file.read())
-    except (OSError, UnicodeDecodeError):
+        found = _CHECKPOINTED.search(read_file(f"{log_folder(uri)}/_last_checkpoint"))
+    except OSError:
         return None
     return int(found[1]) if found else None
 
@@ -97,7 +96,7 @@ def gap(uri: str, version: int) -> TableError:
 
 def open_table(uri: str) -> DeltaTable | None:
     """Open a table as it is now; None where none is, `log-unreadable` if its log is damaged."""
-    if is_local(uri) and newest(uri) is None:
+    if newest(uri) is None:
         return None
     from deltalake import DeltaTable  # 0.1 s; most commands do without
     from deltalake.exceptions import DeltaError, TableNotFoundError
@@ -125,10 +124,6 @@ def open_version(uri: str, version: int) -> DeltaTable | None:
         return None
 
 
-def _is_there(folder: str, version: int) -> bool:
-    return os.path.exists(f"{folder}/{version:020d}.json")  # noqa: PTH110  # 1,000 tables: no Path each
-
-
 T = TypeVar("T")
 # What a damaged file raises while it is read.
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
@@ -144,7 +139,7 @@ class Actions:
     metadata: Mapping[str, Any] | None = None
 
     @classmethod
-    def from_lines(cls, lines: Iterable[str]) -> Actions:
+    def from_lines(cls, lines: Iterable[bytes]) -> Actions:
         """Read the actions of one commit, without files that were only moved about."""
         info: Mapping[str, Any] = {}
         metadata: Mapping[str, Any] | None = None
@@ -207,7 +202,7 @@ class LogEntry:
     rewrites: bool = False
 
     @classmethod
-    def from_lines(cls, version: int, lines: Iterable[str]) -> LogEntry:
+    def from_lines(cls, version: int, lines: Iterable[bytes]) -> LogEntry:
         """Read one commit."""
         actions = Actions.from_lines(lines)
         rows = [live_rows(add) for add in actions.adds]
@@ -235,14 +230,14 @@ def read_actions(uri: str, version: int) -> Actions:
 
 
 def _read(
-    uri: str, version: int, reader: Callable[[Sequence[str]], T], *, head_only: bool = False
+    uri: str, version: int, reader: Callable[[Sequence[bytes]], T], *, head_only: bool = False
 ) -> T:
-    lines: list[str] = []
+    lines: list[bytes] = []
     try:
-        with commit_path(uri, version).open(encoding="utf-8") as file:
+        with disk_at(uri).open(commit_file(uri, version)) as file:
             for line in file:
                 lines.append(line)
-                if head_only and line.startswith('{"commitInfo"'):
+                if head_only and line.startswith(b'{"commitInfo"'):
                     break
         found = reader(lines)
     except FileNotFoundError:
@@ -335,8 +330,7 @@ def metadata_action(table: DeltaTable) -> Mapping[str, Any]:
 def checksum(uri: str, version: int) -> Mapping[str, Any]:
     """Return what Spark's checksum file says of a version; nothing if it is gone or damaged."""
     try:
-        with open(f"{log_folder(uri)}/{version:020d}.crc", "rb") as file:  # noqa: PTH123  # 1,000 tables
-            document = json.load(file)
+        document = json.loads(read_file(f"{log_folder(uri)}/{version:020d}.crc"))
     except (OSError, ValueError):
         return {}
     return document if isinstance(document, dict) else {}
@@ -346,7 +340,7 @@ def _of_commits(uri: str, version: int) -> Metadata | None:
     low = -1 if checkpointed(uri) is None else max(version - _LOOKS_BACK, -1)
     try:
         for each in range(version, low, -1):
-            content = commit_path(uri, each).read_bytes()
+            content = read_file(commit_file(uri, each))
             for line in content.splitlines() if b'"metaData"' in content else ():
                 action = json.loads(line) if b'"metaData"' in line else {}
                 if "metaData" in action:

@@ -12,9 +12,8 @@ from penstock.core.facts import LogCommit, Touched
 from penstock.core.partitions.partition import FIRST, LAST, Span
 from penstock.core.steps.step import PartitionRows
 from penstock.engine.log import files, folder
-from penstock.engine.log.delta_log import remote_commits
 from penstock.engine.log.files import LogColumn, joined
-from penstock.engine.log.folder import Actions, Metadata, is_local
+from penstock.engine.log.folder import Actions, Metadata
 
 Places = tuple[Span | None, ...]
 """Where one file's rows lie, by column; None for anywhere."""
@@ -96,8 +95,8 @@ def _places_of(
     """Find what the adds of decoded paths tell: in these commits, else in the files before them."""
     placed: dict[str, Places] = {}  # by adds that only moved rows about, too: OPTIMIZE makes files
     for version in versions:
-        for line in folder.commit_path(uri, version).read_text(encoding="utf-8").splitlines():
-            add = json.loads(line).get("add") if '"add"' in line else None
+        for line in folder.read_file(folder.commit_file(uri, version)).splitlines():
+            add = json.loads(line).get("add") if b'"add"' in line else None
             if add and (path := unquote(add["path"])) in wanted:
                 placed[path] = files.spans_of(add, fields)
     before = versions[0] - 1
@@ -125,16 +124,12 @@ def touched_by(commit: LogCommit, spans: Mapping[str, tuple[Span, ...] | None]) 
 
 
 class DeltaPlaces:
-    """The `Places` over Delta tables in folders and, for URIs, through `deltalake`."""
+    """The `Places` over Delta tables in folders."""
 
     def touched(
         self, uri: str, after: int, columns: Mapping[str, str], *, partial: bool = False
     ) -> tuple[Touched, ...]:
-        """See `Places.touched`. Of a table that is not in a local folder no column tells."""
-        if not is_local(uri):
-            commits = remote_commits(uri, after, partial=partial)
-            anywhere = dict.fromkeys(columns)
-            return tuple(touched_by(each, anywhere) for each in commits if each.changes_data)
+        """See `Places.touched`."""
         left = [version for version in folder.versions(uri) if version > after]
         if not partial:
             folder.check_whole(uri, after, left)
@@ -143,9 +138,7 @@ class DeltaPlaces:
     def written(
         self, uri: str, version: int, column: str, kind: str
     ) -> Mapping[int, PartitionRows] | None:
-        """See `Places.written`. None for a table that is not in a local folder, too."""
-        if not is_local(uri):
-            return None
+        """See `Places.written`."""
         adds = folder.read_actions(uri, version).adds
         metadata = folder.metadata_at(uri, version)
         if metadata is None or column.lower() not in metadata.partition_by:

@@ -6,11 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from penstock.core.entities.entity import Entity
-from penstock.core.errors import (
-    ConnectionNotFoundError,
-    EntityNotFoundError,
-    SelectorError,
-)
+from penstock.core.errors import ConnectionNotFoundError, EntityNotFoundError, SelectorError
 from penstock.project.files.values import did_you_mean, some_of
 from penstock.project.selectors import OF_ENTITIES, SelectorTerm, disabled, parse_terms
 

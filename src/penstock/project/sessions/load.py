@@ -30,11 +30,7 @@ from penstock.project.first_pass import FirstPass
 from penstock.project.sessions.aliases import PREFIX, unknown_variables
 from penstock.project.sessions.columns import carried_findings, column_findings, sql_findings
 from penstock.project.sessions.definition import SessionFile, SessionScene, read_package
-from penstock.project.sessions.models import (
-    SessionDraft,
-    drafts_of_package,
-    tracked_findings,
-)
+from penstock.project.sessions.models import SessionDraft, drafts_of_package, tracked_findings
 from penstock.project.settings.project import Settings
 from penstock.project.sql.names import Named, NameResolver
 

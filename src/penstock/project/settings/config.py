@@ -8,14 +8,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from penstock.core.findings import Finding, Location, Severity
-from penstock.project.files.values import (
-    Plain,
-    is_true,
-    mapping_of,
-    pairs_of,
-    text_of,
-    texts_of,
-)
+from penstock.project.files.values import Plain, is_true, mapping_of, pairs_of, text_of, texts_of
 
 NESTED = "snapshot"
 OF_SNAPSHOTS = (

@@ -27,6 +27,7 @@ _Cells = Sequence[tuple[str, bool]]
 FORMS = ("rows", "csv", "sql", "file")
 Json = object  # what json gives; it does not leave this file
 _OPEN = re.compile(r' *"')
+_BARE = re.compile(r"([^,\n]*)")
 _QUOTED = re.compile(r' *"((?:[^"]+|"")*+)" *')
 _FILES = (".csv", ".json", ".parquet", ".sql")
 
@@ -66,31 +67,24 @@ def read_csv(text: str, where: Location) -> tuple[tuple[str, ...], tuple[dict[st
 
 
 def _lines(text: str) -> Iterator[tuple[int, _Cells]]:
-    at, line = 0, 1
-    while at < len(text):
-        first, cells = line, []
-        more = True
-        while more:
-            content, quoted, at, line = _next(text, at, line)
-            cells.append((content, quoted))
-            more = text[at : at + 1] == ","
-            at += 1
-        line += 1
+    at, line, first = 0, 1, 1
+    cells: list[tuple[str, bool]] = []
+    while at < len(text) or cells:
+        found = (_QUOTED if _OPEN.match(text, at) else _BARE).match(text, at)
+        if found is None:
+            raise CsvError("a quote is not closed", line)
+        end, is_quoted, inner = found.end(), found.re is _QUOTED, found[1]
+        if text[end : end + 1] not in ("", ",", "\n"):
+            raise CsvError("text follows a closing quote", line + inner.count("\n"))
+        first = first if cells else line
+        cells.append((inner.replace('""', '"') if is_quoted else inner.strip(), is_quoted))
+        line += inner.count("\n")
+        at = end + 1
+        if text[end : end + 1] == ",":
+            continue
         if cells != [("", False)]:
             yield first, cells
-
-
-def _next(text: str, at: int, line: int) -> tuple[str, bool, int, int]:
-    if _OPEN.match(text, at) is None:
-        end = next((i for i in range(at, len(text)) if text[i] in ",\n"), len(text))
-        return text[at:end].strip(), False, end, line
-    found = _QUOTED.match(text, at)
-    if found is None:
-        raise CsvError("a quote is not closed", line)
-    line += found[1].count("\n")
-    if text[found.end() : found.end() + 1] not in ("", ",", "\n"):
-        raise CsvError("text follows a closing quote", line)
-    return found[1].replace('""', '"'), True, found.end(), line
+        line, cells = line + 1, []
 
 
 def select_problem(text: str) -> tuple[str, str] | None:
@@ -220,11 +214,12 @@ class TableReader:
         """Read a JSON list of objects, or an object per line."""
         try:
             if text.lstrip().startswith("["):
-                items = _parsed(text)
+                items = _parsed(text, where)
                 found = [(where, item) for item in items] if isinstance(items, list) else []
             else:
                 lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
-                found = [(Location(where.path, n), _parsed(line)) for n, line in lines]
+                places = [(Location(where.path, n), line) for n, line in lines]
+                found = [(at, _parsed(line, at)) for at, line in places]
             if not all(isinstance(item, dict) for _, item in found):
                 raise ValueError("a row is no object")  # noqa: TRY301  as json says of bad files
         except ValueError as error:
@@ -261,14 +256,12 @@ class TableReader:
         return read(text, Location(f"{FOLDER}/{inside}"))
 
 
-class _Number(str):
-    """A number as the file writes it."""
+def _parsed(text: str, where: Location) -> Json:
+    def number(digits: str) -> Cell:
+        kind = plain_kind(digits)
+        return Cell(digits, CellKind.NUMBER if kind is CellKind.TEXT else kind, where)
 
-    __slots__ = ()
-
-
-def _parsed(text: str) -> Json:
-    found: Json = json.loads(text, parse_float=_Number, parse_int=_Number, parse_constant=_Number)
+    found: Json = json.loads(text, parse_float=number, parse_int=number, parse_constant=number)
     return found
 
 
@@ -278,9 +271,8 @@ def _json_cell(value: Json, where: Location) -> Cell:
             return Cell("", CellKind.NULL, where)
         case bool():
             return Cell(str(value).lower(), CellKind.BOOLEAN, where)
-        case _Number():
-            kind = plain_kind(value)
-            return Cell(str(value), CellKind.NUMBER if kind is CellKind.TEXT else kind, where)
+        case Cell():
+            return value
         case list():
             return Cell("", CellKind.LIST, where, items=tuple(_json_cell(v, where) for v in value))
         case dict():

@@ -6,13 +6,15 @@ import datetime as dt
 import json
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 from sqlalchemy import Column, Date, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError, StatementError
 
 from penstock.core.errors import StateError
 from penstock.core.ports.ports import RebuiltStep
-from penstock.state.columns import UtcTime
+from penstock.core.steps.token import CODEC
+from penstock.state.columns import Document, UtcTime, Value
 from penstock.state.lease import Identity
 from penstock.state.schema import REVISION, metadata, project
 from penstock.state.sql.database import Database, rows_of
@@ -20,7 +22,6 @@ from penstock.state.sql.journal import Transactions, rebuild
 from penstock.state.sql.soundness import Cell, unsound
 
 Tables = Mapping[str, list[dict[str, Cell]]]
-Value = str | int | bool | dt.date | dt.datetime | None
 
 
 _MOST = 20
@@ -66,7 +67,10 @@ class SqlArchive:
         identity = self._context.identity
         tables = _sound(_read(document, identity), identity)
         rows = {
-            table: [{column.name: _read_cell(column, row) for column in table.c} for row in found]
+            table: [
+                {column.name: _read_cell(column, row[column.name]) for column in table.c}
+                for row in found
+            ]
             for table in metadata.sorted_tables
             if (found := tables[table.name])
         }
@@ -112,17 +116,13 @@ def _of_others(owners: Sequence[Mapping[str, Cell]], identity: Identity) -> list
     ]
 
 
-def _read_cell(column: Column[object], row: Mapping[str, Cell]) -> Value:
-    cell = row[column.name]
+def _read_cell(column: Column[Any], cell: Cell) -> object:
     if cell is None:
         return None
-    if column.info.get("json"):
-        return json.dumps(cell, separators=(",", ":"), ensure_ascii=False)
-    if isinstance(column.type, UtcTime):
-        return dt.datetime.fromisoformat(str(cell))
-    if isinstance(column.type, Date):
-        return dt.date.fromisoformat(str(cell))
-    return cell  # type: ignore[return-value]  # text, numbers and flags as they are
+    if isinstance(column.type, Value):
+        return Document(cell)
+    kind = {UtcTime: dt.datetime, Date: dt.date}.get(type(column.type))
+    return CODEC.of(kind).read(cell) if kind else cell
 
 
 def _write(tables: Tables, identity: Identity) -> str:

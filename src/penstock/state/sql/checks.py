@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -18,6 +17,7 @@ from penstock.core.check_results import (
     RowsBefore,
 )
 from penstock.core.checks import OnFailure
+from penstock.core.partitions.partition import Grid
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.ports.checks import Unsettled
 from penstock.core.records import Status
@@ -36,7 +36,7 @@ from penstock.state.transitions.model_state import BUILDS
 
 HISTORY = execution_history.c
 STEP = steps.c
-_FLAG = ("step", "step_seq", "model", "ord", "partition", "opened", "version")
+_FLAG = ("step", "step_seq", "model", "ord", "partition", "checks", "opened", "version")
 
 
 class SqlChecks:
@@ -66,10 +66,7 @@ class SqlChecks:
         """Return the open flags, by model, step and partition."""
         query = named(flags).where(flags.c.closed.is_(None))
         with self._database.read() as connection:
-            found = [
-                Flag(**cells_of(row, _FLAG), checks=tuple(json.loads(row.checks)))
-                for row in connection.execute(query)
-            ]
+            found = [Flag(**cells_of(row, _FLAG)) for row in connection.execute(query)]
         return tuple(sorted(found, key=lambda each: (each.model, each.step_seq, each.ord)))
 
     def quarantines(self) -> tuple[Quarantine, ...]:
@@ -122,7 +119,7 @@ class SqlChecks:
             .join(models, models.c.id == result.model_id)
             .where(
                 models.c.name == model,
-                result.status == str(CheckStatus.SKIPPED),
+                result.status == CheckStatus.SKIPPED,
                 result.message == why,
             )
         )
@@ -146,7 +143,7 @@ class SqlChecks:
         with self._database.read() as connection:
             grid = _grid(connection, model, step_seq)
             done = _successes(model, grid, step_seq, HISTORY.rows_written >= int(with_rows))
-            if grid == "*":
+            if grid.is_whole:
                 newest = select(done.c.rows_written).order_by(done.c.step_seq.desc())
                 found = connection.scalars(newest.limit(max(last, 1)))
                 return RowsBefore(recent=tuple(rows or 0 for rows in found))
@@ -156,7 +153,7 @@ class SqlChecks:
             return RowsBefore({row.ord: row.rows_written for row in rows})
 
 
-def _grid(connection: Connection, model: str, step_seq: int) -> str:
+def _grid(connection: Connection, model: str, step_seq: int) -> Grid:
     """Return the grid of the model's step, or that of its records if it is of no step."""
     of_step = (
         select(steps.c.grid)
@@ -164,10 +161,10 @@ def _grid(connection: Connection, model: str, step_seq: int) -> str:
         .scalar_subquery()
     )
     query = select(func.coalesce(of_step, models.c.grid)).where(models.c.name == model)
-    return str(connection.scalar(query) or "*")
+    return connection.scalar(query) or Grid()
 
 
-def _successes(model: str, grid: str, step_seq: int, *which: ColumnElement[bool]) -> CTE:
+def _successes(model: str, grid: Grid, step_seq: int, *which: ColumnElement[bool]) -> CTE:
     """Ask for rows of the history that no check and no rollback took back later."""
     flagged = exists().where(flags.c.step_seq == HISTORY.step_seq, flags.c.ord == HISTORY.ord)
     return (
@@ -177,10 +174,10 @@ def _successes(model: str, grid: str, step_seq: int, *which: ColumnElement[bool]
         .where(
             models.c.name == model,
             HISTORY.step_seq < step_seq,
-            HISTORY.status == str(Status.SUCCESS),
+            HISTORY.status == Status.SUCCESS,
             ~flagged,
             steps.c.undone_by.is_(None),
-            steps.c.kind.in_([str(kind) for kind in BUILDS]),
+            steps.c.kind.in_(BUILDS),
             steps.c.grid == grid,
             *which,
         )
@@ -214,7 +211,7 @@ def _evaluated() -> Select[Any]:
 
     def next_of(model: ColumnElement[int], *after: ColumnElement[bool]) -> ColumnElement[str]:
         result = check_results.c
-        evaluated = result.status != str(CheckStatus.SKIPPED)
+        evaluated = result.status != CheckStatus.SKIPPED
         query = select(func.min(result.definition)).where(result.model_id == model, evaluated)
         return query.where(*after).scalar_subquery()
 

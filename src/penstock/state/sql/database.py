@@ -16,6 +16,7 @@ from sqlalchemy import Column, Connection, Engine, Table, func, inspect, select,
 from sqlalchemy.exc import SQLAlchemyError
 
 from penstock.core.errors import StateError, UsageError
+from penstock.state.columns import Value, stored
 from penstock.state.schema import REVISION, metadata, project, revisions
 from penstock.state.sql.soundness import Cell, unsound
 
@@ -202,7 +203,7 @@ def write_cell(column: Column[object], value: object) -> Cell:
     """Return a value of a row as a document has it; raises `ValueError` for JSON that is none."""
     if isinstance(value, dt.date):
         return value.isoformat()
-    if column.info.get("json") and isinstance(value, str):
+    if isinstance(column.type, Value) and column.type.as_json and isinstance(value, str):
         read: Cell = json.loads(value)
         return read
     return value  # type: ignore[return-value]  # text, numbers, and what a damaged cell holds
@@ -238,5 +239,6 @@ def _damages(connection: Connection) -> Iterator[str]:
 
 def rows_of(connection: Connection, table: Table) -> Iterator[dict[str, Cell]]:
     """Return the rows of a table as a document has them, in the order of their keys."""
-    for row in connection.execute(select(table).order_by(*table.primary_key.columns)):
+    columns = map(stored, table.c)
+    for row in connection.execute(select(*columns).order_by(*table.primary_key.columns)):
         yield {column.name: write_cell(column, row[n]) for n, column in enumerate(table.c)}

@@ -91,7 +91,7 @@ class Transaction:
 
     def running(self) -> Sequence[StoredStep]:
         """Return the steps that are written as RUNNING, in the order they began."""
-        query = select(steps).where(steps.c.status == str(Status.RUNNING))
+        query = select(steps).where(steps.c.status == Status.RUNNING)
         rows = self._connection.execute(query.order_by(steps.c.step_seq))
         return [step_of(row) for row in rows]
 
@@ -127,13 +127,13 @@ class Transaction:
     def write_run(self, run: Run) -> None:
         """Write a run, and the penstock that runs."""
         penstock = self._context.identity.penstock
-        cells = {**cells_of(run, _RUN), **cells_of(run.holder, _HOLDER), "status": str(run.status)}
+        cells = {**cells_of(run, _RUN), **cells_of(run.holder, _HOLDER), "status": run.status}
         put(self._connection, runs, [cells])
         self._connection.execute(update(project).values(penstock=penstock))
 
     def end_run(self, run: str, status: Status) -> bool:
         """Write how a run ended, if it is on record; tell whether it had steps."""
-        values = {"ended": self.now, "status": str(status)}
+        values = {"ended": self.now, "status": status}
         self._connection.execute(update(runs).where(runs.c.id == run).values(values))
         query = select(steps.c.id).where(steps.c.run == run).limit(1)
         return self._connection.scalar(query) is not None

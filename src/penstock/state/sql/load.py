@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, or_, select
 
 from penstock.core.model import Fingerprint
-from penstock.core.partitions.partition import Grid, read_grid
+from penstock.core.partitions.partition import Grid
 from penstock.core.partitions.ranges import Ranges, of_numbers
 from penstock.core.records import Status, WatermarkChange
 from penstock.core.steps.step import Intent, StepFailure, StepKind
@@ -63,7 +62,7 @@ from penstock.state.transitions.runs import Runs, joined
 STATE = partition_state.c
 HISTORY = execution_history.c
 _AT_ONCE = 200  # ranges that one condition names
-_FLAG = ("opened", "version", "closed", "why", "who")
+_FLAG = ("checks", "opened", "version", "closed", "why", "who")
 _HISTORY = ("step_seq", "fingerprint_id", "status", "executed_at", "error_code", "error_message")
 
 
@@ -98,7 +97,7 @@ class _ModelRows:
         query = select(models.c.id, models.c.grid).where(models.c.name == model)
         known = connection.execute(query).first()
         self.number = known.id if known else model_id(connection, model)
-        self.blank = ModelState(model, read_grid(known.grid) if known else Grid())
+        self.blank = ModelState(model, known.grid if known else Grid())
 
     def steps(self, numbers: Collection[int]) -> dict[int, StoredStep]:
         return self.steps_where(steps.c.step_seq.in_(numbers)) if numbers else {}
@@ -112,8 +111,8 @@ class _ModelRows:
         return self._connection.scalar(
             select(steps.c.step_seq)
             .where(steps.c.model_id == self.number, steps.c.step_seq > step.step_seq)
-            .where(steps.c.status != str(Status.RUNNING))
-            .where(~and_(steps.c.run == step.run, steps.c.kind.in_(map(str, RESHAPES))))
+            .where(steps.c.status != Status.RUNNING)
+            .where(~and_(steps.c.run == step.run, steps.c.kind.in_(RESHAPES)))
             .limit(1)
         )
 
@@ -155,9 +154,7 @@ class _ModelRows:
     def flags(self, *which: ColumnElement[bool]) -> dict[Key, FlagState]:
         query = select(flags).where(flags.c.model_id == self.number, *which)
         return {
-            (row.step_seq, row.ord): FlagState(
-                tuple(json.loads(row.checks)), **cells_of(row, _FLAG)
-            )
+            (row.step_seq, row.ord): FlagState(**cells_of(row, _FLAG))
             for row in self._connection.execute(query)
         }
 

@@ -23,10 +23,9 @@ from sqlalchemy import (
 )
 
 from penstock.core.columns.typed import read_typed
-from penstock.core.partitions.partition import read_grid
 from penstock.core.records import LeastPin, ModelRecord, PartitionGroup, PartitionsRecord, Status
 from penstock.core.steps.inputs import Pin
-from penstock.core.steps.token import pin_of, read_intent
+from penstock.core.steps.token import pin_of
 from penstock.core.steps.window import Watermark
 from penstock.state.schema import (
     fingerprints,
@@ -40,7 +39,7 @@ from penstock.state.schema import (
 from penstock.state.sql.rows import FAILURE, FINGERPRINT_COLUMNS, Found, failure_of, fingerprint_of
 from penstock.state.transitions.model_state import BUILDS
 
-FAILURES = (str(Status.FAILED), str(Status.SKIPPED))
+FAILURES = (Status.FAILED, Status.SKIPPED)
 STATE = partition_state.c
 WHOLE = models.c.grid == "*"
 _WHOLE_MODELS = select(models.c.id).where(WHOLE)
@@ -84,7 +83,7 @@ def partitions_records(connection: Connection) -> dict[str, PartitionsRecord]:
             steps=counts.get(row.model_id, 0),
             last_step_seq=row.last_step_seq,
             executed_at=row.executed_at,
-            grid=read_grid(row.grid),
+            grid=row.grid,
         )
         for row in connection.execute(_HEADS.order_by(models.c.name))
     }
@@ -99,7 +98,7 @@ def _whole() -> Select[Any]:
         .correlate(partition_state)
         .scalar_subquery()
     )
-    failed = and_(STATE.status == str(Status.FAILED), last.c.step_seq == newest)
+    failed = and_(STATE.status == Status.FAILED, last.c.step_seq == newest)
     return (
         select(
             partition_state,
@@ -121,7 +120,7 @@ def _whole() -> Select[Any]:
     )
 
 
-def _unread(done: FromClause) -> ColumnElement[str | None]:
+def _unread(done: FromClause) -> ColumnElement[Any]:
     """Return the intents that left something of their pins unread; few do, and the others stay."""
     words = (done.c.intent.contains(f'"{name}":') for name in ("cut_at", "passed_by", "foreign"))
     return case((or_(*words), done.c.intent))
@@ -136,7 +135,7 @@ def _heads() -> Select[Any]:
     tried, built = steps.alias("tried"), steps.alias("built")
     counts = and_(
         built.c.table_id.is_not(None),  # a step that failed by its checks made a commit too
-        built.c.kind.in_([str(kind) for kind in BUILDS]),
+        built.c.kind.in_(BUILDS),
         built.c.undone_by.is_(None),
         built.c.grid == models.c.grid,
     )
@@ -159,7 +158,7 @@ def _heads() -> Select[Any]:
             *(last.c[name] for name in FAILURE),
         )
         .select_from(models)
-        .join(last, last.c.step_seq == _newest(tried, tried.c.status != str(Status.RUNNING)))
+        .join(last, last.c.step_seq == _newest(tried, tried.c.status != Status.RUNNING))
         .outerjoin(done, done.c.step_seq == _newest(built, counts))
         .outerjoin(target_state, target_state.c.target == last.c.target)
         .where(~WHOLE)
@@ -181,7 +180,7 @@ def _record(row: Found, current: tuple[Watermark, ...]) -> ModelRecord:
     """Read what both queries ask for: the last step, and when and how its rows were built."""
     return ModelRecord(
         model=row.name,
-        status=Status(row.status),
+        status=row.status,
         last_step_seq=row.last_step_seq,
         step=row.step or "",
         step_seq=row.step_seq or 0,
@@ -196,7 +195,7 @@ def _record(row: Found, current: tuple[Watermark, ...]) -> ModelRecord:
 
 
 def _one(row: Found, record: ModelRecord, pins: Mapping[str, Pin]) -> ModelRecord:
-    unread = read_intent(row.unread) if row.unread else None
+    unread = row.unread
     return replace(
         record,
         fingerprint=None if row.fingerprint_id is None else fingerprint_of(row),
@@ -211,7 +210,7 @@ def _one(row: Found, record: ModelRecord, pins: Mapping[str, Pin]) -> ModelRecor
 
 
 def _sum(row: Found, record: ModelRecord, versions: Found | None) -> ModelRecord:
-    built = read_intent(row.intent) if row.intent else None
+    built = row.intent
     return replace(
         record,
         fingerprint=built.fingerprint if built else None,
@@ -237,7 +236,7 @@ def _groups(connection: Connection) -> dict[int, list[PartitionGroup]]:
     ).group_by(STATE.model_id, STATE.fingerprint_id, STATE.status)
     groups: dict[int, list[PartitionGroup]] = defaultdict(list)
     for model, fingerprint, status, *counted in connection.execute(query):
-        groups[model].append(PartitionGroup(fingerprint or 0, Status(status), *counted))
+        groups[model].append(PartitionGroup(fingerprint or 0, status, *counted))
     for found in groups.values():
         found.sort(key=lambda group: (group.fingerprint, group.status))
     return groups

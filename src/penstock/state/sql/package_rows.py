@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,7 +13,6 @@ from penstock.core.ports.sessions import Release, SessionPass
 from penstock.core.records import Status
 from penstock.core.sessions.manifest import Limits, ManifestRow, PassKind, RunState
 from penstock.core.steps.step import StepKind
-from penstock.core.steps.token import pin_of, pin_parts, read_intent
 from penstock.state.schema import (
     models,
     session_manifest,
@@ -24,7 +22,7 @@ from penstock.state.schema import (
     steps,
 )
 from penstock.state.sql.database import put
-from penstock.state.sql.rows import Cells, Found, as_json, cells_of, read_events, write_events
+from penstock.state.sql.rows import Cells, Found, cells_of
 from penstock.state.transitions.model_state import StoredStep
 from penstock.state.transitions.packages import (
     PackageEvent,
@@ -37,7 +35,10 @@ from penstock.state.transitions.packages import (
 
 RUNS = session_runs.c
 _ROW = ("model", "last_success", "covered_to", "advanced_to", "fingerprint", "run", "updated_at")
-_PASS = ("package", "seq", "run", "now", "caught_up", "future_events", "started", "ended")
+_PASS = (
+    *("package", "seq", "kind", "run", "now", "pins", "status", "events", "caught_up"),
+    *("future_events", "started", "ended"),
+)
 _RELEASE = ("package", "session", "asked_at", "who")
 
 
@@ -55,7 +56,7 @@ def change_package(connection: Connection, package: str, event: PackageEvent) ->
 def _load(connection: Connection, package: str) -> PackageState:
     """Read all but passes of old: of those only the last run's and open ones can change."""
     newest = select(func.max(RUNS.seq)).where(RUNS.package == package).scalar_subquery()
-    lasting = or_(RUNS.seq == newest, RUNS.status == str(Status.RUNNING))
+    lasting = or_(RUNS.seq == newest, RUNS.status == Status.RUNNING)
     passes = [pass_of(row) for row in connection.execute(passes_of(package).where(lasting))]
     return PackageState(
         package,
@@ -86,7 +87,7 @@ def tables_of(connection: Connection, package: str) -> dict[str, PackageTable]:
 
 def passes_of(package: str) -> Select[Any]:
     """Ask for the passes of a package, newest first."""
-    is_first = RUNS.kind == str(PassKind.BACKFILL)  # of two in one run it is the earlier one
+    is_first = RUNS.kind == PassKind.BACKFILL  # of two in one run it is the earlier one
     return _of(session_runs, package).order_by(RUNS.seq.desc(), is_first)
 
 
@@ -94,11 +95,7 @@ def pass_of(row: Found) -> SessionPass:
     """Read one pass."""
     return SessionPass(
         **cells_of(row, _PASS),
-        kind=PassKind(row.kind),
         limits=Limits(RunState(row.state), row.lower_limit, row.upper_limit),
-        pins={name: pin_of(*parts) for name, parts in json.loads(row.pins).items()},
-        status=Status(row.status),
-        events=None if row.events is None else read_events(json.loads(row.events)),
     )
 
 
@@ -123,14 +120,14 @@ def keep_promise(connection: Connection, step: StoredStep, at: dt.datetime) -> N
 def _after_rollback(
     connection: Connection, model: str, at: dt.datetime
 ) -> Iterator[tuple[str, PackageEvent]]:
-    done = or_(steps.c.status == str(Status.SUCCESS), steps.c.commit_version.is_not(None))
+    done = or_(steps.c.status == Status.SUCCESS, steps.c.commit_version.is_not(None))
     query = (
         select(steps.c.intent, steps.c.undone_by)
         .join(models, models.c.id == steps.c.model_id)
         .where(models.c.name == model, done, steps.c.intent.contains('"session":'))
         .order_by(steps.c.step_seq.desc())
     )
-    found = [(read_intent(row.intent), row.undone_by) for row in connection.execute(query)]
+    found = connection.execute(query).all()
     left = [(each.session, each.run) for each, undone in found if each.session and not undone]
     rows = (replace(said.row, run=run) for said, run in left if said.row is not None)
     stitched = max((said.stitched for said, _ in left), default=0)
@@ -149,15 +146,11 @@ def _rows(records: PackageState) -> Keyed:
 
 def _passes(records: PackageState) -> Keyed:
     return {
-        (each.seq, str(each.kind)): {
+        (each.seq, each.kind): {
             **cells_of(each, _PASS),
-            "kind": str(each.kind),
-            "status": str(each.status),
             "state": int(each.limits.state),
             "lower_limit": each.limits.lower_limit,
             "upper_limit": each.limits.upper_limit,
-            "pins": as_json({name: pin_parts(pin) for name, pin in each.pins.items()}),
-            "events": None if each.events is None else write_events(each.events),
         }
         for each in records.passes.values()
     }

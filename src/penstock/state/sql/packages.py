@@ -11,13 +11,7 @@ from penstock.core.sessions.manifest import ManifestRow, PassEvents
 from penstock.state.lease import grant
 from penstock.state.sql.database import Database
 from penstock.state.sql.journal import Transaction, Transactions
-from penstock.state.sql.package_rows import (
-    manifest_of,
-    pass_of,
-    passes_of,
-    releases_of,
-    tables_of,
-)
+from penstock.state.sql.package_rows import manifest_of, pass_of, passes_of, releases_of, tables_of
 from penstock.state.transitions.packages import (
     EventsBuilt,
     PassBegan,

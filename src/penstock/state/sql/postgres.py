@@ -5,12 +5,7 @@ from __future__ import annotations
 import re
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import (
-    DBAPIError,
-    InterfaceError,
-    OperationalError,
-    SQLAlchemyError,
-)
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from penstock.core.errors import StateAwayError, StateError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -53,12 +52,10 @@ from penstock.state.sql.rows import (
     FINGERPRINT_COLUMNS,
     STATE_COLUMNS,
     Found,
-    as_json,
     cells_of,
     failure_of,
     fingerprint_of,
     insert_watermark,
-    read_spans,
     step_of,
     watermark_of,
 )
@@ -161,7 +158,7 @@ class SqlRecords:
         """Return all steps of a model that ended, oldest first, without counts per partition."""
         query = (
             _of_model(select(steps), steps.c.model_id, model)
-            .where(steps.c.status != str(Status.RUNNING))
+            .where(steps.c.status != Status.RUNNING)
             .order_by(steps.c.step_seq)
         )
         with self._database.read() as connection:
@@ -188,7 +185,7 @@ class SqlRecords:
             .order_by(steps.c.step_seq)
         )
         with self._database.read() as connection:
-            return {row.name: Status(row.status) for row in connection.execute(query)}
+            return {row.name: row.status for row in connection.execute(query)}
 
     def watermark_history(self, model: str) -> tuple[WatermarkChange, ...]:
         """Return every change of a model's watermarks, newest first."""
@@ -244,8 +241,7 @@ class SqlNotes:
         )
         with self._database.read() as connection:
             return tuple(
-                Touched(**cells_of(row, _TOUCHED), spans=read_spans(json.loads(row.spans)))
-                for row in connection.execute(query)
+                Touched(**cells_of(row, (*_TOUCHED, "spans"))) for row in connection.execute(query)
             )
 
     def note(self, seen: Seen, commits: Sequence[Touched]) -> None:
@@ -255,7 +251,7 @@ class SqlNotes:
             {
                 **table,
                 **cells_of(commit, _TOUCHED),
-                "spans": as_json(dict(sorted(commit.spans.items()))),
+                "spans": dict(sorted(commit.spans.items())),
             }
             for commit in commits
         ]
@@ -283,7 +279,7 @@ def _execution(row: Found) -> Execution:
         step=row.step_id,
         fingerprint=fingerprint_of(row),
         duration_ms=row.execution_time_ms,
-        status=Status(row.status),
+        status=row.status,
         failure=failure_of(row) if row.status == Status.FAILED else None,
         reason=row.reason,
     )
@@ -356,7 +352,7 @@ def _run(row: Found) -> PartitionRun:
     return PartitionRun(
         low,
         high,
-        Status(status),
+        status,
         fingerprint or 0,
         step_seq or 0,
         last,

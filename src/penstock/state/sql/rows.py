@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 from sqlalchemy import Column, Connection, Row, func, insert, select, update
 
-from penstock.core.check_results import (
-    CheckRecord,
-    CheckResult,
-    CheckStatus,
-    GroupValue,
-    Quarantine,
-    Sample,
-)
-from penstock.core.checks import CheckScope, OnFailure, Phase
-from penstock.core.findings import Location, Severity
+from penstock.core.check_results import CheckRecord, CheckResult, CheckStatus, Quarantine
 from penstock.core.model import Fingerprint
-from penstock.core.partitions.partition import Span, write_grid
-from penstock.core.partitions.ranges import Ranges
+from penstock.core.partitions.partition import Span
 from penstock.core.records import Lease, Status, WatermarkChange
-from penstock.core.sessions.manifest import EventCounts, PassEvents
 from penstock.core.steps.step import Outcome, RowCounts, StepFailure
-from penstock.core.steps.token import pin_parts, read_intent, write_intent
+from penstock.core.steps.token import pin_parts
 from penstock.state.schema import (
     check_results,
     contents,
@@ -37,7 +24,7 @@ from penstock.state.schema import (
     steps,
     watermarks,
 )
-from penstock.state.transitions.model_state import RecordedChecks, StoredStep
+from penstock.state.transitions.model_state import StoredStep
 
 Found = Row[Any]
 Cells = dict[str, Any]
@@ -61,26 +48,16 @@ FAILURE = {f"error_{field.name}": field.name for field in fields(StepFailure)}
 # Fields that are called as their columns.
 LEASE = tuple(column.name for column in leases.c)
 _WATERMARK = ("input", "column", "value", "set_at", "step", "who", "why")
-_RESULT = ("name", "type", "message", "details", "failures", "error", "definition")
-_RESULT_WORDS: Mapping[str, Callable[[str], Any]] = {
-    "phase": Phase,
-    "severity": Severity,
-    "status": CheckStatus,
-    "scope": CheckScope,
-}
-_STEP = ("started", "executed_by", "lease_token", "ended", "duration_ms", "recovered")
-_RECORD = ("run", "version", "started")
-QUARANTINE = ("uri", "table", "rows", "expires")
-
-STATE_COLUMNS = (
-    "status",
-    "fingerprint_id",
-    "step_seq",
-    "last_step_seq",
-    "commit_version",
-    "settled_version",
-    "executed_at",
+_RESULT = (
+    *("name", "type", "message", "details", "failures", "error", "definition"),
+    *("phase", "severity", "status", "scope", "values", "sample", "where"),
 )
+_STEP = ("status", "started", "executed_by", "lease_token", "ended", "duration_ms", "recovered")
+_RECORD = ("run", "version", "started", "partitions")
+QUARANTINE = ("uri", "table", "failed", "rows", "expires")
+
+STATE = ("status", "step_seq", "last_step_seq", "commit_version", "settled_version", "executed_at")
+STATE_COLUMNS = ("status", "fingerprint_id", *STATE[1:])
 """What is the same of neighbouring partitions of which the same is known."""
 FINGERPRINT_COLUMNS = tuple(fingerprints.c[name] for name in _FINGERPRINT)
 FREE: Cells = {**dict.fromkeys(LEASE), "process": ""}
@@ -90,18 +67,18 @@ del FREE["target"], FREE["token"]
 
 def state_of(row: Found) -> Cells:
     """Read what is known of partitions, all but their fingerprint."""
-    cells = cells_of(row, ("last_step_seq", "commit_version", "settled_version", "executed_at"))
-    return {**cells, "status": Status(row.status), "step_seq": row.step_seq or 0}
-
-
-def as_json(value: object) -> str:
-    """Return a value as one line of JSON."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return {**cells_of(row, STATE), "step_seq": row.step_seq or 0}
 
 
 def cells_of(value: object, names: Sequence[str]) -> Cells:
     """Return fields that are called as their columns."""
     return {name: getattr(value, name) for name in names}
+
+
+def named_cells(row: Found, names: Sequence[str]) -> Cells:
+    """Return cells of a row, those too whose names are taken by its methods: `values`, `table`."""
+    cells = row._mapping  # noqa: SLF001  # public in spite of its name
+    return {name: cells[name] for name in names}
 
 
 def next_number(connection: Connection, column: Column[int]) -> int:
@@ -163,12 +140,9 @@ def insert_step(connection: Connection, step: StoredStep) -> None:
             run=intent.run,
             model_id=model,
             target=step.target,
-            kind=str(intent.kind),
             slice=intent.slice.name if intent.slice else None,
-            grid=write_grid(intent.grid),
-            partitions=",".join(intent.partitions),
-            intent=write_intent(intent),
-            reason=intent.reason,
+            intent=intent,
+            **cells_of(intent, ("kind", "grid", "partitions", "reason")),
             run_date=intent.run_timestamp.date(),
             **step_cells(step),
         )
@@ -188,11 +162,10 @@ def step_cells(step: StoredStep) -> Cells:
     failure, outcome = step.failure, step.outcome
     cells: Cells = {
         "id": step.intent.step,
-        "status": str(step.status),
         **cells_of(step, _STEP),
         "undone_by": step.undone_by or None,
-        "checked": as_json(asdict(step.verdict)) if step.verdict else None,
-        "pending": as_json(step.pending) if step.pending else None,
+        "checked": step.verdict,
+        "pending": step.pending or None,
         **{name: getattr(failure, field) if failure else "" for name, field in FAILURE.items()},
     }
     if outcome is None:
@@ -205,7 +178,7 @@ def step_cells(step: StoredStep) -> Cells:
         "rows_written": outcome.rows.written,
         **{name: getattr(outcome.rows, field) for name, field in _COUNTS.items()},
         "bytes_written": outcome.bytes_written,
-        "metrics": json.dumps(dict(outcome.metrics), sort_keys=True, separators=(",", ":")),
+        "metrics": outcome.metrics,
     }
 
 
@@ -215,13 +188,12 @@ def step_of(row: Found) -> StoredStep:
     One that failed by its checks has an outcome too.
     """
     return StoredStep(
-        intent=replace(read_intent(row.intent), step=row.id),
+        intent=replace(row.intent, step=row.id),
         **cells_of(row, _STEP),
-        status=Status(row.status),
         outcome=None if row.table_id is None else _outcome(row),
         failure=failure_of(row) if row.status in (Status.FAILED, Status.SKIPPED) else None,
-        verdict=read_verdict(json.loads(row.checked)) if row.checked else None,
-        pending=read_ranges(json.loads(row.pending)) if row.pending else (),
+        verdict=row.checked,
+        pending=row.pending or (),
         undone_by=row.undone_by or 0,
     )
 
@@ -238,31 +210,9 @@ def _outcome(row: Found) -> Outcome:
         settled_version=row.settled_version,
         rows=RowCounts(**{field: getattr(row, name) for name, field in _COUNTS.items()}),
         bytes_written=row.bytes_written,
-        metrics=json.loads(row.metrics),
+        metrics=row.metrics,
         duration_ms=row.duration_ms,
     )
-
-
-def read_verdict(document: Mapping[str, Any]) -> RecordedChecks:
-    """Read what the checks of a step decided."""
-    failure = document["failure"]
-    return RecordedChecks(
-        mode=OnFailure(document["mode"]),
-        version=document["version"],
-        failure=StepFailure(**failure) if failure else None,
-        failed=read_ranges(document["failed"]),
-        gates=tuple((name, read_ranges(failed)) for name, failed in document["gates"]),
-    )
-
-
-def read_ranges(found: list[list[int]]) -> Ranges:
-    """Read ranges from their bounds."""
-    return tuple((low, high) for low, high in found)
-
-
-def read_spans(written: Mapping[str, list[list[int]] | None]) -> Spans:
-    """Read the spans of a commit by column; None stands for all that there are."""
-    return {name: None if found is None else read_ranges(found) for name, found in written.items()}
 
 
 def insert_watermark(connection: Connection, change: WatermarkChange) -> None:
@@ -294,7 +244,6 @@ def insert_results(
             **cells_of(record, _RECORD),
             "step_seq": step_seq,
             "model_id": model,
-            "partitions": ",".join(record.partitions),
             **_result_cells(record.result),
         }
         for number, record in enumerate(records, 1)
@@ -305,79 +254,20 @@ def insert_results(
 
 def check_record_of(row: Found) -> CheckRecord:
     """Read a row of the history of checks; `step` and `model` are named in it."""
-    partitions = tuple(row.partitions.split(",")) if row.partitions else ()
+    result = CheckResult(
+        **named_cells(row, _RESULT),
+        partitions=row.partitions if row.status is CheckStatus.FAILED else (),
+        duration=row.duration_us / 1_000_000,
+    )
     return CheckRecord(
-        model=row.model,
-        step=row.step or "",
-        result=_result(row, partitions),
-        partitions=partitions,
-        **cells_of(row, _RECORD),
+        model=row.model, step=row.step or "", result=result, **cells_of(row, _RECORD)
     )
 
 
 def _result_cells(result: CheckResult) -> Cells:
-    place = result.where
-    return {
-        **cells_of(result, _RESULT),
-        **{name: str(getattr(result, name)) for name in _RESULT_WORDS},
-        "values": as_json([asdict(value) for value in result.values]),
-        "sample": None if result.sample is None else as_json(asdict(result.sample)),
-        "duration_us": round(result.duration * 1_000_000),
-        "where": None if place is None else as_json([place.path, place.line, place.column]),
-    }
-
-
-def _result(row: Found, partitions: tuple[str, ...]) -> CheckResult:
-    cells = row._mapping  # noqa: SLF001  # public in spite of its name; `values` is taken
-    return CheckResult(
-        **{name: cells[name] for name in _RESULT},
-        **{name: kind(cells[name]) for name, kind in _RESULT_WORDS.items()},
-        partitions=partitions if row.status == CheckStatus.FAILED else (),
-        values=read_values(json.loads(cells["values"])),
-        sample=None if row.sample is None else read_sample(json.loads(row.sample)),
-        duration=row.duration_us / 1_000_000,
-        where=None if cells["where"] is None else Location(*json.loads(cells["where"])),
-    )
-
-
-def read_events(document: Mapping[str, Any]) -> PassEvents:
-    """Read what is known of the events of a pass."""
-    newest = document["greatest"]
-    return PassEvents(
-        greatest=dt.datetime.fromisoformat(newest) if newest else None,
-        later_events=document["later_events"],
-        window=EventCounts(**document["window"]),
-        history=EventCounts(**document["history"]),
-        behind=document["behind"],
-    )
-
-
-def write_events(events: PassEvents) -> str:
-    """Write what `read_events` reads."""
-    newest = events.greatest.isoformat() if events.greatest else None
-    return as_json({**asdict(events), "greatest": newest})
-
-
-def read_values(documents: Sequence[Mapping[str, Any]]) -> tuple[GroupValue, ...]:
-    """Read what was measured of groups from the fields of their values."""
-
-    def read(document: Mapping[str, Any]) -> GroupValue:
-        grave = document.get("severity")
-        kinds = {"status": CheckStatus(document["status"]), "severity": grave and Severity(grave)}
-        return GroupValue(**{**document, **kinds})
-
-    return tuple(map(read, documents))
-
-
-def read_sample(document: Mapping[str, Any]) -> Sample:
-    """Read a sample from its fields."""
-    return Sample(tuple(document["columns"]), tuple(tuple(row) for row in document["rows"]))
+    return {**cells_of(result, _RESULT), "duration_us": round(result.duration * 1_000_000)}
 
 
 def quarantine_of(row: Found) -> Quarantine:
     """Read where rows are kept; `step` and `model` are named in the row."""
-    cells = row._mapping  # noqa: SLF001  # public in spite of its name; `rows` and `table` are taken
-    given = {name: cells[name] for name in QUARANTINE}
-    return Quarantine(
-        step=row.step, model=row.model, failed=read_ranges(json.loads(row.failed)), **given
-    )
+    return Quarantine(step=row.step, model=row.model, **named_cells(row, QUARANTINE))

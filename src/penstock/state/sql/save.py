@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -22,11 +21,9 @@ from sqlalchemy import (
 )
 
 from penstock.core.model import Fingerprint
-from penstock.core.partitions.partition import write_grid
 from penstock.core.partitions.ranges import Range
 from penstock.core.records import Status
 from penstock.core.steps.step import Intent
-from penstock.core.steps.token import write_intent
 from penstock.state.schema import (
     execution_history,
     flags,
@@ -39,9 +36,9 @@ from penstock.state.schema import (
 from penstock.state.sql.database import put
 from penstock.state.sql.rows import (
     QUARANTINE,
+    STATE,
     STATE_COLUMNS,
     Cells,
-    as_json,
     cells_of,
     fingerprint_id,
     insert_results,
@@ -53,7 +50,7 @@ from penstock.state.sql.rows import (
 from penstock.state.transitions.model_state import RECOVER, ModelState, PartitionState
 from penstock.state.transitions.runs import compared
 
-STATE = partition_state.c
+PARTITION = partition_state.c
 _AT_ONCE = 10_000  # rows that are made in memory at a time
 _COUNTS = ("execution_time_ms", "rows_written", "bytes_written")
 _TARGET = ("table_id", "seen_version", "high_time")
@@ -105,7 +102,7 @@ class RowChanges:
                 old, new = step_cells(known), step_cells(step)
                 changed = {name: cell for name, cell in new.items() if old.get(name) != cell}
                 if _beside(known.intent) != _beside(step.intent):
-                    changed["intent"] = write_intent(step.intent)
+                    changed["intent"] = step.intent
                 of_step = steps.c.step_seq == seq
                 if changed:
                     self._connection.execute(update(steps).where(of_step).values(changed))
@@ -121,7 +118,7 @@ class RowChanges:
                 "execution_time_ms": step.duration_ms,
                 "rows_written": each.rows,
                 "bytes_written": each.size_bytes,
-                "status": str(Status.FAILED if each.failure else Status.SUCCESS),
+                "status": Status.FAILED if each.failure else Status.SUCCESS,
                 "error_code": each.failure.code if each.failure else "",
                 "error_message": each.failure.message if each.failure else "",
                 "triggered_by": RECOVER if step.recovered else step.intent.triggered_by,
@@ -134,12 +131,11 @@ class RowChanges:
     def _write_partitions(self) -> None:
         """Write runs: as many statements as there are differences, whatever they stand for."""
         before = self._before.partitions
-        of_model = STATE.model_id == self._model
+        of_model = PARTITION.model_id == self._model
         if self._before.grid != self._after.grid:  # the same numbers mean other partitions now
             self._connection.execute(delete(partition_state).where(of_model))
-            grid = write_grid(self._after.grid)
             row = models.c.id == self._model
-            self._connection.execute(update(models).where(row).values(grid=grid))
+            self._connection.execute(update(models).where(row).values(grid=self._after.grid))
             before = ()
         gone, changed, counted = list[Cells](), list[Cells](), list[Cells]()
         new: list[tuple[Range, Cells]] = []
@@ -153,7 +149,7 @@ class RowChanges:
                 changed.append({**bounds, **_given(self._cells(state))})
             if state is not None and (was is None or was.step_seq != state.step_seq):
                 counted.append(bounds)
-        here = of_model & STATE.ord.between(bindparam("from_ord"), bindparam("to_ord"))
+        here = of_model & PARTITION.ord.between(bindparam("from_ord"), bindparam("to_ord"))
         self._each(delete(partition_state).where(here), gone)
         self._each(update(partition_state).where(here).values(_asked(STATE_COLUMNS)), changed)
         rows = (
@@ -177,10 +173,9 @@ class RowChanges:
     def _cells(self, state: PartitionState) -> Cells:
         number = self._number_of(state.fingerprint) if state.fingerprint else None
         return {
-            "status": str(state.status),
+            **cells_of(state, STATE),
             "fingerprint_id": number,
             "step_seq": state.step_seq or None,
-            **cells_of(state, STATE_COLUMNS[3:]),
         }
 
     def _number_of(self, fingerprint: Fingerprint) -> int:
@@ -199,9 +194,8 @@ class RowChanges:
                     "ord": number,
                     "model_id": self._model,
                     "partition": self._after.steps[step_seq].intent.grid.key(number),
-                    "checks": json.dumps(flag.checks, ensure_ascii=False),
                 }
-                new.append({**cells, **cells_of(flag, ("version", "opened"))})
+                new.append({**cells, **cells_of(flag, ("checks", "version", "opened"))})
             elif known != flag:
                 cells = _given(cells_of(flag, _CLOSED))
                 changed.append({"of_step": step_seq, "of_ord": number, **cells})
@@ -216,8 +210,12 @@ class RowChanges:
             insert_results(self._connection, self._model, step_seq, batch)
         for seq, each in self._after.quarantines.items():
             if seq not in self._before.quarantines:
-                cells = {**cells_of(each.kept, QUARANTINE), "failed": as_json(each.kept.failed)}
-                row_of = insert(quarantines).values(step_seq=seq, model_id=self._model, **cells)
+                cells = {
+                    "step_seq": seq,
+                    "model_id": self._model,
+                    **cells_of(each.kept, QUARANTINE),
+                }
+                row_of = insert(quarantines).values(cells)
                 self._connection.execute(row_of)
             elif self._before.quarantines[seq] != each:
                 row = quarantines.c.step_seq == seq
@@ -239,9 +237,9 @@ def _in_history(name: str) -> ColumnElement[Any]:
     history = execution_history.c
     found = (
         select(func.max(history[name]))
-        .where(history.model_id == STATE.model_id, history.ord == STATE.ord)
-        .where(history.step_seq == STATE.step_seq)
+        .where(history.model_id == PARTITION.model_id, history.ord == PARTITION.ord)
+        .where(history.step_seq == PARTITION.step_seq)
         .correlate(partition_state)
         .scalar_subquery()
     )
-    return case((STATE.step_seq.is_(None), 0), else_=found)
+    return case((PARTITION.step_seq.is_(None), 0), else_=found)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlalchemy import Select, bindparam, case, func, insert, select
+from sqlalchemy import Select, Text, bindparam, case, func, insert, select, type_coerce
 
 from penstock.core.entities.slices import SliceId
 from penstock.core.records import SliceRecord, SliceSkip, Status
@@ -77,7 +76,7 @@ def _nothing(name: str) -> SliceId:
 def _last_steps() -> Select[tuple[object, ...]]:
     """Ask for the step that says what became of each slice; built once, asked by every plan."""
     # steps that only make the table ready for a slice are none of those
-    builds = _STEP.kind.in_([str(kind) for kind in BUILDS])
+    builds = _STEP.kind.in_(BUILDS)
     counts = (_STEP.model_id.in_(_MODELS), builds, _STEP.undone_by.is_(None))
     made = (_STEP.commit_version.is_not(None), _STEP.intent.contains(_REMADE))
     remade = (
@@ -87,7 +86,7 @@ def _last_steps() -> Select[tuple[object, ...]]:
         .subquery()
     )
     flagged = (_STEP.error_code == _FLAGGED) & _STEP.commit_version.is_not(None)
-    is_done = (_STEP.status == str(Status.SUCCESS)) | flagged
+    is_done = (_STEP.status == Status.SUCCESS) | flagged
     done = func.max(case((is_done, _STEP.step_seq)))
     since = _STEP.step_seq >= func.coalesce(remade.c.step_seq, 0)
     telling = (
@@ -96,10 +95,13 @@ def _last_steps() -> Select[tuple[object, ...]]:
         .where(*counts, _STEP.slice.is_not(None), since)
         .group_by(_STEP.model_id, _STEP.slice)
     )
-    names = ("step_seq", "id", "slice", "status", "commit_version", "intent", "metrics")
+    names = ("step_seq", "id", "slice", "status", "commit_version", "metrics")
     asked = (*(_STEP[name] for name in names), _STEP.error_code, _STEP.error_message)
+    intent = type_coerce(_STEP.intent, Text).label("intent")  # most of it is not read
     called = models.c.name.label("model")
-    return select(called, *asked).join_from(steps, models).where(_STEP.step_seq.in_(telling))
+    return (
+        select(called, intent, *asked).join_from(steps, models).where(_STEP.step_seq.in_(telling))
+    )
 
 
 def _newest_skips() -> Select[tuple[object, ...]]:
@@ -122,11 +124,11 @@ def _record(row: Found) -> SliceRecord:
     stays = row.error_code == _FLAGGED and row.commit_version is not None
     return SliceRecord(
         id=slice_id,
-        status=Status.SUCCESS if stays else Status(row.status) if is_over else Status.FAILED,
+        status=Status.SUCCESS if stays else row.status if is_over else Status.FAILED,
         step=row.id,
         step_seq=row.step_seq,
         moment=moment,
-        metrics=json.loads(row.metrics),
+        metrics=row.metrics,
         version=row.commit_version,
         why="" if is_over else f"{row.error_code}: {row.error_message}",
     )

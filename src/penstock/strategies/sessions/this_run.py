@@ -22,12 +22,7 @@ from penstock.strategies.sessions.events import (
     order_of,
 )
 from penstock.strategies.sessions.tables import QUARANTINE_COLUMNS
-from penstock.strategies.sessions.window import (
-    BEFORE,
-    KNOWN,
-    TOUCHED,
-    quarantined,
-)
+from penstock.strategies.sessions.window import BEFORE, KNOWN, TOUCHED, quarantined
 
 _ID = "session_identifier"
 VERDICT, SCOPE = "_ps_verdict", "_ps_scope"

@@ -17,57 +17,40 @@ import click
 from penstock.core.errors import DISTRIBUTION, InterruptedRunError
 from penstock.ui.cli.streams import answer, command_streams, lost_answer
 
-_BY_FILE = {
-    "project": {
-        "init": "Create a project that runs right away.",
-        "validate": "Report every finding of every file.",
-        "list": "List the models.",
-        "show": "Show everything about one model.",
-        "graph": "Draw the dependency graph.",
-    },
-    "entities": {
-        "entities": "List and inspect entities.",
-    },
-    "sessions": {
-        "sessions": "Inspect and control session packages.",
-    },
-    "build": {
-        "plan": "Show what a run would do, and why.",
-        "run": "Bring tables and views up to date.",
-        "sync": "Run the partitions that drifted.",
-        "backfill": "Run all partitions of a range, drifted or not.",
-    },
-    "checks": {
-        "check": "Run checks against the current tables.",
-        "test": "Run unit tests of models.",
-    },
-    "tables": {
-        "rollback": "Restore a table to the version before a step.",
-        "snapshot": "Update and verify history tables.",
-        "seed": "Load the files under seeds/ as tables.",
-        "query": "Run a query over the project's tables.",
-    },
-    "drift": {
-        "status": "Show which partitions are no longer current.",
-        "diff": "Show what changed since the partitions were built.",
-        "history": "Show the executions of a model, newest first.",
-        "audit": "Compare every version's SQL with what was run.",
-    },
-    "state": {
-        "accept": "Accept rows that were changed outside penstock.",
-        "watermark": "Show, set or reset watermarks.",
-        "recover": "Settle steps that a crash left open.",
-        "state": "Export, import, restore or rebuild the state.",
-        "unlock": "Release the lease of a run that is gone.",
-    },
-    "machine": {
-        "doctor": "Check this machine and say what to fix.",
-        "engine": "Show or stop JVMs that are kept warm.",
-        "schema": "Print JSON Schemas of the YAML files, for editors.",
-        "completion": "Print a shell's completion script.",
-    },
+_COMMANDS = {
+    "init": ("init", "Create a project that runs right away."),
+    "validate": ("validate", "Report every finding of every file."),
+    "list": ("show", "List the models."),
+    "show": ("show", "Show everything about one model."),
+    "graph": ("show", "Draw the dependency graph."),
+    "entities": ("entities", "List and inspect entities."),
+    "sessions": ("sessions", "Inspect and control session packages."),
+    "plan": ("plan", "Show what a run would do, and why."),
+    "run": ("plan", "Bring tables and views up to date."),
+    "sync": ("plan", "Run the partitions that drifted."),
+    "backfill": ("plan", "Run all partitions of a range, drifted or not."),
+    "check": ("checks", "Run checks against the current tables."),
+    "test": ("checks", "Run unit tests of models."),
+    "rollback": ("history", "Restore a table to the version before a step."),
+    "snapshot": ("snapshot", "Update and verify history tables."),
+    "seed": ("seed", "Load the files under seeds/ as tables."),
+    "query": ("query", "Run a query over the project's tables."),
+    "status": ("status", "Show which partitions are no longer current."),
+    "diff": ("status", "Show what changed since the partitions were built."),
+    "history": ("history", "Show the executions of a model, newest first."),
+    "audit": ("history", "Compare every version's SQL with what was run."),
+    "accept": ("state", "Accept rows that were changed outside penstock."),
+    "watermark": ("state", "Show, set or reset watermarks."),
+    "recover": ("state", "Settle steps that a crash left open."),
+    "state": ("state", "Export, import, restore or rebuild the state."),
+    "unlock": ("state", "Release the lease of a run that is gone."),
+    "doctor": ("doctor", "Check this machine and say what to fix."),
+    "engine": ("engine", "Show or stop JVMs that are kept warm."),
+    "schema": ("init", "Print JSON Schemas of the YAML files, for editors."),
+    "completion": ("doctor", "Print a shell's completion script."),
 }
-COMMANDS = {name: says for named in _BY_FILE.values() for name, says in named.items()}
+"""The file of each command in `ui.commands`, and what it does; in the order of the help."""
+COMMANDS = {name: does for name, (_, does) in _COMMANDS.items()}
 _SHOWN = 100
 INTERRUPTED = InterruptedRunError.exit_code
 TERMINATED = 143
@@ -87,12 +70,11 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import the command's file and give what is called `<name>_command` there."""
-        for file, named in _BY_FILE.items():
-            if cmd_name in named:
-                module = importlib.import_module(f"penstock.ui.cli.{file}")
-                found: click.Command = getattr(module, f"{cmd_name}_command")
-                return found
-        return None
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"penstock.ui.commands.{_COMMANDS[cmd_name][0]}")
+        found: click.Command = getattr(module, f"{cmd_name}_command")
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the literal table above."""

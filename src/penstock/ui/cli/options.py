@@ -20,6 +20,7 @@ from penstock.ui.cli.streams import keep_answer_apart
 
 if TYPE_CHECKING:
     from penstock.app.services.services import Services
+    from penstock.app.services.wire import Where
 
 Command = Callable[..., int | None]
 Option = Callable[[Command], Command]
@@ -79,6 +80,13 @@ def opened(request: CommandRequest) -> Iterator[Services]:
     with wire.opened(request) as services:
         services.note = note
         yield services
+
+
+def place(request: CommandRequest) -> Where:
+    """Return which project a request is about, for use cases that open nothing else."""
+    from penstock.app.services.wire import place_of
+
+    return place_of(request)
 
 
 def ask(

@@ -290,7 +290,7 @@ def overwrite_asker(
     def ask(overwrites: "tuple[Overwrite, ...]") -> bool:
         if yes:
             return True
-        from penstock.ui.render.plan import nobody_to_ask, prompt_text
+        from penstock.ui.render.values import nobody_to_ask, prompt_text
 
         return _is_confirmed(f"{prompt_text(overwrites, now())}\n", nobody_to_ask(overwrites))
 

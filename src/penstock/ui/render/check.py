@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from penstock.app.checking.placing import NO_TABLE
 from penstock.app.checking.results import AcceptReport, CheckReport, ModelChecked
 from penstock.app.documents import Json, document_of, error_document
 from penstock.app.reports import ModelResult
 from penstock.app.request import BOTH, CheckRequest
-from penstock.app.unit_testing.differences import (
-    Difference,
-    RowsDiffer,
-    UnitResult,
-    UnitTestReport,
-    summary,
-)
 from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, InvariantReport
 from penstock.core.checks import CheckScope
 from penstock.core.errors import CheckFailedError, PenstockError
 from penstock.core.findings import some
 from penstock.core.masking import mask
 from penstock.ui.render.values import LISTED, WHOLE, count, day, one_line, ranges_text, seconds
+
+if TYPE_CHECKING:
+    from penstock.app.unit_testing.differences import (
+        Difference,
+        RowsDiffer,
+        UnitResult,
+        UnitTestReport,
+    )
 
 _UNDER_STEP = "      "
 _PASSED_SHOWN = 10
@@ -197,6 +197,8 @@ def nothing_checked(request: CheckRequest, report: CheckReport) -> PenstockError
     """Return the error `nothing-checked`, None where anything was evaluated."""
     if not report.evaluated_nothing:
         return None
+    from penstock.app.checking.placing import NO_TABLE
+
     messages = [result.message for result in report.results]
     if messages:
         what = f"{count(len(messages), 'check')} skipped"
@@ -248,6 +250,8 @@ def unit_tests_text(report: UnitTestReport) -> str:
 
 def result_text(result: UnitResult) -> str:
     """Return one test: a line that names it, and everything that differs, at most 20 rows of it."""
+    from penstock.app.unit_testing.differences import RowsDiffer  # only `penstock test` pays
+
     test = result.test
     word = {"passed": "pass", "failed": "FAIL", "skipped": "skip"}[result.status]
     head = f"{word}  {test.written}  {test.name}   {test.where.path}:{test.where.line}   "
@@ -260,6 +264,8 @@ def result_text(result: UnitResult) -> str:
 
 def _rows(rows: RowsDiffer) -> Iterator[str]:
     """Yield the rows under their columns, which are as wide as the widest row that is shown."""
+    from penstock.app.unit_testing.differences import summary
+
     yield f"  {summary(rows)}"
     lines = rows.lines[:_MOST]
     texts = [[one_line(mask(cell)) for cell in line.cells] for line in lines]
@@ -300,6 +306,8 @@ def unit_tests_document(report: UnitTestReport) -> Json:
 
 
 def _difference(each: Difference) -> Json:
+    from penstock.app.unit_testing.differences import RowsDiffer, summary
+
     if not isinstance(each, RowsDiffer):
         return {"message": each}
     names = "what expected found key columns rows=lines[mark=sign cells times]"

@@ -8,17 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.app.documents import (
-    Json,
-    instant,
-    printed,
-)
+from penstock.app.documents import Json, instant, printed
 from penstock.app.events import Event, RunStarted, Said, StepEnded, StepStarted
 from penstock.app.reports import Keys, ModelResult, Plan, SyncPreview
 from penstock.app.run_report import RunReport, result_document
 from penstock.core.masking import mask
 from penstock.ui.render.check import by_check, failures, step_lines
-from penstock.ui.render.status import COSMETIC
+from penstock.ui.render.diffs import COSMETIC
 from penstock.ui.render.values import (
     LISTED,
     WHOLE,
@@ -199,27 +195,6 @@ def tail(preview: SyncPreview) -> Iterator[str]:
         yield f"{total} would become upstream_changed ({shown}). Run: {preview.mends}"
     for line in preview.lines:
         yield mask(line)
-
-
-def seed_text(report: RunReport) -> str:
-    """Return a line per seed, then errors, the summary and the command that resumes."""
-    if not report.results:
-        return "no seeds"
-    width = max(len(result.name) for result in report.results)
-    lines = []
-    for result in report.results:
-        found = [str(result.table), row_counts(result.rows), seconds(result.duration)]
-        if result.status == "failed" and result.error is not None:
-            found = ["FAILED", first_line(result.error)]
-        elif result.status == "unchanged":
-            found = ["up to date"]
-        elif result.status == "skipped":
-            found = [f"skipped: {result.reason}"]
-        lines.append("  ".join([f"{result.name:<{width}}", *found]))
-    lines += dict.fromkeys(error_text(r.error) for r in report.results if r.error is not None)
-    lines.append(done_line(report.results))
-    lines += [f"Resume: {report.resume}"] * bool(report.resume)
-    return "\n".join(lines)
 
 
 @dataclass(slots=True)

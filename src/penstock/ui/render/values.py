@@ -1,24 +1,22 @@
-"""How values, tables, errors and findings read: as text, and as JSON without secrets."""
+"""How values, tables, errors, findings and questions read, and JSON of errors."""
 
 from __future__ import annotations
 
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.app.documents import Json, document_of, error_document, resume_document
-from penstock.core.errors import PenstockError, ProjectError, SparkDiedError
+from penstock.core.errors import PenstockError, ProjectError, SparkDiedError, UsageError
 from penstock.core.findings import Finding
-from penstock.core.masking import SECRETS
+from penstock.core.masking import SECRETS, mask
 from penstock.core.steps.step import RowCounts
 from penstock.core.steps.window import Bound, InputWindow
 
 if TYPE_CHECKING:
-    from penstock.app.commands.validate import ValidationReport
-    from penstock.app.reports import Keys, StateCount
+    from penstock.app.reports import Keys, Overwrite, StateCount
 
 WHOLE: Keys = (("*", "*"),)
 RANGES = 5  # of one model, in one line
@@ -58,6 +56,24 @@ def aligned(rows: Iterable[Sequence[str]], to_right: Sequence[bool]) -> str:
         padded = (cell.rjust(width) if right else cell.ljust(width) for cell, width, right in parts)
         lines.append("  ".join(padded).rstrip())
     return "\n".join(lines)
+
+
+def section(title: str, lines: Iterable[str]) -> str:
+    """Return indented lines under a title; "" if there are none."""
+    shown = [f"  {line}".rstrip() for line in lines]
+    return "\n".join([f"{title}:", *shown]) if shown else ""
+
+
+def table_section(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[str] = ()
+) -> str:
+    """Return a table under a title; "" without rows."""
+    return section(title, table(header, rows, right).splitlines() if rows else ())
+
+
+def facts(rows: Mapping[str, str], width: int) -> Iterator[str]:
+    """Yield a line for each fact that is known."""
+    return (f"  {name:<{width}} {value}" for name, value in rows.items() if value)
 
 
 def first_of(items: Sequence[str], limit: int | None, what: str) -> list[str]:
@@ -287,15 +303,34 @@ def failure_document(error: PenstockError, *, is_run: bool = False) -> Json:
     return {"error": error_document(error), **own}
 
 
-validation_document = partial(
-    document_of, names=f"passed errors warnings models sources seeds entities {FINDINGS}"
-)
+ASKED = 5  # models that a question names
 
 
-def validation_text(report: ValidationReport) -> str:
-    """Return the findings with their count, or what was found to be right."""
-    if report.findings:
-        return findings_text(report.findings)
-    models, sources = count(report.models, "model"), count(report.sources, "source")
-    entities = f", {entity_count(report.entities)}" if report.entities else ""
-    return f"no findings: {models}, {sources}, {count(report.seeds, 'seed')}{entities}"
+def prompt_text(overwrites: Sequence[Overwrite], now: dt.datetime) -> str:
+    """Return one block per model, at most 5."""
+    blocks = []
+    for each in overwrites:
+        lines = [f"WARNING: This will overwrite {partitions_text(each.count)}"]
+        lines += [f"  Query: {each.model}", f"  Range: {ranges_text(each.partitions)}"]
+        if each.last_success is not None:
+            lines.append(f"  Last successful run: {ago(each.last_success, now)}")
+        if each.foreign_count:
+            changed = f"{partitions_text(each.foreign_count)} ({ranges_text(each.foreign)})"
+            lines.append(f"  Changed by others since: {changed}")
+        if each.breaking:
+            lines.append(f"  Breaking: {mask(', '.join(each.breaking))}, rewrites the table")
+        if each.full_refresh:
+            lines.append("  Full refresh: rebuilds the whole table")
+        blocks.append("\n".join(lines))
+    return "\n\n".join(first_of(blocks, ASKED, "model"))
+
+
+def nobody_to_ask(overwrites: Sequence[Overwrite]) -> UsageError:
+    """Return the error where there is no terminal to ask at."""
+    total = partitions_text(sum(each.count for each in overwrites))
+    models = ", ".join(first_of([each.model for each in overwrites], ASKED, "model"))
+    return UsageError(
+        "needs-confirmation",
+        f"this overwrites {total} ({models}), and there is no terminal to ask at",
+        hint="add --yes",
+    )

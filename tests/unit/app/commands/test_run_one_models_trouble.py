@@ -13,7 +13,7 @@ from penstock.core.model import Fingerprint
 from penstock.core.strategy import WindowSettings
 from penstock.strategies.append import Append
 from penstock.strategies.history.snapshot import Snapshot
-from penstock.ui.render.status import status_document, status_text
+from penstock.ui.commands.status import status_document, status_text
 
 EVENTS = a_source("events")
 OTHERS = a_source("others")

@@ -18,8 +18,8 @@ from penstock.core.ports.sessions import SessionPass
 from penstock.core.records import Status
 from penstock.core.sessions.manifest import Limits, PassKind, RunState
 from penstock.plan.values import State
-from penstock.ui.render.sessions import limits_document, limits_text
-from penstock.ui.render.status import status_text
+from penstock.ui.commands.sessions import limits_document, limits_text
+from penstock.ui.commands.status import status_text
 
 CORE = ("page_views", "sessions", "user_mapping", "users")
 BROKEN = QueryError("spark-divide-by-zero", "divided by zero")

@@ -25,7 +25,7 @@ from penstock.core.steps.window import Watermark
 from penstock.core.strategy import WindowSettings
 from penstock.strategies.append import Append
 from penstock.strategies.entities.strategy import strategy_of_entity
-from penstock.ui.render.state import watermarks_text
+from penstock.ui.commands.state import watermarks_text
 
 LOG = a_model("log", "raw.events", strategy=Append(WindowSettings("ts")))
 MARK = Watermark("raw.events", "ts", TypedValue("BIGINT", "7"))

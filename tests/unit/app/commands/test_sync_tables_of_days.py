@@ -19,7 +19,7 @@ from penstock.core.errors import TableError
 from penstock.core.steps.inputs import DeltaPin
 from penstock.core.steps.step import Outcome
 from penstock.core.steps.token import write_token
-from penstock.ui.render.status import status_text
+from penstock.ui.commands.status import status_text
 
 FILES = {
     "penstock.yml": "name: stats\nmodels: [queries]\n",

@@ -21,7 +21,7 @@ from penstock.plan.history import PROPERTY, property_of
 from penstock.strategies.append import Append
 from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.merge import Merge
-from penstock.ui.render.status import status_text
+from penstock.ui.commands.status import status_text
 
 EVENTS = a_source("events")
 TOP = a_model("top", "raw.events")

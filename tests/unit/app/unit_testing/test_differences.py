@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -27,28 +25,24 @@ COLUMNS = tuple(
 )
 ROWS = st.lists(
     st.tuples(
-        st.one_of(st.none(), st.integers(0, 2)),
-        st.sampled_from([None, 0.0, -0.0, math.nan, 1.0, math.inf]),
-        st.sampled_from([None, "", "NULL", "a"]),
-        st.sampled_from([None, Decimal("1.50"), Decimal("1.5"), Decimal(2)]),
+        st.sampled_from([None, "0", "1", "2"]),
+        st.sampled_from([None, "0.0", "-0.0", "NaN", "1.0", "Infinity"]),
+        st.sampled_from([None, "", "NULL", "-0.0"]),
+        st.sampled_from([None, "1.50", "2.00"]),
     ),
     max_size=6,
 )
 
 
-def same(value: object) -> object:
+def same(row: tuple[str | None, ...]) -> object:
     """Say what is equal, in other words than the code under test."""
-    if isinstance(value, float):
-        return "nan" if math.isnan(value) else value + 0.0
-    return None if value is None else (type(value).__name__, value)
+    return (row[0], row[1] and abs(float(row[1])) and row[1], *row[2:])
 
 
 @given(ROWS, ROWS, st.randoms(use_true_random=False))
 def test_rows_pass_exactly_when_the_multisets_are_equal(one, other, random) -> None:
     mixed = random.sample(other, len(other))
-    equal = Counter(tuple(map(same, row)) for row in one) == Counter(
-        tuple(map(same, row)) for row in other
-    )
+    equal = Counter(map(same, one)) == Counter(map(same, other))
 
     for key in ((), ("ID",), ("id", "s")):
         assert (Comparison(COLUMNS, key).differ("rows", one, mixed) is None) == equal
@@ -80,7 +74,7 @@ def test_every_row_that_only_one_side_has_is_told_once(expected, found) -> None:
 def test_rows_of_one_key_are_shown_as_one_row_that_changed() -> None:
     columns = COLUMNS[:1] + COLUMNS[2:3]
     differ = Comparison(columns, ("id",)).differ(
-        "rows", [(1, "a"), (2, "b"), (2, "c")], [(1, "x"), (3, "b"), (3, "b")]
+        "rows", [("1", "a"), ("2", "b"), ("2", "c")], [("1", "x"), ("3", "b"), ("3", "b")]
     )
 
     assert differ == RowsDiffer(
@@ -105,10 +99,13 @@ def test_a_tolerance_is_for_floats_alone_and_pairs_as_many_rows_as_it_can() -> N
     columns = COLUMNS[1:2] + COLUMNS[3:]
     near = Comparison(columns, tolerance=0.1)
 
-    assert near.differ("rows", [(1.0, None), (1.08, None)], [(1.09, None), (1.17, None)]) is None
-    assert near.differ("rows", [(math.nan, None)], [(math.nan, None)]) is None
-    assert near.differ("rows", [(1.0, None)], [(None, None)]) is not None
-    assert near.differ("rows", [(0.0, Decimal("1.00"))], [(0.0, Decimal("1.01"))]) is not None
+    def same(one: list[object], other: list[object]) -> bool:
+        return near.differ("rows", one, other) is None
+
+    assert same([("1.0", None), ("1.08", None)], [("1.09", None), ("1.17", None)])
+    assert same([("NaN", None)], [("NaN", None)])
+    assert not same([("1.0", None)], [(None, None)])
+    assert not same([("0.0", "1.00")], [("0.0", "1.01")])
 
 
 def test_doubles_in_maps_may_differ_by_the_tolerance_and_their_keys_may_not() -> None:
@@ -117,9 +114,9 @@ def test_doubles_in_maps_may_differ_by_the_tolerance_and_their_keys_may_not() ->
     def same(one: object, other: object) -> bool:
         return near.differ("rows", [(one,)], [(other,)]) is None
 
-    assert same((("a", (1.0,)), ("b", None)), (("b", None), ("a", (1.05,))))
-    assert not same((("a", (1.0,)),), (("a", (1.5,)),))
-    assert not same((("a", (1.0,)),), (("b", (1.0,)),))
+    assert same((("a", ("1.0",)), ("b", None)), (("b", None), ("a", ("1.05",))))
+    assert not same((("a", ("1.0",)),), (("a", ("1.5",)),))
+    assert not same((("a", ("1.0",)),), (("b", ("1.0",)),))
 
 
 def test_rows_move_to_other_partners_however_many_must() -> None:
@@ -133,9 +130,9 @@ def test_rows_move_to_other_partners_however_many_must() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "kind"),
     [
-        ((1.0, math.nan), (1.0, math.nan), "array<double>"),
-        ((("a", 1), ("b", None)), (("b", None), ("a", 1)), "map<string,int>"),
-        ((None, -0.0), (None, 0.0), "struct<a:int,b:double>"),
+        (("1.0", "NaN"), ("1.0", "NaN"), "array<double>"),
+        ((("a", "1"), ("b", None)), (("b", None), ("a", "1")), "map<string,int>"),
+        ((None, "-0.0"), (None, "0.0"), "struct<a:int,b:double>"),
     ],
 )
 def test_nested_values_are_equal_inside(one, other, kind) -> None:
@@ -145,13 +142,10 @@ def test_nested_values_are_equal_inside(one, other, kind) -> None:
 @pytest.mark.parametrize(
     ("value", "kind", "text"),
     [
-        (True, "boolean", "true"),
-        (Decimal("1.50"), "decimal(4,2)", "1.50"),
-        (b"\x00\xff", "binary", "00FF"),
-        (0.1, "double", "0.1"),
+        ("0.1", "double", "0.1"),
         (("a", None), "array<string>", "[a, NULL]"),
-        ((1, "x y"), "struct<a:int,b:string>", "{a: 1, b: x y}"),
-        ((("k", 1),), "map<string,int>", "{k: 1}"),
+        (("1", "x y"), "struct<a:int,b:string>", "{a: 1, b: x y}"),
+        ((("k", "1"),), "map<string,int>", "{k: 1}"),
         ("a\nb", "string", "'a\nb'"),
     ],
 )

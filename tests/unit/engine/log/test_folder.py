@@ -34,7 +34,7 @@ def test_a_hint_that_was_cleaned_away_changes_nothing(tmp_path, log):
 def test_the_last_checkpoint_is_a_hint_too(tmp_path, log, monkeypatch):
     fill(log, *range(40))
     (log / "_last_checkpoint").write_text('{"version":30,"size":5}')
-    monkeypatch.setattr("os.listdir", None)
+    monkeypatch.setattr("os.scandir", None)
 
     assert newest(str(tmp_path)) == 39
 

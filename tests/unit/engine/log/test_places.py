@@ -9,7 +9,6 @@ from fakes.places import FakeFile
 from penstock.core.errors import TableError
 from penstock.core.partitions.partition import FIRST, LAST
 from penstock.core.steps.step import PartitionRows
-from penstock.engine.log import places
 from penstock.engine.log.delta_log import DeltaLog
 from penstock.engine.log.places import DeltaPlaces
 
@@ -208,30 +207,6 @@ def test_files_are_found_under_their_decoded_names(tmp_path):
     assert PLACES.lying(f"file://{tmp_path}", "at", "timestamp_ntz") == (
         (ONE + DAY * 10 // 24, ONE + DAY * 10 // 24 + 1),
     )
-
-
-def test_a_table_that_is_no_local_folder_tells_its_commits_and_no_places(tmp_path, monkeypatch):
-    from deltalake import DeltaTable
-
-    append(tmp_path, ["2024-12-02"])
-    append(tmp_path, ["2024-12-03"])
-    DeltaTable(str(tmp_path)).optimize.compact()
-    monkeypatch.setattr(places, "is_local", lambda _: False)
-
-    assert spans(tmp_path, 0) == {1: {"d": None}}
-    assert PLACES.written(str(tmp_path), 1, "d", "date") is None
-    assert PLACES.lying(str(tmp_path), "d", "date") == ((ONE, THREE),)
-
-
-def test_objects_that_are_gone_are_counted(tmp_path, monkeypatch):
-    append(tmp_path, ["2024-12-02", "2024-12-03"])
-    monkeypatch.setattr("penstock.engine.log.files.is_local", lambda _: False)
-    monkeypatch.setattr(
-        "deltalake.DeltaTable.file_uris",
-        lambda table: [f"{table.table_uri}a", f"{table.table_uri}_delta_log"],
-    )
-
-    assert PLACES.missing_files(str(tmp_path), 0) == 1
 
 
 def test_of_vectors_that_deltalake_cannot_read_the_checksum_knows_the_rows(world):

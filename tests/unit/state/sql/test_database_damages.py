@@ -46,8 +46,8 @@ from penstock.core.strategy import WindowSettings
 from penstock.state.open import open_store
 from penstock.state.sql.sqlite import restore
 from penstock.strategies.append import Append
-from penstock.ui.render.plan import plan_text
-from penstock.ui.render.status import status_document, status_text
+from penstock.ui.commands.plan import plan_text
+from penstock.ui.commands.status import status_document, status_text
 
 AT = dt.datetime(2024, 3, 1, 12, 30, tzinfo=dt.UTC)
 SOME = pytest.mark.parametrize(

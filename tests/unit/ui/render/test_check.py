@@ -13,12 +13,7 @@ from penstock.app.documents import printed
 from penstock.core.check_results import Flag, InvariantReport, Quarantine
 from penstock.core.errors import PenstockError
 from penstock.core.model import SourceFreshness
-from penstock.ui.render.check import (
-    accept_document,
-    accept_text,
-    check_text,
-    checks_document,
-)
+from penstock.ui.render.check import accept_document, accept_text, check_text, checks_document
 
 DAYS = (("2024-12-01", "2024-12-03"),)
 WHOLE = (("*", "*"),)

@@ -11,10 +11,10 @@ from penstock.core.errors import CheckFailedError, QueryError
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.steps.step import RowCounts
 from penstock.plan.values import State
+from penstock.ui.commands.snapshot import snapshots_text
 from penstock.ui.render.check import step_lines
 from penstock.ui.render.live import LiveTable
 from penstock.ui.render.run import TextLines, run_text
-from penstock.ui.render.snapshot import snapshots_text
 
 DAY = Grid(Grain.DAY)
 FIRST = DAY.parse("2024-12-01")

@@ -10,7 +10,8 @@ from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.steps.step import RowCounts
 from penstock.core.steps.window import Bound, InputWindow, Window
 from penstock.plan.values import State
-from penstock.ui.render.run import Columns, TextLines, result_line, run_text, seed_text
+from penstock.ui.commands.seed import seed_text
+from penstock.ui.render.run import Columns, TextLines, result_line, run_text
 from penstock.ui.render.values import WHOLE
 
 NULL_KEY = DataError(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from penstock.app.commands.validate import ValidationReport
 from penstock.core.errors import ProjectError, StateError
 from penstock.core.findings import Finding, Location, Severity
-from penstock.ui.render.values import error_text, validation_text
+from penstock.ui.commands.validate import validation_text
+from penstock.ui.render.values import error_text
 
 INFO = Finding(Location("m.yml", 3), "check-order-dropped", "it waits", severity=Severity.INFO)
 

@@ -1,0 +1,358 @@
+"""Steps of a pass of a session package: what they share with the others of their pass."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import replace
+
+from penstock.app.execution.step_state import StepRun, StepState
+from penstock.app.kinds import tables
+from penstock.app.kinds.tables import look_at, renewed
+from penstock.app.preparing.pass_runs import PassRun
+from penstock.app.preparing.pins import Inputs
+from penstock.app.preparing.run_context import Context
+from penstock.app.preparing.step_inputs import Looking, StepInputs
+from penstock.app.services.services import Services
+from penstock.core.columns.schema import Schema
+from penstock.core.errors import DataError, SchemaError
+from penstock.core.facts import TableFacts
+from penstock.core.names import InputKind, InputName
+from penstock.core.ports.engine import StepSession
+from penstock.core.sessions.manifest import EventCounts, PassEvents, PassStepKind
+from penstock.core.sessions.package import SessionTable
+from penstock.core.statement import QUERY_VIEW, Commit, Row, Work
+from penstock.core.steps.inputs import DeltaPin, DeltaRead, QueryRead, Relation
+from penstock.core.steps.step import Intent
+from penstock.core.strategy import Build, Writing
+from penstock.plan.evolution import Evolution
+from penstock.plan.kinds.manifest import asks_for_later_events, is_caught_up
+from penstock.plan.values import Step
+from penstock.plan.work import PassWork
+from penstock.project.sessions.columns import events_findings
+from penstock.strategies.entities.moments import instant
+from penstock.strategies.relations import bind_tables
+from penstock.strategies.sessions.events import EVENTS, ReleasedSession, as_time, texts
+from penstock.strategies.sessions.this_run import limits_view
+from penstock.strategies.sessions.window import BEFORE
+from penstock.strategies.sessions.work import (
+    events_work,
+    held_again,
+    lifecycle_work,
+    module_work,
+    no_rows,
+    quarantine_work,
+    sessions_work,
+    stitch_work,
+    window_stages,
+)
+
+intended = tables.intended
+ready = tables.ready
+share_of = tables.share_of
+
+
+def needed(services: Services, context: Context, step: Step) -> Step | str:
+    """Return the step, or why its model takes no part in the pass."""
+    del services
+    return context.passes.left_out(pass_work(step)) or step
+
+
+def replanned(services: Services, context: Context, step: Step) -> Step | None:
+    """Go on: the package is leased, so nobody has brought it further meanwhile."""
+    return renewed(services, context, step, forced=True)
+
+
+def pinned(run: StepRun) -> Inputs:
+    """Fix the versions of the inputs; the events are those of the pass."""
+    return run.context.passes.pinned(pass_work(run.step), tables.pinned(run))
+
+
+def look(state: StepState) -> StepState:
+    """Make readable what the step reads, in the session of its pass where it shares one."""
+    return look_at(state, PassLooking, state.run.context.passes.session(pass_work(state.run.step)))
+
+
+def done(context: Context, step: Step) -> None:
+    """Write down what is known of the events of the pass."""
+    context.passes.done(pass_work(step))
+
+
+_THIS_RUN = (SessionTable.SESSIONS_THIS_RUN, SessionTable.EVENTS_THIS_RUN)
+_READ: Mapping[SessionTable, tuple[SessionTable, ...]] = {
+    SessionTable.LIFECYCLE: (SessionTable.LIFECYCLE,),
+    SessionTable.QUARANTINE: (SessionTable.LIFECYCLE,),
+    SessionTable.SESSIONS_THIS_RUN: (SessionTable.LIFECYCLE,),
+    SessionTable.USER_MAPPING: (*_THIS_RUN, SessionTable.USER_MAPPING),
+    SessionTable.PAGE_VIEWS: (*_THIS_RUN, SessionTable.USER_MAPPING, SessionTable.PAGE_VIEWS),
+    SessionTable.SESSIONS: (*_THIS_RUN, SessionTable.USER_MAPPING, SessionTable.SESSIONS),
+    SessionTable.USERS: (*_THIS_RUN, SessionTable.SESSIONS, SessionTable.USERS),
+}
+"""The tables of the package that the SQL of each reads, under their views."""
+_MICROSECOND = dt.timedelta(microseconds=1)
+
+
+def pass_work(step: Step) -> PassWork:
+    """Return what a step is in its pass."""
+    if not isinstance(step.work, PassWork):
+        raise TypeError(f"{step.key} is in no pass")
+    return step.work
+
+
+class PassLooking(Looking):
+    """One step of a pass about to begin."""
+
+    __slots__ = ()
+
+    @property
+    def own(self) -> PassWork:
+        """What the step is in its pass."""
+        return pass_work(self.step)
+
+    @property
+    def is_cut(self) -> bool:
+        """The pass has cut the events already."""
+        return True
+
+    @property
+    def run(self) -> PassRun:
+        """The pass."""
+        return self.context.passes.of(self.own)
+
+    def promised(self, intent: Intent, found: StepInputs) -> Intent:
+        """Write into the intent what the step leaves in the manifest, too."""
+        promise = self.context.passes.promise(self.own)
+        return replace(super().promised(intent, found), session=promise)
+
+    def look(self, session: StepSession) -> StepInputs:
+        """Make the tables readable that the SQL of the step names; look at the table itself."""
+        if self.own.part.kind is PassStepKind.MODEL:
+            return super().look(session)
+        run, is_base = self.run, self.own.part.kind is PassStepKind.BASE
+        if is_base and not run.schema.columns:
+            self._open(session, run)
+        facts = self.services.log.facts(self.uri, counts=True) if self.uri else None
+        whole = self.step.initial or self.model.writing is Writing.WHOLE
+        table = None if facts is None or whole else facts.schema
+        part = self._table()
+        if self.own.part.kind is PassStepKind.STITCH:
+            self._bind(session, (SessionTable.USER_MAPPING, part), facts)
+        else:
+            self._bind(session, _READ.get(part, ()), facts)
+        query = Schema()
+        if part is SessionTable.LIMITS:
+            query = session.define(QUERY_VIEW, limits_view(run.begun.limits, run.begun.run))
+        return StepInputs(
+            query=query,
+            evolution=Evolution(()),
+            facts=facts,
+            table=table,
+            opened=None,
+            late=None,
+            work=lambda build: self._work(session, part, build),
+        )
+
+    def _table(self) -> SessionTable:
+        """Say which table of the package the step writes."""
+        name = self.own.part.model
+        return next(each.part for each in self.run.package.models if each.name == name)
+
+    def _open(self, session: StepSession, run: PassRun) -> None:
+        """Make the events readable, and the quarantine as the pass found it."""
+        project, events = self.services.project, run.package.events
+        found = bind_tables(project, (events,), run.inputs.reads, run.begun.now, "in")
+        session.bind(found[0])
+        pin = next((each.pin for each in run.inputs.pins if each.input == events.name), None)
+        if isinstance(pin, DeltaPin):
+            column = run.package.options.timestamp
+            run.files = self.services.log.spans(self._events_uri(), pin.version, column)
+        run.schema = session.define(EVENTS, f"SELECT * FROM {found[1][events]}")
+        for each in events_findings(run.package, run.schema):
+            raise SchemaError(each.code, each.sentence, where=each.where, hint=each.hint)
+        quarantine = run.package.model(SessionTable.QUARANTINE)
+        if quarantine is None:
+            return
+        asked = [each.session for each in self.services.reading.sessions.releases(run.package.name)]
+        run.asked = tuple(asked)
+        if run.quarantined_at is None:
+            session.define(BEFORE, no_rows(SessionTable.QUARANTINE))
+            return
+        uri = project.uri_of(quarantine.table)
+        self._bind_at(session, BEFORE, uri, run.quarantined_at)
+        if asked:
+            rows = session.rows(
+                "SELECT session_identifier AS id, unix_micros(start_tstamp) AS start "
+                f"FROM {BEFORE} WHERE session_identifier IN {texts(asked)}"
+            )
+            run.released = tuple(
+                ReleasedSession(str(row["id"]), _time(row["start"])) for row in rows
+            )
+
+    def _bind(
+        self,
+        session: StepSession,
+        parts: tuple[SessionTable, ...],
+        facts: TableFacts | None = None,
+    ) -> None:
+        """Make tables readable as they are now; one that is not there yet has no rows."""
+        for part in parts:
+            model = self.run.package.model(part)
+            if model is None:
+                continue
+            if part in self.run.shared:
+                name = InputName(InputKind.THIS, "")
+                rows = QueryRead(self.run.shared[part])
+                session.bind([Relation(name, f"penstock_{part}", rows)])
+                continue
+            uri = self.services.project.uri_of(model.table)
+            head = facts if uri == self.uri else self.services.log.head(uri)
+            if uri == self.uri and self.step.initial:  # its rows go: nothing builds on them
+                head = None
+            if head is not None:
+                self._bind_at(session, f"penstock_{part}", uri, head.version)
+            elif part in (SessionTable.LIFECYCLE, SessionTable.USER_MAPPING):
+                session.define(f"penstock_{part}", no_rows(part))
+
+    def _bind_at(self, session: StepSession, view: str, uri: str, version: int) -> None:
+        name = InputName(InputKind.THIS, "")
+        session.bind([Relation(name, view, DeltaRead(uri, version))])
+
+    def _work(self, session: StepSession, part: SessionTable, build: Build) -> Work:
+        run = self.run
+        sql = run.sql
+        if self.own.part.kind is PassStepKind.STITCH:
+            known = self.services.reading.sessions.stitched(run.package.name)
+            return stitch_work(sql, part, build, known.get(self.model.name, 0))
+        match part:
+            case SessionTable.LIMITS:
+                said = limits_view(run.begun.limits, run.begun.run)
+                view = f"CREATE OR REPLACE VIEW {build.target} AS {said}"
+                is_kept = self.services.project.target.catalog
+                return Work.just(Commit(view, once=False) if is_kept else None)
+            case SessionTable.LIFECYCLE:
+                return self._lifecycle_work(build)
+            case SessionTable.QUARANTINE:
+                return self._quarantine_work(session, build)
+            case SessionTable.SESSIONS_THIS_RUN:
+                return self._sessions_work(session, build)
+            case SessionTable.EVENTS_THIS_RUN:
+                return self._events_work(session, build)
+            case _:
+                return module_work(sql, part, build, run.dates)
+
+    def _lifecycle_work(self, build: Build) -> Work:
+        """Note what scan A has counted."""
+        run, work = self.run, lifecycle_work(self.run.sql, build)
+
+        def decide(seen: Row) -> Commit | None:
+            run.window = seen
+            return work.decide(seen)
+
+        return replace(work, stages=(*window_stages(run.sql), *work.stages), decide=decide)
+
+    def _quarantine_work(self, session: StepSession, build: Build) -> Work:
+        """Note which of the sessions that were released are quarantined anew."""
+        run, work = self.run, quarantine_work(self.run.sql, build)
+
+        def decide(seen: Row) -> Commit | None:
+            if run.released:
+                held = session.rows(held_again(run.sql))
+                run.held_again = tuple(sorted(str(each["id"]) for each in held))
+            return work.decide(seen)
+
+        return replace(work, decide=decide)
+
+    def _sessions_work(self, session: StepSession, build: Build) -> Work:
+        """Note where the sessions lie that are rebuilt; hold them for the steps after it."""
+        run, work, part = self.run, sessions_work(self.run.sql, build), self._table()
+
+        def decide(seen: Row) -> Commit | None:
+            run.dates = tuple(each for each in str(seen["dates"] or "").split(",") if each)
+            run.first = None if seen["first"] is None else _time(seen["first"])
+            run.shared[part] = session.share(run.sql.table(part))
+            return work.decide(seen)
+
+        return replace(work, decide=decide)
+
+    def _events_work(self, session: StepSession, build: Build) -> Work:
+        """Build the events; what they are counted to be must add up before they are written."""
+        run, part = self.run, self._table()
+        work = events_work(run.sql, build, run.first)
+
+        def decide(seen: Row) -> Commit | None:
+            run.events = self._counted(session, {**run.window, **seen})
+            run.shared[part] = session.share(run.sql.table(part))
+            return work.decide(seen)
+
+        return replace(work, decide=decide)
+
+    def _counted(self, session: StepSession, seen: Row) -> PassEvents:
+        """Hold the sums of both scopes, and ask what waits behind the window."""
+        run = self.run
+        scopes = {scope: _counts(seen, scope) for scope in ("window", "history")}
+        for scope, counts in scopes.items():
+            if not counts.is_sound:
+                raise DataError(
+                    "counter-mismatch",
+                    f"of {counts.read} events of the {scope} not each was counted once: {counts}",
+                    where=run.package.where,
+                    hint="this is a bug of penstock; report it with the package file",
+                )
+        greatest = None if seen["greatest"] is None else _time(seen["greatest"])
+        now, high = run.begun.now, run.begun.limits.upper_limit
+        later = None
+        if asks_for_later_events(self.own.planned, now, greatest):
+            bounds = (f"> {instant(high)}", f"<= {instant(now)}")
+            later = not self._none_after(high) and self._any(session, *bounds)
+        if is_caught_up(run.begun.limits, now, later):
+            after = f"> {instant(now)}"
+            run.future_events = not self._none_after(now) and self._any(session, after)
+        behind = self._behind()
+        return PassEvents(greatest, later, scopes["window"], scopes["history"], behind)
+
+    def _behind(self) -> int:
+        """Count the rows of files, added since the last pass, that end before the window."""
+        run = self.run
+        events, begun = run.package.events, run.begun
+        passes = self.services.reading.sessions.passes(begun.package, 4)  # two of each run
+        last = next((each for each in passes if each.seq < begun.seq), None)
+        before, now = (each.pins.get(events.name) if each else None for each in (last, begun))
+        if not isinstance(before, DeltaPin) or not isinstance(now, DeltaPin):
+            return 0
+        same = before.table_id == now.table_id
+        log, uri = self.services.log, self._events_uri()
+        files = log.added(uri, before.version, now.version) if same else ()
+        column, low = run.package.options.timestamp, begun.limits.lower_limit
+        return sum(each.rows for each in files or () if each.ends_before(column, low))
+
+    def _events_uri(self) -> str:
+        """Say where the table of the events lies."""
+        project, events = self.services.project, self.run.package.events
+        if events.kind is InputKind.SOURCE:
+            return project.sources[events.name].path
+        return project.uri_of(project.table_of(events))
+
+    def _none_after(self, time: dt.datetime) -> bool:
+        """Whether the log alone says that no event lies after a time."""
+        files, column = self.run.files, self.run.package.options.timestamp
+        return files is not None and all(each.ends_before(column, time) for each in files)
+
+    def _any(self, session: StepSession, *bounds: str) -> bool:
+        """Whether some event lies in bounds."""
+        ts = as_time(self.run.sql, self.run.package.options.timestamp)
+        where = " AND ".join(f"{ts} {bound}" for bound in bounds)
+        found = session.look(
+            f"SELECT count(*) AS n FROM (SELECT 1 FROM {EVENTS} WHERE {where} LIMIT 1)"
+        )
+        return bool(found["n"])
+
+
+_WORDS = tuple(EventCounts.__dataclass_fields__)
+
+
+def _counts(seen: Row, scope: str) -> EventCounts:
+    return EventCounts(**{word: int(seen.get(f"{scope}_{word}") or 0) for word in _WORDS})
+
+
+def _time(micros: object) -> dt.datetime:
+    return dt.datetime.fromtimestamp(0, dt.UTC) + int(str(micros)) * _MICROSECOND

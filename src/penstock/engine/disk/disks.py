@@ -1,0 +1,127 @@
+"""The disks behind locations; today folders of this machine."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from stat import S_ISDIR
+from typing import BinaryIO
+
+from penstock.core.errors import TableError
+from penstock.core.ports.engine import Disk, FileStat, FolderEntry
+
+
+def is_local(uri: str) -> bool:
+    """Whether a table or path is a folder of this machine's file system."""
+    return "://" not in uri or uri.startswith("file://")
+
+
+def local_path(uri: str) -> str:
+    """Return the path of a location on this machine."""
+    return uri.removeprefix("file://")
+
+
+class LocalDisk:
+    """The `Disk` of this machine; paths are texts, for there are 10,000 files and 1,000 tables."""
+
+    def exists(self, uri: str) -> bool:
+        """See `Disk.exists`."""
+        return os.path.exists(local_path(uri))  # noqa: PTH110  as above
+
+    def stat(self, uri: str) -> FileStat | None:
+        """See `Disk.stat`."""
+        try:
+            found = os.stat(local_path(uri))  # noqa: PTH116  as above
+        except (FileNotFoundError, NotADirectoryError, ValueError):  # a name with a zero byte, too
+            return None
+        is_folder = S_ISDIR(found.st_mode)
+        times = found.st_mtime_ns, found.st_ctime_ns
+        return FileStat(found.st_size, *times, found.st_ino, is_folder)
+
+    def entries(self, uri: str) -> list[FolderEntry]:
+        """See `Disk.entries`."""
+        with os.scandir(local_path(uri)) as found:
+            return [FolderEntry(each.name, each.is_dir()) for each in found]
+
+    def open(self, uri: str) -> BinaryIO:
+        """See `Disk.open`."""
+        return open(local_path(uri), "rb")  # noqa: PTH123  as above
+
+    def put(self, uri: str, content: bytes) -> None:
+        """See `Disk.put`: a part beside it takes its place."""
+        self._part(uri, content).replace(local_path(uri))
+
+    def put_if_absent(self, uri: str, content: bytes) -> bool:
+        """See `Disk.put_if_absent`: no reader ever sees half of the file."""
+        part, whole = self._part(uri, content), Path(local_path(uri))
+        try:
+            self._link(part, whole)
+        except FileExistsError:
+            return False
+        finally:
+            part.unlink()
+        return True
+
+    def _link(self, part: Path, whole: Path) -> None:
+        try:
+            whole.hardlink_to(part)
+        except FileExistsError:
+            raise
+        except OSError:  # no hard links here
+            with whole.open("xb") as file:
+                file.write(part.read_bytes())
+
+    def _part(self, uri: str, content: bytes) -> Path:
+        path = Path(local_path(uri))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+        part.write_bytes(content)
+        return part
+
+    def drop(self, uri: str) -> None:
+        """See `Disk.drop`."""
+        try:
+            shutil.rmtree(local_path(uri))
+        except FileNotFoundError:  # it, or with another's help a part of it
+            shutil.rmtree(local_path(uri), ignore_errors=True)
+
+
+_LOCAL = LocalDisk()
+
+
+def disk_at(uri: str) -> Disk:
+    """Return the disk of a location; object stores have none yet, and no project names one."""
+    if not is_local(uri):
+        raise TableError("remote-not-supported", f"{uri} is no folder of this machine")
+    return _LOCAL
+
+
+def walk(uri: str, skips: Callable[[str], bool], below: str = "") -> Iterator[tuple[str, FileStat]]:
+    """Yield the files below a folder by their paths in it, but for names that are skipped."""
+    disk = disk_at(uri)
+    for entry in disk.entries(f"{uri}/{below}"):
+        name = f"{below}{entry.name}"
+        if skips(entry.name):
+            continue
+        if entry.is_folder:
+            yield from walk(uri, skips, f"{name}/")
+        elif found := disk.stat(f"{uri}/{name}"):  # else deleted meanwhile, or a link to nothing
+            yield name, found
+
+
+class DiskFolders:
+    """The `Folders` of every disk."""
+
+    def names(self, uri: str) -> tuple[str, ...]:
+        """See `Folders.names`."""
+        try:
+            return tuple(sorted(e.name for e in disk_at(uri).entries(uri) if e.is_folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+
+    def drop(self, uri: str) -> None:
+        """See `Folders.drop`."""
+        disk_at(uri).drop(uri)

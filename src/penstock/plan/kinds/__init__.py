@@ -1,0 +1,1 @@
+"""What a plan has to say of each kind of work, a module each behind `PlannedKind`."""

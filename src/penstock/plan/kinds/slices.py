@@ -1,0 +1,137 @@
+"""Slices of an entity in a plan: which of them a run takes, in which order, and when."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from penstock.core.entities.slices import ListedSlice
+from penstock.core.errors import PenstockError, TableError, UsageError, error_of_warnings
+from penstock.core.findings import some
+from penstock.core.model import Model
+from penstock.core.partitions.ranges import WHOLE
+from penstock.core.records import ModelRecord, SliceRecord, Status
+from penstock.plan.kinds import tables
+from penstock.plan.kinds.tables import left_current
+from penstock.plan.slices import NEAR, DividedSlices, slice_called
+from penstock.plan.steps import Decided, Earlier, Question
+from penstock.plan.values import Options, SlicesNow, State, Step
+from penstock.plan.work import SliceWork
+
+linked = tables.linked
+_APART = dt.timedelta(microseconds=1)
+_NEARBY = dt.timedelta(seconds=1)
+"""How far the slices of one run, a microsecond apart, may have gone from the time it was given."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlicesToRun:
+    """The slices of one run in their order, notes on them and on others, or why none can be."""
+
+    slices: tuple[ListedSlice, ...] = ()
+    notes: tuple[str, ...] = ()
+    error: PenstockError | None = None
+
+
+def decide(question: Question, earlier: Earlier, model: Model) -> Decided:
+    """Decide about an entity as about any table, but for what builds it: its slices."""
+    return tables.decide(question, earlier, model, _built)
+
+
+def _built(question: Question, model: Model, step: Step) -> Decided:
+    """Plan a step per slice that waits, or of all where the table is made anew."""
+    slices = question.now.slices.get(model.name)
+    first = first_moment(question, model, initial=step.initial)
+    if slices is None:  # a source that is read whole
+        return tables.built(question, model, replace(step, work=SliceWork(first)))
+    found = slices_to_run(model, slices, question.options, step)
+    steps = tuple(slice_steps(step, first, found.slices))
+    if steps or found.error:
+        return Decided(steps, found.notes, found.error, todo=WHOLE if steps else ())
+    left = left_current(question, model, step.upstream)  # code that changed has no rows to make
+    failed = last_failure(question.records.get(model.name))
+    return replace(left, notes=(*left.notes, *failed, *found.notes, *step.notes))
+
+
+def slices_to_run(model: Model, now: SlicesNow, options: Options, step: Step) -> SlicesToRun:
+    """Return the slices of a run: those that wait, the one that is named, or all for a table anew.
+
+    Of a table that is made again, slices that were run and are no longer there are an error: their
+    rows would be lost without a word. `--full-refresh` asks for just that.
+    """
+    found = DividedSlices.of(now)
+    if step.initial and found.gone and not options.full_refresh:
+        is_gone = step.reason.state is State.MISSING
+        return SlicesToRun(error=_missing(model, found.gone, is_gone=is_gone))
+    if options.slice:
+        return _by_name(model, now.there, options.slice)
+    if step.initial:
+        skipped = tuple(each for each in now.recorded if each.status is Status.SKIPPED)
+        found = replace(DividedSlices.of(SlicesNow(now.there, skipped)), gone=found.gone)
+    if options.strict and (error := error_of_warnings(found.warnings, model.where)):
+        return SlicesToRun(error=error)
+    return SlicesToRun(found.waiting, tuple(f"{model.name}: {note}" for note in found.notes))
+
+
+def first_moment(question: Question, model: Model, *, initial: bool) -> dt.datetime:
+    """Return when the first of the slices of an entity is processed.
+
+    No two share a moment: where the same time is asked for again, as after a kill, what is left
+    goes on after the slices that had it. A table that is made anew begins at the time itself.
+    """
+    now, record = question.now, question.records.get(model.name)
+    asked = question.options.processing_time or now.run_timestamp
+    slices = now.slices.get(model.name, SlicesNow()).recorded
+    had = [each.moment for each in slices if each.status is Status.SUCCESS and each.moment]
+    if record is not None and record.high_time is not None:
+        had.append(record.high_time)
+    last = max(had, default=None)
+    if initial or last is None or not asked <= last < asked + _NEARBY:
+        return asked
+    return last + _APART
+
+
+def slice_steps(step: Step, first: dt.datetime, slices: Sequence[ListedSlice]) -> Iterator[Step]:
+    """Cut the step of an entity into those of its slices, each after the one before.
+
+    They are processed a microsecond apart.
+    """
+    later, before = replace(step, initial=False, kind="", notes=()), ""
+    for number, each in enumerate(slices):
+        work = SliceWork(first + _APART * number, each)
+        cut = replace(later, upstream=(before,)) if before else step
+        before = work.key(step.model)
+        yield replace(cut, work=work)
+
+
+def last_failure(record: ModelRecord | None) -> tuple[str, ...]:
+    """Say of a step that failed that no run takes it up: the slices that it was about are done."""
+    if record is None or record.failure is None:
+        return ()
+    return (f"{record.model}: its last step failed ({record.failure.code}), and no slice waits",)
+
+
+def _missing(model: Model, gone: Sequence[SliceRecord], *, is_gone: bool) -> TableError:
+    named = some([each.id.name for each in gone], NEAR)
+    what = "is gone, and so is" if is_gone else "would be made anew, and gone is"
+    return TableError(
+        "missing-slices",
+        f"{model.table} {what} what made its rows: {named}",
+        where=model.where,
+        hint="deliver it again, or make the table of what is there: "
+        f"penstock run --select {model.name} --full-refresh",
+    )
+
+
+def _by_name(model: Model, there: Sequence[ListedSlice], named: str) -> SlicesToRun:
+    known = {each.id.name: each for each in there}
+    try:
+        wanted = slice_called(model.name, known, named)
+    except UsageError as error:
+        return SlicesToRun(error=error)
+    if known[wanted].is_incomplete:
+        sentence = f"slice {wanted} of {model.name} is still being written"
+        hint = "wait until it is done"
+        return SlicesToRun(error=UsageError("slice-incomplete", sentence, hint=hint))
+    return SlicesToRun((known[wanted],))

@@ -1,0 +1,74 @@
+"""`doctor` and `completion`: this machine and this shell."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from click.shell_completion import ShellComplete, get_completion_class
+
+from penstock.app.documents import document_of
+from penstock.app.flags import FlagSpec
+from penstock.app.request import CommandRequest
+from penstock.core.errors import EnvironmentMissingError
+from penstock.core.masking import mask
+from penstock.ui.cli.options import command
+from penstock.ui.cli.output import CommandOutput
+
+if TYPE_CHECKING:
+    from penstock.app.commands.doctor import DoctorReport
+
+
+_SIGNS = {"ok": "✓", "warning": "⚠", "error": "✗"}
+
+
+def doctor_text(report: DoctorReport) -> str:
+    """Return one line per check, and below what is wrong what to do about it."""
+    width = max((len(check.name) for check in report.checks), default=0)
+    lines = []
+    for check in report.checks:
+        sentence = mask(check.says)
+        lines.append(f"{_SIGNS[check.health]} {check.name:<{width}}  {sentence}".rstrip())
+        if check.health != "ok" and check.hint:
+            lines.append(f"  hint: {mask(check.hint)}")
+    return "\n".join(lines)
+
+
+doctor_document = partial(document_of, names="healthy checks[name health message=says hint?]")
+
+
+Fix = Annotated[bool, FlagSpec("Fix what can be fixed.")]
+
+
+Shell = Annotated[str, FlagSpec(names=("SHELL",), choices=("bash", "zsh", "fish"))]
+
+
+@command("penstock doctor --fix")
+def doctor_command(output: CommandOutput, request: CommandRequest, *, fix: Fix = False) -> int:
+    """Check this machine and say what to fix.
+
+    Java, Spark and Delta, the state, the warehouse. Needs no project. Exits 2 if anything is wrong.
+    """
+    from penstock.app.commands.doctor import examine
+
+    report = examine(Path(request.project), request.target, fix=fix)
+    output.print(report, doctor_text, doctor_document)
+    return 0 if report.healthy else EnvironmentMissingError.exit_code
+
+
+@command('eval "$(penstock completion bash)"')
+def completion_command(output: CommandOutput, shell: Shell) -> None:
+    """Print a shell's completion script.
+
+    Load it from the shell's own startup file.
+    """
+    # `main` finds this file by its name, so it cannot stand among the imports above
+    from penstock.ui.cli.main import commands
+
+    found = (get_completion_class(shell) or ShellComplete)(
+        commands, {}, "penstock", "_PENSTOCK_COMPLETE"
+    )
+    # not `source`, which asks bash itself for its version
+    script = (found.source_template % found.source_vars()).strip()
+    output.print(script, str, lambda text: {"script": text})

@@ -1,0 +1,78 @@
+"""`init` and `schema`: a new project, and what editors read of its files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from penstock.app.documents import Json
+from penstock.app.flags import FlagSpec
+from penstock.app.request import CommandRequest
+from penstock.ui.cli.options import command
+from penstock.ui.cli.output import CommandOutput, print_rows
+
+_NEXT = {  # how to go on where a template starts with no input, and has a script that makes it
+    "deliver.py": "penstock seed, penstock run",
+    "visits.py": "penstock run --as-of 2024-03-04",
+}
+
+
+def made_text(made: tuple[str, Sequence[str]]) -> str:
+    """Say which files a new project has, and how to go on."""
+    folder, files = made
+    following = f"penstock run {folder}"
+    for script, then in _NEXT.items():
+        if script in files:
+            following = f"cd {folder}, python {script} 1, {then}"
+    return "\n".join([*(f"made {folder}/{file}" for file in files), "", f"Next: {following}"])
+
+
+def written_text(made: tuple[str, Sequence[str]]) -> str:
+    """Say which files were written."""
+    folder, files = made
+    return "\n".join(f"wrote {folder}/{file}" for file in files)
+
+
+def files_document(made: tuple[str, Sequence[str]]) -> Json:
+    """Return the files that were made in a folder."""
+    folder, files = made
+    return {"folder": folder, "files": files}
+
+
+Folder = Annotated[Path, FlagSpec(names=("DIR",))]
+
+
+Template = Annotated[str, FlagSpec("Template to start from.  [default: minimal]", metavar="NAME")]
+
+
+@command("penstock init shop --template demo")
+def init_command(output: CommandOutput, folder: Folder, template: Template = "minimal") -> None:
+    """Create a project that runs right away.
+
+    Refuses a folder that already holds a project.
+    """
+    from penstock.app.commands.init import init
+
+    made = init(folder, template)
+    output.print((str(folder), made), made_text, files_document, unless_quiet=True)
+
+
+Write = Annotated[bool, FlagSpec("Write them to the project's folder.")]
+
+
+@command("penstock schema --write")
+def schema_command(output: CommandOutput, request: CommandRequest, *, write: Write = False) -> None:
+    """Print JSON Schemas of the YAML files, for editors.
+
+    One document that maps the file names that --write uses to their schemas.
+    """
+    from penstock.app.commands.init import schemas, write_schemas
+
+    if write:
+        made = (str(request.project), write_schemas(Path(request.project)))
+        output.print(made, written_text, files_document, unless_quiet=True)
+        return
+    found = {name: json.loads(text) for name, text in schemas().items()}
+    print_rows(json.dumps(found, indent=2))
