@@ -19,7 +19,7 @@ from fakes.session_lake import SCHEMA
 from fakes.session_place import SessionPlace, problems
 from fakes.session_twin import HELD, KEPT, OF_RUN, ordered
 from fakes.session_world import options
-from penstock.app.preparing import pass_inputs
+from penstock.app.kinds import passes
 from penstock.core.errors import QueryError
 
 if TYPE_CHECKING:
@@ -471,14 +471,14 @@ def written(keys: Mapping[str, Any]) -> str:
 def failing(names: Sequence[str]) -> Any:
     """Let the steps of some modules fail before they write."""
     patch = pytest.MonkeyPatch()
-    made = pass_inputs.module_work
+    made = passes.module_work
 
     def work(run: Any, part: Any, *more: Any) -> Any:
         if f"web_{part}" in names:
             raise QueryError("spark-divide-by-zero", "divided by zero")
         return made(run, part, *more)
 
-    patch.setattr(pass_inputs, "module_work", work)
+    patch.setattr(passes, "module_work", work)
     return Undone(patch)
 
 
