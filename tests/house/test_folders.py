@@ -15,7 +15,7 @@ FAKES = Path(__file__).parents[1] / "fakes"
 FOLDER_FILES = 16
 ALONE_LINES = 80
 # A ratchet: whoever deletes code lowers it; the aim was 52,000 (decisions 22, 24, 31, 40 and 45).
-SRC_LINES = 80_500
+SRC_LINES = 80_400
 SRC_FILES = 400
 # Each file is one of a kind: a command, a renderer, a strategy, a type of check.
 ONE_OF_A_KIND = ("app/commands", "ui/commands", "strategies", "strategies/checks/types")
