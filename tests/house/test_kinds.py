@@ -17,7 +17,7 @@ WORKS = {"TableWork", "PartitionsWork", "SliceWork", "PassWork"}
 FLAGS = {"is_whole", "has_parts", "pass_key"}
 FIELDS = {"session", "slice", "entity"}
 BY_TYPE = 0
-BY_ATTRIBUTE = 20
+BY_ATTRIBUTE = 19
 
 
 def test_no_file_but_those_of_the_kinds_asks_for_a_kind_by_its_type():

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from penstock.core.graph import ordered
-from penstock.core.model import Model
 from penstock.core.project import Project
 from penstock.plan.cascade import upstream_models
 from penstock.plan.kinds import partitions, passes, slices, tables
 from penstock.plan.steps import Agenda, Decided, PlannedKind, Question, Records, Scope, limited
 from penstock.plan.values import Blocked, Now, Options, Plan, Step
+from penstock.plan.work import PartitionsWork, PassWork, SliceWork, StepWork, TableWork, work_of
 
-
-def kind_of(project: Project, model: Model) -> PlannedKind:
-    """Return the kind of work that makes a model."""
-    if project.package_of(model.name) is not None:
-        return passes
-    if model.partition is not None:
-        return partitions
-    if model.entity is not None:
-        return slices
-    return tables
+_KINDS: Mapping[type[StepWork], PlannedKind] = {
+    TableWork: tables,
+    PartitionsWork: partitions,
+    SliceWork: slices,
+    PassWork: passes,
+}
 
 
 def linked(project: Project, steps: Sequence[Step], parallel: frozenset[str]) -> list[Step]:
@@ -30,7 +26,9 @@ def linked(project: Project, steps: Sequence[Step], parallel: frozenset[str]) ->
     for step in steps:
         by_model.setdefault(step.model, []).append(step)
     agenda = Agenda(project, by_model, parallel)
-    return [kind_of(project, project.models[step.model]).linked(agenda, step) for step in steps]
+    return [
+        _KINDS[work_of(project, project.models[step.model])].linked(agenda, step) for step in steps
+    ]
 
 
 NO_PARTITIONS = Scope()
@@ -59,7 +57,7 @@ def plan(  # the sides of one decision
     wanted = project.models if scope.cascade else question.selected
     for name in (each for each in ordered(parents) if each in wanted):
         model = project.models[name]
-        decided[name] = kind_of(project, model).decide(question, decided, model)
+        decided[name] = _KINDS[work_of(project, model)].decide(question, decided, model)
     each = decided.items()
     steps, left = [step for one in decided.values() for step in one.steps], 0
     if question.scope.most:

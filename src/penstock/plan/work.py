@@ -13,6 +13,7 @@ from penstock.core.entities.slices import ListedSlice
 from penstock.core.model import Model
 from penstock.core.partitions.partition import Grid, key_pairs
 from penstock.core.partitions.ranges import WHOLE, Ranges
+from penstock.core.project import Project
 from penstock.core.sessions.manifest import PassKind, PassStep, PassStepKind, PlannedPass
 from penstock.plan.resolve import Segment, body_of
 
@@ -156,3 +157,12 @@ class PassWork(TableWork):
 
 
 StepWork = TableWork | PartitionsWork | SliceWork | PassWork
+
+
+def work_of(project: Project, model: Model) -> type[StepWork]:
+    """Return the kind of work that makes a model."""
+    if project.package_of(model.name) is not None:
+        return PassWork
+    if model.partition is not None:
+        return PartitionsWork
+    return TableWork if model.entity is None else SliceWork

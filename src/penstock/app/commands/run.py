@@ -28,7 +28,7 @@ from penstock.app.execution.schedule import Node, Schedule, StepActions
 from penstock.app.execution.settle import EVERYTHING, settle
 from penstock.app.execution.step import execute
 from penstock.app.execution.step_state import WorkKind
-from penstock.app.kinds import kind_of
+from penstock.app.kinds import KINDS
 from penstock.app.observation.log_reader import note_written
 from penstock.app.planning.make_plan import Planned, make_plan, run_timestamp_of, timed
 from penstock.app.planning.packages import refresh, refreshed
@@ -53,6 +53,7 @@ from penstock.core.records import Status
 from penstock.engine.jvm import warnings_of
 from penstock.plan.cascade import parents_of
 from penstock.plan.values import Step
+from penstock.plan.work import work_of
 
 _CONFLICT_PAUSES = (0.5, 1.0, 2.0)
 """Seconds before each new try: the other writer's commit is in the log by then, or never comes."""
@@ -148,7 +149,7 @@ class Runner:
         project, self._steps = self.services.project, {}
         for step in self.planned.plan.steps:
             self._steps[step.key] = step
-            self._kinds[step.model] = kind_of(project, project.models[step.model])
+            self._kinds[step.model] = KINDS[work_of(project, project.models[step.model])]
         self._context = context_of(self.services, self.planned, self.request, self.report)
 
     def run(self) -> RunReport:

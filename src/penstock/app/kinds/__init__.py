@@ -1,17 +1,14 @@
 """What the app has to say of each kind of work, a module each behind `WorkKind`."""
 
+from collections.abc import Mapping
+
 from penstock.app.execution.step_state import WorkKind
 from penstock.app.kinds import partitions, passes, slices, tables
-from penstock.core.model import Model
-from penstock.core.project import Project
+from penstock.plan.work import PartitionsWork, PassWork, SliceWork, StepWork, TableWork
 
-
-def kind_of(project: Project, model: Model) -> WorkKind:
-    """Return the kind of work that makes a model."""
-    if project.package_of(model.name) is not None:
-        return passes
-    if model.partition is not None:
-        return partitions
-    if model.entity is not None:
-        return slices
-    return tables
+KINDS: Mapping[type[StepWork], WorkKind] = {
+    TableWork: tables,
+    PartitionsWork: partitions,
+    SliceWork: slices,
+    PassWork: passes,
+}
