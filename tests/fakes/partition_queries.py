@@ -13,7 +13,7 @@ TOGETHER = (
     (
         "select @p as date, sum(case when at < @p + interval 12 hours then amount end) as early, "
         "max(datediff(@p, since)) as age from e join people on id = user_id "
-        "where @p = date(at) group by id having count(*) > 1 order by 1"
+        "where date(at) = @p group by id having count(*) > 1 order by 1"
     ),
     "select distinct @p as date, user_id from e where (date(at) = @p)",
     "select d as date, e.* from e where d = @p",
@@ -25,16 +25,7 @@ TOGETHER = (
         "select cast(date_trunc('WEEK', d) as date) as date, sum(amount) as n from e "
         "where cast(date_trunc('WEEK', d) as date) = @p group by 1"
     ),
-    (
-        "select e.d as date, e.user_id from e left anti join e as b "
-        "on b.user_id = e.user_id and b.d < @p where e.d = @p"
-    ),
-    (
-        "select e.d as date, e.user_id from e left semi join days on days.d = date_sub(@p, 1) "
-        "where e.d = @p"
-    ),
     "select e.d as date, e.amount, days.n from e, days where e.d = @p and days.d = @p",
-    "select e.d as date, e.amount, days.n from e join days on days.d <= @p where e.d = @p",
     (
         "select coalesce(e.d, days.d) as date, amount, n from e full join days on e.d = days.d "
         "where coalesce(e.d, days.d) = @p"
@@ -54,6 +45,21 @@ TOGETHER = (
     ),
     "select d as date, x from e lateral view explode(array(amount, user_id)) t as x where d = @p",
     "select d as date, explode(sequence(1, day(@p))) as x from e where d = @p",
+    "select @p as date, filter(array(amount, 2), x -> x > 1) as xs from e where d = @p",
+    "select d as date, amount from e where d = @p and d between @p and date_add(@p, 1)",
+)
+
+APART = (
+    "select d as date, user_id from e where @p = d",
+    (
+        "select e.d as date, e.user_id from e left anti join e as b "
+        "on b.user_id = e.user_id and b.d < @p where e.d = @p"
+    ),
+    (
+        "select e.d as date, e.user_id from e left semi join days on days.d = date_sub(@p, 1) "
+        "where e.d = @p"
+    ),
+    "select e.d as date, e.amount, days.n from e join days on days.d <= @p where e.d = @p",
     (
         "select d as date, amount, row_number() over (partition by d, user_id order by at, amount) "
         "as place from e where d = @p"
@@ -62,11 +68,6 @@ TOGETHER = (
         "select @p as date, user_id, sum(sum(amount)) over (partition by @p order by user_id) as s "
         "from e where d = @p group by user_id"
     ),
-    "select @p as date, filter(array(amount, 2), x -> x > 1) as xs from e where d = @p",
-    "select d as date, amount from e where d = @p and d between @p and date_add(@p, 1)",
-)
-
-APART = (
     "select e.d as date, e.user_id, days.n from e left join days on days.d = @p where e.d = @p",
     (
         "select e.d as date, e.user_id, b.amount from e left join e as b "

@@ -39,12 +39,11 @@ _MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_NTZ"})
 
 @dataclass(frozen=True, slots=True)
 class _Pin:
-    """The condition `expression = @partition_date` in the place `slot`; on the left it `leads`."""
+    """The condition `expression = @partition_date`, which asks in the place `slot`."""
 
     slot: str
     expression: exp.Expression
     text: str
-    leads: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +73,9 @@ def one_query(text: str, field: str, kind: str, begins: Sequence[str]) -> str | 
     """
     read = _read(text)
     pin = _pin(read) if read and _is_by_row(read.select) else None
-    if read is None or pin is None or not _stands_for_all(read, pin, kind):
+    if read is None or pin is None or not _stands_for_all(read, kind):
         return None
-    certain = _is_cut_by(read.select, pin) and _gives(read.select, field, pin)
-    return _rewritten(read, pin, kind, begins) if certain else None
+    return _rewritten(read, pin, kind, begins) if _gives(read.select, field, pin) else None
 
 
 def _read(text: str) -> _Read | None:
@@ -128,6 +126,8 @@ def _is_by_row(select: exp.Select) -> bool:
         return False
     if distinct and distinct.args.get("on"):
         return False
+    if any(each.find_ancestor(exp.Query) is select for each in select.find_all(exp.Window)):
+        return False
     called = {
         (each.name if isinstance(each, exp.Anonymous) else each.sql_name()).lower()
         for each in select.find_all(exp.Func)
@@ -157,11 +157,9 @@ def _pin(read: _Read) -> _Pin | None:
     where = read.select.args.get("where")
     equals = (term for term in _terms(where.this) if isinstance(term, exp.EQ)) if where else ()
     for term in equals:
-        for leads in (False, True):
-            slot, other = (term.this, term.expression) if leads else (term.expression, term.this)
-            is_pin = _is_slot(slot) and _is_plain(other)
-            if is_pin and (text := _written(read, slot.name, other, leads=leads)):
-                return _Pin(slot.name, other, text, leads)
+        slot, other = term.expression, term.this
+        if _is_slot(slot) and _is_plain(other) and (text := _written(read, slot.name, other)):
+            return _Pin(slot.name, other, text)
     return None
 
 
@@ -184,65 +182,31 @@ def _is_plain(each: exp.Expression) -> bool:
     )
 
 
-def _written(read: _Read, slot: str, other: exp.Expression, *, leads: bool) -> str:
+def _written(read: _Read, slot: str, other: exp.Expression) -> str:
     """Return the text of what a hole is compared with; "" where it is not on one line by itself."""
     tokens = read.tokens
     at = next(n for n, token in enumerate(tokens) if token.start == read.slots[slot][0])
-    if leads:
-        pieces = ((at + 2, last) for last in range(at + 2, len(tokens)))
-    else:
-        pieces = ((first, at - 2) for first in range(at - 2, -1, -1))
-    for first, last in pieces:
-        text = read.text[tokens[first].start : tokens[last].end + 1]
+    for first in range(at - 2, -1, -1):
+        text = read.text[tokens[first].start : tokens[at - 2].end + 1]
         tree = parsed_sql(f"SELECT {text}")
         if isinstance(tree, exp.Select) and tree.expressions == [other]:
             return "" if re.search(r"[\n]|--|/\*", text) else text
     return ""
 
 
-def _stands_for_all(read: _Read, pin: _Pin, kind: str) -> bool:
+def _stands_for_all(read: _Read, kind: str) -> bool:
     """Whether the pinned expression can stand wherever the parameter does."""
     select = read.select
     where, group = select.args.get("where"), select.args.get("group")
-    joins = [each for each in select.args.get("joins") or () if _slots(each.args.get("on"))]
-    found = _slots(*select.expressions, where, group, *(each.args["on"] for each in joins))
-    if sorted(found) != sorted(read.slots):
-        return False  # in another query, in what makes rows, or where no value can stand
-    if kind not in _MOMENTS and group and any(map(_is_slot, group.expressions)):
-        return False  # a number there is a place in the list of columns
-    sides = {each.side.upper() for each in select.args.get("joins") or ()}
-    if joins and sides & {"RIGHT", "FULL"}:
-        return False  # whether a row of the right has a match is asked of all partitions at once
-    return all(_keeps(select, join, pin) for join in joins)
-
-
-def _keeps(select: exp.Select, join: exp.Join, pin: _Pin) -> bool:
-    """Whether a join finds for every row of a partition what it finds for that partition alone.
-
-    Of a semi or anti join the expression must be of the left; an outer one may not ask for it.
-    """
-    side, kind = join.side.upper(), join.kind.upper()
-    if join.args.get("method"):
-        return False
-    if not side and kind in {"", "INNER", "CROSS"}:
-        return True
-    first = _first_table(select)
-    of_first = all(c.table == first for c in pin.expression.find_all(exp.Column))
-    return kind in {"SEMI", "ANTI"} and bool(first) and of_first
+    if sorted(_slots(*select.expressions, where, group)) != sorted(read.slots):
+        return False  # in a join, another query, what makes rows, or where no value can stand
+    # a number there is a place in the list of columns
+    return kind in _MOMENTS or not (group and any(map(_is_slot, group.expressions)))
 
 
 def _first_table(select: exp.Select) -> str:
     table = select.args.get("from_")
     return table.this.alias_or_name if table else ""
-
-
-def _is_cut_by(select: exp.Select, pin: _Pin) -> bool:
-    """Whether every window lies within one partition."""
-    return all(
-        any(_is_pinned(select, term, pin) for term in each.args.get("partition_by") or ())
-        for each in select.find_all(exp.Window)
-        if each.find_ancestor(exp.Query) is select
-    )
 
 
 def _gives(select: exp.Select, field: str, pin: _Pin) -> bool:
@@ -286,8 +250,7 @@ def _named(each: exp.Expr, only: str) -> exp.Expr:
 def _rewritten(read: _Read, pin: _Pin, kind: str, begins: Sequence[str]) -> str:
     """Put the row's own partition where the parameter was, and its group into `GROUP BY`."""
     own = f"try_cast(({pin.text}) AS {kind})"
-    inside = f"{own} IN ({', '.join(begins)})"
-    pinned = f"{inside} AND {own}" if pin.leads else f"{own} AND {inside}"
+    pinned = f"{own} AND {own} IN ({', '.join(begins)})"
     edits = [(*at, pinned if name == pin.slot else own) for name, at in read.slots.items()]
     if read.select.args.get("group"):
         end = _end_of_group_by(read.tokens)

@@ -33,16 +33,6 @@ def test_the_parameter_becomes_what_the_row_says_and_the_groups_are_cut_by_it():
     )
 
 
-def test_a_parameter_on_the_left_is_compared_as_well():
-    found = written("select d as date from t where x and @p = d and @p > y")
-
-    assert found == (
-        "select d as date from t where x and try_cast((d) AS DATE) IN "
-        "(DATE '2024-01-01', DATE '2024-01-03') AND try_cast((d) AS DATE) = d "
-        "and try_cast((d) AS DATE) > y"
-    )
-
-
 @pytest.mark.parametrize("sql", TOGETHER)
 def test_rows_that_say_their_partition_are_made_together(sql):
     found = written(sql)

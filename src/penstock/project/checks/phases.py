@@ -181,9 +181,9 @@ def _text(node: YamlNode | None) -> str:
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
-def model_tests(section: Section, key: str = "tests") -> Phases:
+def model_tests(section: Section) -> Phases:
     """Return the tests of a whole table as checks; one of columns names them."""
-    nodes, found = items_of(section, key, "tests"), section.findings
+    nodes, found = items_of(section, "tests", "tests"), section.findings
     return Phases(after=tuple(check for test in nodes for check in _check(test, None, found)))
 
 

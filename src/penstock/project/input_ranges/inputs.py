@@ -35,7 +35,7 @@ from penstock.core.partitions.ranges import Ranges, difference, merged
 from penstock.project.files.values import digest
 from penstock.project.input_ranges.bounds import leaves
 
-RULES = 2
+RULES = 3
 """Rises when the same SQL gives other mappings, so that what was kept is found anew."""
 
 

@@ -16,7 +16,6 @@ from penstock.core.query import RUN_TIMESTAMP
 
 QUERY = "penstock:query"
 """The placeholder of a subquery inside of a condition."""
-FIRST_COLUMN = "penstock:first"
 TOKEN = "penstock:"  # noqa: S105  no password: the beginning of the names of tokens
 Names = tuple[str, ...]
 
@@ -73,7 +72,7 @@ class SelectScope:
 
     `known` are the CTEs that it may name, None for one that is being defined.
     `order` are the names of its columns, None where they are not known; `aliases` those that a
-    name may mean beside columns of relations, `hidden` those that it means before them (HAVING).
+    name in the select list may mean beside columns of relations.
     """
 
     outer: SelectScope | None = None
@@ -87,7 +86,6 @@ class SelectScope:
     closed: bool = False
     windows: list[frozenset[str]] = field(default_factory=list)
     aliases: frozenset[str] = frozenset()
-    hidden: frozenset[str] = frozenset()
 
     @property
     def visible(self) -> list[FromItem]:
@@ -204,26 +202,11 @@ def resolved_column(column: exp.Expr, scope: SelectScope) -> exp.Expr:
             found = [each for each in at.relations if each.name == table]
             if found:
                 return resolved(name, found[0].label if len(found) == 1 else "")
-        elif name in at.hidden:
-            return resolved(name, "")
         elif any(each.may_have(name) for each in at.visible) or name in at.shared:
             is_alias = name in at.aliases and not any(each.has(name) for each in at.visible)
             return (None if is_alias else at.column(name, at.visible)) or resolved(name, "")
         at = at.outer
     return resolved(name, "")
-
-
-def memberships(node: exp.Expr) -> list[exp.In]:
-    """Return each `x IN (SELECT …)` that is joined to the whole by AND and OR alone."""
-    match node:
-        case exp.And() | exp.Or():
-            return memberships(node.this) + memberships(node.expression)
-        case exp.Paren():
-            return memberships(node.this)
-        case exp.In() if isinstance(node.args.get("query"), exp.Query):
-            return [node]
-        case _:
-            return []
 
 
 def is_group(node: exp.Expr) -> bool:

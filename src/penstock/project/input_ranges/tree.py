@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from penstock.project.input_ranges.scopes import (
-    FIRST_COLUMN,
     QUERY,
     TOKEN,
     Cte,
@@ -19,17 +18,14 @@ from penstock.project.input_ranges.scopes import (
     alias_names,
     conjuncts,
     is_group,
-    is_plain,
-    memberships,
     renamed,
-    resolved,
     resolved_column,
     star_names,
     window_keys,
 )
 
 _MOST = 5_000
-_SEEN_ELSEWHERE = {"from_", "joins", "with_", "laterals", "hint", "expressions", "where", "having"}
+_SEEN_ELSEWHERE = {"from_", "joins", "with_", "laterals", "hint", "expressions", "where"}
 Known = Mapping[str, Cte | None]
 Branches = tuple[SelectScope, ...]
 
@@ -112,11 +108,15 @@ class Tree:
         self._joins(select.args.get("joins") or (), left, scope)
         for lateral in select.args.get("laterals") or ():
             self._from(lateral, scope)
+        visible = frozenset(each.label for each in scope.visible)
+        where = select.args.get("where")
+        for test in conjuncts(where.this if where else None):
+            scope.tests.append((self._resolve(test, scope), visible))
         self._outputs(select, scope)
-        self._tests(select, scope)
+        unnamed = SelectScope(known=known)  # a name may be that of a result there: none is resolved
         for node in select.iter_expressions():
             if node.arg_key not in _SEEN_ELSEWHERE:
-                self._resolve(node, scope)
+                self._resolve(node, unnamed)
         return scope
 
     def _from(self, node: exp.Expr, scope: SelectScope) -> list[FromItem]:
@@ -208,7 +208,7 @@ class Tree:
             for name in join.args.get("using") or ():
                 self._using(name.name.lower(), (left, right), side, allowed, scope)
             for test in conjuncts(join.args.get("on")):
-                scope.tests.append((self._condition(test, scope), allowed))
+                scope.tests.append((self._resolve(test, scope), allowed))
             for each in right:
                 each.hidden = each.hidden or kind in ("SEMI", "ANTI")
             left += right
@@ -277,36 +277,6 @@ class Tree:
         if star.args.get("rename"):
             among = []
         return Star(tuple(among), frozenset(without))
-
-    def _tests(self, select: exp.Select, scope: SelectScope) -> None:
-        visible = frozenset(each.label for each in scope.visible)
-        aliases, scope.aliases = scope.aliases, frozenset()
-        where = select.args.get("where")
-        for test in conjuncts(where.this if where else None):
-            scope.tests.append((self._condition(test, scope), visible))
-        scope.aliases = aliases
-        columns = ((n, each) for n, each in scope.outputs.items() if isinstance(each, exp.Column))
-        scope.hidden = aliases.difference(n for n, each in columns if each.name == n)
-        having = select.args.get("having")
-        for test in conjuncts(having.this if having else None):
-            condition = self._condition(test, scope)
-            if select.args.get("group") and not scope.closed and is_plain(condition):
-                scope.tests.append((condition, visible))
-        scope.hidden = frozenset()
-
-    def _condition(self, test: exp.Expr, scope: SelectScope) -> exp.Expr:
-        """Resolve a condition; `x IN (SELECT y …)` becomes an equality with that column."""
-        test = test.copy()
-        for found in memberships(test):
-            relation = self._new("")
-            branches = self.build(found.args["query"], scope.known, scope)
-            self.roots += branches
-            self._derive(relation, branches, (FIRST_COLUMN,))
-            column = resolved(FIRST_COLUMN, relation.label)
-            equal = exp.EQ(this=found.this.copy(), expression=column)
-            test = equal if found is test else test
-            found.replace(equal)
-        return self._resolve(test, scope)
 
     def _resolve(self, node: exp.Expr, scope: SelectScope) -> exp.Expr:
         """Return a copy whose columns name their relations; subqueries are read on their own."""

@@ -47,11 +47,7 @@ ONE_DAY = ["2024-12-03..2024-12-03"]
             ONE_DAY,
         ),
         ("SELECT 1 FROM {users} u WHERE u.k IN (SELECT k FROM {daily} WHERE date = $)", ONE_DAY),
-        ("SELECT 1 FROM {daily} WHERE date IN (SELECT day FROM {users} WHERE day = $)", ONE_DAY),
-        (
-            "SELECT 1 FROM {daily} WHERE date NOT IN (SELECT day FROM {users} WHERE day = $)",
-            "whole",
-        ),
+        ("SELECT 1 FROM {daily} WHERE date IN (SELECT day FROM {users} WHERE day = $)", "whole"),
         ("SELECT (SELECT max(n) FROM {daily} d WHERE d.date = $) FROM {users}", ONE_DAY),
         ("SELECT 1 FROM {users} JOIN {daily} USING (date) WHERE date = $", ONE_DAY),
     ],

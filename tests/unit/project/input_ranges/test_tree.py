@@ -42,17 +42,7 @@ ONE_DAY = ["2024-12-03..2024-12-03"]
             ),
             ONE_DAY,
         ),
-        ("SELECT date, sum(n) FROM {daily} GROUP BY date HAVING date = $", ONE_DAY),
-        ("SELECT d.date AS date, sum(n) FROM {daily} d GROUP BY d.date HAVING date = $", ONE_DAY),
-        ("SELECT max(date) AS date FROM {daily} GROUP BY k HAVING date = $", "whole"),
-        (
-            (
-                "SELECT trunc(date, 'MM') AS date FROM {daily} GROUP BY trunc(date, 'MM')"
-                " HAVING date = $"
-            ),
-            "whole",
-        ),
-        ("SELECT day AS date FROM {daily} GROUP BY day, date HAVING date = $", "whole"),
+        ("SELECT date, sum(n) FROM {daily} GROUP BY date HAVING date = $", "whole"),
         ("SELECT 1 FROM {daily} TABLESAMPLE (5 ROWS) WHERE date = $", "whole"),
         ("SELECT 1 FROM {daily} TABLESAMPLE (10 PERCENT) AS d WHERE d.date = $", "whole"),
         (
@@ -75,7 +65,6 @@ ONE_DAY = ["2024-12-03..2024-12-03"]
             ),
             ["2024-05-01.."],
         ),
-        ("SELECT sum(n) FROM {daily} GROUP BY k HAVING max(date) = $", "whole"),
         (
             (
                 "SELECT 1 FROM {daily} WHERE date = $ UNION ALL SELECT 1 FROM {daily} WHERE date"
