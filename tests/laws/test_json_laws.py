@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.project.files.json_documents import read_json
+from penstock.project.files.documents import read_json
 
 pytestmark = pytest.mark.laws
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)

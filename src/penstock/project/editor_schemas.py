@@ -13,24 +13,11 @@ from pathlib import Path
 from typing import TypeAlias, cast
 
 from penstock.core.checks import OnFailure
-from penstock.core.entities.entity import FieldRole
-from penstock.core.entities.slices import SliceOrder
-from penstock.core.entities.transformations import Keep
 from penstock.core.sessions.package import MODULES, SNOWPLOW
-from penstock.project.entities import settings
-from penstock.project.entities.columns import COLUMN, WATERMARK
-from penstock.project.entities.definition import (
-    BRONZE,
-    ENTITY,
-    NATIVE,
-    NATIVE_ENTITY,
-    NATIVE_WORDS,
-    PROCESSES,
-)
-from penstock.project.entities.environment import CONNECTION, DOCUMENT, ENVIRONMENT
-from penstock.project.entities.transformations import KEPT_ROW, TRANSFORMATION
+from penstock.project.entities.sections import DocumentSection, NativeSection
 from penstock.project.files.documents import read_document
 from penstock.project.files.nodes import Keys
+from penstock.project.files.sections import described_keys, inner_sections, schema_of
 from penstock.project.files.values import Plain, mapping_of
 from penstock.project.sessions import keys
 from penstock.project.settings.check_keys import check_schema, checks_schema
@@ -51,6 +38,8 @@ from penstock.project.versioned.schema import FIELD
 from penstock.project.versioned.versions import REVISION, VERSION
 
 Tree: TypeAlias = "dict[str, Plain]"
+SECTIONS = {"entities": DocumentSection, "entity": NativeSection}
+"""The files whose keys are declared in sections."""
 DESCRIPTIONS = Path(__file__).with_name("keys")
 _SECTIONS = {
     "ChecksShape": "checks_settings",
@@ -198,53 +187,6 @@ def _unit_tests_schema() -> Tree:
     return {"title": "unit tests", "$defs": definitions, **top}
 
 
-_ROLES: Plain = {"type": "array", "items": {"enum": list(FieldRole)}}
-_KEPT_ROW: Tree = {"keep": {"enum": list(Keep)}, "order_by": _TEXTS}
-
-
-def _entity_schemas() -> Mapping[str, Tree]:
-    """Return the schemas of documents of entities and of native files."""
-    of_settings: Tree = {
-        **dict.fromkeys(settings.FLAGS, _FLAG),
-        **dict.fromkeys(settings.TEXTS, _TEXT),
-        **{key: {"enum": list(words)} for key, words in settings.WORDS.items()},
-        "table_properties": _OBJECT,
-        "retention": _mapping(settings.RETENTION, {}, _COUNT),
-    }
-    watermark: Tree = {"operation": {"enum": ["and", "or"]}, "operation_group": _FROM_ZERO}
-    columns = _mapping(COLUMN, {"fieldroles": _ROLES}, _TEXT, ("name",))
-    made: Tree = {"deduplicate": _mapping(KEPT_ROW, _KEPT_ROW, _TEXT)}
-    bronze: Tree = {"read": {"enum": ["slices", "whole"]}, "order": {"enum": list(SliceOrder)}}
-    inner: Tree = {
-        "id": {"type": "integer"},
-        "processtype": {"enum": list(PROCESSES)},
-        **dict.fromkeys(("enabled", "secure"), _FLAG),
-        "columns": _array(columns),
-        "watermark": _array(_mapping(WATERMARK, watermark, _TEXT, ("column_name",))),
-        "transformations": _array({"anyOf": [_TEXTS, _mapping(TRANSFORMATION, made, _TEXT)]}),
-        "settings": {"type": "object", "properties": of_settings},
-        "bronze": _mapping(BRONZE, bronze, _TEXT),
-        "checks": checks_schema(),
-        "tags": _TEXTS,
-        "meta": _OBJECT,
-    }
-    needed = ("id", "name", "connection", "processtype")
-    document: Tree = {
-        "environment": _mapping(ENVIRONMENT, {}, _TEXT),
-        "connections": _array(_mapping(CONNECTION, inner, _TEXT, ("name",))),
-        "entities": _array(_mapping(ENTITY, inner, _TEXT, needed)),
-    }
-    native: Tree = {
-        **inner,
-        "strategy": {"enum": list(NATIVE_WORDS)},
-        "entity": _mapping(NATIVE_ENTITY, inner, _TEXT, ("bronze",)),
-    }
-    return {
-        "entities": {"title": "entities", **_mapping(DOCUMENT, document, _TEXT)},
-        "entity": {"title": "entity", **_mapping(NATIVE, native, _TEXT, NATIVE[:4])},
-    }
-
-
 def _session_schema() -> Tree:
     """Return the schema of a session package."""
     carried: Plain = {"anyOf": [_TEXT, {"type": "object", "additionalProperties": _TEXT}]}
@@ -323,6 +265,9 @@ def descriptions() -> Mapping[str, Mapping[str, Plain]]:
     for path in sorted(DESCRIPTIONS.glob("*.yml")):
         document = read_document(path.name, path.read_text(encoding="utf-8"))
         found |= {section: mapping_of(keys) for section, keys in mapping_of(document.tree).items()}
+    for name, top in SECTIONS.items():
+        for inner, section in inner_sections(top, name):
+            found[section_name(inner)] = described_keys(section)
     return found
 
 
@@ -387,7 +332,8 @@ def json_schemas() -> Mapping[str, str]:
     models = ModelsFileShape.model_json_schema(by_alias=True)
     models["properties"]["unit_tests"] = {"type": "array"}  # unit_tests.schema.json has more
     schemas = {
-        **_entity_schemas(),
+        "entities": {"title": "entities", **schema_of(DocumentSection)},
+        "entity": {"title": "entity", **schema_of(NativeSection)},
         "models": models,
         "penstock": project,
         "sessions": _session_schema(),

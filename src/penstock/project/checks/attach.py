@@ -236,9 +236,9 @@ def _with_input(phases: Phases, name: InputName, more: Phases) -> Phases:
         member = node.members.get("sql")
         if member is not None and isinstance(member.node.value, TemplateText):
             text = test_of(member.node.value, called)
-            more_keys["sql"] = replace(member.node, value=text)
+            more_keys["sql"] = member.having(text)
         added = mapping_node(node.where, more_keys).members
-        found.append(replace(node, value={**node.members, **added}))
+        found.append(node.having({**node.members, **added}))
     return replace(phases, before=(*phases.before, *found))
 
 

@@ -6,7 +6,7 @@ import json
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from penstock.core.checks import Phase
 from penstock.core.findings import Finding, Location, Severity
@@ -150,7 +150,7 @@ def changed(node: YamlNode, change: YamlNode) -> YamlNode:
     """Change only the keys of a check that are written."""
     written = {canonical(key) for key in change.members}
     kept = {key: m for key, m in node.members.items() if canonical(key) not in written}
-    return replace(node, value={**kept, **change.members}, where=change.where)
+    return node.having({**kept, **change.members}, change.where)
 
 
 def _made(name: str) -> str:
@@ -191,7 +191,7 @@ def singular_test(name: str, text: str, config: YamlNode, findings: list[Finding
     """Return a query of its own file as a check; its header says what `config` of a test says."""
     said = _noted(open_section(config, _SINGULAR, "config", findings).members, findings)
     made = mapping_node(config.where, {"name": name, "sql": _template(config.where, text, "")})
-    return replace(made, value={**made.members, **said})
+    return made.having({**made.members, **said})
 
 
 def _template(where: Location, text: str, test: str) -> YamlNode:
@@ -232,10 +232,10 @@ def _check(test: YamlNode, column: YamlNode | None, findings: list[Finding]) -> 
             findings.append(Finding(inner.where, "bad-value", sentence))
     if word in TESTS:
         made = mapping_node(test.where, {"type": word} | ({"column": column} if column else {}))
-        members = _said(word, replace(test, value=body), column, findings)
-        yield replace(made, value={**made.members, **members})
+        members = _said(word, test.having(body), column, findings)
+        yield made.having({**made.members, **members})
     elif _WORD.fullmatch(word):
-        yield _called(word, replace(test, value=body), column, findings)
+        yield _called(word, test.having(body), column, findings)
     else:
         sentence, hint = unknown_test(word, ())
         findings.append(Finding(test.where, "unknown-check-type", sentence, hint))
@@ -297,7 +297,7 @@ def _called(
         body.where, {"name": _made("_".join(parts)), "sql": _template(body.where, text, word)}
     )
     kept = {key: said[key] for key in _KEPT if key in said and key != "where"}
-    return replace(made, value={**made.members, **kept})
+    return made.having({**made.members, **kept})
 
 
 def test_of(text: TemplateText, called: str) -> TemplateText:

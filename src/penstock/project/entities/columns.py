@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 
 from penstock.core.entities.entity import EntityColumn, FieldRole, WatermarkEntry, normalised
 from penstock.core.entities.transformations import Transformation
-from penstock.project.entities.parts import ExpressionFacts, Findings, Part, PartReader, open_part
+from penstock.project.entities.parts import ExactSection, ExpressionFacts, Findings
+from penstock.project.entities.sections import PLAIN_VALUE, ColumnSection, SharedSection
 from penstock.project.entities.template_functions import UNKNOWN, BadExpressionError
 from penstock.project.entities.templates import parse_watermark
+from penstock.project.files.kinds import word_hint
+from penstock.project.files.nodes import YamlNode
 from penstock.project.files.values import did_you_mean
 
-COLUMN = ("name", "newname", "datatype", "fieldroles", "expression")
-WATERMARK = ("column_name", "operation", "operation_group", "expression")
-_PLAIN_VALUE = "${last_value}"
 _WIDEST = 38
 _DECIMAL = re.compile(r"decimal(?:\((-?\d+)(?:,(-?\d+))?\))?")
 TYPES = {
@@ -64,13 +64,12 @@ class Expressions:
         return known
 
 
-def type_under(reader: PartReader, column: str) -> str:
+def _type_of(part: YamlNode | None, column: str, findings: Findings) -> str:
     """Read `datatype` in Spark's short spelling, "" where the slice decides."""
-    part = reader.find("datatype")
     if part is None:
         return ""
     if not isinstance(part.value, str):
-        reader.findings.bad(part, "write the name of a type in quotes")
+        findings.bad(part, "write the name of a type in quotes")
         return ""
     word = "".join(part.value.lower().split())
     if word in TYPES:
@@ -80,17 +79,17 @@ def type_under(reader: PartReader, column: str) -> str:
         sentence = f'datatype "{part.value}" of column "{column}" is not known'
         near = did_you_mean(word, (*TYPES, "decimal"))
         known = ", ".join((*TYPES, "decimal(p,s)"))
-        reader.findings.report(part, "unknown-type", sentence, near or f"one of {known}")
+        findings.report(part, "unknown-type", sentence, near or f"one of {known}")
     elif decimal[1] is None:
         sentence = f'decimal of column "{column}" is decimal(38,18)'
-        reader.findings.warn(part, "decimal-without-precision", sentence, "write decimal(p,s)")
+        findings.warn(part, "decimal-without-precision", sentence, "write decimal(p,s)")
         return "decimal(38,18)"
     elif decimal[2] is None:
-        reader.findings.bad(part, f"write decimal({decimal[1]},0)")
+        findings.bad(part, f"write decimal({decimal[1]},0)")
     elif 1 <= int(decimal[1]) <= _WIDEST and 0 <= int(decimal[2]) <= int(decimal[1]):
         return f"decimal({int(decimal[1])},{int(decimal[2])})"
     else:
-        reader.findings.bad(part, f"decimal(p,s) with p from 1 to {_WIDEST} and s from 0 to p")
+        findings.bad(part, f"decimal(p,s) with p from 1 to {_WIDEST} and s from 0 to p")
     return ""
 
 
@@ -103,11 +102,11 @@ class ReadColumns:
 
     volatile: set[str] = field(default_factory=set)
     columns: list[EntityColumn] = field(default_factory=list)
-    parts: list[Part] = field(default_factory=list)
-    by_name: dict[str, Part] = field(default_factory=dict)
-    by_final: dict[str, Part] = field(default_factory=dict)
+    parts: list[YamlNode] = field(default_factory=list)
+    by_name: dict[str, YamlNode] = field(default_factory=dict)
+    by_final: dict[str, YamlNode] = field(default_factory=dict)
 
-    def add(self, column: EntityColumn, part: Part, findings: Findings) -> None:
+    def add(self, column: EntityColumn, part: YamlNode, findings: Findings) -> None:
         """Take a column unless its name, or its final name, is another one's."""
         name, final = column.name.lower(), column.final_name.lower()
         first = self.by_name.get(name) if name else None
@@ -124,67 +123,61 @@ class ReadColumns:
 
 
 def columns_of(
-    entity: PartReader, known: Expressions, made: Sequence[Transformation]
+    entity: SharedSection, known: Expressions, made: Sequence[Transformation]
 ) -> ReadColumns:
     """Read the columns of an entity that is transformed.
 
     `known` are facts of expressions, taken and added to.
     """
     read = ReadColumns({name.lower() for each in made for name in each.volatile})
-    for item in entity.items("columns"):
-        reader = open_part(item, entity.findings)
-        if reader is not None:
-            column = _column(reader, known, read)
-            if column is not None:
-                read.add(column, item, entity.findings)
+    for section in entity.columns:
+        column = _column(section, known, read)
+        if column is not None:
+            read.add(column, section.node, entity.findings)
     return read
 
 
-def _column(reader: PartReader, known: Expressions, before: ReadColumns) -> EntityColumn | None:
-    findings = reader.findings
-    reader.check_keys(COLUMN, ("name",))
-    name, newname = reader.text("name"), reader.text("newname")
-    roles = frozenset(_roles(reader))
-    column = EntityColumn(
-        name, newname, type_under(reader, name or newname), roles, where=reader.whole.where
-    )
-    if "name" not in reader.members:
+def _column(section: ColumnSection, known: Expressions, before: ReadColumns) -> EntityColumn | None:
+    findings, name, newname = section.findings, section.name, section.newname
+    roles, where = frozenset(_roles(section)), section.node.where
+    kind = _type_of(section.datatype, name or newname, findings)
+    column = EntityColumn(name, newname, kind, roles, where=where)
+    if "name" not in section.members:
         return None
-    written = reader.text("expression").strip()
+    written = section.expression.strip()
     if not written and (FieldRole.CALCULATED in roles or not name):
         why = "is calculated" if name else "has no name in the slice"
         sentence = f'column "{name or newname}" {why} and has no expression'
-        findings.report(reader.whole, "missing-key", sentence, "write expression")
+        findings.report(section.node, "missing-key", sentence, "write expression")
     if not column.final_name:
         sentence = f'nothing is left of the name "{newname or name}"'
-        findings.report(reader.whole, "empty-column-name", sentence, "write newname")
+        findings.report(section.node, "empty-column-name", sentence, "write newname")
         return None
     if written:
-        return _calculated(column, reader, known, before)
+        return _calculated(column, section, known, before)
     is_volatile = name.lower() in before.volatile
     return replace(column, volatile=("transformations",)) if is_volatile else column
 
 
-def _roles(reader: PartReader) -> Iterator[FieldRole]:
-    for item in reader.items("fieldroles"):
-        word = item.value.lower() if isinstance(item.value, str) else ""
-        role = next((each for each in FieldRole if each == word), None)
+def _roles(section: ColumnSection) -> Iterator[FieldRole]:
+    for item in section.fieldroles:
+        text = item.value.lower() if isinstance(item.value, str) else ""
+        role = next((each for each in FieldRole if each == text), None)
         if role is not None:
             yield role
         else:
-            near = did_you_mean(word, FieldRole) if word else ""
-            reader.findings.bad(item, near or f"one of {', '.join(FieldRole)}")
+            section.findings.bad(item, word_hint(text or None, tuple(FieldRole)))
 
 
 def _calculated(
     column: EntityColumn,
-    reader: PartReader,
+    section: ExactSection,
     known: Expressions,
     before: ReadColumns,
 ) -> EntityColumn:
     """Return a column what its expression says of itself."""
-    part = reader.members["expression"]
-    facts = facts_under(part, known, reader.findings)
+    part = section.members["expression"]
+    facts = facts_under(part, known, section.findings)
     if facts is None:
         return column
     read = {name.lower() for name in facts.reads}
@@ -195,7 +188,7 @@ def _calculated(
         calls = " and ".join(f"{w}()" if w in facts.volatile else w for w in volatile)
         effects = "it differs on every run, is left out of the hash, and a rerun changes it"
         sentence = f'calculated column "{column.made_name}" uses {calls}: {effects}'
-        reader.findings.warn(part, "volatile-column", sentence)
+        section.findings.warn(part, "volatile-column", sentence)
     return replace(
         column,
         expression=facts.text,
@@ -205,7 +198,7 @@ def _calculated(
     )
 
 
-def facts_under(part: Part, known: Expressions, findings: Findings) -> ExpressionFacts | None:
+def facts_under(part: YamlNode, known: Expressions, findings: Findings) -> ExpressionFacts | None:
     """Read the expression of one row; None beside a finding."""
     text = str(part.value)
     facts = known.facts(text)
@@ -229,27 +222,20 @@ def check_volatile_keys(read: ReadColumns, watermark: Iterable[str], findings: F
             findings.report(part, "volatile-key", sentence, hint)
 
 
-def watermark_of(entity: PartReader, read: ReadColumns) -> tuple[WatermarkEntry, ...]:
+def watermark_of(entity: SharedSection, read: ReadColumns) -> tuple[WatermarkEntry, ...]:
     """Read the watermark entries; their columns are resolved to final names."""
     entries = []
-    for item in entity.items("watermark"):
-        reader = open_part(item, entity.findings)
-        if reader is None:
-            continue
-        reader.check_keys(WATERMARK, ("column_name",))
-        name = reader.text("column_name")
-        operation = reader.word("operation", ("and", "or"), "and")
-        group = reader.number("operation_group", 0) or 0
-        written = reader.text("expression", _PLAIN_VALUE)
-        if name:
-            column = _named(reader, name, read.columns)
+    for section in entity.watermark:
+        if section.column_name:
+            column = _named(section, section.column_name, read.columns)
             kind = next((c.type for c in read.columns if c.final_name == column), "")
-            bare = _bare(reader, written, kind.upper() or UNKNOWN)
-            entries.append(WatermarkEntry(column, operation, group, bare, item.where))
+            bare = _bare(section, section.expression, kind.upper() or UNKNOWN)
+            operation, group = section.operation, section.operation_group
+            entries.append(WatermarkEntry(column, operation, group, bare, section.node.where))
     return tuple(entries)
 
 
-def _named(reader: PartReader, name: str, columns: Sequence[EntityColumn]) -> str:
+def _named(section: ExactSection, name: str, columns: Sequence[EntityColumn]) -> str:
     """Return the final name that a watermark means: it may say that of the slice, too."""
     final = normalised(name).lower()
     finals = [each for each in columns if each.final_name.lower() == final]
@@ -258,23 +244,23 @@ def _named(reader: PartReader, name: str, columns: Sequence[EntityColumn]) -> st
         other = slices[0].final_name
         sentence = f'"{name}" is a final name, and the name in the slice of "{other}"'
         hint = f'write "{other}" if that is meant, or rename one of them'
-        reader.findings.report(reader.members["column_name"], "ambiguous-column", sentence, hint)
+        section.findings.report(section.members["column_name"], "ambiguous-column", sentence, hint)
     found = next(iter((*finals, *slices)), None)
     return found.final_name if found is not None else normalised(name)
 
 
-def _bare(reader: PartReader, written: str, kind: str) -> str:
+def _bare(section: ExactSection, written: str, kind: str) -> str:
     """Return a watermark's expression without the quotes around it, once it was checked."""
     text = written.strip()
     try:
         parse_watermark(text, kind)
     except BadExpressionError as error:
-        part = reader.members["expression"]
-        reader.findings.report(part, "bad-expression", error.sentence, error.hint)
+        part = section.members["expression"]
+        section.findings.report(part, "bad-expression", error.sentence, error.hint)
     is_quoted = len(text) > 1 and text[0] == text[-1] == "'"
     return text[1:-1] if is_quoted else text
 
 
 def is_plain_value(entry: WatermarkEntry) -> bool:
     """Whether a window begins right at the remembered value."""
-    return entry.expression.replace(" ", "") in (_PLAIN_VALUE, "${watermark}")
+    return entry.expression.replace(" ", "") in (PLAIN_VALUE, "${watermark}")

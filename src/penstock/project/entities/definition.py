@@ -17,7 +17,7 @@ from penstock.core.entities.entity import (
     WholeFolder,
     WholeTable,
 )
-from penstock.core.entities.slices import Ordering, SliceOrder
+from penstock.core.entities.slices import Ordering
 from penstock.core.names import TableName
 from penstock.project.checks.phases import NONE, Phases, read_phases
 from penstock.project.entities.columns import (
@@ -34,8 +34,16 @@ from penstock.project.entities.environment import (
     prefix_under,
     timezone_under,
 )
-from penstock.project.entities.parts import Findings, Part, PartReader, open_part
+from penstock.project.entities.parts import Findings
 from penstock.project.entities.places import EVERY_FILE, EntityPlaces, filled
+from penstock.project.entities.sections import (
+    FULL_TABLE,
+    PROCESSES,
+    BronzeSection,
+    EntitySection,
+    NativeEntitySection,
+    NativeSection,
+)
 from penstock.project.entities.settings import (
     OF_SLICES,
     PLACES,
@@ -48,27 +56,12 @@ from penstock.project.entities.settings import (
 )
 from penstock.project.entities.transformations import check_deduplicate, transformations_of
 from penstock.project.files.discovery import check_name
-from penstock.project.files.nodes import node_of
+from penstock.project.files.nodes import YamlNode
+from penstock.project.files.sections import read_section
 from penstock.project.files.values import did_you_mean, pairs_of
 from penstock.project.settings.project import absolute
 
-PROCESSES: Mapping[str, ProcessType] = {
-    "full": ProcessType.FULL,
-    "merge": ProcessType.MERGE,
-    "delta": ProcessType.MERGE,
-    "historic": ProcessType.HISTORIC,
-}
-"""What `processtype` may say."""
-_TABLE = "table"  # what a native file may call full
-NATIVE_WORDS = (*PROCESSES, _TABLE)
-_SAID = ("description", "tags", "meta", "checks")
-_BOTH = ("id", "connection", "destination", "group", "connectiongroup", "enabled")
-_LISTS = ("columns", "watermark", "transformations", "settings")
-ENTITY = ("name", "processtype", "secure", *_BOTH, *_LISTS, *_SAID)
-NATIVE = ("name", "schema", "strategy", "entity", *_SAID)
-NATIVE_ENTITY = ("systemfield_prefix", "timezone", "bronze", *_BOTH, *_LISTS)
 _OF_SLICES = ("pattern", *OF_SLICES[1:])
-BRONZE = ("path", "table", "read", *_OF_SLICES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,52 +81,52 @@ class ReadEntity:
     """An entity with its place in the file, and its checks as they are written."""
 
     entity: Entity
-    part: Part
+    part: YamlNode
     columns: ReadColumns
     checks: Phases = NONE
 
 
-def document_entity(part: Part, scene: EntityScene, findings: Findings) -> ReadEntity | None:
+def document_entity(part: YamlNode, scene: EntityScene, findings: Findings) -> ReadEntity | None:
     """Read an entity of a document; None where something that it must say cannot be read."""
-    reader = open_part(part, findings)
-    if reader is None:
+    section = read_section(EntitySection, part, "", findings)
+    if not section.is_mapping:
         return None
-    reader.check_keys(ENTITY, ("id", "name", "connection", "processtype"))
-    process = PROCESSES.get(reader.word("processtype", tuple(PROCESSES)))
-    reading = _EntityReader(scene, reader, reader, reader.text("name"), process)
-    secure, environment = reader.flag("secure"), scene.environment
+    reading = _EntityReader(scene, section, section, PROCESSES.get(section.processtype))
     places = EntityPlaces(
-        environment, reading.settings, reading.names, part, findings, scene.catalog, secure
+        scene.environment,
+        reading.settings,
+        reading.names,
+        part,
+        findings,
+        scene.catalog,
+        section.secure,
     )
     bronze, silver = None, None
     if reading.names["connection"] and reading.names["entity"]:
         bronze, silver = places.bronze(), places.silver()
-    reading.secure = secure
+    reading.secure = section.secure
     return reading.placed(bronze, silver)
 
 
-def native_entity(whole: Part, scene: EntityScene, findings: Findings) -> ReadEntity | None:
+def native_entity(whole: YamlNode, scene: EntityScene, findings: Findings) -> ReadEntity | None:
     """Read a native file; None where something that it must say cannot be read."""
-    top = open_part(whole, findings)
-    inside = top.inside("entity") if top is not None else None
-    if top is None or inside is None:
+    top = read_section(NativeSection, whole, "", findings)
+    inside = top.entity
+    if inside is None:
         return None
-    top.check_keys(NATIVE, ("name", "schema", "strategy"))
-    inside.check_keys(NATIVE_ENTITY, ("bronze",))
-    word = top.word("strategy", NATIVE_WORDS)
-    process = ProcessType.FULL if word == _TABLE else PROCESSES.get(word)
-    reading = _EntityReader(scene, top, inside, top.text("name"), process)
+    process = ProcessType.FULL if top.strategy == FULL_TABLE else PROCESSES.get(top.strategy)
+    reading = _EntityReader(scene, top, inside, process)
     for key in PLACES:
         if key in reading.settings.own:
             sentence = f"{key} has no effect: a native file says where its layers are"
             findings.warn(reading.settings.parts[key], "option-without-effect", sentence)
-    if inside.text("timezone"):
+    if inside.timezone:
         reading.timezone = timezone_under(inside, "timezone")
     if inside.find("systemfield_prefix") is not None:
-        inside.text("systemfield_prefix")
         reading.prefix = prefix_under(inside, "systemfield_prefix")
-    table = reading.native_table()
-    return reading.placed(reading.native_bronze(), None if table is None else (table, ""))
+    table = reading.native_table(top.schema)
+    bronze = None if inside.bronze is None else reading.native_bronze(inside.bronze)
+    return reading.placed(bronze, None if table is None else (table, ""))
 
 
 class _EntityReader:
@@ -142,39 +135,39 @@ class _EntityReader:
     def __init__(
         self,
         scene: EntityScene,
-        said: PartReader,
-        reader: PartReader,
-        name: str,
+        said: EntitySection | NativeSection,
+        section: EntitySection | NativeEntitySection,
         process: ProcessType | None,
     ) -> None:
-        self.scene, self.said, self.reader = scene, said, reader
-        self.name, self.process = name, process
-        self.findings, self.secure = reader.findings, False
-        self.prefix, self.timezone = (
-            scene.environment.facts.prefix,
-            scene.environment.facts.timezone,
-        )
-        self.connection = reader.text("connection")
+        self.scene, self.said, self.section = scene, said, section
+        self.name, self.process = said.name, process
+        self.findings, self.secure = section.findings, False
+        facts = scene.environment.facts
+        self.prefix, self.timezone = facts.prefix, facts.timezone
         self.connected = self._connected()
-        own = checked(reader.find("settings"), self.findings)
+        own = checked(section.settings, self.findings)
         self.settings = settings_under(self.connected.settings if self.connected else {}, own)
-        self.destination = (reader.text("destination") or name).lower()
-        texts = {"connection": self.connection, "entity": name, "destination": self.destination}
+        self.destination = (section.destination or self.name).lower()
+        texts = {
+            "connection": section.connection,
+            "entity": self.name,
+            "destination": self.destination,
+        }
         self.names = {key: text.lower() for key, text in texts.items()} | self.settings.names
 
     def _connected(self) -> ReadConnection | None:
         known = self.scene.connections
-        if not self.connection or self.connection in known:
-            return known.get(self.connection)
-        part = self.reader.members["connection"]
-        sentence = f'no connection is called "{self.connection}"'
-        hint = did_you_mean(self.connection, known) or "write it under connections"
+        connection = self.section.connection
+        if not connection or connection in known:
+            return known.get(connection)
+        part = self.section.members["connection"]
+        sentence = f'no connection is called "{connection}"'
+        hint = did_you_mean(connection, known) or "write it under connections"
         self.findings.report(part, "unknown-connection", sentence, hint)
         return None
 
-    def native_table(self) -> TableName | None:
+    def native_table(self, schema: str) -> TableName | None:
         """Return the table that a native file names."""
-        schema = self.said.text("schema")
         bad = False
         for what, key, word in (("schema", "schema", schema), ("table", "name", self.name)):
             part = self.said.find(key)
@@ -184,48 +177,44 @@ class _EntityReader:
                 self.findings.report(part, "bad-table-name", found.sentence, found.hint)
         return TableName(schema, self.name) if schema and self.name and not bad else None
 
-    def native_bronze(self) -> Bronze | None:
+    def native_bronze(self, section: BronzeSection) -> Bronze | None:
         """Return the bronze layer that a native file names."""
-        reader = self.reader.inside("bronze")
-        if reader is None:
-            return None
-        reader.check_keys(BRONZE)
-        given = [part for key in ("path", "table") if (part := reader.find(key)) is not None]
+        given = [part for key in ("path", "table") if (part := section.find(key)) is not None]
         if len(given) != 1:
             code = "option-conflict" if given else "missing-key"
             sentence = f"bronze has {'both path and table' if given else 'no path and no table'}"
-            self.findings.report(reader.whole, code, sentence, "write one of both")
+            self.findings.report(section.node, code, sentence, "write one of both")
             return None
-        is_whole = reader.word("read", ("slices", "whole"), "slices") == "whole"
-        pattern = reader.text("pattern")
-        named = reader.find("table")
-        ordering = _ordering(reader)
-        idle = ("read", *_OF_SLICES) if named is not None else _OF_SLICES if is_whole else ()
+        is_whole, is_table = section.read_ == "whole", given[0].path[-1] != "path"
+        ordering = _ordering(section)
+        idle = ("read", *_OF_SLICES) if is_table else _OF_SLICES if is_whole else ()
         for key in idle:
-            part = reader.find(key)
+            part = section.find(key)
             if part is not None:
-                what = "a table" if named is not None else "the folder"
+                what = "a table" if is_table else "the folder"
                 sentence = f"{key} has no effect: {what} is read whole"
                 self.findings.warn(part, "option-without-effect", sentence)
-        written = reader.text(str(given[0].path[-1]))
+        written = section.path or section.table
         found = filled(given[0], written, self.names, self.findings) if written else None
         if found is None:
             return None
-        if named is not None:
+        if is_table:
             return WholeTable(found.text)
         text, template = found.text.text, found.text.template
         path = RunText(absolute(text, self.scene.root) if text else "", template)
-        return WholeFolder(path) if is_whole else Slices(path, pattern or EVERY_FILE, ordering)
+        return (
+            WholeFolder(path) if is_whole else Slices(path, section.pattern or EVERY_FILE, ordering)
+        )
 
     def placed(
         self, bronze: Bronze | None, silver: tuple[TableName, str] | None
     ) -> ReadEntity | None:
         """Read everything else."""
-        reader, known = self.reader, self.scene.expressions
-        transformations = transformations_of(reader, known)
-        columns = columns_of(reader, known, transformations)
-        check_deduplicate(reader, transformations, columns)
-        watermark = watermark_of(reader, columns)
+        section, known = self.section, self.scene.expressions
+        transformations = transformations_of(section, known)
+        columns = columns_of(section, known, transformations)
+        check_deduplicate(section, transformations, columns)
+        watermark = watermark_of(section, columns)
         check_volatile_keys(columns, [each.column for each in watermark], self.findings)
         checks = _checks(self.said)
         if self.process is not None:
@@ -247,33 +236,32 @@ class _EntityReader:
             watermark=watermark,
             transformations=transformations,
         )
-        return ReadEntity(entity, reader.whole, columns, checks)
+        return ReadEntity(entity, section.node, columns, checks)
 
     def _said(self) -> Entity:
         """Return what an entity says beside its columns; its layers and its process are not yet."""
-        reader, said = self.reader, self.said
-        meta, is_on = said.inside("meta"), reader.flag("enabled", default=True)
+        section, said = self.section, self.said
         return Entity(
             name=self.name,
             model="",
             table=TableName("", ""),
             process=ProcessType.FULL,
             bronze=WholeTable(RunText("")),
-            where=(said.find("name") or reader.whole).where,
-            id=reader.number("id"),
-            connection=self.connection,
+            where=(said.find("name") or section.node).where,
+            id=section.id,
+            connection=section.connection,
             destination=self.destination,
-            group=reader.text("group").lower(),
-            connection_group=reader.text("connectiongroup").lower(),
-            enabled=is_on and (self.connected is None or self.connected.enabled),
+            group=section.group.lower(),
+            connection_group=section.connectiongroup.lower(),
+            enabled=section.enabled and (self.connected is None or self.connected.enabled),
             secure=self.secure,
             prefix=self.prefix,
             timezone=self.timezone,
             settings=entity_settings(self.settings),
             names=self.names,
-            description=said.text("description").strip(),
-            tags=said.texts("tags"),
-            meta=pairs_of(meta.whole.value) if meta else {},
+            description=said.description.strip(),
+            tags=said.tags,
+            meta=pairs_of(said.meta.plain) if said.meta else {},
         )
 
     def _check_place(self, bronze: Bronze) -> None:
@@ -283,7 +271,7 @@ class _EntityReader:
         ):
             sentence = f'"{moving}" asks for the day, and what is read whole lies in one place'
             hint = "take ${today} out, or read slices: their folder may move"
-            self.findings.report(self.reader.whole, "volatile-source", sentence, hint)
+            self.findings.report(self.section.node, "volatile-source", sentence, hint)
 
     def _check_process(
         self, process: ProcessType, bronze: Bronze | None, columns: ReadColumns
@@ -294,7 +282,7 @@ class _EntityReader:
         if process is not ProcessType.FULL and not has_key:
             sentence = f'"{self.name}" is {process} and has no business key'
             hint = 'name one: "fieldroles": ["businesskey"]'
-            findings.report(self.reader.whole, "no-business-key", sentence, hint)
+            findings.report(self.section.node, "no-business-key", sentence, hint)
         for key, why in idle(process, bronze, settings.own):
             if key in settings.parts:
                 sentence = f"{key} has no effect on {process}: {why}"
@@ -314,7 +302,7 @@ class _EntityReader:
             sentence = f'"{self.name}" has no watermark: {nothing}'
             hint = "name a column that grows under watermark"
             warn(part, "delete-missing-without-watermark", sentence, hint)
-        places = {each.where: each for each in self.reader.items("watermark")}
+        places = {each.node.where: each.node for each in self.section.watermark}
         for entry in watermark:
             if is_plain_value(entry):
                 rest = "of the older rows only those at the previous maximum are in the window"
@@ -323,21 +311,17 @@ class _EntityReader:
                 warn(places[entry.where], "last-value-without-lookback", sentence, hint)
 
 
-def _ordering(bronze: PartReader) -> Ordering:
+def _ordering(bronze: BronzeSection) -> Ordering:
     """Read the order of slices from a native file."""
-    before = len(bronze.findings.found)
-    bronze.word("order", tuple(SliceOrder))
-    if bronze.text("order_pattern"):
+    before = len(bronze.findings)
+    if bronze.order_pattern:
         check_order_pattern(bronze.members["order_pattern"], bronze.findings)
-    if any(each.is_error for each in bronze.findings.found[before:]):
-        return Ordering()
+    is_wrong = any(each.is_error for each in bronze.findings[before:])
     parts = {key: part for key in OF_SLICES if (part := bronze.find(key)) is not None}
+    if is_wrong or any(key in parts and not getattr(bronze, key) for key in OF_SLICES[1:]):
+        return Ordering()
     return ordering_of(parts, bronze.findings)
 
 
-def _checks(said: PartReader) -> Phases:
-    part = said.find("checks")
-    if part is None:
-        return NONE
-    node = node_of(part.value, part.file.spot, part.path)
-    return read_phases(node, "checks", said.findings.found)
+def _checks(said: EntitySection | NativeSection) -> Phases:
+    return NONE if said.checks is None else read_phases(said.checks, "checks", said.findings)

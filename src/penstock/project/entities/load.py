@@ -23,8 +23,9 @@ from penstock.project.entities.environment import (
     read_documents,
 )
 from penstock.project.entities.models import EntityDraft, draft_of
-from penstock.project.entities.parts import Findings, Part
+from penstock.project.entities.parts import Findings
 from penstock.project.files.discovery import PROJECT_FILE
+from penstock.project.files.nodes import file_node
 from penstock.project.files.parsed import YamlFile, place_key
 from penstock.project.files.values import Plain, digest
 from penstock.project.first_pass import FirstPass
@@ -62,11 +63,12 @@ def read_entities(
     """Read the documents of a project, and native files; keys of an environment may be given."""
     findings, target = Findings(), settings.target
     project = _file(PROJECT_FILE, first)
-    files = [Part(file, (), first.filled(file.path)) for file in map(first.yaml_file, documents)]
+    files = [*map(first.yaml_file, documents)]
     broken = {finding.where.path for finding in first.findings}
-    written = [e for e in files if e.file.tree is not None or e.file.path not in broken]
+    read_files = [e for e in files if e.tree is not None or e.path not in broken]
+    written = [file_node(file, first.filled(file.path)) for file in read_files]
     above = [*overrides(project, first.filled(PROJECT_FILE) if project.tree else None, target.name)]
-    above += [Part(YamlFile("Environment"), (), given)] if given else []
+    above += [file_node(YamlFile("Environment"), given)] if given else []
     said = read_documents(written, above, findings)
     environment = environment_of(said, project, first.root, findings)
     connections = connections_of(said, findings)
@@ -75,22 +77,21 @@ def read_entities(
     scene = EntityScene(
         first.root, environment, connections, target.catalog, target.schema_prefix, expressions
     )
-    whole = [Part(file, (), first.filled(file.path)) for file in natives]
+    whole = [file_node(file, first.filled(file.path)) for file in natives]
     own = {part.where: Findings() for part in (*said.entities, *whole)}
     read = [document_entity(part, scene, own[part.where]) for part in said.entities]
     read += [native_entity(part, scene, own[part.where]) for part in whole]
     if expressions.current:
-        kept = Expressions(earlier=expressions.current)
-        first.cache.keep(_CACHE, digest(_FORM), Expressions, kept)
+        first.cache.keep(_CACHE, digest(_FORM), Expressions, Expressions(expressions.current))
     found = _side_by_side([each for each in read if each is not None], findings)
-    findings.found = [*_about(found, findings, own)]
+    findings_of_all = [*_about(found, findings, own)]
     if len(written) < len(files):  # what is missing may stand in a file that cannot be read
-        findings.found = [*_certain(findings.found, environment.reader.whole.where)]
+        findings_of_all = [*_certain(findings_of_all, environment.section.node.where)]
     return ReadEntities(
         environment.facts,
         {each.entity.model: each.entity for each in found},
         {each.entity.model: each.checks for each in found if each.checks},
-        findings.found,
+        findings_of_all,
         frozenset(first.secrets),
     )
 
@@ -100,9 +101,9 @@ def _about(
 ) -> Iterator[Finding]:
     """Say of each finding which models it is about: its own entity's, or all of them."""
     names = {each.part.where: each.entity.model for each in read}
-    yield from (replace(each, about=tuple(names.values())) for each in every.found)
+    yield from (replace(each, about=tuple(names.values())) for each in every)
     for where, its in own.items():
-        yield from (replace(each, about=(names.get(where, ""),)) for each in its.found)
+        yield from (replace(each, about=(names.get(where, ""),)) for each in its)
 
 
 def _certain(found: Sequence[Finding], where: Location) -> Iterator[Finding]:

@@ -21,10 +21,11 @@ from penstock.core.entities.slices import BronzeFolder
 from penstock.core.masking import is_secret_key
 from penstock.core.names import TableName
 from penstock.project.entities.environment import ReadEnvironment
-from penstock.project.entities.parts import Findings, Part
+from penstock.project.entities.parts import Findings
 from penstock.project.entities.settings import OF_SLICES, MergedSettings
 from penstock.project.entities.template_functions import BadExpressionError
 from penstock.project.entities.templates import EntityTemplate, parse_template, path_scope
+from penstock.project.files.nodes import YamlNode
 
 EVERY_FILE = "*.parquet"
 _SOME_DAY = TypedValue("DATE", "2000-01-01")
@@ -56,7 +57,7 @@ class EntityPlaces:
     environment: ReadEnvironment
     settings: MergedSettings
     names: Mapping[str, str]
-    whole: Part
+    whole: YamlNode
     findings: Findings
     catalog: str = ""
     secure: bool = False
@@ -89,7 +90,7 @@ class EntityPlaces:
         table = self._silver_table()
         return None if table is None else (table, str(path))
 
-    def _layer(self, layer: str) -> tuple[bool, Part | None]:
+    def _layer(self, layer: str) -> tuple[bool, YamlNode | None]:
         """Return whether a layer is a table or a path, and the part that says which."""
         parts, environment = self.settings.parts, self.environment
         for what in ("table", "path"):
@@ -97,14 +98,14 @@ class EntityPlaces:
                 return what != "path", parts[f"{layer}_{what}"]
         words = (f"{layer}_output", "output_method")
         said = [self.settings.text(word) for word in words]
-        said += [environment.words.get(word, "") for word in words]
+        said += [getattr(environment.section, word) for word in words]
         if next(filter(None, said), "paths").lower() == "catalog":
             return True, None
-        part = environment.reader.find(f"{layer}_path")
+        part = environment.section.find(f"{layer}_path")
         if part is None:
             sentence = f"'{layer}_path' is missing, and \"{self.names['entity']}\" has no other"
             hint = f"write it in environment, or {layer}_table or {layer}_path in settings"
-            self.findings.report(environment.reader.whole, "missing-key", sentence, hint)
+            self.findings.report(environment.section.node, "missing-key", sentence, hint)
         return False, part
 
     def _check_slices(self, why: str, keys: tuple[str, ...]) -> None:
@@ -113,7 +114,7 @@ class EntityPlaces:
                 sentence = f"{key} has no effect: {why}"
                 self.findings.warn(self.settings.parts[key], "option-without-effect", sentence)
 
-    def _bronze_table(self, part: Part | None) -> WholeTable | None:
+    def _bronze_table(self, part: YamlNode | None) -> WholeTable | None:
         if part is None:
             return WholeTable(RunText(f"bronze_{self.names['connection']}.{self.names['entity']}"))
         found = self._filled(part)
@@ -135,7 +136,7 @@ class EntityPlaces:
             return None
         return self._named(part, found.sample.lower().split("."))
 
-    def _named(self, part: Part, written: list[str]) -> TableName | None:
+    def _named(self, part: YamlNode, written: list[str]) -> TableName | None:
         parts = [normalised(each.lower()) for each in written]
         shown, hint = ".".join(written), "each part of letters, digits and _: schema.table"
         if not all(_PART.fullmatch(each) for each in parts):
@@ -151,25 +152,25 @@ class EntityPlaces:
             return None
         return TableName(*parts)
 
-    def _bad_name(self, part: Part, shown: str, hint: str) -> None:
+    def _bad_name(self, part: YamlNode, shown: str, hint: str) -> None:
         self.findings.report(
             part, "bad-table-name", f'"{_shown(part, shown)}" names no table', hint
         )
 
-    def _path(self, layer: str, part: Part) -> RunText | None:
+    def _path(self, layer: str, part: YamlNode) -> RunText | None:
         found = self._filled(part)
         if found is None or (layer == "silver" and self._moves(found, part)):
             return None
         if self._is_unsafe(found.sample.removeprefix("/").removesuffix("/"), part):
             return None
-        suffix = self.environment.suffix if self.secure else ""
+        suffix = self.environment.section.secure_container_suffix if self.secure else ""
         folder = f"{self.environment.facts.root}/{layer}{suffix}"
         text, template = (each.removesuffix("/") for each in (found.text.text, found.text.template))
         if template:
             return RunText(folder, "/" + template.removeprefix("/"))
         return RunText(f"{folder}/{text.removeprefix('/')}")
 
-    def _is_unsafe(self, path: str, part: Part) -> bool:
+    def _is_unsafe(self, path: str, part: YamlNode) -> bool:
         """Report a path that leaves its folder."""
         segments = path.split("/")
         odd = next((each for each in segments if each in ("", ".", "..")), None)
@@ -181,25 +182,25 @@ class EntityPlaces:
         self.findings.report(part, "unsafe-path", sentence, hint)
         return True
 
-    def _moves(self, found: FilledTemplate, part: Part) -> bool:
+    def _moves(self, found: FilledTemplate, part: YamlNode) -> bool:
         if found.moves:
             sentence = f'"{part.value}" asks for the day: the table would move every day'
             hint = "take ${today} out; bronze may have it"
             self.findings.report(part, "volatile-target", sentence, hint)
         return found.moves
 
-    def _filled(self, part: Part) -> FilledTemplate | None:
+    def _filled(self, part: YamlNode) -> FilledTemplate | None:
         return filled(part, str(part.value), self.names, self.findings)
 
 
-def _shown(part: Part, said: str) -> str:
+def _shown(part: YamlNode, said: str) -> str:
     """Show what a template gives; of one that asks for a secret the template itself."""
     written = part.value
     return written if isinstance(written, str) and is_secret_key(written) else said
 
 
 def filled(
-    part: Part, written: str, names: Mapping[str, str], findings: Findings
+    part: YamlNode, written: str, names: Mapping[str, str], findings: Findings
 ) -> FilledTemplate | None:
     """Fill in a template as far as loading can; None beside a finding."""
     values = {name: TypedValue("STRING", value) for name, value in names.items()}

@@ -18,7 +18,10 @@ from penstock.core.entities.entity import (
 from penstock.core.entities.slices import DATE_PARTS, Ordering, SliceOrder
 from penstock.core.history import Retention
 from penstock.core.strategy import DELETION_VECTORS, OnSchemaChange
-from penstock.project.entities.parts import Findings, Part, PartReader, open_part, word_of
+from penstock.project.entities.parts import Findings, word_of
+from penstock.project.entities.sections import RetentionSection, SettingsSection
+from penstock.project.files.nodes import YamlNode
+from penstock.project.files.sections import read_key
 from penstock.project.files.values import (
     Plain,
     did_you_mean,
@@ -28,33 +31,14 @@ from penstock.project.files.values import (
     text_of,
 )
 
-OUTPUTS = ("paths", "catalog")
 LAYERS = ("bronze", "silver")
-FLAGS = (
-    "delete_missing",
-    "allow_empty",
-    "allow_empty_delete",
-    "require_success",
-    "deletion_vectors",
-)
 OF_SLICES = ("slice_pattern", "order", "order_pattern")
-TEXTS = (
-    *("bronze_table", "silver_table", "bronze_path", "silver_path"),
-    *("slice_pattern", "order_pattern"),
+PLACES = (
+    *("bronze_table", "silver_table", "bronze_path", "silver_path", "output_method"),
+    *("bronze_output", "silver_output", "bronze_read", *OF_SLICES),
 )
-WORDS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("output_method", "bronze_output", "silver_output"), OUTPUTS),
-    "bronze_read": ("slices", "whole"),
-    "order": tuple(SliceOrder),
-    "hash": tuple(HashKind),
-    "last_seen": tuple(LastSeen),
-    "on_schema_change": tuple(OnSchemaChange),
-    "layout": ("current", "plain"),
-}
-RETENTION = ("keep_last", "keep_days")
-PLACES = (*TEXTS, "output_method", "bronze_output", "silver_output", "bronze_read", "order")
 """The settings that say where layers lie and how bronze is read."""
-KNOWN = (*FLAGS, *TEXTS, *WORDS, "table_properties", "retention")
+_RETENTION = tuple(RetentionSection.declared)
 _NEAR = 2
 
 
@@ -66,7 +50,7 @@ class MergedSettings:
     """
 
     plain: Mapping[str, Plain] = field(default_factory=dict)
-    parts: Mapping[str, Part] = field(default_factory=dict)
+    parts: Mapping[str, YamlNode] = field(default_factory=dict)
     own: frozenset[str] = frozenset()
 
     def text(self, key: str) -> str:
@@ -101,11 +85,11 @@ def merged(lower: Mapping[str, Plain], upper: Mapping[str, Plain]) -> dict[str, 
     return result
 
 
-def ordering_of(parts: Mapping[str, Part], findings: Findings) -> Ordering:
+def ordering_of(parts: Mapping[str, YamlNode], findings: Findings) -> Ordering:
     """Read `order` and `order_pattern`, whose words were checked."""
     order, pattern = (parts.get(key) for key in ("order", "order_pattern"))
-    by = word_of(SliceOrder, text_of(order.value).lower() if order else "", SliceOrder.NAME)
-    written = text_of(pattern.value) if pattern else ""
+    by = word_of(SliceOrder, text_of(order.plain).lower() if order else "", SliceOrder.NAME)
+    written = text_of(pattern.plain) if pattern else ""
     if by is SliceOrder.FROM_NAME and order is not None and not written:
         hint = r"the place of the date or number in a name: order_pattern: '(\d{4})-(\d\d)'"
         findings.report(order, "missing-key", "from_name needs order_pattern", hint)
@@ -117,10 +101,10 @@ def ordering_of(parts: Mapping[str, Part], findings: Findings) -> Ordering:
     return Ordering(by, written, is_chosen=order is not None)
 
 
-def check_order_pattern(part: Part, findings: Findings) -> None:
+def check_order_pattern(part: YamlNode, findings: Findings) -> None:
     """Report a regular expression that finds no number."""
     try:
-        groups = re.compile(text_of(part.value))
+        groups = re.compile(text_of(part.plain))
     except re.error as error:
         findings.bad(part, f"write a regular expression: {error}")
         return
@@ -133,21 +117,22 @@ def check_order_pattern(part: Part, findings: Findings) -> None:
         findings.bad(part, "name all groups or none")
 
 
-def checked(part: Part | None, findings: Findings) -> dict[str, Part]:
+def checked(part: YamlNode | None, findings: Findings) -> dict[str, YamlNode]:
     """Check the settings of one level; give those that fit."""
-    reader = open_part(part, findings) if part is not None and part.is_written else None
-    if reader is None:
+    if part is None:
         return {}
-    before = len(findings.found)
-    fitting = dict(reader.members)
-    for key in reader.members:
-        _check(reader, key)
-        if any(finding.is_error for finding in findings.found[before:]):
+    section = SettingsSection(part, "", findings, part.members)
+    if not isinstance(part.value, Mapping):
+        findings.bad(part, "write a mapping")
+    fitting = dict(section.members)
+    for key in section.members:
+        before = len(findings)
+        _check(section, key)
+        if any(finding.is_error for finding in findings[before:]):
             fitting.pop(key)
-        before = len(findings.found)
     for layer in LAYERS:
         places = [fitting.get(f"{layer}_{what}") for what in ("table", "path")]
-        both = [each for each in places if each is not None and each.is_written]
+        both = [each for each in places if each is not None and not each.is_absent]
         if len(both) > 1:
             sentence = f"{layer}_table and {layer}_path both say where {layer} is"
             findings.report(both[1], "option-conflict", sentence, "keep one of them")
@@ -155,57 +140,54 @@ def checked(part: Part | None, findings: Findings) -> dict[str, Part]:
     return fitting
 
 
-def _check(reader: PartReader, key: str) -> None:
-    if key in FLAGS:
-        reader.flag(key)
-    elif key in TEXTS:
-        if reader.text(key) and key == "order_pattern":
-            check_order_pattern(reader.members[key], reader.findings)
-    elif key in WORDS:
-        reader.word(key, WORDS[key])
-    elif key == "table_properties":
-        properties = reader.inside(key)
-        for part in properties.members.values() if properties else ():
-            if isinstance(part.value, Mapping | list):
-                reader.findings.bad(part, "write a text")
-    elif key == "retention":
-        retention = reader.inside(key)
-        if retention is not None:
-            retention.check_keys(RETENTION)
-            _ = [retention.number(each, 1) for each in RETENTION]
-    else:
-        _warn_of_near(reader.members[key], key, reader.findings)
+def _check(section: SettingsSection, key: str) -> None:
+    if key not in section.declared:
+        _warn_of_near(section.members[key], key, section.findings)
+        return
+    if section.find(key) is None:
+        return
+    found = read_key(section, key, section.declared[key])
+    if key == "order_pattern" and found:
+        check_order_pattern(section.members[key], section.findings)
+    if key == "table_properties":
+        for part in found.members.values() if found else ():
+            if isinstance(part.value, Mapping | tuple):
+                section.findings.bad(part, "write a text")
 
 
-def _warn_of_near(part: Part, key: str, findings: Findings) -> None:
+def _warn_of_near(part: YamlNode, key: str, findings: Findings) -> None:
     """Warn of a key that looks like a slip of a known one."""
-    near = next((known for known in sorted(KNOWN) if distance(key, known) <= _NEAR), "")
+    near = next(
+        (known for known in sorted(SettingsSection.declared) if distance(key, known) <= _NEAR), ""
+    )
     if near:
         sentence = f"{key!r} is no setting that penstock knows"
         findings.warn(part, "unknown-setting", sentence, f"did you mean {near!r}?")
 
 
-def settings_under(connection: Mapping[str, Part], entity: Mapping[str, Part]) -> MergedSettings:
+def settings_under(
+    connection: Mapping[str, YamlNode], entity: Mapping[str, YamlNode]
+) -> MergedSettings:
     """Merge two levels; where a layer lies is said as a whole by the entity, if it does."""
     lower = dict(connection)
     for layer in LAYERS:
         keys = {f"{layer}_table", f"{layer}_path"}
-        if any(key in entity and entity[key].is_written for key in keys):
+        if any(key in entity and not entity[key].is_absent for key in keys):
             lower = {key: part for key, part in lower.items() if key not in keys}
     plain = merged(_plain(lower), _plain(entity))
     parts = {key: part for key, part in {**lower, **entity}.items() if key in plain}
     return MergedSettings(plain, parts, frozenset(entity))
 
 
-def _plain(parts: Mapping[str, Part]) -> dict[str, Plain]:
-    return {key: part.value for key, part in parts.items()}
+def _plain(parts: Mapping[str, YamlNode]) -> dict[str, Plain]:
+    return {key: part.plain for key, part in parts.items()}
 
 
 def entity_settings(merged_settings: MergedSettings) -> EntitySettings:
     """Return the settings that entities know."""
     plain, text = merged_settings.plain, merged_settings.text
     said = mapping_of(plain.get("retention"))
-    last, days = (number_of(said.get(key)) for key in RETENTION)
+    last, days = (number_of(said.get(key)) for key in _RETENTION)
     usual = EntitySettings()
     return EntitySettings(
         delete_missing=plain.get("delete_missing") is True,

@@ -17,12 +17,17 @@ from penstock.core.entities.transformations import (
     Transformation,
 )
 from penstock.project.entities.columns import Expressions, ReadColumns, facts_under
-from penstock.project.entities.parts import Findings, Part, PartReader, open_part, word_of
+from penstock.project.entities.parts import Findings, word_of
+from penstock.project.entities.sections import (
+    KeptRowSection,
+    SharedSection,
+    TransformationSection,
+)
+from penstock.project.files.nodes import Keys, YamlNode, items_of
+from penstock.project.files.sections import read_section
 
-MADE_COLUMN = ("column", "expression")
-WHERE, DEDUPLICATE = "where", "deduplicate"
-TRANSFORMATION = (*MADE_COLUMN, WHERE, DEDUPLICATE)
-KEPT_ROW = ("keep", "order_by")
+_MADE = Keys(("column", "expression"), ("column", "expression"))
+_FILTER, _KEPT = Keys(("where",)), Keys(("deduplicate",))
 _OF_TIME = frozenset({"current_timestamp", "now", "current_date", "curdate", "localtimestamp"})
 """Functions that give the processing time, so the same rows on every reading."""
 
@@ -38,21 +43,18 @@ class _TransformationReader:
     unstable: set[str] = field(default_factory=set)
     """Those of them that differ each time a slice is read."""
 
-    def of_mapping(self, reader: PartReader) -> Iterator[Transformation]:
+    def of_mapping(self, node: YamlNode) -> Iterator[Transformation]:
         """Read a filter, a deduplication or a made column."""
-        if WHERE in reader.members:
-            reader.check_keys((WHERE,))
-            if reader.text(WHERE):
-                yield from self._filter(reader.members[WHERE])
-        elif DEDUPLICATE in reader.members:
-            reader.check_keys((DEDUPLICATE,))
-            inside = reader.inside(DEDUPLICATE)
-            if inside is not None:
-                yield from self._deduplicate(inside)
-        else:
-            yield from self._made_column(reader)
+        first = next((each for each in (_FILTER, _KEPT) if each.known[0] in node.members), _MADE)
+        section = read_section(TransformationSection, node, "", self.findings, first)
+        if section.where:
+            yield from self._filter(section.members["where"])
+        elif section.deduplicate is not None:
+            yield from self._deduplicate(section.deduplicate)
+        elif first is _MADE:
+            yield from self._made_column(section)
 
-    def projection(self, items: Sequence[Part]) -> Projection:
+    def projection(self, items: Sequence[YamlNode]) -> Projection:
         """Read the items of one projection; each must be a select list by itself."""
         texts, volatile = [], list[str]()
         for item in items:
@@ -72,18 +74,16 @@ class _TransformationReader:
         self.volatile |= self.unstable
         return Projection(tuple(texts), tuple(volatile), items[0].where if items else NOWHERE)
 
-    def _filter(self, part: Part) -> Iterator[Filter]:
+    def _filter(self, part: YamlNode) -> Iterator[Filter]:
         facts = facts_under(part, self.known, self.findings)
         if facts is not None and self._is_stable(part, facts.volatile, facts.reads):
             yield Filter(facts.text, part.where)
 
-    def _deduplicate(self, reader: PartReader) -> Iterator[Deduplicate]:
-        reader.check_keys(KEPT_ROW)
-        keep = word_of(Keep, reader.word("keep", tuple(Keep), Keep.LAST), Keep.LAST)
-        written = reader.find("order_by")
+    def _deduplicate(self, section: KeptRowSection) -> Iterator[Deduplicate]:
+        keep, written = word_of(Keep, section.keep, Keep.LAST), section.order_by
         parts = (written,) if written and isinstance(written.value, str) else ()
         orders, is_right = [], True
-        for part in parts or reader.items("order_by"):
+        for part in parts or items_of(section, "order_by", "columns"):
             if not isinstance(part.value, str):
                 self.findings.bad(part, "write a text")
                 is_right = False
@@ -93,13 +93,13 @@ class _TransformationReader:
                 is_right = False
             else:
                 orders.append(facts.text)
-        if reader.find("keep") is not None and written is None:
+        if section.find("keep") is not None and written is None:
             hint = "name the columns that tell which row is the last"
-            self.findings.report(reader.whole, "missing-key", "'order_by' is missing", hint)
+            self.findings.report(section.node, "missing-key", "'order_by' is missing", hint)
         elif is_right:
-            yield Deduplicate(keep, tuple(orders), reader.whole.where)
+            yield Deduplicate(keep, tuple(orders), section.node.where)
 
-    def _is_stable(self, part: Part, volatile: Sequence[str], reads: Sequence[str]) -> bool:
+    def _is_stable(self, part: YamlNode, volatile: Sequence[str], reads: Sequence[str]) -> bool:
         """Report what would choose other rows each time a slice is read, which is twice."""
         calls = [f"{word}()" for word in volatile if word not in _OF_TIME]
         calls += [name for name in reads if name.lower() in self.unstable]
@@ -109,40 +109,40 @@ class _TransformationReader:
             self.findings.report(part, "bad-expression", sentence, hint)
         return not calls
 
-    def _made_column(self, reader: PartReader) -> Iterator[ColumnTransformation]:
-        reader.check_keys(TRANSFORMATION, MADE_COLUMN)
-        column, written = reader.text("column"), reader.text("expression")
-        if column and written:
-            facts = facts_under(reader.members["expression"], self.known, self.findings)
+    def _made_column(self, section: TransformationSection) -> Iterator[ColumnTransformation]:
+        column = section.column
+        if column and section.expression:
+            facts = facts_under(section.members["expression"], self.known, self.findings)
             if facts is not None:
                 reads = {name.lower() for name in facts.reads}
                 if not _OF_TIME.issuperset(facts.volatile) or reads & self.unstable:
                     self.unstable.add(column.lower())
                 is_volatile = bool(facts.volatile) or bool(reads & self.volatile)
                 self.volatile |= {column.lower()} if is_volatile else set()
-                where = reader.whole.where
+                where = section.node.where
                 yield ColumnTransformation(column, facts.text, is_volatile, where)
 
 
-def transformations_of(entity: PartReader, known: Expressions) -> tuple[Transformation, ...]:
+def transformations_of(entity: SharedSection, known: Expressions) -> tuple[Transformation, ...]:
     """Read the transformations; texts side by side are one projection."""
-    part, reading = entity.find("transformations"), _TransformationReader(known, entity.findings)
-    items = (part,) if part and isinstance(part.value, str) else entity.items("transformations")
+    part, reading = entity.transformations, _TransformationReader(known, entity.findings)
+    is_one = part is not None and isinstance(part.value, str)
+    items = (part,) if part and is_one else items_of(entity, "transformations", "transformations")
     found: list[Transformation] = []
     for is_text, run in groupby(items, lambda item: isinstance(item.value, str)):
         if is_text:
             found.append(reading.projection([*run]))
             continue
         for item in run:
-            if isinstance(item.value, list | tuple):
+            if isinstance(item.value, tuple):
                 found.append(reading.projection(item.items))
-            elif (reader := open_part(item, entity.findings)) is not None:
-                found += reading.of_mapping(reader)
+            else:
+                found += reading.of_mapping(item)
     return tuple(found)
 
 
 def check_deduplicate(
-    entity: PartReader, found: Sequence[Transformation], columns: ReadColumns
+    entity: SharedSection, found: Sequence[Transformation], columns: ReadColumns
 ) -> None:
     """Report duplicates of keys that are not known where transformations run."""
     if not any(isinstance(each, Deduplicate) for each in found):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.masking import mask, mask_value
-from penstock.project.files.values import Path, Plain, duration_of, near_or_known
+from penstock.core.names import is_plain
+from penstock.project.files.kinds import FLAG, TEXT, ValueKind, whole, word
+from penstock.project.files.parsed import YamlFile
+from penstock.project.files.values import Path, Plain, near_or_known
 
 Scalar = str | int | float | bool | None
 Places = Callable[[Path, bool], Location]
@@ -51,80 +52,159 @@ class TemplateText(str):
         return found
 
 
-Value = Scalar | VersionReference | Broken | tuple["YamlNode", ...] | Mapping[str, "Member"]
+Value = Scalar | VersionReference | Broken | tuple["YamlNode", ...] | Mapping[str, "YamlNode"]
 
 
-@dataclass(frozen=True, slots=True)
 class YamlNode:
-    """A value and where it begins. `file` is the file whose whole text it is, "" for YAML."""
+    """A value, where it begins and where its key does; what is below is opened when it is asked.
 
-    value: Value
-    where: Location
-    file: str = ""
+    `file` is the file whose whole text it is, "" for anything else. `is_merged` is whether `<<`
+    brought it.
+    """
+
+    __slots__ = ("_is_open", "_key", "_places", "_value", "_where", "file", "is_merged", "path")
+
+    def __init__(
+        self,
+        value: object,
+        where: Location | None = None,
+        file: str = "",
+        *,
+        path: Path = (),
+        key: Location | None = None,
+        places: Places | None = None,
+    ) -> None:
+        self._value, self._where, self._key = value, where, key
+        self.file, self.path, self._places = file, path, places
+        self.is_merged, self._is_open = False, places is None
 
     @property
-    def members(self) -> Mapping[str, Member]:
+    def value(self) -> Value:
+        """Its scalar, or its keys or items as nodes."""
+        if self._is_open:
+            return cast("Value", self._value)
+        value, path, places = self._value, self.path, self._places
+        if isinstance(value, Mapping):
+            value = {k: YamlNode(v, path=(*path, k), places=places) for k, v in value.items()}
+        elif isinstance(value, list | tuple):
+            items = enumerate(value)
+            value = tuple(YamlNode(v, path=(*path, n), places=places) for n, v in items)
+        self._value, self._is_open = value, True
+        return cast("Value", value)
+
+    @property
+    def where(self) -> Location:
+        """Where its value begins."""
+        if self._where is None and self._places is not None:
+            self._where = self._places(self.path, False)  # noqa: FBT003  the value
+        return self._where or Location("")
+
+    @property
+    def key(self) -> Location:
+        """Where its key begins; it itself where it has none."""
+        if self._key is None and self._places is not None:
+            self._key = self._places(self.path, True)  # noqa: FBT003  the key
+        return self._key or self.where
+
+    @property
+    def node(self) -> YamlNode:
+        """Itself, as what stands under its key."""
+        return self
+
+    def under(self, key: Location, *, is_merged: bool = False) -> YamlNode:
+        """Return it as what stands under a key at some place."""
+        found = YamlNode(self.value, self.where, self.file, path=self.path, key=key)
+        found.is_merged = is_merged
+        return found
+
+    def having(self, value: Value, where: Location | None = None) -> YamlNode:
+        """Return it with another value, maybe at another place."""
+        return YamlNode(value, where or self.where, self.file, path=self.path, key=self._key)
+
+    def __str__(self) -> str:
+        """Return its JSON path.
+
+        >>> str(YamlNode(None, Location("a.json"), path=("entities", 1, "odd key")))
+        "$.entities[1]['odd key']"
+        """
+        return "$" + "".join(_step(each) for each in self.path)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another one says the same at the same place."""
+        return isinstance(other, YamlNode) and self._facts == other._facts
+
+    def __hash__(self) -> int:
+        """Return a number that is the same for equal nodes."""
+        return hash(self.where)
+
+    @property
+    def _facts(self) -> tuple[Value, Location, str]:
+        return self.value, self.where, self.file
+
+    @property
+    def members(self) -> Mapping[str, YamlNode]:
         """Its keys, none for anything but a mapping."""
-        return self.value if isinstance(self.value, dict) else {}
+        value = self.value
+        return value if isinstance(value, dict) else {}
 
     @property
     def items(self) -> tuple[YamlNode, ...]:
         """Its items, none for anything but a list."""
-        return self.value if isinstance(self.value, tuple) else ()
+        value = self.value
+        return value if isinstance(value, tuple) else ()
 
     @property
     def is_absent(self) -> bool:
         """Whether it says nothing: null, or broken."""
-        return self.value is None or isinstance(self.value, Broken)
+        return self._value is None or isinstance(self._value, Broken)
 
     @property
     def plain(self) -> Plain:
         """The tree without places; what is broken, or refers to something, is null."""
-        if isinstance(self.value, Mapping):
-            return {key: member.node.plain for key, member in self.members.items()}
-        if isinstance(self.value, tuple):
-            return [item.plain for item in self.items]
-        return None if isinstance(self.value, VersionReference | Broken) else self.value
+        if not self._is_open:
+            return cast("Plain", self._value)
+        value = self.value
+        if isinstance(value, Mapping):
+            return {key: member.plain for key, member in value.items()}
+        if isinstance(value, tuple):
+            return [item.plain for item in value]
+        return None if isinstance(value, VersionReference | Broken) else value
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """What stands under a key of a mapping, where the key stands, and whether `<<` brought it."""
+Member = YamlNode
+"""What stands under a key."""
 
-    key: Location
-    node: YamlNode
-    is_merged: bool = False
+
+def _step(part: str | int) -> str:
+    if isinstance(part, int):
+        return f"[{part}]"
+    return f".{part}" if is_plain(part) else f"[{part!r}]"
 
 
 def walk(node: YamlNode) -> Iterator[tuple[str, YamlNode]]:
     """Yield every node below with the key it stands under, "" for items."""
     for key, member in node.members.items():
-        yield key, member.node
-        yield from walk(member.node)
+        yield key, member
+        yield from walk(member)
     for item in node.items:
         yield "", item
         yield from walk(item)
 
 
 def node_of(tree: Plain, places: Places, path: Path = ()) -> YamlNode:
-    """Return a tree, which stands at a path, as nodes."""
-    where = places(path, False)  # noqa: FBT003  the value
-    if isinstance(tree, Mapping):
-        members = {
-            key: Member(places((*path, key), True), node_of(value, places, (*path, key)))  # noqa: FBT003  the key
-            for key, value in tree.items()
-        }
-        return YamlNode(members, where)
-    if isinstance(tree, Sequence) and not isinstance(tree, str):
-        items = (node_of(item, places, (*path, index)) for index, item in enumerate(tree))
-        return YamlNode(tuple(items), where)
-    return YamlNode(tree, where)
+    """Return a tree, which stands at a path, as a node."""
+    return YamlNode(tree, path=path, places=places)
+
+
+def file_node(file: YamlFile, tree: Plain, path: Path = ()) -> YamlNode:
+    """Return a tree of a file, which stands at a path, as a node."""
+    return YamlNode(tree, path=path, places=file.spot)
 
 
 def mapping_node(where: Location, values: Mapping[str, YamlNode | str]) -> YamlNode:
     """Make a mapping that nobody wrote as one: each key stands where its value does."""
     nodes = {key: YamlNode(v, where) if isinstance(v, str) else v for key, v in values.items()}
-    return YamlNode({key: Member(node.where, node) for key, node in nodes.items()}, where)
+    return YamlNode({key: node.under(node.where) for key, node in nodes.items()}, where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,78 +216,64 @@ class Keys:
     aliases: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
 class Section:
     """The members of a mapping under one name each; `above` is the dotted name of the mapping.
 
-    A member that is null or broken counts as not written. Getters give None for what does not fit.
+    A member that is null or broken counts as not written. Getters give their kind's empty value
+    for what does not fit, beside a finding.
     """
 
-    node: YamlNode
-    above: str
-    findings: list[Finding]
-    members: dict[str, Member] = field(default_factory=dict)
+    is_exact = False
+    """Whether a number is no text and a text no number."""
+
+    def __init__(
+        self,
+        node: YamlNode,
+        above: str,
+        findings: list[Finding],
+        members: Mapping[str, YamlNode] | None = None,
+    ) -> None:
+        self.node, self.above, self.findings = node, above, findings
+        self.members: dict[str, YamlNode] = dict(members or {})
 
     def find(self, key: str) -> YamlNode | None:
         """Return the value of a key that is written."""
         member = self.members.get(key)
-        return None if member is None or member.node.is_absent else member.node
+        return None if member is None or member.is_absent else member
 
     def place(self, key: str) -> Location:
         """Return where a value stands, or the mapping itself."""
         member = self.members.get(key)
-        return member.node.where if member else self.node.where
+        return member.where if member else self.node.where
+
+    def read(self, key: str, kind: ValueKind[T]) -> T:
+        """Return the value of a key; what holds without it beside a finding where it is wrong."""
+        node = self.members.get(key)
+        if node is None or node.is_absent:
+            return kind.empty
+        value = node.value
+        is_fit = not self.is_exact or type(value) in kind.exact
+        found = kind.parse(value) if is_fit else None
+        if found is None:
+            self.bad(key, kind.expected, kind.hint(value) if self.is_exact else "")
+            return kind.empty
+        return found
 
     def text(self, key: str) -> str:
         """Return a text; numbers are texts too."""
-
-        def read(value: object) -> str | None:
-            is_text = isinstance(value, str | int | float) and not isinstance(value, bool)
-            return str(value) if is_text else None
-
-        return self._read(key, read, "a text") or ""
+        return self.read(key, TEXT)
 
     def number(self, key: str, least: int | None = None, most: float = math.inf) -> int | None:
         """Return a whole number."""
-
-        def read(value: object) -> int | None:
-            if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value):
-                value = int(value)
-            if not isinstance(value, int) or isinstance(value, bool):
-                return None
-            return value if (least is None or value >= least) and value <= most else None
-
-        expected = "an integer" if least is None else f"an integer >= {least}"
-        if most < math.inf:
-            expected = f"an integer from {least} to {most}"
-        return self._read(key, read, expected)
-
-    def date(self, key: str) -> dt.date | None:
-        """Return a date."""
-        return self._read(key, lambda value: as_date(str(value)), "a date such as 2024-03-01")
+        return self.read(key, whole(least, most))
 
     def flag(self, key: str) -> bool | None:
         """Return a switch."""
-        words = {"true": True, "false": False}
-        return self._read(key, lambda value: words.get(str(value).lower()), "true or false")
+        return self.read(key, FLAG)
 
     def word(self, key: str, allowed: Sequence[str]) -> str:
         """Return one of several words in the letters in which they are listed."""
-        words = {word.lower(): word for word in allowed}
-        expected = f"one of {', '.join(allowed)}"
-        return self._read(key, lambda value: words.get(str(value).lower()), expected) or ""
-
-    def duration(self, key: str) -> dt.timedelta | None:
-        """Return a duration."""
-        expected = "a duration such as 90m, 2h or 1d"
-        return self._read(key, lambda value: duration_of(str(value)), expected)
-
-    def _read(self, key: str, read: Callable[[object], T | None], expected: str) -> T | None:
-        node = self.find(key)
-        found = None if node is None else read(node.value)
-        if node is not None and found is None:
-            self.bad(key, expected)
-        return found
+        return self.read(key, word(allowed))
 
     def texts(self, key: str) -> tuple[YamlNode, ...]:
         """Return the items of a list of texts; one text alone is such a list."""
@@ -216,23 +282,28 @@ class Section:
             return ()
         items = (node,) if isinstance(node.value, str) else node.items
         if not items and node.value != ():
-            self.bad(key, "a list of texts")
-        others = [item for item in items if not isinstance(item.value, str)]
-        for item in others:
-            if isinstance(item.value, VersionReference | Broken):
-                self.bad(key, "a list of texts")
-                continue
-            value = shown(key, item.value)
-            sentence = f"{self._dotted(key)} holds {value}; it must be a list of texts"
-            self.findings.append(Finding(item.where, "bad-value", sentence))
-        return () if others else items
+            self.bad(key, "a list of texts", "write a list" if self.is_exact else "")
+        fitting = tuple(item for item in items if isinstance(item.value, str))
+        for item in items:
+            if not isinstance(item.value, str):
+                self._bad_item(key, item)
+        return fitting if self.is_exact or len(fitting) == len(items) else ()
 
-    def _dotted(self, key: str) -> str:
+    def _bad_item(self, key: str, item: YamlNode) -> None:
+        """Note that an item of a list of texts is none."""
+        if isinstance(item.value, VersionReference | Broken):
+            self.bad(key, "a list of texts")
+            return
+        sentence = f"{self.dotted(key)} holds {shown(key, item.value)}; it must be a list of texts"
+        self.findings.append(Finding(item.where, "bad-value", sentence))
+
+    def dotted(self, key: str) -> str:
+        """Return the name of a key in sentences."""
         return f"{self.above}.{key}" if self.above else key
 
     def bad(self, key: str, expected: str, hint: str = "") -> None:
         """Note that a value does not fit, or that it is a reference that gives something else."""
-        value, dotted = self.members[key].node.value, self._dotted(key)
+        value, dotted = self.members[key].value, self.dotted(key)
         if isinstance(value, VersionReference):
             sentence = f"{value} stands under {dotted}, which is no {value.field}"
             self.report(key, "reference-wrong-field", sentence)
@@ -242,60 +313,66 @@ class Section:
 
     def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
         """Note an error where a value stands."""
-        self.findings.append(Finding(self.place(key), code, sentence, hint))
+        self.findings.append(Finding(self.place(key), code, self._said(key, sentence), hint))
 
     def warn(self, key: str, code: str, sentence: str, hint: str = "") -> None:
         """Note a warning where a value stands."""
-        where = self.place(key)
-        self.findings.append(Finding(where, code, sentence, hint, Severity.WARNING))
+        where, warning = self.place(key), Severity.WARNING
+        self.findings.append(Finding(where, code, self._said(key, sentence), hint, warning))
+
+    def _said(self, key: str, sentence: str) -> str:  # noqa: ARG002  exact sections show it
+        """Return a sentence about a key, "" for the mapping, as it is shown."""
+        return sentence
+
+    def _missing(self, key: str) -> None:
+        where = self.members[key].key if key in self.members else self.node.where
+        self.findings.append(Finding(where, "missing-key", self._said("", f"{key!r} is missing")))
+
+    def _unknown(self, written: str, member: YamlNode, known: Iterable[str]) -> None:
+        self.findings.append(unknown_key(member.key, written, known))
 
 
 def open_section(node: YamlNode, keys: Keys, above: str, findings: list[Finding]) -> Section:
     """Take a mapping's members by their one name; note unknown, missing and doubled keys."""
     section = Section(node, above, findings)
-    if not isinstance(node.value, Mapping):
-        if not isinstance(node.value, Broken):
-            whole = Section(node, "", findings, {above: Member(node.where, node)})
-            whole.bad(above, "a mapping")
-        return section
-    for written, member in node.members.items():
-        key = keys.aliases.get(written, written)
-        known = section.members.get(key)
-        if key not in keys.known:
-            findings.append(unknown_key(member.key, written, (*keys.known, *keys.aliases)))
-        elif known is not None and member.is_merged == known.is_merged:
-            names = [key, *(alias for alias, name in keys.aliases.items() if name == key)]
-            first, second = sorted((known.key, member.key))
-            sentence = f"{' and '.join(names)} are one key; the other is on line {first.line}"
-            findings.append(Finding(second, "alias-conflict", sentence, "keep one of them"))
-        elif known is None or known.is_merged:
-            section.members[key] = member
-    for key in keys.needed:
-        if key not in section.members or section.members[key].node.value is None:
-            where = section.members[key].key if key in section.members else node.where
-            findings.append(Finding(where, "missing-key", f"{key!r} is missing"))
+    if isinstance(node.value, Mapping):
+        take_members(section, keys)
+    elif not isinstance(node.value, Broken):
+        Section(node, "", findings, {above: node}).bad(above, "a mapping")
     return section
+
+
+def take_members(section: Section, keys: Keys) -> None:
+    """Take a mapping's members by their one name; note unknown, missing and doubled keys."""
+    members, findings = section.members, section.findings
+    for written, member in section.node.members.items():
+        key = keys.aliases.get(written, written)
+        first = members.get(key)
+        if key not in keys.known:
+            section._unknown(written, member, (*keys.known, *keys.aliases))  # noqa: SLF001  its own
+        elif first is not None and member.is_merged == first.is_merged:
+            names = [key, *(alias for alias, name in keys.aliases.items() if name == key)]
+            one, two = sorted((first.key, member.key))
+            sentence = f"{' and '.join(names)} are one key; the other is on line {one.line}"
+            findings.append(Finding(two, "alias-conflict", sentence, "keep one of them"))
+        elif first is None or first.is_merged:
+            members[key] = member
+    for key in keys.needed:
+        if key not in members or members[key].value is None:
+            section._missing(key)  # noqa: SLF001  its own
 
 
 def items_of(section: Section, key: str, what: str) -> tuple[YamlNode, ...]:
     """Return the items of a list; of what is none there are none, and a finding."""
     node = section.find(key)
     if node is not None and not isinstance(node.value, tuple):
-        section.bad(key, f"a list of {what}")
+        section.bad(key, f"a list of {what}", "write a list" if section.is_exact else "")
     return node.items if node else ()
 
 
 def unknown_key(where: Location, key: str, known: Iterable[str]) -> Finding:
     """Say that a mapping may have no such key."""
     return Finding(where, "unknown-key", f"unknown key {key!r}", near_or_known(key, known))
-
-
-def as_date(text: str) -> dt.date | None:
-    """Read a date as YAML writes it, 2024-03-01; None for anything else."""
-    try:
-        return dt.date.fromisoformat(text) if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else None
-    except ValueError:
-        return None
 
 
 def shown(keys: str | Path, value: object) -> str:

@@ -80,9 +80,9 @@ class _Resolver:
 
     def mapping(
         self, file: YamlFile, path: Path, tree: Mapping[str, Plain], chain: tuple[str, ...]
-    ) -> Mapping[str, Member]:
+    ) -> Mapping[str, YamlNode]:
         own = {
-            key: Member(file.key_place(*path, key), self.node(file, (*path, key), value, chain))
+            key: self.node(file, (*path, key), value, chain).under(file.key_place(*path, key))
             for key, value in tree.items()
             if key != MERGE
         }
@@ -90,7 +90,8 @@ class _Resolver:
             node = self.node(file, (*path, MERGE, index), value, chain)
             if not isinstance(node.value, Mapping) and not isinstance(node.value, Broken):
                 self.report(node.where, "bad-value", "<< merges what is no mapping")
-            own = {key: Member(m.key, m.node, True) for key, m in node.members.items()} | own  # noqa: FBT003  merged
+            merged = {key: m.under(m.key, is_merged=True) for key, m in node.members.items()}
+            own = merged | own
             self.seen(len(node.members))
         return own
 

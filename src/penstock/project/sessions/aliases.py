@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from penstock.core.findings import Finding, Severity
-from penstock.project.files.nodes import Member, YamlNode
+from penstock.project.files.nodes import YamlNode
 from penstock.project.files.values import did_you_mean
 
 PREFIX = "snowplow__"
@@ -58,9 +58,9 @@ _INSTEAD: Mapping[str, str] = {
 """What does the job of variables that no key answers to, where something does."""
 
 
-def aliased(members: Mapping[str, Member]) -> dict[str, tuple[str, Member]]:
+def aliased(members: Mapping[str, YamlNode]) -> dict[str, tuple[str, YamlNode]]:
     """Return the members that variables stand for, by key, each with the name of its variable."""
-    found: dict[str, tuple[str, Member]] = {}
+    found: dict[str, tuple[str, YamlNode]] = {}
     for name, key in ALIASES.items():
         member = members.get(PREFIX + name)
         if member is None or member.node.is_absent:
@@ -68,7 +68,7 @@ def aliased(members: Mapping[str, Member]) -> dict[str, tuple[str, Member]]:
         node = member.node
         if name in _IDENTIFIERS.values():
             node = YamlNode(tuple(_identifiers(node)) or node.value, node.where)
-        found[key] = (PREFIX + name, Member(member.key, node))
+        found[key] = (PREFIX + name, node.under(member.key))
     return found
 
 
@@ -83,7 +83,7 @@ def _identifiers(node: YamlNode) -> Iterator[YamlNode]:
             yield item  # reported as what is no text
 
 
-def unknown_variables(members: Mapping[str, Member]) -> Iterator[Finding]:
+def unknown_variables(members: Mapping[str, YamlNode]) -> Iterator[Finding]:
     """Warn of variables that have no effect; the hint names what does their job, if anything."""
     known: Sequence[str] = [PREFIX + name for name in ALIASES]
     for name, member in members.items():

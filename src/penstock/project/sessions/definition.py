@@ -19,7 +19,7 @@ from penstock.core.sessions.package import (
     unresolved,
 )
 from penstock.project.files.discovery import check_name
-from penstock.project.files.nodes import Member, Section, YamlNode, open_section
+from penstock.project.files.nodes import Section, YamlNode, open_section
 from penstock.project.files.parsed import PACKAGE
 from penstock.project.sessions.aliases import aliased, unknown_variables
 from penstock.project.sessions.keys import FILE, OPTIONS, OptionReader, WrittenSql
@@ -50,7 +50,7 @@ class SessionFile:
     events: str
     events_at: Location
     sql: tuple[WrittenSql, ...] = ()
-    checks: Mapping[str, Member] = field(default_factory=dict)
+    checks: Mapping[str, YamlNode] = field(default_factory=dict)
     description: str = ""
     tags: tuple[str, ...] = ()
 
@@ -64,8 +64,8 @@ class SessionScene:
 
     schema: str
     schema_prefix: str = ""
-    vars: Mapping[str, Member] = field(default_factory=dict)
-    asked: Mapping[str, Member] = field(default_factory=dict)
+    vars: Mapping[str, YamlNode] = field(default_factory=dict)
+    asked: Mapping[str, YamlNode] = field(default_factory=dict)
 
 
 def read_package(
@@ -128,7 +128,7 @@ def _take_variables(section: Section, scene: SessionScene) -> None:
             section.report(key, "conflicting-settings", sentence, "keep one")
     for key, (variable, member) in aliased(scene.asked).items():
         known = section.members.get(key)
-        section.members[key] = Member(known.key if known else section.place("name"), member.node)
+        section.members[key] = member.under(known.key if known else section.place("name"))
         if known is None or _value(section, key, known) != _value(section, key, member):
             said = f"{key} is {_plain(member.node)}: --vars {variable}"
             said += f" wins over {_plain(known.node)} of the file" if known else " sets it"
@@ -139,7 +139,7 @@ def _take_variables(section: Section, scene: SessionScene) -> None:
         section.members.setdefault(key, member)
 
 
-def _value(section: Section, key: str, member: Member) -> object:
+def _value(section: Section, key: str, member: YamlNode) -> object:
     alone = Section(section.node, "", [], {key: member})
     return OptionReader(alone, []).read(key) or member.node.plain
 

@@ -20,7 +20,7 @@ from penstock.core.sessions.package import (
     SessionTable,
     SessionUser,
 )
-from penstock.project.files.nodes import Keys, Member, Section, YamlNode, open_section
+from penstock.project.files.nodes import Keys, Section, YamlNode, open_section
 
 COLUMNS = ("timestamp", "app_id", "useragent")
 OPTIONAL_COLUMNS = (
@@ -206,7 +206,7 @@ class OptionReader:
             return None
         for text, item in zip(texts, self.section.texts("modules"), strict=True):
             if text not in MODULES:
-                found = Section(item, "", self.section.findings, {"modules": _member(item)})
+                found = Section(item, "", self.section.findings, {"modules": item})
                 found.word("modules", [str(each) for each in MODULES])
                 return None
         del node
@@ -240,10 +240,6 @@ class OptionReader:
                 said = sql if keys is OF_SESSIONS else []
                 found[f"{key}_{word}"] = tuple(items(section, word, said))
         return Passthrough(**found)
-
-
-def _member(node: YamlNode) -> Member:
-    return Member(node.where, node)
 
 
 def _carried(section: Section, key: str, sql: list[WrittenSql]) -> Iterator[CarriedColumn]:

@@ -23,7 +23,7 @@ from penstock.project.entities.parts import ExpressionFacts
 from penstock.project.files.cache import ParseCache
 from penstock.project.files.discovery import PROJECT_FILE
 from penstock.project.files.documents import read_document
-from penstock.project.files.nodes import Member, node_of
+from penstock.project.files.nodes import YamlNode, node_of
 from penstock.project.files.parsed import place_key
 from penstock.project.files.values import digest
 from penstock.project.first_pass import FirstPass
@@ -147,7 +147,7 @@ def _fingerprint(file: SessionFile, facts: Callable[[str], ExpressionFacts]) -> 
     return package_fingerprint(digest(json.dumps(base)), digest(json.dumps(other)))
 
 
-def _variables(settings: Settings, first: FirstPass) -> Mapping[str, Member]:
+def _variables(settings: Settings, first: FirstPass) -> Mapping[str, YamlNode]:
     """Return the variables of the project and its places; those of the command are read as YAML.
 
     A place of the latter is that of `vars`.

@@ -18,7 +18,7 @@ from penstock.core.sessions.package import (
     SessionTableKind,
 )
 from penstock.core.strategy import Layout, strategies
-from penstock.project.files.nodes import Member, YamlNode
+from penstock.project.files.nodes import YamlNode
 from penstock.project.files.parsed import PACKAGE, SqlFile, place_key
 from penstock.project.files.values import Path, Plain, did_you_mean, digest
 from penstock.project.models import Built, Draft
@@ -117,7 +117,7 @@ def drafts_of_package(
     return found
 
 
-def _held(member: Member, path: str, line: int) -> SqlFile:
+def _held(member: YamlNode, path: str, line: int) -> SqlFile:
     """Return the checks of one table as a header has them, with their lines."""
     lines: dict[str, int] = {}
     _note(member.node, ("checks",), lines)

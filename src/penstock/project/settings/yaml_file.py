@@ -8,8 +8,7 @@ from functools import partial
 
 from penstock.core.findings import Finding, Location
 from penstock.project.files.discovery import DOC, PROJECT_FILE, QUERY_KEYS
-from penstock.project.files.documents import read_document
-from penstock.project.files.json_documents import read_json
+from penstock.project.files.documents import read_document, read_json
 from penstock.project.files.parsed import (
     ENTITIES,
     MERGE,

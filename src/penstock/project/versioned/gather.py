@@ -22,11 +22,11 @@ from penstock.project.checks.phases import (
     word_in,
 )
 from penstock.project.files.discovery import check_name
+from penstock.project.files.kinds import DURATION, as_date
 from penstock.project.files.nodes import (
     Keys,
     Section,
     YamlNode,
-    as_date,
     items_of,
     open_section,
     walk,
@@ -161,7 +161,7 @@ def _read_strategy(section: Section, draft: VersionedDraft) -> None:
 def _read_timing(section: Section, draft: VersionedDraft) -> None:
     grid = draft.destination.grid
     draft.start = _start(section, grid)
-    draft.ready_after = section.duration("ready_after")
+    draft.ready_after = section.read("ready_after", DURATION)
     draft.batch_size = section.number("batch_size", 1)
     draft.immutable = section.flag("immutable")
     idle = {Grain.RANGE: ("ready_after",), Grain.WHOLE: ("ready_after", "batch_size")}

@@ -19,6 +19,7 @@ from penstock.project.checks.phases import (
     read_phases,
     word_in,
 )
+from penstock.project.files.kinds import DATE
 from penstock.project.files.nodes import (
     Keys,
     Section,
@@ -176,7 +177,7 @@ class Versions:
         number = section.number("version", 1)
         if number is None:
             for key in ("effective_from", "backfill_since"):
-                section.date(key)
+                section.read(key, DATE)
             self._sql(section, ())
         elif number in self.sections:
             first = self.sections[number].place("version").line
@@ -216,7 +217,7 @@ class Versions:
     def _dated(
         self, section: Section, number: int, chain: tuple[int, ...], since: dt.date | None = None
     ) -> GivenRevision | None:
-        date, sql = section.date("effective_from"), self._sql(section, chain)
+        date, sql = section.read("effective_from", DATE), self._sql(section, chain)
         own = self._since(section) if number else None
         if date is None or sql is None:
             return None
@@ -225,7 +226,7 @@ class Versions:
         return GivenRevision(number, where, date, dated, sql, own or since, description, reason)
 
     def _since(self, section: Section) -> dt.date | None:
-        found = section.date("backfill_since")
+        found = section.read("backfill_since", DATE)
         if found is None or self.grid.grain not in _UNDATED:
             return found
         section.bad("backfill_since", f"left out: {_UNDATED[self.grid.grain]}")

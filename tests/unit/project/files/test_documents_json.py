@@ -2,8 +2,7 @@ import json
 
 import pytest
 
-from penstock.project.files.documents import read_document
-from penstock.project.files.json_documents import read_json
+from penstock.project.files.documents import read_document, read_json
 
 DOCUMENT = '{\n  "a": [1, {"b": null}],\n\t"c d": "x\\/y \\ud83d\\ude00"\n}\n'
 

@@ -1,0 +1,336 @@
+"""The keys of documents of entities and of native files, each declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from penstock.core.entities.entity import FieldRole, HashKind, LastSeen, ProcessType
+from penstock.core.entities.slices import SliceOrder
+from penstock.core.entities.transformations import Keep
+from penstock.core.strategy import OnSchemaChange
+from penstock.project.entities.parts import ExactSection
+from penstock.project.files.kinds import FLAG, TEXT, whole, word
+from penstock.project.files.sections import (
+    MAPPING,
+    TEXT_LIST,
+    TEXTS,
+    each_of,
+    held,
+    inside,
+    key,
+    node_as,
+    nodes,
+)
+from penstock.project.files.values import Plain
+from penstock.project.settings.check_keys import checks_schema
+
+PROCESSES: Mapping[str, ProcessType] = {
+    "full": ProcessType.FULL,
+    "merge": ProcessType.MERGE,
+    "delta": ProcessType.MERGE,
+    "historic": ProcessType.HISTORIC,
+}
+"""What `processtype` may say."""
+FULL_TABLE = "table"
+"""What a native file may call full."""
+LOG_LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF")
+OUTPUT = word(("paths", "catalog"))
+PLAIN_VALUE = "${last_value}"
+READ = word(("slices", "whole"))
+ROLES: Plain = {"type": "array", "items": {"enum": list(FieldRole)}}
+
+
+class EnvironmentSection(ExactSection):
+    """What all entities share."""
+
+    name = key(TEXT, "dev", "required")
+    """What it is called; required in one document, or in `penstock.yml`."""
+    root_folder = key(TEXT, "/data", "required")
+    """The folder under which `bronze` and `silver` lie."""
+    timezone = key(TEXT, "Europe/Amsterdam", "required")
+    """The zone of processing times that have no offset."""
+    systemfield_prefix = key(TEXT, "dw_")
+    """What begins the names of columns that penstock adds."""
+    bronze_path = key(TEXT, "/${connection}/${entity}", "required with `paths`")
+    """Where slices lie under `bronze`, a template."""
+    silver_path = key(TEXT, "/${connection}/${destination}", "required with `paths`")
+    """Where tables lie under `silver`, a template."""
+    raw_path = key(TEXT, "/raw")
+    """Read, and of no effect."""
+    secure_container_suffix = key(TEXT, "-secure")
+    """What stands behind the names of the layers of `secure` entities."""
+    output_method = key(OUTPUT, "paths", "`paths`")
+    """Whether both layers are folders or tables of a catalog."""
+    bronze_output = key(OUTPUT, "paths", "`output_method`")
+    """The same of bronze alone."""
+    silver_output = key(OUTPUT, "catalog", "`output_method`")
+    """The same of silver alone."""
+    log_level = key(word(LOG_LEVELS), "ERROR")
+    """Read, and of no effect: a step logs its summary, at every level."""
+    log_output = key(TEXT, "file")
+    """Read, and of no effect."""
+    log_appender_type = key(TEXT, "file")
+    """Read, and of no effect."""
+
+
+class RetentionSection(ExactSection):
+    """Which old versions of a row are removed."""
+
+    keep_last = key(whole(1), 3, "all")
+    """How many versions of each key stay."""
+    keep_days = key(whole(1), 90, "for ever")
+    """How many days closed versions stay."""
+
+
+class SettingsSection(ExactSection):
+    """Settings of a connection or an entity."""
+
+    is_open = True
+    bronze_table = key(TEXT, "bronze_sales.orders")
+    """The bronze table, in place of a folder."""
+    bronze_path = key(TEXT, "/till/${entity}", "that of the environment")
+    """The bronze folder."""
+    bronze_read = key(READ, "whole", "`slices`; of a table `whole`")
+    """Slice by slice, or all that is there each time."""
+    bronze_output = key(OUTPUT, "paths", "that of the environment")
+    """Whether bronze is a folder or a table of a catalog."""
+    silver_table = key(TEXT, "silver_sales.orders", "`silver_{connection}.{destination}`")
+    """The silver table."""
+    silver_path = key(TEXT, "/till/${destination}", "that of the environment")
+    """The folder of the silver table."""
+    silver_output = key(OUTPUT, "paths", "that of the environment")
+    """Whether silver is a folder or a table of a catalog."""
+    output_method = key(OUTPUT, "paths", "that of the environment")
+    """Both at once."""
+    slice_pattern = key(TEXT, "**/*.parquet", "`*.parquet`")
+    """Which files and folders are slices."""
+    order = key(word(tuple(SliceOrder)), "natural", "`name`")
+    """[Which slice comes first](../entities.md#the-order-of-slices): `name`, `natural`, `modified`,
+    `from_name`.
+    """
+    order_pattern = key(TEXT, r"(\d{4})-(\d\d)")
+    """With `from_name`: a regular expression whose groups give a number or the parts of a date."""
+    require_success = key(FLAG, example=True, default=False)
+    """Whether a folder waits for `_SUCCESS`."""
+    delete_missing = key(FLAG, example=True, default=False)
+    """Whether rows that are not in the slice, and lie in its window, are gone."""
+    allow_empty = key(FLAG, example=True, default=False)
+    """With `full`: whether an empty slice empties the table."""
+    allow_empty_delete = key(FLAG, example=True, default=False)
+    """With `delete_missing`: whether an empty slice may delete."""
+    hash = key(word(tuple(HashKind)), "xxhash64", "`sha256`")
+    """How rows are told apart."""
+    last_seen = key(word(tuple(LastSeen)), "on_change", "`every_run`")
+    """Whether every row that was seen is written, or changed ones alone."""
+    layout = key(word(("current", "plain")), "plain", "`current`")
+    """Of histories: whether current and closed versions lie apart."""
+    on_schema_change = key(word(tuple(OnSchemaChange)), "fail", "`append`")
+    """`append` adds columns that are new, `sync` also drops those that are gone, `ignore` leaves
+    new ones out, `fail` stops the step.
+    """
+    retention = key(inside(RetentionSection), {"keep_last": 3})
+    """Of histories: which old versions are removed."""
+    table_properties = key(MAPPING, {"delta.appendOnly": True})
+    """Properties of the Delta table."""
+    deletion_vectors = key(FLAG, example=False, unset="`true`, but for `full`")
+    """Whether deletes and merges hide rows instead of rewriting their files; not every reader opens
+    such tables.
+    """
+
+
+class ConnectionSection(ExactSection):
+    """Where entities come from."""
+
+    name = key(TEXT, "sales", needed=True)
+    """What it is called."""
+    enabled = key(FLAG, example=False, default=True)
+    """`false` leaves its entities out."""
+    settings = key(held(SettingsSection), {"delete_missing": True})
+    """[Settings](#settings) that stand under those of its entities."""
+
+
+class ColumnSection(ExactSection):
+    """What is said of one column."""
+
+    name = key(TEXT, "Order Date", needed=True)
+    """Its name in the slice, in any letter case."""
+    newname = key(TEXT, "ordered_on", "`name`, without blanks and signs")
+    """Its name in the silver table."""
+    datatype = key(node_as({"type": "string"}), "date", "that of the slice")
+    """Its type in the silver table, as `long` or `decimal(9, 2)`."""
+    fieldroles = key(nodes("roles", ROLES), ["businesskey"])
+    """What it is: `businesskey`, `partition`, `calculated`."""
+    expression = key(TEXT, "'nl'", "it is read")
+    """SQL over one row: the column is calculated."""
+
+
+class WatermarkSection(ExactSection):
+    """What the next slice is held against."""
+
+    column_name = key(TEXT, "changed", needed=True)
+    """The column whose greatest value is kept."""
+    expression = key(TEXT, "'${minus_days(last_value, 7)}'", "what was kept", default=PLAIN_VALUE)
+    """A template that gives the low bound of what a slice holds."""
+    operation = key(word(("and", "or")), "or", default="and")
+    """How several are held together."""
+    operation_group = key(whole(0), 1, "0, one group", default=0)
+    """Which of them belong together."""
+
+
+class KeptRowSection(ExactSection):
+    """Which row of a business key stays."""
+
+    keep = key(word(tuple(Keep)), "first", default="last")
+    """Whether the `first` or the `last` row stays."""
+    order_by = key(node_as(TEXT_LIST), ["changed"], "only rows that are wholly equal are left out")
+    """Columns or expressions that order the rows of a key; NULL is first."""
+
+
+class TransformationSection(ExactSection):
+    """One thing that is done to a slice; which keys go together is checked where they are read."""
+
+    column = key(TEXT, "city")
+    """A column that is added or replaced."""
+    expression = key(TEXT, "trim(city)", "required with `column`")
+    """Its value: SQL over one row."""
+    where = key(TEXT, "amount > 0", "all rows stay")
+    """A condition: other rows are left out."""
+    deduplicate = key(
+        inside(KeptRowSection), {"keep": "last", "order_by": ["changed"]}, "all rows stay"
+    )
+    """[Which row of a business key stays](#one-row-of-each-key)."""
+
+
+class SharedSection(ExactSection):
+    """What documents and native files say of an entity alike."""
+
+    destination = key(TEXT, "all_orders", "`name`")
+    """The name of its silver table."""
+    group = key(TEXT, "nightly")
+    """A group, for the selector `group:`."""
+    connectiongroup = key(TEXT, "shops")
+    """A group of connections, for the selector `connectiongroup:`."""
+    enabled = key(FLAG, example=False, default=True)
+    """`false` leaves it out."""
+    columns = key(
+        each_of(ColumnSection, "columns"),
+        [{"name": "ID", "datatype": "long", "fieldroles": ["businesskey"]}],
+    )
+    """What is said of its [columns](#a-column); others are taken as they are."""
+    watermark = key(each_of(WatermarkSection, "entries"), [{"column_name": "changed"}])
+    """[What the next slice is held against](#a-watermark)."""
+    transformations = key(
+        replace(node_as(TEXT_LIST), inner=TransformationSection, is_list=True),
+        [{"column": "city", "expression": "trim(city)"}],
+    )
+    """[What is done to a slice](#a-transformation) before anything else, in order."""
+    settings = key(held(SettingsSection), {"delete_missing": True})
+    """[Settings](#settings); they win over those of the connection."""
+
+
+class SaidSection(ExactSection):
+    """What is said of an entity for people, and its checks."""
+
+    description = key(TEXT, "All orders.")
+    """What it is, for people."""
+    checks = key(node_as(checks_schema()), {"before": [{"type": "row_count", "min": 1}]})
+    """What must hold, see [checks](checks.md)."""
+    tags = key(TEXTS, ["daily"])
+    """Words by which selectors find it."""
+    meta = key(MAPPING, {"owner": "shop"})
+    """Whatever you like; it goes into the artifacts."""
+
+
+class EntitySection(SharedSection, SaidSection):
+    """An entity of a document."""
+
+    id = key(whole(), 7, needed=True)
+    """A number that no other one has."""
+    name = key(TEXT, "orders", needed=True)
+    """What it is called, and the last folder of its bronze."""
+    connection = key(TEXT, "sales", needed=True)
+    """Where it comes from."""
+    processtype = key(word(tuple(PROCESSES)), "merge", needed=True)
+    """How rows are written; `delta` is `merge`."""
+    secure = key(FLAG, example=True, default=False)
+    """Whether it lies in the layers of `secure_container_suffix`."""
+
+
+class DocumentSection(ExactSection):
+    """A document of entities."""
+
+    environment = key(
+        held(EnvironmentSection),
+        {
+            "name": "dev",
+            "root_folder": "/data",
+            "timezone": "UTC",
+            "bronze_path": "/${entity}",
+            "silver_path": "/${destination}",
+        },
+        "as `penstock.yml` says",
+    )
+    """[What all entities share](#the-environment)."""
+    connections = key(held(ConnectionSection, is_list=True), [{"name": "sales"}])
+    """[Where they come from](#a-connection)."""
+    entities = key(
+        held(EntitySection, is_list=True),
+        [{"id": 9, "name": "shops", "connection": "sales", "processtype": "full"}],
+    )
+    """The [entities](#an-entity) of this document."""
+
+
+class BronzeSection(ExactSection):
+    """Where the slices of a native file lie."""
+
+    path = key(TEXT, "/data/prices", "`table`")
+    """The folder of the slices."""
+    pattern = key(TEXT, "**/*.parquet", "`*.parquet`")
+    """Which files and folders are slices."""
+    table = key(TEXT, "bronze_sales.prices", "`path`")
+    """A table, in place of a folder; it is read whole."""
+    read_ = key(READ, "whole", default="slices")
+    """Slice by slice, or all that is there each time."""
+    order = key(word(tuple(SliceOrder)), "natural", "`name`")
+    """[Which slice comes first](../entities.md#the-order-of-slices): `name`, `natural`, `modified`,
+    `from_name`.
+    """
+    order_pattern = key(TEXT, r"(\d{4})-(\d\d)")
+    """With `from_name`: a regular expression whose groups give a number or the parts of a date."""
+
+
+class NativeEntitySection(SharedSection):
+    """What a native file says of its entity."""
+
+    bronze = key(
+        inside(BronzeSection), {"path": "/data/prices", "pattern": "*.parquet"}, needed=True
+    )
+    """[Where its slices lie](#the-bronze-of-a-model)."""
+    id = key(whole(), 7)
+    """A number that no other entity has."""
+    connection = key(TEXT, "sales")
+    """Where it comes from, for selectors."""
+    destination = key(TEXT, "prices")
+    """Read, and of no effect: `name` is the table."""
+    systemfield_prefix = key(TEXT, "dw_", "that of the environment")
+    """What begins the names of columns that penstock adds."""
+    timezone = key(TEXT, "UTC", "that of the environment")
+    """The zone of processing times that have no offset."""
+
+
+class NativeSection(SaidSection):
+    """A native file."""
+
+    name = key(TEXT, "prices", needed=True)
+    """The table."""
+    schema = key(TEXT, "silver_sales", needed=True)
+    """Its schema, without `schema_prefix`."""
+    strategy = key(word((*PROCESSES, FULL_TABLE)), "merge", needed=True)
+    """How rows are written; `table` is `full`, `delta` is `merge`."""
+    entity = key(
+        inside(NativeEntitySection),
+        {"timezone": "UTC", "bronze": {"path": "/data/prices"}},
+        needed=True,
+    )
+    """[What is said of it](#the-entity-of-a-model)."""

@@ -1,0 +1,126 @@
+"""What may stand under a key: how a value is read, what is expected, and what editors know."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from penstock.project.files.values import Plain, did_you_mean, duration_of, text_of
+
+T_co = TypeVar("T_co", covariant=True)
+_SWITCHES = {"true": "true", "false": "false", "yes": "true", "no": "false", "1": "true"}
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def _no_hint(_: object) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueKind(Generic[T_co]):
+    """A kind of value."""
+
+    expected: str
+    """What a sentence says it must be."""
+    parse: Callable[[Any], T_co | None]
+    """Reads a value, None for what does not fit; `take` of `sections.py` reads what has parts."""
+    schema: Plain
+    """What editors know of it."""
+    empty: T_co
+    """What holds where nothing fitting is written."""
+    exact: tuple[type, ...] = (str,)
+    """The types that exact sections take; others read what is written as text, too."""
+    hint: Callable[[Any], str] = _no_hint
+    """Says of a value what exact sections want instead."""
+
+
+def _text(value: object) -> str | None:
+    is_text = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return str(value) if is_text else None
+
+
+def _text_hint(value: object) -> str:
+    return "put it in quotes" if isinstance(value, bool | int | float) else "write a text"
+
+
+def _flag_hint(value: Plain) -> str:
+    word = _SWITCHES.get(text_of(value).lower())
+    return f"write {word} without quotes" if word else "write true or false"
+
+
+def word_hint(value: object, words: Sequence[str]) -> str:
+    """Say which word was meant, or which there are."""
+    near = did_you_mean(value, words) if isinstance(value, str) else ""
+    return near or f"one of {', '.join(words)}"
+
+
+def as_date(text: str) -> dt.date | None:
+    """Read a date as YAML writes it, 2024-03-01; None for anything else."""
+    try:
+        return dt.date.fromisoformat(text) if _DATE.fullmatch(text) else None
+    except ValueError:
+        return None
+
+
+TEXT: ValueKind[str] = ValueKind("a text", _text, {"type": "string"}, "", hint=_text_hint)
+FLAG: ValueKind[bool | None] = ValueKind(
+    "true or false",
+    lambda value: {"true": True, "false": False}.get(str(value).lower()),
+    {"type": "boolean"},
+    None,
+    (bool,),
+    _flag_hint,
+)
+DATE: ValueKind[dt.date | None] = ValueKind(
+    "a date such as 2024-03-01",
+    lambda value: as_date(str(value)),
+    {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d$"},
+    None,
+)
+DURATION: ValueKind[dt.timedelta | None] = ValueKind(
+    "a duration such as 90m, 2h or 1d",
+    lambda value: duration_of(str(value)),
+    {"type": "string"},
+    None,
+)
+
+
+def whole(least: int | None = None, most: float = math.inf) -> ValueKind[int | None]:
+    """Return the kind of whole numbers between two."""
+
+    def parse(value: object) -> int | None:
+        if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value):
+            value = int(value)
+        if not isinstance(value, int) or isinstance(value, bool):
+            return None
+        return value if (least is None or value >= least) and value <= most else None
+
+    def hint(value: object) -> str:
+        if isinstance(value, int) and not isinstance(value, bool):
+            return f"write {least} or more"
+        if isinstance(value, str) and value.lstrip("-").isdecimal():
+            return f"write {value} without quotes"
+        return "write a whole number"
+
+    expected = "an integer" if least is None else f"an integer >= {least}"
+    if most < math.inf:
+        expected = f"an integer from {least} to {most}"
+    schema: dict[str, Plain] = {"type": "integer"}
+    schema |= {} if least is None else {"minimum": least}
+    return ValueKind(expected, parse, schema, None, (int,), hint)
+
+
+def word(words: Sequence[str]) -> ValueKind[str]:
+    """Return the kind of one of several words, read in the letters in which they are listed."""
+    folded = {each.lower(): str(each) for each in words}
+    return ValueKind(
+        f"one of {', '.join(words)}",
+        lambda value: folded.get(str(value).lower()),
+        {"enum": [*folded.values()]},
+        "",
+        hint=lambda value: word_hint(value, words),
+    )

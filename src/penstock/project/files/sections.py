@@ -1,0 +1,304 @@
+"""Sections of documents: a class per kind of mapping, whose keys are declared once.
+
+A declaration says what stands under a key, what it means, an example, and what holds without it.
+Reading, findings, the schemas of editors and docs/reference are made of it.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, ClassVar, Generic, TypeVar, cast, overload
+
+from penstock.core.findings import Finding
+from penstock.project.files.kinds import T_co, ValueKind
+from penstock.project.files.nodes import Broken, Keys, Section, YamlNode, items_of, take_members
+from penstock.project.files.values import Plain, text_of
+
+T = TypeVar("T")
+S = TypeVar("S", bound="KeyedSection")
+Words = tuple[str, ...]
+TEXT_LIST: Plain = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+OBJECT: Plain = {"type": "object"}
+
+
+@dataclass(frozen=True, slots=True)
+class PartKind(ValueKind[T_co]):
+    """A kind of value that has parts, or whose place its user needs."""
+
+    take: Callable[[Section, str], T_co] = lambda *_: None  # type: ignore[assignment]
+    """Reads what stands under a key that is written."""
+    inner: type[KeyedSection] | None = None
+    """The section that it holds, one or several."""
+    is_list: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Key(Generic[T]):
+    """A key of a section."""
+
+    kind: ValueKind[T]
+    example: Plain
+    unset: str | None
+    """What holds without it; None where it must be there."""
+    default: T
+    aliases: tuple[str, ...] = ()
+    """Other words for it."""
+    is_needed: bool = False
+
+
+@overload
+def key(
+    kind: ValueKind[T | None],
+    example: Plain,
+    unset: str = "none",
+    *,
+    default: T,
+    aliases: Words = (),
+) -> T: ...
+@overload
+def key(
+    kind: ValueKind[T],
+    example: Plain,
+    unset: str = "none",
+    *,
+    needed: bool = False,
+    aliases: Words = (),
+) -> T: ...
+def key(
+    kind: ValueKind[Any],
+    example: Plain,
+    unset: str = "none",
+    *,
+    default: Any = None,
+    needed: bool = False,
+    aliases: Words = (),
+) -> Any:
+    """Declare a key; an attribute of the section has its value, a string below says what it means.
+
+    `unset` is what holds without it, in Markdown.
+    """
+    if default is not None and unset == "none":
+        unset = f"`{text_of(default)}`"
+    required = needed and unset == "none"
+    value = kind.empty if default is None else default
+    return Key(kind, example, None if required else unset, value, aliases, needed)
+
+
+class KeyedSection(Section):
+    """A mapping whose keys are attributes; those that are missing or do not fit have defaults."""
+
+    declared: ClassVar[Mapping[str, Key[Any]]] = {}
+    attributes: ClassVar[Mapping[str, str]] = {}
+    """The attribute of each key: a name that a section has already ends in `_`."""
+    known: ClassVar[Keys] = Keys(())
+    definition: ClassVar[str] = ""
+    """The name of its schema where others refer to it."""
+    is_open: ClassVar[bool] = False
+    """Whether it may have other keys, too."""
+
+    is_mapping = False
+    """Whether there was a mapping to read."""
+
+    def __init_subclass__(cls) -> None:
+        """Collect the keys of the class and of those above it."""
+        above = [each for each in reversed(cls.__mro__[1:]) if issubclass(each, KeyedSection)]
+        own = {name: each for name, each in vars(cls).items() if isinstance(each, Key)}
+        pairs = [(n, k) for each in above for n, k in each.declared.items()]
+        cls.declared = dict([*pairs, *((name.rstrip("_"), each) for name, each in own.items())])
+        names = [(n, a) for each in above for n, a in each.attributes.items()]
+        cls.attributes = dict([*names, *((name.rstrip("_"), name) for name in own)])
+        for name, each in own.items():
+            setattr(cls, name, each.default)
+        needed = tuple(name for name, each in cls.declared.items() if each.is_needed)
+        aliases = {alias: name for name, each in cls.declared.items() for alias in each.aliases}
+        cls.known = Keys((*cls.declared,), needed, aliases)
+
+
+def fill_section(section: KeyedSection, needed: Sequence[str] = ()) -> None:
+    """Read the keys that are written into their attributes; note those that are missing."""
+    for name in needed:
+        if section.find(name) is None:
+            section._missing(name)  # noqa: SLF001  its own
+    for name, member in section.members.items():
+        each = section.declared.get(name)
+        if each is not None and not member.is_absent:
+            setattr(section, section.attributes[name], read_key(section, name, each))
+
+
+def read_key(section: KeyedSection, name: str, each: Key[T]) -> T:
+    """Return the value of a key that is written, its default where none fits."""
+    kind = each.kind
+    if isinstance(kind, PartKind):
+        return cast("T", kind.take(section, name))
+    found = section.read(name, kind)
+    return each.default if found == kind.empty else found
+
+
+def read_section(
+    section: type[S],
+    node: YamlNode,
+    above: str,
+    findings: list[Finding],
+    keys: Keys | None = None,
+) -> S:
+    """Read a mapping; of what is none everything has its default, beside a finding.
+
+    `keys` are those that it may have here, if not all of its own.
+    """
+    found = section(node, above, findings)
+    found.is_mapping = isinstance(node.value, Mapping)
+    if found.is_mapping:
+        take_members(found, keys or section.known)
+    elif not isinstance(node.value, Broken):
+        section(node, "", findings, {above: node}).bad(above, "a mapping", "write a mapping")
+    fill_section(found)
+    return found
+
+
+def _as_it_is(value: object) -> Any:  # noqa: ANN401  what `take` reads instead
+    return value
+
+
+def _plain_texts(section: Section, name: str) -> tuple[str, ...]:
+    return tuple(str(each.value) for each in section.texts(name))
+
+
+TEXTS: PartKind[tuple[str, ...]] = PartKind(
+    "a list of texts", _as_it_is, TEXT_LIST, (), take=_plain_texts
+)
+
+
+def node_as(schema: Plain = None) -> PartKind[YamlNode | None]:
+    """Return the kind of anything at all, which its user reads."""
+    return PartKind("anything", _as_it_is, schema or {}, None, take=Section.find)
+
+
+def _mapping(section: Section, name: str) -> YamlNode | None:
+    node = section.find(name)
+    if node is not None and not isinstance(node.value, Mapping):
+        section.bad(name, "a mapping", "write a mapping" if section.is_exact else "")
+        return None
+    return node
+
+
+MAPPING: PartKind[YamlNode | None] = PartKind("a mapping", _as_it_is, OBJECT, None, take=_mapping)
+
+
+def held(inner: type[KeyedSection], *, is_list: bool = False) -> PartKind[Any]:
+    """Return the kind of a section, or of a list of them, that its user opens."""
+    kind = nodes("mappings", ()) if is_list else node_as()
+    return replace(kind, inner=inner, is_list=is_list)
+
+
+def nodes(what: str, schema: Plain) -> PartKind[tuple[YamlNode, ...]]:
+    """Return the kind of lists of something, which its user reads."""
+
+    def take(section: Section, name: str) -> tuple[YamlNode, ...]:
+        return items_of(section, name, what)
+
+    return PartKind(f"a list of {what}", _as_it_is, schema, (), take=take)
+
+
+def inside(inner: type[S], above: str = "") -> PartKind[S | None]:
+    """Return the kind of a section inside of another."""
+
+    def take(section: Section, name: str) -> S | None:
+        node = section.find(name)
+        return None if node is None else opened(inner, node, above or section.dotted(name), section)
+
+    return PartKind("a mapping", _as_it_is, {}, None, take=take, inner=inner)
+
+
+def each_of(inner: type[S], what: str, above: str = "") -> PartKind[tuple[S, ...]]:
+    """Return the kind of a list of sections; items that are no mappings are left out."""
+
+    def take(section: Section, name: str) -> tuple[S, ...]:
+        dotted = above or section.dotted(name)
+        items = (opened(inner, item, dotted, section) for item in items_of(section, name, what))
+        return tuple(each for each in items if each is not None)
+
+    found: PartKind[tuple[S, ...]] = PartKind(f"a list of {what}", _as_it_is, {}, (), take=take)
+    return replace(found, inner=inner, is_list=True)
+
+
+def opened(inner: type[S], node: YamlNode, above: str, section: Section) -> S | None:
+    """Read a section inside of another; None beside a finding for what is no mapping."""
+    found = read_section(inner, node, above, section.findings)
+    return found if isinstance(node.value, Mapping) else None
+
+
+def described_keys(section: type[KeyedSection]) -> dict[str, dict[str, Plain]]:
+    """Return what is said of every key and of its other words: `says`, `unset` and `example`."""
+    says = {
+        name.rstrip("_"): text
+        for each in reversed(section.__mro__)
+        if "declared" in vars(each)
+        for name, text in _strings_below(each)
+    }
+    found: dict[str, dict[str, Plain]] = {}
+    for name, each in section.declared.items():
+        found[name] = {"says": says[name], "example": each.example}
+        if each.unset is not None:
+            found[name]["unset"] = each.unset
+        for alias in each.aliases:
+            text = f"Another word for `{name}`."
+            found[alias] = {"says": text, "unset": "none", "example": each.example}
+    return found
+
+
+def _strings_below(section: type) -> Iterator[tuple[str, str]]:
+    """Yield the attributes of a class that a string describes, with the string."""
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(section))).body
+    for first, second in pairwise(cast("ast.ClassDef", tree).body):
+        match first, second:
+            case ast.Assign([ast.Name(name)]), ast.Expr(ast.Constant(str() as text)):
+                yield name, " ".join(text.split())
+
+
+def schema_of(section: type[KeyedSection]) -> dict[str, Plain]:
+    """Return the schema of a section; those that have a definition are referred to."""
+    known = {
+        word: _schema_under(each.kind)
+        for name, each in section.declared.items()
+        for word in (name, *each.aliases)
+    }
+    needed = [n for n, each in section.declared.items() if each.is_needed and not each.aliases]
+    found: dict[str, Plain] = {"type": "object", "properties": known}
+    return (
+        found if section.is_open else {**found, "additionalProperties": False, "required": needed}
+    )
+
+
+def _schema_under(kind: ValueKind[Any]) -> Plain:
+    if not isinstance(kind, PartKind) or kind.inner is None:
+        return kind.schema
+    name = kind.inner.definition
+    reference: Plain = {"anyOf": [{"$ref": f"#/$defs/{name}"}, {"type": "string"}]}
+    one = reference if name else schema_of(kind.inner)
+    if kind.schema:
+        one = {"anyOf": [kind.schema, one]}
+    if not kind.is_list:
+        return one
+    listed: Plain = {"type": "array", "items": one}
+    return {"anyOf": [listed, {"type": "string"}]} if name else listed
+
+
+def inner_sections(
+    section: type[KeyedSection], name: str
+) -> Iterator[tuple[str, type[KeyedSection]]]:
+    """Yield a section and those inside it by their names: the keys that lead there."""
+    yield name, section
+    for word, each in section.declared.items():
+        inner = each.kind.inner if isinstance(each.kind, PartKind) else None
+        if inner is not None and inner is not section:
+            yield from inner_sections(inner, inner.definition or f"{name}.{word}")
+
+
+def words_of(section: type[KeyedSection]) -> Sequence[str]:
+    """Return the keys that a section may have."""
+    return (*section.known.known, *section.known.aliases)
