@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
+from penstock.core.check_type import CheckStatus, GroupValue
 from penstock.core.checks import CheckScope, OnFailure, Phase
 from penstock.core.findings import Location, Severity
 from penstock.core.partitions.partition import Grain, Grid, read_ranges
@@ -15,31 +15,6 @@ from penstock.core.shown.notebooks import ShownInNotebooks
 from penstock.core.steps.step import StepFailure
 
 WHOLE_GROUP = "*"
-
-
-class CheckStatus(StrEnum):
-    """How a check came out."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-
-
-@dataclass(frozen=True, slots=True)
-class GroupValue:
-    """What was measured of one group: a key of a partition, or `*`.
-
-    `values` are canonical texts by name, None for NULL. `message` and `details` are of this group.
-    `severity` is how grave its failure is, None: as grave as the check.
-    """
-
-    group: str
-    status: CheckStatus
-    values: Mapping[str, str | None] = field(default_factory=dict)
-    message: str = ""
-    details: str | None = None
-    failures: int | None = None
-    severity: Severity | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from penstock.project.files.documents import read_document
 from penstock.project.files.nodes import Keys
 from penstock.project.files.values import Plain, mapping_of
 from penstock.project.sessions import keys
-from penstock.project.settings.check_keys import check_schema, checks_schema
+from penstock.project.settings.check_keys import check_schema, checks_schema, key_descriptions
 from penstock.project.settings.shapes import ModelsFileShape, ProjectShape
 from penstock.project.settings.strategy import LAYOUTS
 from penstock.project.unit_tests.given import (
@@ -323,7 +323,7 @@ def descriptions() -> Mapping[str, Mapping[str, Plain]]:
     for path in sorted(DESCRIPTIONS.glob("*.yml")):
         document = read_document(path.name, path.read_text(encoding="utf-8"))
         found |= {section: mapping_of(keys) for section, keys in mapping_of(document.tree).items()}
-    return found
+    return found | {"check": {**found["check"], **key_descriptions()}}
 
 
 def sections(name: str, schema: Mapping[str, Plain]) -> Iterator[tuple[str, Mapping[str, Plain]]]:

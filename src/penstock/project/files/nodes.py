@@ -199,7 +199,7 @@ class Section:
 
     def duration(self, key: str) -> dt.timedelta | None:
         """Return a duration."""
-        expected = "a duration such as 90m, 2h or 1d"
+        expected = "a duration such as 90m, 36h or 2 days"
         return self._read(key, lambda value: duration_of(str(value)), expected)
 
     def _read(self, key: str, read: Callable[[object], T | None], expected: str) -> T | None:

@@ -9,14 +9,8 @@ from typing import Any
 
 from sqlalchemy import CTE, ColumnElement, Connection, Select, exists, func, select
 
-from penstock.core.check_results import (
-    Checked,
-    CheckRecord,
-    CheckStatus,
-    Flag,
-    Quarantine,
-    RowsBefore,
-)
+from penstock.core.check_results import Checked, CheckRecord, Flag, Quarantine, RowsBefore
+from penstock.core.check_type import CheckStatus
 from penstock.core.checks import OnFailure
 from penstock.core.partitions.ranges import Ranges
 from penstock.core.ports.checks import Unsettled

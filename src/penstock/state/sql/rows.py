@@ -10,14 +10,8 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Row, func, insert, select, update
 
-from penstock.core.check_results import (
-    CheckRecord,
-    CheckResult,
-    CheckStatus,
-    GroupValue,
-    Quarantine,
-    Sample,
-)
+from penstock.core.check_results import CheckRecord, CheckResult, Quarantine, Sample
+from penstock.core.check_type import CheckStatus, GroupValue
 from penstock.core.checks import CheckScope, OnFailure, Phase
 from penstock.core.findings import Location, Severity
 from penstock.core.model import Fingerprint

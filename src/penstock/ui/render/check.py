@@ -19,7 +19,8 @@ from penstock.app.unit_testing.differences import (
     UnitTestReport,
     summary,
 )
-from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, InvariantReport
+from penstock.core.check_results import WHOLE_GROUP, CheckResult, InvariantReport
+from penstock.core.check_type import CheckStatus
 from penstock.core.checks import CheckScope
 from penstock.core.errors import CheckFailedError, PenstockError
 from penstock.core.findings import some
