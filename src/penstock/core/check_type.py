@@ -186,14 +186,6 @@ class GivenKeys(Protocol):
         """Note an error where a value stands."""
 
 
-class GivenColumns(Protocol):
-    """The columns of the rows that a check looks at, as far as files tell."""
-
-    def type_of(self, name: str) -> str:
-        """Return the Spark type of a column, "" where it is not known."""
-        ...
-
-
 class GivenCheck(Protocol):
     """One check in the place where it stands; the project reads it, and reports what is wrong."""
 
@@ -202,9 +194,8 @@ class GivenCheck(Protocol):
         """Its keys."""
         ...
 
-    @property
-    def columns(self) -> GivenColumns:
-        """The columns of the rows that it looks at."""
+    def type_of(self, column: str) -> str:
+        """Return the Spark type of a column of its rows, "" where it is not known."""
         ...
 
     def column(self) -> str:

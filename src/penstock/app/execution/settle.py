@@ -24,7 +24,7 @@ from penstock.app.preparing.run_context import Context
 from penstock.app.reports import ModelResult
 from penstock.app.services.services import Services
 from penstock.app.services.workers import on_record, on_worker
-from penstock.core.check_results import Checked, InvariantReport
+from penstock.core.check_results import Checked, InvariantReport, Unsettled
 from penstock.core.checks import OnFailure
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.model import Model
@@ -32,7 +32,6 @@ from penstock.core.names import InputName
 from penstock.core.partitions.mapping import downstream
 from penstock.core.partitions.partition import Grid, key_pairs
 from penstock.core.partitions.ranges import Ranges, count, difference, intersection, union
-from penstock.core.ports.checks import Unsettled
 from penstock.core.project import Project
 from penstock.core.steps.inputs import DeltaPin, DeltaRead, Read
 from penstock.core.steps.step import Intent, Outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 
 from penstock.core.check_type import CheckType, Empty, check_types, parts_of
@@ -54,7 +54,7 @@ def _read(form: Form, kind: type[CheckType], name: str) -> Check | None:
         _ = _meta(form), section.texts("tags"), section.text("description")
         read_failing(form, rule, _severity(form))
         return None
-    failing = read_failing(form, rule, severity := _severity(form))
+    thresholds, store, limit = read_failing(form, rule, severity := _severity(form))
     check = Check(
         name=name,
         phase=form.phase,
@@ -71,9 +71,9 @@ def _read(form: Form, kind: type[CheckType], name: str) -> Check | None:
         empty=Empty(empty) if empty else None,
         sample=scene.sample if sample is None else sample,
         reads=_reads(rule, input_name, query),
-        thresholds=failing.thresholds,
-        store=failing.store,
-        limit=failing.limit,
+        thresholds=thresholds,
+        store=store,
+        limit=limit,
         test=_test(section),
     )
     return replace(check, definition=definition_of(check))
@@ -226,13 +226,7 @@ _IF = ("warn_if", "error_if")
 _UNCOUNTED = "use null_percentage, row_count or column_check"
 
 
-@dataclass(frozen=True, slots=True)
-class Failing:
-    """What a check says of its failing rows."""
-
-    thresholds: Thresholds | None = None
-    store: bool = False
-    limit: int | None = None
+_Failing = tuple[Thresholds | None, bool, int | None]
 
 
 def threshold_of(text: str) -> Threshold | None:
@@ -254,8 +248,8 @@ def threshold_of(text: str) -> Threshold | None:
     return found if is_whole and ends == sorted(ends) else None
 
 
-def read_failing(form: Form, rule: CheckType | None, severity: Severity) -> Failing:
-    """Read what is said of failing rows; what could have no effect is a finding."""
+def read_failing(form: Form, rule: CheckType | None, severity: Severity) -> _Failing:
+    """Read what failing rows mean, whether they are stored, and how many are at most."""
     section = form.section
     store, limit = bool(section.flag("store_failures")), section.number("limit", 1)
     given = {key: _given(form, key) for key in _IF if section.find(key) is not None}
@@ -277,7 +271,7 @@ def read_failing(form: Form, rule: CheckType | None, severity: Severity) -> Fail
         _idle(form, "limit", "limit is how many failing rows are kept, and none are")
     if store and rule is not None and not (counts or rule.stores_rows):
         _idle(form, "store_failures", f"{rule.name} has no rows that fail")
-    return Failing(_thresholds(form, given, mostly, severity), store, limit)
+    return _thresholds(form, given, mostly, severity), store, limit
 
 
 def _thresholds(

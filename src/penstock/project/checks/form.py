@@ -144,6 +144,10 @@ class Form:
     scene: Scene
     columns: KnownColumns = UNKNOWN
 
+    def type_of(self, column: str) -> str:
+        """Return the Spark type of a column of its rows, "" where it is not known."""
+        return self.columns.type_of(column)
+
     def column(self) -> str:
         """Return the name of the one column that it is about."""
         name = self.section.text("column")

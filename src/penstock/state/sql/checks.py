@@ -9,11 +9,17 @@ from typing import Any
 
 from sqlalchemy import CTE, ColumnElement, Connection, Select, exists, func, select
 
-from penstock.core.check_results import Checked, CheckRecord, Flag, Quarantine, RowsBefore
+from penstock.core.check_results import (
+    Checked,
+    CheckRecord,
+    Flag,
+    Quarantine,
+    RowsBefore,
+    Unsettled,
+)
 from penstock.core.check_type import CheckStatus
 from penstock.core.checks import OnFailure
 from penstock.core.partitions.ranges import Ranges
-from penstock.core.ports.checks import Unsettled
 from penstock.core.records import Status
 from penstock.state.schema import (
     check_results,

@@ -286,7 +286,7 @@ class Freshness(CheckType):
     def read(cls, given: GivenCheck) -> Self | None:
         """Read its column and age."""
         section, column = given.section, given.column()
-        kind = given.columns.type_of(column)
+        kind = given.type_of(column)
         if kind and kind not in literals.TIMES:
             needs = "freshness needs DATE, TIMESTAMP or TIMESTAMP_NTZ"
             sentence = f"{needs}; {column!r} is {kind.upper()}"
