@@ -462,7 +462,7 @@ def written(keys: Mapping[str, Any]) -> str:
         lines.append(f"{name}: {text}\n")
     if keys.get("passthrough"):
         lines.append(
-            "passthrough:\n  sessions: {first: [{x: useragent}], last: [page_url], "
+            "passthrough:\n  sessions: {first: [{x: useragent}], last: [{url: page_url}], "
             "agg: {buys: \"count_if(event_name = 'buy')\"}}\n"
         )
     return "".join(lines)

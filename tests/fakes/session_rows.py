@@ -13,7 +13,7 @@ NOW = START + dt.timedelta(days=DAYS)
 BUYS = CarriedColumn("buys", "count_if(event_name = 'buy')")
 CARRIED = Passthrough(
     sessions_first=(CarriedColumn("x", "useragent"),),
-    sessions_last=(CarriedColumn("page_url", "page_url"),),
+    sessions_last=(CarriedColumn("url", "page_url"),),
     sessions_agg=(BUYS,),
 )
 _PLACES = st.tuples(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.core.checks import Check, Checks
 from penstock.core.columns.schema import Schema
@@ -211,6 +211,14 @@ class Model:
         bodies = (body for version in self.versions for body in version.bodies)
         queries = (self.query, *(body.query for body in bodies))
         return tuple(dict.fromkeys(name for query in queries for name in query.inputs))
+
+    def with_bodies(self, change: Callable[[Body], Body]) -> Model:
+        """Return the model with every SQL of its versions changed."""
+        versions = tuple(
+            replace(each, body=change(each.body), revisions=tuple(map(change, each.revisions)))
+            for each in self.versions
+        )
+        return replace(self, versions=versions)
 
     def checks_of(self, version: int) -> Checks:
         """Return the checks of one version; without versions there is one set."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from penstock.core.checks import CheckSettings
 from penstock.core.entities.entity import Entity, EntityEnvironment
 from penstock.core.findings import Finding
+from penstock.core.graph import reach
 from penstock.core.masking import Json
 from penstock.core.model import Fingerprint, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, quoted, shown_name
@@ -60,59 +62,56 @@ class Target:
         return self.places.get(table.folded, usual)
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
-    """The whole project for one target. `findings` holds warnings; errors are raised.
-
-    `entities` are all of them by their models, disabled ones too, and `environment` what their
-    documents share. `packages` are session packages by name. `max_partitions` is how many
-    partitions one sync makes at most, None for all.
-    """
+@dataclass(frozen=True, kw_only=True)
+class ProjectSettings:
+    """What penstock.yml says of a project, for one target."""
 
     name: str
-    root: str
     target: Target
+    targets: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ("models",)
+    vars: Mapping[str, Json] = field(default_factory=dict)
+    threads: int = 4
+    lease: LeaseSettings = LeaseSettings()
+    state_patience: dt.timedelta = STATE_PATIENCE
+    max_partitions: int | None = None
+    """How many partitions one sync makes at most, None for all."""
+    checks: CheckSettings = CheckSettings()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project(ProjectSettings):
+    """The whole project for one target."""
+
+    root: str
     models: Mapping[str, Model]
     sources: Mapping[str, Source]
     seeds: Mapping[str, Seed] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
-    threads: int = 4
-    lease: LeaseSettings = LeaseSettings()
-    state_patience: dt.timedelta = STATE_PATIENCE
-    targets: tuple[str, ...] = ()
-    vars: Mapping[str, Json] = field(default_factory=dict)
-    max_partitions: int | None = None
-    checks: CheckSettings = CheckSettings()
-    folders: tuple[str, ...] = ("models",)
+    """Warnings; errors are raised."""
     entities: Mapping[str, Entity] = field(default_factory=dict)
+    """All of them by their models, disabled ones too."""
     environment: EntityEnvironment = EntityEnvironment()
+    """What the documents of entities share."""
     packages: Mapping[str, SessionPackage] = field(default_factory=dict)
-    checked_views: frozenset[str] = field(init=False, repr=False, compare=False)
-    _read_views: list[frozenset[str]] = field(
-        default_factory=list, init=False, repr=False, compare=False
-    )
 
-    def __post_init__(self) -> None:
-        """Note which views have checks: most projects have none."""
-        views = {n for n, m in self.models.items() if m.is_view and m.all_checks}
-        object.__setattr__(self, "checked_views", frozenset(views))
+    @cached_property
+    def checked_views(self) -> frozenset[str]:
+        """The views that have checks."""
+        return frozenset(n for n, m in self.models.items() if m.is_view and m.all_checks)
 
-    @property
+    @cached_property
     def views_of_tables(self) -> frozenset[str]:
-        """The views that a table reads, through other views too; looked for once."""
-        if not self._read_views:
-            found: set[str] = set()
-            waiting = [model for model in self.models.values() if not model.is_view]
-            while waiting:
-                model = waiting.pop()
-                read = {name.name for name in model.inputs if name.kind is InputKind.MODEL}
-                for name in read.union(model.depends_on) - found:
-                    above = self.models.get(name)
-                    if above is not None and above.is_view:
-                        found.add(name)
-                        waiting.append(above)
-            self._read_views.append(frozenset(found))
-        return self._read_views[0]
+        """The views that a table reads, through other views too."""
+        models = self.models
+        read = {
+            name: {each.name for each in m.inputs if each.kind is InputKind.MODEL}.union(
+                m.depends_on
+            )
+            for name, m in models.items()
+        }
+        reached = reach((name for name in models if not models[name].is_view), read)
+        return frozenset(name for name in reached if name in models and models[name].is_view)
 
     def package_of(self, name: str) -> SessionPackage | None:
         """Return the session package that makes a table, or whose tag a model carries."""

@@ -189,19 +189,17 @@ class FirstPass:
         """Tell whether templates of checks still mean the same, the environment apart."""
         return self.templates.digest
 
-    def sql_files(
-        self, contents: Sequence[Content], macros: Sequence[str], render_context: RenderContext
-    ) -> dict[str, SqlFile]:
+    def sql_files(self, contents: Sequence[Content]) -> dict[str, SqlFile]:
         """Return model files and queries of YAML entries that can be read under their paths."""
-        macro_texts = {path: text for path in macros if (text := self.text(path)) is not None}
-        macro_digest = digest(repr(sorted(macro_texts.items())))
+        macros, context = self.templates.macros, self.templates.render_context
+        macro_digest = digest(repr(sorted(macros.items())))
         known: dict[str, SqlFile] = {}
         fingerprints: dict[str, str] = {}
         texts: dict[str, str] = {}
         for content in contents:
             path = content.path
             fingerprints[path] = digest(f"{content.digest} {macro_digest}")
-            cached = self._recalled(path, fingerprints[path], SqlFile, render_context)
+            cached = self._recalled(path, fingerprints[path], SqlFile, context)
             if cached is not None:
                 known[path] = cached
                 continue
@@ -215,7 +213,7 @@ class FirstPass:
         if texts:
             from penstock.project.sql import sql_file  # costs 0.2 s that a warm load saves
 
-            parsed = sql_file.parse_sql_files(texts, macro_texts, render_context)
+            parsed = sql_file.parse_sql_files(texts, macros, context)
             for path, file in parsed.items():
                 if not any(each.kind == "env" and is_secret_key(each.name) for each in file.reads):
                     self._keep(path, fingerprints[path], file)

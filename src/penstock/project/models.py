@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import PurePosixPath
 
 from penstock.core.findings import Finding, Location
-from penstock.core.graph import find_cycle
 from penstock.core.history import SystemColumns
 from penstock.core.model import Body, Model, Source, Version
 from penstock.core.names import (
@@ -20,12 +18,12 @@ from penstock.core.names import (
     refused_by_delta,
 )
 from penstock.core.project import Target
-from penstock.core.query import Query
 from penstock.core.strategy import Layout, OnSchemaChange, Strategy
 from penstock.project.checks.scene import WrittenChecks, written_in_header, written_in_yaml
 from penstock.project.files.discovery import check_name, model_name
 from penstock.project.files.parsed import SqlFile
 from penstock.project.files.values import Plain, digest, is_true, mapping_of, texts_of
+from penstock.project.input_ranges.inputs import Declared
 from penstock.project.outside import is_outside
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.config import lift, merged, shown_config
@@ -73,6 +71,11 @@ class Draft:
     def enabled(self) -> bool:
         """Whether the model counts at all."""
         return is_true(self.config.settings.get("enabled", True))
+
+    @property
+    def immutable(self) -> bool | None:
+        """Whether SQL that built something may not change; None leaves it to the project."""
+        return None
 
     @property
     def owner(self) -> str:
@@ -197,6 +200,8 @@ class Built:
     strategy: Strategy
     model: Model | None = None
     parents: dict[str, int] = field(default_factory=dict)
+    declared: tuple[Declared, ...] = ()
+    """What `depends_on` says of ranges."""
     findings: list[Finding] = field(default_factory=list)
 
 
@@ -282,54 +287,3 @@ def _with_version(model: Model, text: str, built: Built) -> Model:
     built.findings += no_parameter_findings(body)
     version = Version(1, body, schema, schema_text)
     return replace(model, fingerprint=checksums, versions=(version,))
-
-
-def name_every_maker(built: Mapping[str, Built], drafts: Sequence[Draft]) -> None:
-    """Let readers of a table that several entities make read it of all of them."""
-    makers: dict[str, list[str]] = {}
-    for each in drafts:
-        makers.setdefault(each.table.folded, []).extend([each.name] * each.enabled)
-    for group in (names for names in makers.values() if len(names) > 1):
-        for name, reader in built.items():
-            line = next((reader.parents[each] for each in group if each in reader.parents), None)
-            if line is not None and reader.model is not None and name not in group:
-                reader.parents |= dict.fromkeys(group, line)
-                reader.model = _reading(reader.model, group)
-
-
-def _reading(model: Model, names: Sequence[str]) -> Model:
-    """Let a model read others beside those that its text names."""
-    more = [InputName(InputKind.MODEL, each) for each in names]
-
-    def wider(query: Query) -> Query:
-        return replace(query, inputs=tuple(dict.fromkeys((*query.inputs, *more))))
-
-    def body(each: Body) -> Body:
-        return replace(each, query=wider(each.query))
-
-    versions = (
-        replace(each, body=body(each.body), revisions=tuple(map(body, each.revisions)))
-        for each in model.versions
-    )
-    return replace(
-        model,
-        query=wider(model.query),
-        depends_on=tuple(sorted({*model.depends_on, *names})),
-        versions=tuple(versions),
-    )
-
-
-def cycle_findings(
-    edges: Mapping[str, Mapping[str, int]], paths: Mapping[str, str]
-) -> list[Finding]:
-    """Report cycles that share no model; arrows point to the reader, as `penstock graph` has it."""
-    found: list[Finding] = []
-    left = dict(edges)
-    while cycle := find_cycle(left):
-        lines = {reader: edges[reader][read] for read, reader in pairwise(cycle)}
-        places = [Location(paths[name], lines[name]) for name in cycle[:-1]]
-        sentence = f"{' → '.join(cycle)} ({', '.join(str(place) for place in places)})"
-        hint = "a model cannot read what is built from it; take one of these references out"
-        found.append(Finding(places[0], "dependency-cycle", sentence, hint))
-        left = {name: read for name, read in left.items() if name not in cycle}
-    return found

@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.masking import SECRETS, is_secret_key
-from penstock.core.model import Body, Model, Version
+from penstock.core.model import Fingerprint, Model
 from penstock.project.files.discovery import odd_file, unreadable
 from penstock.project.files.values import digest
 from penstock.project.settings.config import Config
@@ -43,32 +43,23 @@ class Outside:
     findings: list[Finding]
     _known: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def applied(self, model: Model, config: Config | None) -> Model:
+    def applied(self, model: Model, config: Config) -> Model:
         """Return the model with what it depends on in the fingerprint of its settings."""
-        if config is None:
-            return model
         where, version = config.own.get("depends_on", model.where), config.text("version")
-        entries = [
-            each
-            for each in config.texts("depends_on")
-            if model.function is not None or is_outside(each)
-        ]
+        entries = config.texts("depends_on")
+        if model.function is None:
+            entries = tuple(filter(is_outside, entries))
         lines = [line for entry in entries for line in self._lines(entry, where)]
         lines += [f"version {digest(version)[:16]}"] if version else []
         if not lines:
             return model
-        before = model.fingerprint.settings
-        text = "\n".join((f"settings {before}", *dict.fromkeys(lines)))
+        text = "\n".join((f"settings {model.fingerprint.settings}", *dict.fromkeys(lines)))
 
-        def body(each: Body) -> Body:
-            return replace(each, fingerprint=replace(each.fingerprint, settings=digest(text)))
+        def code(before: Fingerprint) -> Fingerprint:
+            return replace(before, settings=digest(text))
 
-        def whole(each: Version) -> Version:
-            return replace(each, body=body(each.body), revisions=tuple(map(body, each.revisions)))
-
-        code = replace(model.fingerprint, settings=digest(text))
-        versions = tuple(map(whole, model.versions))
-        return replace(model, fingerprint=code, versions=versions, outside=text)
+        changed = model.with_bodies(lambda each: replace(each, fingerprint=code(each.fingerprint)))
+        return replace(changed, fingerprint=code(model.fingerprint), outside=text)
 
     def _lines(self, entry: str, where: Location) -> tuple[str, ...]:
         if entry not in self._known:

@@ -40,11 +40,11 @@ def project_of(*models):
     table = TableName("raw", "events")
     source = Source(table, Location("models/s.yml"), "/x")
     return Project(
-        "shop",
-        "/shop",
-        Target("dev", "/w", "sqlite://"),
-        {m.name: m for m in models},
-        {"raw.events": source},
+        name="shop",
+        root="/shop",
+        target=Target("dev", "/w", "sqlite://"),
+        models={m.name: m for m in models},
+        sources={"raw.events": source},
     )
 
 

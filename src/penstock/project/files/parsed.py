@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -48,6 +49,25 @@ class ReadText(Generic[T]):
 def located(problems: Iterable[Finding], path: str, line: int = 1) -> list[Finding]:
     """Return problems of a text that begins on a line of a file as findings of the file."""
     return [replace(p, where=Location(path, p.where.line + line - 1)) for p in problems]
+
+
+def path_from(where: Location, written: str) -> str:
+    """Return a path that a file names, seen from the project's root."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(where.path), written))
+
+
+def is_outside(path: str) -> bool:
+    """Whether what `path_from` gave lies outside of the project."""
+    return posixpath.isabs(path) or path == ".." or path.startswith("../")
+
+
+def is_path(text: str) -> bool:
+    """Whether SQL is the path of a file: one word that ends in .sql.
+
+    >>> is_path("daily.v1.sql"), is_path("select 1 -- a.sql")
+    (True, False)
+    """
+    return text.endswith(".sql") and len(text.split()) == 1
 
 
 class RefKind(StrEnum):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -12,6 +11,9 @@ from penstock.project.files.parsed import (
     MERGE,
     REFERENCE,
     YamlFile,
+    is_outside,
+    is_path,
+    path_from,
 )
 from penstock.project.files.readers import Files, TextFiles
 from penstock.project.files.values import Path, Plain, list_of, mapping_of
@@ -133,16 +135,6 @@ class _Resolver:
         return YamlNode(Broken(), where)
 
 
-def path_from(where: Location, written: str) -> str:
-    """Return a path that a file names, seen from the project's root."""
-    return posixpath.normpath(posixpath.join(posixpath.dirname(where.path), written))
-
-
-def is_outside(path: str) -> bool:
-    """Whether what `path_from` gave lies outside of the project."""
-    return posixpath.isabs(path) or path == ".." or path.startswith("../")
-
-
 @dataclass(frozen=True, slots=True)
 class SqlText:
     """SQL, the file and line where it begins, and that file if all of it is this SQL."""
@@ -151,15 +143,6 @@ class SqlText:
     path: str
     line: int = 1
     file: str = ""
-
-
-def is_path(text: str) -> bool:
-    """Whether SQL is the path of a file: one word that ends in .sql.
-
-    >>> is_path("daily.v1.sql"), is_path("select 1 -- a.sql")
-    (True, False)
-    """
-    return text.endswith(".sql") and len(text.split()) == 1
 
 
 def file_text(

@@ -22,37 +22,24 @@ from penstock.project.settings.strategy import StrategyConfig
 RESERVED = ("spark", "window", "df")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _READ_AGAIN = {"lookback", "grain"}
+_OWN = ("lookback", "grain", "partition_mode", "late", "delta", "persist")
+"""The options that no setting of another front end stands for."""
+_APART = {"name", "columns", "schema", "path", "table", "format", "options", *CHECK_KEYS}
+"""The options that are no settings of a strategy."""
 _SHOWN = 80
 
 
 def settings_of(declared: PythonModel[..., Any], options: Mapping[str, Any]) -> dict[str, Plain]:
-    """Return the options in the words of every other front end."""
-    same = ("partition_by", "cluster_by", "table_properties", "unique_key", "time_column", "tags")
-    more = (
-        "deletion_vectors",
-        "window_on",
-        "null_watermark",
-        "string_watermark",
-        "null_keys",
-        "on_duplicate",
-    )
-    found: dict[str, Plain] = {k: options[k] for k in (*same, *more) if k in options}
-    found |= {"description": options["description"]} if "description" in options else {}
-    found |= {"depends_on": options["depends_on"]} if "depends_on" in options else {}
-    found |= {"version": str(options["version"])} if "version" in options else {}
+    """Return the options in the words of every other front end, its own as they are written."""
+    found: dict[str, Plain] = {k: v for k, v in options.items() if k not in _APART}
+    own = {key: found[key] for key in _OWN if key in found}
+    found |= {k: v if isinstance(v, str | list | bool) else str(v) for k, v in own.items()}
     found["materialized"] = _word(declared.kind, options)
-    if found["materialized"] == "merge" and options.get("on_duplicate", "latest") == "latest":
-        found |= {"on_duplicate": "latest", "order_by": options.get("time_column")}
     if found["materialized"] == "merge":
         found["newest_by"] = options.get("time_column")
+        if options.get("on_duplicate", "latest") == "latest":
+            found |= {"on_duplicate": "latest", "order_by": options.get("time_column")}
     return found
-
-
-def shown_options(options: Mapping[str, Any]) -> dict[str, Plain]:
-    """Give, as they are written, the options that no setting of another front end stands for."""
-    own = ("lookback", "grain", "partition_mode", "late", "delta", "persist")
-    written = {key: options[key] for key in own if key in options}
-    return {k: v if isinstance(v, str | list | bool) else str(v) for k, v in written.items()}
 
 
 def paragraph_of(declared: PythonModel[..., Any]) -> dict[str, Plain]:
@@ -152,16 +139,11 @@ def _misfit(key: str, value: object, error: Mapping[str, Any], where: Location) 
 
 def _conflicts(options: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return code, sentence and hint of every two options that exclude each other."""
-
-    def both(*keys: str) -> bool:
-        return all(key in options for key in keys)
-
     overwrites = options.get("partition_mode") == "overwrite"
     rules = (
-        (both("table", "path"), "table and path both say what is read", "keep one of them"),
         (
-            both("partition_by", "cluster_by"),
-            "partition_by and cluster_by exclude each other: Delta clusters or partitions",
+            {"table", "path"} <= options.keys(),
+            "table and path both say what is read",
             "keep one of them",
         ),
         (

@@ -18,7 +18,7 @@ from penstock.core.errors import PenstockError, PythonModelError, install_hint
 from penstock.core.findings import Finding, Location
 from penstock.project.files.discovery import ignored, read_content
 from penstock.project.python.declare import DISCOVERY, PythonModel, Registry
-from penstock.project.python.texts import is_installed
+from penstock.project.python.texts import is_installed, path_below
 
 LOADING: ContextVar[Path | None] = ContextVar("penstock_loading", default=None)
 """The project whose files are being imported; meanwhile nothing may run."""
@@ -99,7 +99,7 @@ def import_files(root: Path, paths: Sequence[str]) -> Imported:
         found.modules[name] = place.read_text(encoding="utf-8", errors="replace")
         found.namespaces[name] = namespace
     found.models = registry.models
-    silent -= {_shown(root, each.place[0]) for each in found.models}
+    silent -= {path_below(root, Path(each.place[0])) for each in found.models}
     found.findings += (ignored(path, *_OF_DBT) for path in theirs)
     found.findings += (
         ignored(path, *(_NOTHING if is_model_file(path) else _PRIVATE))
@@ -107,11 +107,6 @@ def import_files(root: Path, paths: Sequence[str]) -> Imported:
         if not _is_used(path, texts[path], found)
     )
     return found
-
-
-def _shown(root: Path, file: str) -> str:
-    place = Path(file)
-    return place.relative_to(root).as_posix() if place.is_relative_to(root) else ""
 
 
 def _is_used(path: str, text: str, found: Imported) -> bool:
@@ -218,9 +213,7 @@ def _failed(root: Path, path: str, error: BaseException) -> Finding:
     if isinstance(error, PenstockError):
         return Finding(where, error.code, error.sentence, error.hint)
     if isinstance(error, SyntaxError) and error.filename:
-        inside = Path(error.filename)
-        shown = inside.relative_to(root).as_posix() if inside.is_relative_to(root) else path
-        where = Location(shown, error.lineno or 1)
+        where = Location(path_below(root, Path(error.filename)) or path, error.lineno or 1)
     if needs_session(error):
         sentence = "it needs a Spark session while it is imported"
         hint = _TYPES if _reads_type(error) else "build it inside the function"
@@ -253,5 +246,5 @@ def innermost(root: Path, error: BaseException) -> Location | None:
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
         if _is_below(root, path):
-            return Location(path.relative_to(root).as_posix(), frame.lineno or 1)
+            return Location(path_below(root, path), frame.lineno or 1)
     return None

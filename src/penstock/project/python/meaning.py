@@ -13,7 +13,7 @@ from penstock.core.masking import is_secret_key
 from penstock.project.python.declare import PythonModel
 from penstock.project.python.imports import Imported
 from penstock.project.python.reach import Reach
-from penstock.project.python.texts import ModuleTexts, Place, source_of
+from penstock.project.python.texts import ModuleTexts, Place, path_below, source_of
 from penstock.project.python.values import Values
 
 _SHOWN = 60
@@ -130,8 +130,7 @@ class _Following:
         own = Path(self.declared.place[0])
         file = own if module == self.home else (self.texts.file_of(module) or own)
         file = file.resolve()
-        is_below = file.is_relative_to(self.root)
-        return Location(file.relative_to(self.root).as_posix() if is_below else str(file), line)
+        return Location(path_below(self.root, file) or str(file), line)
 
 
 def _home(function: Any, root: Path) -> tuple[str, list[Path]]:  # noqa: ANN401  a function

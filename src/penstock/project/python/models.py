@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
-import itertools
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
-from penstock.core.findings import Finding, Location
+from penstock.core.findings import Location
 from penstock.core.model import Model, PythonFunction, Source
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.core.project import Target
@@ -29,11 +28,11 @@ from penstock.project.python.config import (
     paragraph_of,
     settings_of,
     shown,
-    shown_options,
 )
 from penstock.project.python.declare import FunctionKind, PythonModel
 from penstock.project.python.imports import Imported
 from penstock.project.python.meaning import meaning_of
+from penstock.project.python.texts import path_below
 from penstock.project.settings.check_keys import CHECK_KEYS
 from penstock.project.settings.config import merged, shown_config
 from penstock.project.settings.project import Settings, YamlEntry, absolute, column_docs
@@ -69,8 +68,10 @@ class PythonDraft(Draft):
         written = self.declared.options.keys() & {"table", "path"}
         return self.declared.kind is FunctionKind.SOURCE and bool(written)
 
-    def source(self, root: Path, target: Target) -> Source:
-        """Return the table or files that it names, under the name that it writes."""
+    def source(self, root: Path, target: Target) -> Source | None:
+        """Return the table or files that it names, if it does, under the name that it writes."""
+        if not self.is_source:
+            return None
         options = self.options
         written = str(options.get("table") or options.get("path") or "")
         if "table" in options:
@@ -90,11 +91,11 @@ class PythonDraft(Draft):
 
 def drafts_of(
     imported: Imported,
-    entries: Callable[[str], YamlEntry | None],
+    entries: dict[str, YamlEntry],
     settings: Settings,
     root: Path,
 ) -> list[PythonDraft]:
-    """Return a draft of every function, each once, however often it was reached.
+    """Return a draft of every function, each once; take the entries that describe them out.
 
     One that is typed again, in a notebook, takes the place of the former.
     """
@@ -123,18 +124,16 @@ def _is_again(known: PythonModel[..., Any], now: PythonModel[..., Any]) -> bool:
 def _draft(
     declared: PythonModel[..., Any],
     imported: Imported,
-    entries: Callable[[str], YamlEntry | None],
+    entries: dict[str, YamlEntry],
     settings: Settings,
     root: Path,
 ) -> PythonDraft:
     file, line = declared.place
-    path = Path(file).resolve()
-    shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else file
-    module = declared.text
-    line, text = _definition(module, line) or (line, "")
+    shown = path_below(root, Path(file).resolve()) or file
+    line, text = _definition(declared.text, line) or (line, "")
     where, name = Location(shown, line), declared.name
     meaning = meaning_of(declared, imported)
-    entry = entries(name)
+    entry = entries.pop(name, None)
     misfits, options = misfits_of(declared, where)
     findings = [*misfits, *name_findings(name, where)]
     findings += [] if "version" in options else meaning.findings(name)
@@ -232,7 +231,6 @@ class _Linking:
     parameters: dict[str, InputName] = field(default_factory=dict)
     reserved: set[str] = field(default_factory=set)
     deltas: list[InputName] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
 
     def built(self) -> Built:
         draft, config = self.draft, cast("PythonConfig", self.draft.config)
@@ -241,7 +239,7 @@ class _Linking:
         config.named = {param: each.name for param, each in self.parameters.items()}
         strategy = strategies()[config.text("materialized")].read(config)
         layout = layout_of(config, strategy)
-        built = Built(strategy, findings=[*config.findings, *self.findings])
+        built = Built(strategy, findings=config.findings)
         inputs = tuple(dict.fromkeys(self.parameters.values()))
         built.parents = {i.name: draft.where.line for i in inputs if i.kind is InputKind.MODEL}
         description = config.text("description").strip()
@@ -263,7 +261,7 @@ class _Linking:
             columns=config.columns,
             description=description,
             tags=config.texts("tags"),
-            config=shown_config({**config.settings, **shown_options(config.options)}),
+            config=shown_config(config.settings),
             function=PythonFunction(
                 draft.declared.function,
                 draft.text,
@@ -301,18 +299,17 @@ class _Linking:
 
     def _check_named(self) -> None:
         """Hold the options that name parameters against those there are."""
-        options, where = self.draft.options, self.draft.where
         for key in ("window_on", "delta"):
-            named = options.get(key, ())
+            named = self.draft.options.get(key, ())
             for name in named if isinstance(named, Mapping | list) else ():
                 if name not in self.parameters:
                     sentence = f"{key} names {name!r}, which is no input of {self.draft.name!r}"
                     hint = did_you_mean(str(name), self.parameters)
-                    self.findings.append(Finding(where, "bad-value", sentence, hint))
+                    self.draft.config.report(key, "bad-value", sentence, hint)
                 elif key == "delta" and self._is_replaced(self.parameters[str(name)]):
                     sentence = f"delta names {name!r}, which is no incremental table"
                     hint = "take it out: its rows are read whole"
-                    self.findings.append(Finding(where, "delta-needs-incremental", sentence, hint))
+                    self.draft.config.report(key, "delta-needs-incremental", sentence, hint)
                 elif key == "delta":
                     self.deltas.append(self.parameters[str(name)])
 
@@ -337,18 +334,17 @@ class _Linking:
 
     def _resolve(self, name: str, *, has_default: bool) -> None:
         found = self._named(name)
+        parameter, report = f"parameter {name!r} of {self.draft.name!r}", self.draft.config.report
         if isinstance(found, list):
-            hint = " or ".join(sorted(found))
-            sentence = f"parameter {name!r} of {self.draft.name!r} is a table of several sources"
-            self.findings.append(Finding(self.draft.where, "ambiguous-reference", sentence, hint))
+            sentence = f"{parameter} is a table of several sources"
+            report(name, "ambiguous-reference", sentence, " or ".join(sorted(found)))
         elif found is not None:
             self.parameters[name] = found.input
         elif not has_default:
-            sentence = (
-                f"parameter {name!r} of {self.draft.name!r} is no model, source or reserved name"
-            )
-            hint = did_you_mean(name, self._known())
-            self.findings.append(Finding(self.draft.where, "unknown-reference", sentence, hint))
+            tables = (key.rpartition(".")[2] for key in self.resolver.sources)
+            hint = did_you_mean(name, [*self.resolver.models, *tables])
+            sentence = f"{parameter} is no model, source or reserved name"
+            report(name, "unknown-reference", sentence, hint)
 
     def _named(self, name: str) -> Named | list[str] | None:
         """Find a model, a table of one source, or either by `schema__name`."""
@@ -365,10 +361,5 @@ class _Linking:
         schema, _, table = name.partition("__")
         return resolver.tables.get(f"{schema}.{table}".lower()) if table else None
 
-    def _known(self) -> list[str]:
-        tables = (key.rpartition(".")[2] for key in self.resolver.sources)
-        return [*itertools.chain(self.resolver.models, tables)]
-
     def _report(self, code: str, sentence: str, hint: str) -> None:
-        where, name = self.draft.where, self.draft.name
-        self.findings.append(Finding(where, code, f"{name!r} {sentence}", hint))
+        self.draft.config.report("", code, f"{self.draft.name!r} {sentence}", hint)

@@ -106,6 +106,11 @@ def is_installed(path: Path) -> bool:
     return any(each.endswith("-packages") for each in path.parts)
 
 
+def path_below(root: Path, file: Path) -> str:
+    """Return a file as it is shown, seen from a folder; "" for one that lies elsewhere."""
+    return file.relative_to(root).as_posix() if file.is_relative_to(root) else ""
+
+
 def _file_in(folder: Path, name: str) -> Path | None:
     inner = folder.joinpath(*name.split("."))
     files = (inner.with_name(f"{inner.name}.py"), inner / "__init__.py")

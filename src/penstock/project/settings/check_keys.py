@@ -10,8 +10,15 @@ from penstock.core.check_type import CheckType, check_types
 from penstock.core.findings import Location
 from penstock.project.files.cache import packed, unpacked
 from penstock.project.files.nodes import Keys, YamlNode, node_of
-from penstock.project.files.parsed import Packed, Spots, YamlFile, place_key
-from penstock.project.files.references import is_outside, is_path, path_from
+from penstock.project.files.parsed import (
+    Packed,
+    Spots,
+    YamlFile,
+    is_outside,
+    is_path,
+    path_from,
+    place_key,
+)
 from penstock.project.files.values import Path, Plain, list_of, mapping_of
 
 WITH_CHECKS = ("checks", "invariants")

@@ -16,7 +16,13 @@ from penstock.core.errors import UsageError
 from penstock.core.findings import Finding, Location
 from penstock.core.model import ColumnDoc, Seed, Source, SourceFreshness
 from penstock.core.names import TableName
-from penstock.core.project import STATE_PATIENCE, LeaseSettings, SparkSettings, Target
+from penstock.core.project import (
+    STATE_PATIENCE,
+    LeaseSettings,
+    ProjectSettings,
+    SparkSettings,
+    Target,
+)
 from penstock.project.files.discovery import SEED_FORMATS, check_name, unreadable
 from penstock.project.files.parsed import YamlFile
 from penstock.project.files.values import Path as At
@@ -38,25 +44,16 @@ DEFAULT_TARGET = "dev"
 SESSIONS = "sessions"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What penstock.yml says, for one target."""
+@dataclass(frozen=True, kw_only=True)
+class Settings(ProjectSettings):
+    """What penstock.yml says, for one target, and what only loading needs of it."""
 
-    name: str
-    target: Target
-    targets: tuple[str, ...]
-    folders: tuple[str, ...] = ("models",)
     session_paths: tuple[str, ...] = (SESSIONS,)
-    vars: Mapping[str, Plain] = field(default_factory=dict)
-    asked_vars: Mapping[str, Plain] = field(default_factory=dict)  # those of the command, in `vars`
+    asked_vars: Mapping[str, Plain] = field(default_factory=dict)
+    """The variables of the command, which are in `vars` too."""
     defaults: Mapping[str, Plain] = field(default_factory=dict)
     system_columns: Mapping[str, Plain] = field(default_factory=dict)
-    threads: int = 4
-    lease: LeaseSettings = LeaseSettings()
-    state_patience: dt.timedelta = STATE_PATIENCE
     immutable: bool = False
-    max_partitions: int | None = None
-    checks: CheckSettings = CheckSettings()
 
     def places(self, document: YamlFile) -> tuple[dict[str, Location], dict[str, Location]]:
         """Return the folders of models, and those of session packages, with their places."""
@@ -135,6 +132,17 @@ def is_uri(path: str) -> bool:
     (True, False)
     """
     return _URI.match(path) is not None
+
+
+def refuse_remote(path: str, where: Location, findings: list[Finding]) -> None:
+    """Report a place that is not on a local disk; the finding says of the URI but its kind.
+
+    Nothing may ask such a place: without credentials that takes most of a minute to fail.
+    """
+    if is_uri(path) and not path.lower().startswith("file:/"):
+        kind = path.partition(":")[0].lower()
+        sentence = f"{kind}: is not supported yet; tables and files are read from local disks"
+        findings.append(Finding(where, "remote-not-supported", sentence))
 
 
 def absolute(path: str, folder: Path) -> str:
@@ -246,10 +254,14 @@ def column_docs(tree: Plain) -> tuple[ColumnDoc, ...]:
 
 
 def seeds_of(
-    root: Path, paths: Sequence[str], documented: Mapping[str, YamlEntry], settings: Settings
-) -> tuple[list[Seed], list[Finding]]:
+    root: Path,
+    paths: Sequence[str],
+    documented: Mapping[str, YamlEntry],
+    settings: Settings,
+    findings: list[Finding],
+) -> list[Seed]:
     """Return every seed file with what YAML says of it; an entry without a file is a finding."""
-    seeds, findings = [], list[Finding]()
+    seeds = []
     for path in paths:
         name = PurePosixPath(path).stem
         bad = check_name("seed", name, Location(path))
@@ -260,7 +272,7 @@ def seeds_of(
     for name in documented.keys() - {seed.name for seed in seeds}:
         sentence = f"no file under seeds/ is called {name}"
         findings.append(Finding(documented[name].where, "unknown-seed", sentence))
-    return seeds, findings
+    return seeds
 
 
 def _seed(

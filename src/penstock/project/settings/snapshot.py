@@ -14,6 +14,7 @@ from penstock.core.history import (
     Retention,
     SystemColumns,
 )
+from penstock.core.strategy import strategies
 from penstock.project.files.parsed import SqlFile
 from penstock.project.files.values import (
     did_you_mean,
@@ -159,11 +160,9 @@ def _lacks(config: Config, key: str) -> bool:
 
 
 def _unknown(config: Config) -> set[str]:
-    """Return the keys that no shape knows. It is asked only where a mistake is to be reported."""
-    from penstock.project.settings.shapes import ModelConfigShape  # imports pydantic
-
-    fields = ModelConfigShape.model_fields.items()
-    return config.settings.keys() - {field.alias or name for name, field in fields}
+    """Return the keys that no strategy has; among them are those that are misspelt."""
+    known = {*OF_SNAPSHOTS, "materialized"}.union(*(s.settings for s in strategies().values()))
+    return config.settings.keys() - known
 
 
 def check_outputs(strategy: HistorySettings, config: Config, file: SqlFile) -> None:

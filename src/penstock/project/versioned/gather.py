@@ -31,9 +31,9 @@ from penstock.project.files.nodes import (
     open_section,
     walk,
 )
-from penstock.project.files.parsed import SqlFile, YamlFile
+from penstock.project.files.parsed import SqlFile, YamlFile, is_path, path_from
 from penstock.project.files.readers import Files
-from penstock.project.files.references import Resolved, SqlText, is_path, path_from, resolve
+from penstock.project.files.references import Resolved, SqlText, resolve
 from penstock.project.files.values import nearest
 from penstock.project.settings.strategy import CLUSTERED, LAYOUTS
 from penstock.project.versioned.given import Destination, GivenVersion, VersionedDraft, check_rules

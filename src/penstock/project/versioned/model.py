@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.model import Body, ColumnDoc, Model, Version
@@ -14,11 +14,12 @@ from penstock.core.partitions.partition import Grain
 from penstock.core.query import Query
 from penstock.core.strategy import Strategy
 from penstock.project.files.nodes import Broken, Keys, Section, YamlNode, open_section
+from penstock.project.files.parsed import SqlFile
 from penstock.project.files.values import did_you_mean, digest
 from penstock.project.input_ranges.inputs import Declared
-from penstock.project.models import Built
+from penstock.project.models import Built, Draft
 from penstock.project.settings.config import shown_config
-from penstock.project.settings.strategy import versioned_strategy
+from penstock.project.settings.strategy import StrategyConfig, versioned_strategy
 from penstock.project.sql.bodies import fingerprint_of_settings, linked_body
 from penstock.project.sql.names import Named, NameResolver, QueryOwner
 from penstock.project.versioned.gather import Gathered
@@ -94,62 +95,58 @@ def _find(
 
 
 @dataclass(slots=True)
-class VersionedModel:
-    """A draft with its table, with and without the schema prefix of the target.
+class VersionedModel(Draft):
+    """A versioned file with its table; SQL files are shown from the model `folders`."""
 
-    `folders` are the model folders; SQL files are shown from there.
-    """
-
-    draft: VersionedDraft
-    table: TableName
-    written: TableName
-    folders: Sequence[str] = ()
-    declared: tuple[Declared, ...] = ()
+    draft: VersionedDraft = field(kw_only=True)
+    gathered: Gathered = field(kw_only=True)
+    folders: Sequence[str] = field(kw_only=True)
 
     @property
-    def name(self) -> str:
-        """Its name."""
-        return self.draft.name
+    def place(self) -> str:
+        """Where it is defined, for sentences."""
+        return self.file.path
 
     @property
-    def named(self) -> Named:
-        """What others call it."""
-        return Named(InputName(InputKind.MODEL, self.name), self.table)
+    def immutable(self) -> bool | None:
+        """Whether SQL that built something may not change; None leaves it to the project."""
+        return self.draft.immutable
 
     @property
     def strategy(self) -> Strategy:
         """How its rows reach the table."""
         return versioned_strategy(self.draft.word, self.draft.partition)
 
+    def made(self, resolver: NameResolver) -> Built:
+        """Link every SQL and put the versions together."""
+        builder = _Builder(self, self.gathered, resolver, Built(self.strategy))
+        built = builder.built
+        built.declared = builder.declared()
+        built.findings += builder.sparse()
+        versions = tuple(filter(None, map(builder.version, self.draft.versions)))
+        built.model = builder.model(versions) if versions else None
+        return built
+
 
 def versioned_models(
-    drafts: Sequence[VersionedDraft], prefix: str, folders: Sequence[str]
-) -> list[VersionedModel]:
-    """Return a model for every draft that has a name and a table."""
-    named = ((draft, draft.destination) for draft in drafts if draft.name)
-    return [
-        VersionedModel(
-            draft,
-            TableName(prefix + to.dataset, to.table),
-            TableName(to.dataset, to.table),
-            folders,
-        )
-        for draft, to in named
-        if to.dataset and to.table
-    ]
-
-
-def build(item: VersionedModel, gathered: Gathered, resolver: NameResolver) -> Built:
-    """Link every SQL of a model and put its versions together.
-
-    The entries of `depends_on` end up in `item.declared`.
-    """
-    builder = _Builder(item, gathered, resolver, Built(item.strategy))
-    item.declared = builder.declared()
-    builder.built.findings += builder.sparse()
-    versions = tuple(filter(None, map(builder.version, item.draft.versions)))
-    builder.built.model = builder.model(versions) if versions else None
-    return builder.built
+    gathered: Gathered, prefix: str, folders: Sequence[str]
+) -> Iterator[VersionedModel]:
+    """Yield a model for every draft that has a name and a table."""
+    for draft in gathered.drafts:
+        to = draft.destination
+        if draft.name and to.dataset and to.table:
+            yield VersionedModel(
+                draft.name,
+                draft.where,
+                draft.name,
+                SqlFile(draft.path),
+                StrategyConfig({}, {}, draft.where, draft.name),
+                TableName(prefix + to.dataset, to.table),
+                TableName(to.dataset, to.table),
+                draft=draft,
+                gathered=gathered,
+                folders=folders,
+            )
 
 
 @dataclass(slots=True)
@@ -212,7 +209,7 @@ class _Builder:
         line = given.where.line if given.where.path == draft.path else draft.where.line
         for name in linked.inputs:
             self.note(name, line)
-        inputs = dict.fromkeys((*body.query.inputs, *(each.input for each in self.item.declared)))
+        inputs = dict.fromkeys((*body.query.inputs, *(each.input for each in self.built.declared)))
         return replace(body, query=replace(body.query, inputs=tuple(inputs)))
 
     def model(self, versions: tuple[Version, ...]) -> Model:

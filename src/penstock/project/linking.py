@@ -1,0 +1,361 @@
+"""What files say by themselves, and the same linked: every name has its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from penstock.core.findings import Finding, Location
+from penstock.core.graph import find_cycle
+from penstock.core.model import Body, Model, Seed, Source
+from penstock.core.names import InputKind, InputName, TableName
+from penstock.core.project import Target
+from penstock.core.query import Query
+from penstock.project.checks.scene import WrittenChecks, written_in_yaml
+from penstock.project.files.discovery import Discovery, entry_key
+from penstock.project.files.parsed import SqlFile, YamlFile
+from penstock.project.files.values import Plain, did_you_mean, mapping_of
+from penstock.project.first_pass import FirstPass
+from penstock.project.models import SNAPSHOTS, Built, Draft, draft
+from penstock.project.outside import Outside
+from penstock.project.settings.project import (
+    Settings,
+    YamlEntry,
+    entries,
+    refuse_remote,
+    seeds_of,
+    sources_of,
+)
+from penstock.project.sql.names import NameResolver
+from penstock.project.versioned.gather import Gathered
+from penstock.project.versioned.model import versioned_models
+
+if TYPE_CHECKING:
+    from penstock.project.entities.load import ReadEntities
+    from penstock.project.python.imports import Imported
+    from penstock.project.python.models import PythonDraft
+    from penstock.project.sessions.load import ReadSessions
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFiles:
+    """What every file of a project says by itself."""
+
+    settings: Settings
+    first: FirstPass
+    """Reads files, and collects the findings of all phases."""
+    files: Discovery
+    document: YamlFile
+    """penstock.yml."""
+    gathered: Gathered
+    yaml: Sequence[tuple[YamlFile, Mapping[str, Plain]]]
+    sql: Mapping[str, SqlFile]
+    """Model files by their paths, and queries of YAML entries by `entry_key`."""
+    entities: ReadEntities | None = None
+    sessions: ReadSessions | None = None
+    functions: Imported | None = None
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is wrong, so far."""
+        return self.first.findings
+
+    def entries(self, key: str) -> Iterator[YamlEntry]:
+        """Yield the items of a top-level list of all YAML files."""
+        for file, tree in self.yaml:
+            yield from entries(file, tree, key)
+
+    def described(self, key: str) -> dict[str, YamlEntry]:
+        """Return the items of a top-level list by name; a name that stands twice is a finding."""
+        result: dict[str, YamlEntry] = {}
+        for entry in self.entries(key):
+            first = result.setdefault(entry.name, entry)
+            if first is not entry:
+                sentence = f"{entry.name!r} is described here and in {first.where}"
+                self.findings.append(Finding(entry.where, "duplicate-key", sentence))
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedFiles:
+    """A project whose names have their tables, and whose models are built."""
+
+    parsed: ParsedFiles
+    target: Target
+    """The target with the folders of tables that say their own."""
+    drafts: Mapping[str, Draft]
+    sources: Mapping[InputName, Source]
+    seeds: Mapping[InputName, Seed]
+    resolver: NameResolver
+    built: Mapping[str, Built]
+    models: Mapping[str, Model]
+    input_checks: Mapping[InputName, WrittenChecks]
+    """What is written of sources and seeds: their readers check it."""
+    tests: Mapping[str, WrittenChecks]
+    """Tests of files of their own by the model that they are run with."""
+
+
+def link(parsed: ParsedFiles) -> LinkedFiles:
+    """Give every name its table, and every model what it reads."""
+    settings, findings = parsed.settings, parsed.findings
+    descriptions = parsed.described("models")
+    drafts, declared = _drafts(parsed, descriptions)
+    findings += (finding for each in drafts for finding in each.findings)
+    sources, checks = _sources(parsed, declared)
+    documented = parsed.described("seeds")
+    seeds = seeds_of(parsed.first.root, parsed.files.seeds, documented, settings, findings)
+    for name, entry in documented.items():
+        written = written_in_yaml(entry.file, entry.path, parsed.first.fill)
+        checks |= {InputName(InputKind.MODEL, name): written} if written else {}
+    _check_described(parsed, drafts, descriptions)
+    drafts += versioned_models(parsed.gathered, settings.target.schema_prefix, settings.folders)
+    drafts = _check_names(parsed, drafts, seeds)
+    _check_tables(parsed, drafts, sources, seeds)
+    enabled = [each for each in drafts if each.enabled]
+    target = _with_places(parsed, drafts)
+    resolver = _resolver(drafts, seeds, sources, target)
+    for each in enabled:  # what entities read and nobody has declared
+        if (made := each.made_source(resolver, target)) is not None:
+            resolver.add_source(made.table, made.path)
+            sources.append(made)
+    if parsed.sessions:
+        parsed.sessions.link(resolver)
+    built = {each.name: each.made(resolver) for each in enabled}
+    return LinkedFiles(
+        parsed,
+        target,
+        {each.name: each for each in drafts},
+        {each.input_name: each for each in sources},
+        {InputName(InputKind.MODEL, each.name): each for each in seeds},
+        resolver,
+        built,
+        _models(parsed, enabled, built),
+        checks,
+        {},
+    )
+
+
+def _drafts(
+    parsed: ParsedFiles, descriptions: dict[str, YamlEntry]
+) -> tuple[list[Draft], list[Source]]:
+    """Return every model but versioned ones, and sources that functions declare.
+
+    Descriptions that belong to one are taken out.
+    """
+    settings = parsed.settings
+    drafts: list[Draft] = [*(parsed.sessions.drafts if parsed.sessions else ())]
+    for path, file in parsed.sql.items():
+        if path == file.path:  # else it is the query of an entry
+            name = path.rpartition("/")[2].removesuffix(".sql")
+            entry = descriptions.pop(name, None) or descriptions.pop(name.partition(".")[0], None)
+            drafts.append(draft(file, entry, settings))
+    for entry in parsed.entries(SNAPSHOTS):
+        key = entry_key(entry.file, int(entry.path[1]))
+        file = parsed.sql.get(key, SqlFile(entry.file.path))
+        drafts.append(draft(file, entry, settings))
+    functions = _functions(parsed, descriptions)
+    sources = (each.source(parsed.first.root, settings.target) for each in functions)
+    drafts += functions
+    drafts += parsed.entities.drafts(settings) if parsed.entities else ()
+    return drafts, [each for each in sources if each is not None]
+
+
+def _functions(parsed: ParsedFiles, descriptions: dict[str, YamlEntry]) -> list[PythonDraft]:
+    """Return a draft of every function; imports pydantic if there is any."""
+    if parsed.functions is None:
+        return []
+    parsed.findings.extend(parsed.functions.findings)
+    if not parsed.functions.models:
+        return []
+    from penstock.project.python import models
+
+    return models.drafts_of(parsed.functions, descriptions, parsed.settings, parsed.first.root)
+
+
+def _sources(
+    parsed: ParsedFiles, declared: Sequence[Source]
+) -> tuple[list[Source], dict[InputName, WrittenChecks]]:
+    """Return the sources with the checks of those in YAML; `declared` are those of functions."""
+    first, target = parsed.first, parsed.settings.target
+    seen = {each.table.folded: each for each in declared}
+    checks: dict[InputName, WrittenChecks] = {}
+    for entry in parsed.entries("sources"):
+        for at, source in sources_of(entry, first.root, target):
+            if not source.path.startswith(target.warehouse):
+                refuse_remote(source.path, entry.file.place(*at, "path"), parsed.findings)
+            known = seen.setdefault(source.table.folded, source)
+            if known is source:
+                written = written_in_yaml(entry.file, at, first.fill)
+                checks |= {source.input_name: written} if written else {}
+            else:
+                sentence = f"source {source.table} is declared here and in {known.where}"
+                parsed.findings.append(Finding(source.where, "duplicate-source", sentence))
+    return [*seen.values()], checks
+
+
+def _check_described(
+    parsed: ParsedFiles, drafts: Sequence[Draft], descriptions: Mapping[str, YamlEntry]
+) -> None:
+    """Report descriptions that belong to no model."""
+    known = {each.name: each for each in drafts}
+    for name, entry in descriptions.items():
+        code, hint = "unknown-model", did_you_mean(name, known)
+        if name in known:
+            code = "duplicate-key"
+            sentence = f"{name!r} is described here and in {known[name].place}"
+            hint = "a snapshot of YAML says everything in its own entry"
+        elif mapping_of(entry.tree.get("config")).get("materialized") == "snapshot":
+            sentence = f"snapshot {name!r} has no query"
+            hint = hint or "write a .sql file, or an entry under snapshots:"
+        else:
+            sentence = f"no model is called {name!r}"
+        parsed.findings.append(Finding(entry.where, code, sentence, hint))
+
+
+def _check_names(
+    parsed: ParsedFiles, drafts: Sequence[Draft], seeds: Sequence[Seed]
+) -> list[Draft]:
+    """Leave out models whose name is taken; the finding names both places."""
+    taken: dict[str, Draft] = {}
+    again = [each for each in drafts if taken.setdefault(each.name.lower(), each) is not each]
+    others = [(each.name, each.place, each.where) for each in again]
+    others += [(each.name, each.where.path, each.where) for each in seeds]
+    for name, place, where in others:
+        if (first := taken.get(name.lower())) is not None:
+            sentence = f"{name!r} is defined in {first.place} and {place}"
+            hint = "model names are unique in the project, whatever the folder; rename one"
+            parsed.findings.append(Finding(where, "duplicate-model", sentence, hint))
+    return [*taken.values()]
+
+
+def _check_tables(
+    parsed: ParsedFiles, drafts: Sequence[Draft], sources: Sequence[Source], seeds: Sequence[Seed]
+) -> None:
+    """Report tables that two own, or that lie where staging files are, which clears by itself."""
+    owners = [(s.table, f"seed {s.name}", s.where) for s in seeds]
+    owners += [(d.table, d.owner, d.where) for d in drafts if d.enabled]
+    read = [(s.table, f"source {s.table}", s.where) for s in sources]
+    taken: dict[str, tuple[str, Location]] = {}
+    for table, owner, where in (*read, *owners):
+        other = taken.setdefault(table.folded, (owner, where))
+        if other[0] != owner:
+            sentence = f"{owner} and {other[0]} ({other[1]}) are both the table {table}"
+            hint = "give one of them another schema or alias"
+            parsed.findings.append(Finding(where, "duplicate-destination", sentence, hint))
+    reserved = parsed.settings.checks.staging_schema
+    for table, owner, where in owners:
+        if table.schema.lower() == reserved.lower():
+            sentence = f"{owner} lies in {reserved}, where staging files are"
+            hint = "give it another schema, or set checks.staging_schema"
+            parsed.findings.append(Finding(where, "reserved-name", sentence, hint))
+
+
+def _with_places(parsed: ParsedFiles, drafts: Sequence[Draft]) -> Target:
+    """Return the target with the folders of tables that say their own; report shared ones."""
+    target, enabled = parsed.settings.target, [each for each in drafts if each.enabled]
+    for each in enabled:
+        refuse_remote(each.path, each.where, parsed.findings)
+    own = {each.table.folded: each.path for each in drafts if each.path}
+    taken = dict[str, Draft]()
+    for each in enabled if own else ():
+        place = each.path or target.uri_of(each.table)
+        first = taken.setdefault(place.rstrip("/"), each)
+        if first.table.folded != each.table.folded and (first.path or each.path):
+            sentence = f"{each.name} and {first.name} ({first.where}) are both at {place}"
+            hint = "give one of them another path"
+            parsed.findings.append(Finding(each.where, "duplicate-path", sentence, hint))
+    return replace(target, places=own)
+
+
+def _resolver(
+    drafts: Sequence[Draft], seeds: Sequence[Seed], sources: Sequence[Source], target: Target
+) -> NameResolver:
+    resolver = NameResolver(catalog=target.catalog)
+    enabled = [each for each in drafts if each.enabled]
+    for each in enabled:
+        resolver.add_model(each.name, each.table)
+        resolver.built.add(each.name)
+        if each.config.text("materialized") == "frame":
+            resolver.frames.add(each.name)
+        if each.is_incremental:
+            resolver.incremental.add(each.name)
+        if (columns := each.kept) is not None:
+            resolver.history[each.name] = columns
+    for each in enabled:
+        resolver.models.setdefault(each.stem.lower(), resolver.models[each.name.lower()])
+        resolver.add_table(each.written, each.name)
+        resolver.places[target.uri_of(each.table).rstrip("/")] = each.named
+    disabled = (each for each in drafts if not each.enabled)
+    resolver.hidden |= {each.name.lower(): "that model is disabled" for each in disabled}
+    for seed in seeds:
+        resolver.add_model(seed.name, seed.table)
+        schema = seed.table.schema.removeprefix(target.schema_prefix)
+        resolver.add_table(TableName(schema, seed.table.table), seed.name)
+    for source in sources:
+        resolver.add_source(source.table, source.path)
+    return resolver
+
+
+def _models(
+    parsed: ParsedFiles, enabled: Sequence[Draft], built: Mapping[str, Built]
+) -> dict[str, Model]:
+    """Return the models by name, in the order of their names."""
+    first, findings = parsed.first, parsed.findings
+    _name_every_maker(built, enabled)
+    models = {}
+    outside = Outside(first.root, first.environ, findings)
+    for each in sorted(enabled, key=lambda each: each.name):
+        findings += built[each.name].findings
+        model, own = built[each.name].model, each.immutable
+        if model is not None:
+            is_immutable = parsed.settings.immutable if own is None else own
+            model = replace(model, immutable=True) if is_immutable else model
+            models[each.name] = outside.applied(model, each.config)
+    paths = {each.name: each.file.path for each in enabled}
+    findings += cycle_findings({n: each.parents for n, each in built.items()}, paths)
+    return models
+
+
+def _name_every_maker(built: Mapping[str, Built], enabled: Sequence[Draft]) -> None:
+    """Let readers of a table that several entities make read it of all of them."""
+    makers: dict[str, list[str]] = {}
+    for each in enabled:
+        makers.setdefault(each.table.folded, []).append(each.name)
+    for group in (names for names in makers.values() if len(names) > 1):
+        for name, reader in built.items():
+            line = next((reader.parents[each] for each in group if each in reader.parents), None)
+            if line is not None and reader.model is not None and name not in group:
+                reader.parents |= dict.fromkeys(group, line)
+                reader.model = _reading(reader.model, group)
+
+
+def _reading(model: Model, names: Sequence[str]) -> Model:
+    """Let a model read others beside those that its text names."""
+    more = [InputName(InputKind.MODEL, each) for each in names]
+
+    def wider(query: Query) -> Query:
+        return replace(query, inputs=tuple(dict.fromkeys((*query.inputs, *more))))
+
+    def body(each: Body) -> Body:
+        return replace(each, query=wider(each.query))
+
+    depends_on = tuple(sorted({*model.depends_on, *names}))
+    return replace(model.with_bodies(body), query=wider(model.query), depends_on=depends_on)
+
+
+def cycle_findings(
+    edges: Mapping[str, Mapping[str, int]], paths: Mapping[str, str]
+) -> list[Finding]:
+    """Report cycles that share no model; arrows point to the reader, as `penstock graph` has it."""
+    found: list[Finding] = []
+    left = dict(edges)
+    while cycle := find_cycle(left):
+        lines = {reader: edges[reader][read] for read, reader in pairwise(cycle)}
+        places = [Location(paths[name], lines[name]) for name in cycle[:-1]]
+        sentence = f"{' → '.join(cycle)} ({', '.join(str(place) for place in places)})"
+        hint = "a model cannot read what is built from it; take one of these references out"
+        found.append(Finding(places[0], "dependency-cycle", sentence, hint))
+        left = {name: read for name, read in left.items() if name not in cycle}
+    return found
