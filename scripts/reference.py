@@ -18,6 +18,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import yaml
 
 import penstock.strategies.registry  # noqa: F401  strategies are found by their words
+from penstock.core.check_type import check_types
 from penstock.engine.launch import _DEFAULTS as DEFAULTS
 from penstock.engine.launch import ALWAYS
 from penstock.project.editor_schemas import (
@@ -29,14 +30,13 @@ from penstock.project.editor_schemas import (
 )
 from penstock.project.entities.template_functions import FUNCTIONS
 from penstock.project.python.declare import FunctionKind, shape_of
-from penstock.project.settings.check_keys import KEYS as CHECK_KEYS
+from penstock.project.settings.check_keys import keys_of
 
 Table = tuple[list[str], list[list[str]]]
 
 TABLE = re.compile(r"<!-- (keys: \S+|spark: \w+|types|functions) -->\n.*?<!-- end -->", re.DOTALL)
 KEYS = "keys: "
 HEADS = ["key", "type", "default", "what it says", "example"]
-COMMON = set(CHECK_KEYS["not_null"].known) - {"columns"}
 EXAMPLES = {
     **{f"{sign}_{unit}": "now, 6" for sign in ("minus", "plus") for unit in ("hours", "minutes")},
     **{f"{sign}_{unit}": "today, 7" for sign in ("minus", "plus") for unit in ("days", "months")},
@@ -74,8 +74,10 @@ def table(what: str) -> str:
 def types_of_checks() -> Table:
     """Say of each type of check which keys it has."""
     rows = []
-    for name, keys in CHECK_KEYS.items():
-        own = [key for key in keys.known if key not in COMMON]
+    common = set(keys_of(check_types()["row_count"]).known) - {"min", "max"}
+    for name, kind in check_types().items():
+        keys = keys_of(kind)
+        own = [key for key in keys.known if key not in common]
         needed = ", ".join(f"`{key}`" for key in own if key in keys.needed) or "-"
         rows.append([f"`{name}`", needed, ", ".join(f"`{k}`" for k in own if k not in keys.needed)])
     return ["type", "needs", "also takes, beside what every check does"], rows

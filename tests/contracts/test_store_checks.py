@@ -27,13 +27,12 @@ from penstock.core.check_results import (
     Checked,
     CheckRecord,
     CheckResult,
-    CheckStatus,
     Flag,
-    GroupValue,
     InvariantReport,
     Quarantine,
     Sample,
 )
+from penstock.core.check_type import CheckStatus, GroupValue
 from penstock.core.checks import CheckScope, OnFailure, Phase
 from penstock.core.errors import LeaseLostError, StateError
 from penstock.core.findings import Location, Severity

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from penstock.app.checking.results import CheckedRows, CheckInputs
-from penstock.core.checks import Check, ColumnCheck, Condition, Phase, Rule
+from penstock.core.check_type import CheckType, Condition
+from penstock.core.checks import Check, Phase
 from penstock.core.columns.schema import Schema
 from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName
@@ -19,6 +20,7 @@ from penstock.project.checks.kept import condition_of
 from penstock.project.checks.scene import ConditionKind
 from penstock.strategies.checks.queries import ROWS, key_sql, named
 from penstock.strategies.checks.typed import measured
+from penstock.strategies.checks.types import ColumnCheck
 
 EVERY = frozenset({"partition_date", "start_date", "end_date", "run_date"})
 MOMENT = dt.datetime(2024, 12, 5, 12, tzinfo=dt.UTC)
@@ -26,7 +28,7 @@ DAYS = Grid(Grain.DAY)
 THIS = InputName(InputKind.THIS, "user_stats")
 
 
-def a_check(rule: Rule, **changes: object) -> Check:
+def a_check(rule: CheckType, **changes: object) -> Check:
     """A check under `after`; `where` may be text."""
     where = changes.pop("where", None)
     found = Check("checked", Phase.AFTER, rule, Location("models/user_stats.yml", 7))

@@ -6,8 +6,8 @@ from collections import Counter
 from contextlib import AbstractContextManager
 from typing import Any
 
+from penstock.core.check_results import CheckRecords
 from penstock.core.errors import StateAwayError
-from penstock.core.ports.checks import CheckRecords
 from penstock.core.ports.ports import Archive, Notes, Records, SliceRecords, Store
 from penstock.core.ports.sessions import PackageRecords
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fakes.builders import NOON
 from penstock.app.reports import ModelResult
 from penstock.app.run_report import RunReport
-from penstock.core.check_results import CheckResult, CheckStatus
+from penstock.core.check_results import CheckResult
+from penstock.core.check_type import CheckStatus
 from penstock.core.checks import Phase
 from penstock.core.findings import Severity
 from penstock.core.names import TableName

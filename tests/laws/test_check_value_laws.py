@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock import checks
-from penstock.core.checks import TYPES, Check, Phase
+from penstock.core.check_type import check_types
+from penstock.core.checks import Check, Phase
 from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName, TableName
 from penstock.project.checks.check import read_check
@@ -118,7 +119,7 @@ def written(draw):
 
 
 def test_every_typed_type_is_drawn():
-    assert {*TYPED, "sql"} == {*TYPES.values()}
+    assert {*TYPED, "sql"} == {*check_types()}
 
 
 def read(mapping):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.core.checks import SIGNS, Threshold, Thresholds
 from penstock.core.findings import Severity
-from penstock.project.checks.thresholds import threshold_of
+from penstock.project.checks.check import threshold_of
 
 COUNTS = st.integers(0, 10**9)
 SHARES = st.decimals(0, 100, places=3, allow_nan=False, allow_infinity=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
+from penstock.core.check_type import CheckType, Condition, Empty, parts_of
 from penstock.core.findings import Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query, parameters
@@ -38,177 +38,6 @@ class CheckScope(StrEnum):
 
     STEP = "step"
     TABLE = "table"
-
-
-class Empty(StrEnum):
-    """What it means that there are no rows, where the user says so."""
-
-    PASS = "pass"  # noqa: S105  no password
-    FAIL = "fail"
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """SQL that is true or not, of one row or of a group of rows.
-
-    Columns are named as the user named them, `{column}` is replaced already; parameters are tokens
-    (`core/query.py`). `aggregates` are the aggregate calls in it, as written, without repetition:
-    a condition that has any is one of a group. `observable` is whether Spark can compute it while
-    rows are written: no DISTINCT, no FILTER, no subquery.
-    """
-
-    text: str
-    aggregates: tuple[str, ...] = ()
-    observable: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class SqlCheck:
-    """Holds when the query gives no row. `source` is its file, "" for SQL that stands inline.
-
-    Its own table is the input of kind THIS: `{destination}`.
-    """
-
-    query: Query
-    source: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RowCount:
-    """Holds when there are at least `minimum` and at most `maximum` rows."""
-
-    minimum: int | None = None
-    maximum: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnCheck:
-    """Holds when a condition is true of the group, or of each of its rows."""
-
-    column: str
-    condition: Condition
-
-
-@dataclass(frozen=True, slots=True)
-class NullPercentage:
-    """Holds when at most so many percent of the values are NULL."""
-
-    column: str
-    maximum: Decimal
-
-
-@dataclass(frozen=True, slots=True)
-class DistinctCount:
-    """Holds when the columns have so many different values; rows with a NULL do not count."""
-
-    columns: tuple[str, ...]
-    minimum: int | None = None
-    maximum: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ValueRange:
-    """Holds when every value that is not NULL lies within the bounds, which are texts.
-
-    A bound is compared in the column's type. `strict` leaves the bounds themselves out.
-    """
-
-    column: str
-    minimum: str | None = None
-    maximum: str | None = None
-    strict: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Unique:
-    """Holds when no two rows agree in all columns.
-
-    A row with a NULL repeats nothing, unless `nulls_equal`. `all_versions` counts the closed
-    versions of a history table too.
-    """
-
-    columns: tuple[str, ...]
-    nulls_equal: bool = False
-    all_versions: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class NotNull:
-    """Holds when no value of the columns is NULL."""
-
-    columns: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AcceptedValues:
-    """Holds when every value that is not NULL is one of these texts, in the column's type."""
-
-    column: str
-    values: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Relationships:
-    """Holds when every row without NULL in the columns finds its values in another table."""
-
-    columns: tuple[str, ...]
-    to: InputName
-    fields: tuple[str, ...]
-    shown: str
-    """What people call the other table: `staging.users`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Freshness:
-    """Holds when the newest value is at most so old; `shown` is the age as it was written."""
-
-    column: str
-    max_age: dt.timedelta
-    shown: str
-
-
-@dataclass(frozen=True, slots=True)
-class RowCountChange:
-    """Holds when the number of rows changed by at most so many percent.
-
-    The base is the last success, or with `last` the mean of so many before it.
-    """
-
-    max_increase: Decimal | None = None
-    max_decrease: Decimal | None = None
-    last: int | None = None
-
-
-Rule = (
-    SqlCheck
-    | RowCount
-    | ColumnCheck
-    | NullPercentage
-    | DistinctCount
-    | ValueRange
-    | Unique
-    | NotNull
-    | AcceptedValues
-    | Relationships
-    | Freshness
-    | RowCountChange
-)
-
-TYPES: Mapping[type, str] = {
-    SqlCheck: "sql",
-    RowCount: "row_count",
-    ColumnCheck: "column_check",
-    NullPercentage: "null_percentage",
-    DistinctCount: "distinct_count",
-    ValueRange: "value_range",
-    Unique: "unique",
-    NotNull: "not_null",
-    AcceptedValues: "accepted_values",
-    Relationships: "relationships",
-    Freshness: "freshness",
-    RowCountChange: "row_count_change",
-}
-"""The word that users write for each rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +111,7 @@ class Check:
 
     name: str
     phase: Phase
-    rule: Rule
+    rule: CheckType
     where: Location
     definition: str = ""
     severity: Severity = Severity.ERROR
@@ -304,7 +133,7 @@ class Check:
     @property
     def type(self) -> str:
         """The word that users write for what it looks at."""
-        return TYPES[type(self.rule)]
+        return self.rule.name
 
     @property
     def is_gate(self) -> bool:
@@ -314,26 +143,33 @@ class Check:
     @property
     def is_observable(self) -> bool:
         """Whether it can be computed while the rows are written, without another scan."""
-        scans = isinstance(self.rule, SqlCheck | DistinctCount | Unique | Relationships)
-        if scans or self.query is not None or self.scope is CheckScope.TABLE:
+        if not self.rule.is_observable or self.query is not None or self.scope is CheckScope.TABLE:
             return False
-        own = self.rule.condition if isinstance(self.rule, ColumnCheck) else None
-        return all(each is None or each.observable for each in (own, self.condition))
+        return all(each.observable for each in self.conditions)
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The conditions in it: `where` of the user, and those of its type."""
+        own = parts_of(self.rule, Condition)
+        return own if self.condition is None else (self.condition, *own)
+
+    @property
+    def own_query(self) -> Query | None:
+        """The SQL that gives its rows, or the rows that break it."""
+        return next(iter(parts_of(self.rule, Query)), self.query)
 
     @property
     def reads_table(self) -> bool:
         """Whether it sees the target as a whole, not only the rows of a step."""
-        if self.scope is CheckScope.TABLE or isinstance(self.rule, SqlCheck):
+        if self.scope is CheckScope.TABLE or not self.rule.takes_rows:
             return True
-        tables = self.query.inputs if self.query else ()
-        if isinstance(self.rule, Relationships):
-            tables = (*tables, self.rule.to)
+        tables = (*(self.query.inputs if self.query else ()), *parts_of(self.rule, InputName))
         return any(name.kind is InputKind.THIS for name in tables)
 
     @property
     def differs_by_group(self) -> bool:
         """Whether SQL of its own gives each group another result."""
-        query = self.rule.query if isinstance(self.rule, SqlCheck) else self.query
+        query = self.own_query
         return query is not None and bool(parameters(query.text) & GROUP_PARAMETERS)
 
 

@@ -24,7 +24,8 @@ from sqlalchemy import (
     Text,
 )
 
-from penstock.core.check_results import CheckStatus, GroupValue, Sample
+from penstock.core.check_results import Sample
+from penstock.core.check_type import CheckStatus, GroupValue
 from penstock.core.checks import CheckScope, Phase
 from penstock.core.findings import Location, Severity
 from penstock.core.partitions.partition import Span

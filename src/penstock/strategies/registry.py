@@ -1,9 +1,11 @@
-"""All strategies, one line each; importing this lets them be found by their words."""
+"""All strategies, one line each, and the types of checks; importing this registers them."""
 
 from __future__ import annotations
 
+from penstock.core.check_type import register_check
 from penstock.core.strategy import register
 from penstock.strategies.append import Append
+from penstock.strategies.checks.types import CHECK_TYPES
 from penstock.strategies.entities.strategy import FullEntity, HistoricEntity, MergeEntity
 from penstock.strategies.history.snapshot import Snapshot
 from penstock.strategies.merge import Merge
@@ -17,3 +19,6 @@ _TABLES = (Table, Append, Merge, Partition, Snapshot, Frame, OverwriteRange, Ses
 _ENTITIES = (FullEntity, MergeEntity, HistoricEntity)
 for _each in (View, *_TABLES, *_ENTITIES):
     register(_each)
+
+for _type in CHECK_TYPES:
+    register_check(_type)

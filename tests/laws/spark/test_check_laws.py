@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from fakes.check_inputs import a_check, a_check_inputs, column_check, rows_of
 from penstock.app.checking.evaluate import evaluate
-from penstock.core.checks import (
+from penstock.core.statement import Feed
+from penstock.engine.session import SparkStepSession
+from penstock.strategies.checks.typed import observables
+from penstock.strategies.checks.types import (
     AcceptedValues,
     DistinctCount,
     NotNull,
@@ -21,9 +24,6 @@ from penstock.core.checks import (
     Unique,
     ValueRange,
 )
-from penstock.core.statement import Feed
-from penstock.engine.session import SparkStepSession
-from penstock.strategies.checks.typed import observables
 
 deep = settings.default.max_examples > 100
 few = settings(max_examples=100 if deep else 5, suppress_health_check=list(HealthCheck))

@@ -15,10 +15,11 @@ from fakes.clock import FixedClock
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.results import CheckInputs
 from penstock.core.check_results import CheckResult
-from penstock.core.checks import Check, NotNull, ValueRange
+from penstock.core.checks import Check
 from penstock.core.columns.schema import Schema
 from penstock.engine.session import SparkStepSession
 from penstock.strategies.checks.typed import observables
+from penstock.strategies.checks.types import NotNull, ValueRange
 
 S = """
     SELECT * FROM VALUES

@@ -18,18 +18,22 @@ from fakes.check_inputs import (
     rows_of,
     said,
 )
-from penstock.core.check_results import CheckStatus, GroupValue, RowsBefore, Sample
-from penstock.core.checks import (
+from penstock.core.check_results import RowsBefore, Sample
+from penstock.core.check_type import CheckStatus, Condition, Empty, GroupValue
+from penstock.core.checks import CheckScope, Phase
+from penstock.core.findings import Severity
+from penstock.core.names import InputKind, InputName
+from penstock.core.partitions.partition import Grain, Grid
+from penstock.core.query import mention, parameter
+from penstock.core.statement import Feed
+from penstock.strategies.checks.typed import observables
+from penstock.strategies.checks.types import (
     AcceptedValues,
-    CheckScope,
     ColumnCheck,
-    Condition,
     DistinctCount,
-    Empty,
     Freshness,
     NotNull,
     NullPercentage,
-    Phase,
     Relationships,
     RowCount,
     RowCountChange,
@@ -37,12 +41,6 @@ from penstock.core.checks import (
     Unique,
     ValueRange,
 )
-from penstock.core.findings import Severity
-from penstock.core.names import InputKind, InputName
-from penstock.core.partitions.partition import Grain, Grid
-from penstock.core.query import mention, parameter
-from penstock.core.statement import Feed
-from penstock.strategies.checks.typed import observables
 
 P1, P2, P3, P4 = "2024-12-01", "2024-12-02", "2024-12-03", "2024-12-04"
 CODES = InputName(InputKind.MODEL, "codes")

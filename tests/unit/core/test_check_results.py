@@ -3,7 +3,8 @@
 import pytest
 
 from fakes.reports import a_check_result
-from penstock.core.check_results import CheckStatus, InvariantReport
+from penstock.core.check_results import InvariantReport
+from penstock.core.check_type import CheckStatus
 from penstock.core.checks import Phase
 from penstock.core.findings import Severity
 

@@ -17,7 +17,7 @@ from fakes.versioned_models import (
     the_project,
     weekly,
 )
-from penstock.core.checks import Checks, RowCount
+from penstock.core.checks import Checks
 from penstock.core.model import Model
 from penstock.core.partitions.calendar import DAY as A_DAY
 from penstock.core.partitions.mapping import (
@@ -38,6 +38,7 @@ from penstock.core.partitions.ranges import Ranges
 from penstock.core.project import Project
 from penstock.plan.cascade import cascaded, is_decided_alone, parents_of, reads_itself
 from penstock.plan.resolve import due, resolve
+from penstock.strategies.checks.types import RowCount
 from penstock.strategies.view import View
 
 SINCE = "2024-11-25"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
-from penstock.core.checks import ANY_ROW, Check, Condition, Phase, Rule, SqlCheck
+from penstock.core.check_type import CheckType, Condition, fields_of, parts_of
+from penstock.core.checks import ANY_ROW, Check, Phase
 from penstock.core.graph import children
 from penstock.core.model import ColumnDoc, Model, Seed, Source
 from penstock.core.names import InputKind, InputName, TableName, literal, shown_name
@@ -87,12 +87,12 @@ def _check(project: Project, model: Model, check: Check) -> Node:
         **_read(check.reads),
         "depends_on": {"macros": [], "nodes": [*_upstream(project, model, check)]},
     }
-    if isinstance(check.rule, SqlCheck):
-        node |= {"raw_code": _shown(project, model, check.rule.query.text)}
+    sql = parts_of(check.rule, Query)
+    if sql:
+        node |= {"raw_code": _shown(project, model, sql[0].text)}
         if not check.test:
             return node
-    is_sql = isinstance(check.rule, SqlCheck)
-    asked = {} if is_sql else _arguments(project, model, check.rule)
+    asked = {} if sql else _arguments(project, model, check.rule)
     metadata: Node = {"name": check.test or check.type, "kwargs": asked, "namespace": None}
     return node | {
         "test_metadata": metadata,
@@ -142,10 +142,10 @@ def _shown(project: Project, model: Model, text: str) -> str:
     return Query(text, text, text, read).shown(names)
 
 
-def _arguments(project: Project, model: Model, rule: Rule) -> Node:
+def _arguments(project: Project, model: Model, rule: CheckType) -> Node:
     """Return what a rule asks, by name; what is not asked is left out."""
     found: Node = {}
-    for field in fields(rule):
+    for field in fields_of(rule):
         value = getattr(rule, field.name)
         match value:
             case None:

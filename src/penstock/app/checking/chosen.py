@@ -8,7 +8,7 @@ from typing import assert_never
 
 from penstock.app.checking.results import skip
 from penstock.core.check_results import CheckResult
-from penstock.core.checks import Check, OnFailure, Relationships, SqlCheck
+from penstock.core.checks import Check, OnFailure
 from penstock.core.model import Model
 from penstock.core.project import Project
 from penstock.core.strategy import Writing
@@ -142,7 +142,7 @@ def planned_checks(
     observes = options.rerun is None and _observes(model, step, mode)
     scanned = [check for check in its.after if not (observes and check.is_observable)]
     # One query for each SQL or relationship, one for all others over the same rows.
-    alone = [check for check in scanned if isinstance(check.rule, SqlCheck | Relationships)]
+    alone = [check for check in scanned if check.rule.is_alone]
     shared = {
         (check.scope, check.query.text if check.query else "")
         for check in scanned

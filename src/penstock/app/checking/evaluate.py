@@ -10,20 +10,36 @@ from fractions import Fraction
 
 from penstock.app.checking import placing
 from penstock.app.checking.results import CheckedRows, CheckInputs, failed_of, result_of
-from penstock.core import checks as rules
-from penstock.core.check_results import WHOLE_GROUP, CheckResult, CheckStatus, GroupValue
-from penstock.core.checks import Check, CheckScope, Empty, Phase, SqlCheck
+from penstock.core.check_results import WHOLE_GROUP, CheckResult
+from penstock.core.check_type import (
+    ROWS,
+    CheckStatus,
+    CheckType,
+    Empty,
+    GroupMeasures,
+    GroupValue,
+    Measure,
+    Values,
+    parts_of,
+)
+from penstock.core.checks import Check, CheckScope, Phase
 from penstock.core.columns.schema import Schema
 from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import Ranges, difference, holds
 from penstock.core.ports.engine import QuerySession
+from penstock.core.query import Query
 from penstock.core.statement import OBSERVED_ROWS, Row
 from penstock.strategies.checks import queries
 from penstock.strategies.checks.literals import CELL, DETAILS, MESSAGE, micros_of, number, shortened
-from penstock.strategies.checks.measure import ROWS, GroupMeasures, Measure, Values, weighed
-from penstock.strategies.checks.queries import storable
-from penstock.strategies.checks.typed import columns_of, measured, taken, verdict_of
-from penstock.strategies.checks.types import count_query, group_query, united, verdict
+from penstock.strategies.checks.measure import weighed
+from penstock.strategies.checks.queries import (
+    count_query,
+    group_query,
+    storable,
+    united,
+    verdict,
+)
+from penstock.strategies.checks.typed import measured, taken, verdict_of
 
 AT_ONCE = 50
 """How many groups one statement asks where each has SQL of its own."""
@@ -49,7 +65,7 @@ def evaluate(
     for at, each in enumerate(answers):
         if isinstance(each, CheckResult):
             results[at] = each
-        elif isinstance(each.check.rule, rules.RowCountChange):
+        elif each.check.rule.runs_before is not None:
             changes[at] = each
         else:
             values = [_group_value(each, group, given, {}) for group in each.groups]
@@ -68,12 +84,11 @@ def _found(session: QuerySession, check: Check, given: CheckInputs) -> placing.P
 
     That no row was written is an answer already, to a check for which it is a change to 0.
     """
-    rule = check.rule
-    if isinstance(rule, SqlCheck):
-        return _evaluate_sql(session, check, rule, given)
+    for query in parts_of(check.rule, Query):
+        return _evaluate_sql(session, check, query, given)
     is_of_step = check.phase is Phase.AFTER and check.scope is CheckScope.STEP
     is_quiet = given.adds and given.step is None and check.empty is Empty.FAIL
-    if is_quiet and is_of_step and isinstance(rule, rules.RowCountChange):
+    if is_quiet and is_of_step and check.rule.runs_before is not None:
         rows = CheckedRows("", Schema())
         means, group = measured(check, rows.columns), placing.whole_group(given)
         return placing.Placed(check, means, rows, (group,), is_step=True, answers={})
@@ -179,14 +194,14 @@ def _since(started: float) -> float:
 
 
 def _evaluate_sql(
-    session: QuerySession, check: Check, rule: SqlCheck, given: CheckInputs
+    session: QuerySession, check: Check, query: Query, given: CheckInputs
 ) -> CheckResult:
     started = time.monotonic()
     gone = placing.missing(check, given)
     if gone is not None:
         return gone
     groups = placing.own_groups(check, given)
-    texts = placing.own_queries(rule.query.text, groups, given)
+    texts = placing.own_queries(query.text, groups, given)
     columns = placing.described(session, texts[0], check, given)
     if isinstance(columns, CheckResult):
         return columns
@@ -257,20 +272,20 @@ def _group_value(
 
 
 def _base(
-    rule: rules.Rule, partition: int | None, given: CheckInputs, written: Mapping[int, int]
+    rule: CheckType, partition: int | None, given: CheckInputs, written: Mapping[int, int]
 ) -> Fraction | None:
     """Return the rows that those of a group are compared with, None if no execution came before."""
-    if not isinstance(rule, rules.RowCountChange):
+    known, last = given.bases, rule.runs_before
+    if last is None:
         return None
-    known = given.bases
     if partition is None:
-        found = list(known.recent[: rule.last or 1])
-    elif rule.last is None:
+        found = list(known.recent[: last or 1])
+    elif not last:
         found = [known.by_partition[partition]] if partition in known.by_partition else []
     else:
         earlier = {**known.by_partition, **written}
         before = sorted((each for each in earlier if each < partition), reverse=True)
-        found = [earlier[each] for each in before[: rule.last]]
+        found = [earlier[each] for each in before[:last]]
     return Fraction(sum(found), len(found)) if found else None
 
 
@@ -314,7 +329,7 @@ def _result(
         rows = CheckedRows(first.sql, rows.columns)
     sample = None
     if failed and means.breaks and check.sample:
-        columns = queries.shown_columns(rows.columns, columns_of(check))
+        columns = queries.shown_columns(rows.columns, check.rule.columns_named)
         sql = _sample_sql(replace(placed, check=check, rows=rows, means=means), failed, columns)
         found = placing.fetched(session, sql, check, given)
         if not isinstance(found, CheckResult):
@@ -359,8 +374,8 @@ def _sample_sql(placed: placing.Placed, failed: Sequence[GroupValue], columns: S
             enough.append(value.group)
             counted += value.failures or 0
     sql = queries.sample_query(rows.sql, rows.key, enough, placed.means, where, columns)
-    column = isinstance(check.rule, rules.AcceptedValues) and rows.columns.find(check.rule.column)
-    if not column:
+    column = rows.columns.find("".join(check.rule.columns_named[:1]))
+    if column is None or not check.rule.lists_values:
         return sql
     asked = [value.group for value in failed[:_GROUPS_ASKED]] if rows.key else []
     of_values = queries.values_query(rows.sql, rows.key, asked, placed.means, where, column)

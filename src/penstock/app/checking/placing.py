@@ -14,21 +14,25 @@ from penstock.app.checking.results import (
     refused,
     skip,
 )
-from penstock.core import checks as rules
 from penstock.core.check_results import WHOLE_GROUP, CheckResult
+from penstock.core.check_type import Measure, Values, parts_of
 from penstock.core.checks import GROUP_PARAMETERS, Check, CheckScope, Phase
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import DataError, QueryError
-from penstock.core.names import InputKind
+from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.partition import Grain
 from penstock.core.partitions.ranges import count, numbers
 from penstock.core.ports.engine import QuerySession
 from penstock.core.query import at, bound, mentioned, parameters, with_parameters
 from penstock.core.statement import Row
-from penstock.strategies.checks.measure import Measure, Values
 from penstock.strategies.checks.queries import group_of
-from penstock.strategies.checks.typed import measured, misfit, parameters_of, with_texts
-from penstock.strategies.checks.types import NOTHING_WRITTEN, fields_of, unlike, with_partners
+from penstock.strategies.checks.typed import (
+    NOTHING_WRITTEN,
+    measured,
+    misfit,
+    parameters_of,
+    with_texts,
+)
 
 NO_TABLE = "table does not exist yet"
 NO_STEP_ROWS = "no step rows"
@@ -115,14 +119,12 @@ def place(check: Check, given: CheckInputs, session: QuerySession) -> Placed | C
 
 def missing(check: Check, given: CheckInputs) -> CheckResult | None:
     """Say which table that the check reads is not there, or that its parameters have no values."""
-    query = check.rule.query if isinstance(check.rule, rules.SqlCheck) else check.query
+    query = check.own_query
     names = mentioned(query.text) if query else ()
     used = parameters_of(check) | (parameters(query.text) if query else frozenset())
     if used & GROUP_PARAMETERS - given.values(_first(given)).keys():
         return skip(check, NO_WINDOW)
-    if isinstance(check.rule, rules.Relationships):
-        names = (*names, check.rule.to)
-    for name in names:
+    for name in (*names, *parts_of(check.rule, InputName)):
         if name not in given.views:
             is_target = name.kind is InputKind.THIS
             return skip(check, NO_TABLE) if is_target else refused(check, given, f"no table {name}")
@@ -162,12 +164,15 @@ def _first(given: CheckInputs) -> int:
 def _rows_of(check: Check, given: CheckInputs) -> CheckedRows | CheckResult:
     if check.phase is Phase.AFTER and check.scope is CheckScope.STEP:
         # How the rows of a step changed cannot be told from a table that stands in for them.
-        if given.step and given.step.stands_in and isinstance(check.rule, rules.RowCountChange):
+        if given.step and given.step.stands_in and check.rule.runs_before is not None:
             return skip(check, NO_STEP_ROWS)
         return given.step or skip(check, NOTHING_WRITTEN)
     if check.phase is Phase.AFTER:
-        is_current = isinstance(check.rule, rules.Unique) and not check.rule.all_versions
-        return (given.current if is_current else None) or given.table or skip(check, NO_TABLE)
+        return (
+            (given.current if check.rule.is_of_current else None)
+            or given.table
+            or skip(check, NO_TABLE)
+        )
     name, inputs = check.input, given.inputs
     if name is None and not inputs:
         return skip(check, NO_SLICE)
@@ -184,12 +189,12 @@ def _rows_of(check: Check, given: CheckInputs) -> CheckedRows | CheckResult:
 def _misfit(
     check: Check, columns: Schema, given: CheckInputs, session: QuerySession
 ) -> CheckResult | None:
-    why, rule = misfit(check, columns), check.rule
-    if not why and isinstance(rule, rules.Relationships):
-        fields = described(session, fields_of(rule, given.views[rule.to]), check, given)
+    why, lookup = misfit(check, columns), check.rule.lookup(given.views)
+    if not why and lookup is not None:
+        fields = described(session, lookup.fields, check, given)
         if isinstance(fields, CheckResult):
             return fields
-        why = unlike(rule, columns, fields)
+        why = lookup.misfit(columns, fields)
     return refused(check, given, why) if why else None
 
 
@@ -202,7 +207,8 @@ def _grouped(check: Check, rows: CheckedRows, queries: Sequence[str], given: Che
         groups, differs = own_groups(check, given), len(queries) > 1
     else:
         groups = _partitions(given) if rows.key or differs else (whole_group(given),)
-    rows = replace(rows, sql=_joined(check, rows.sql, given))
+    lookup = check.rule.lookup(given.views)
+    rows = replace(rows, sql=lookup.rows(rows.sql)) if lookup else rows
     is_step = is_after and check.scope is CheckScope.STEP and not queries
     own = [
         with_texts(check, partial(_with_values, given=given, group=each))
@@ -211,15 +217,8 @@ def _grouped(check: Check, rows: CheckedRows, queries: Sequence[str], given: Che
     means = [measured(each, rows.columns) for each in own]
     if not differs:
         return Placed(own[0], means[0], rows, groups, is_step=is_step)
-    texts = [_joined(check, each, given) for each in queries]
+    texts = [lookup.rows(each) for each in queries] if lookup else [*queries]
     texts = texts or [group_of(rows.sql, rows.key, each.key) for each in groups]
     found = zip(groups, own, means, texts, strict=True)
     groups = tuple(replace(g, check=each, means=its, sql=sql) for g, each, its, sql in found)
     return Placed(check, means[0], rows, groups, by_group=True, is_step=is_step)
-
-
-def _joined(check: Check, sql: str, given: CheckInputs) -> str:
-    """Return the rows of a `relationships` check with their partners, other rows as they are."""
-    if not isinstance(check.rule, rules.Relationships):
-        return sql
-    return with_partners(sql, check.rule, given.views[check.rule.to])

@@ -15,14 +15,13 @@ from penstock.core.check_results import (
     WHOLE_GROUP,
     Checked,
     CheckResult,
-    CheckStatus,
     Flag,
-    GroupValue,
     InvariantReport,
     Quarantine,
     RowsBefore,
     Sample,
 )
+from penstock.core.check_type import CheckStatus, GroupValue
 from penstock.core.checks import Check, CheckScope, OnFailure, Phase
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import CheckFailedError, PenstockError

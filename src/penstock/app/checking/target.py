@@ -14,7 +14,7 @@ from penstock.app.preparing import pins, run_context
 from penstock.app.preparing.statements import Values, of_partitions, of_windows
 from penstock.app.services.services import Services
 from penstock.core.check_results import CheckResult, RowsBefore
-from penstock.core.checks import Check, RowCountChange
+from penstock.core.checks import Check
 from penstock.core.columns.schema import Schema
 from penstock.core.errors import TableError
 from penstock.core.model import Body, InputMapping, Model
@@ -155,10 +155,11 @@ class CheckTarget:
         return keep_failures(self.services, self.session, self.model, check, sql)
 
     def _bases(self, step_seq: int, *, with_rows: bool) -> RowsBefore:
-        rules = [c.rule for c in self.checks.after if isinstance(c.rule, RowCountChange)]
-        if not rules:
+        compared = [each.rule.runs_before for each in self.checks.after]
+        runs = [each or 1 for each in compared if each is not None]
+        if not runs:
             return RowsBefore()
-        last, name = max(rule.last or 1 for rule in rules), self.model.name
+        last, name = max(runs), self.model.name
         rows_before = self.services.reading.checks.rows_before
         return rows_before(name, self.partitions, last, step_seq, with_rows=with_rows)
 

@@ -25,7 +25,7 @@ from penstock.app.preparing.run_context import Context
 from penstock.app.request import CheckRequest
 from penstock.app.services.services import Services
 from penstock.core.check_results import WHOLE_GROUP, CheckResult, InvariantReport
-from penstock.core.checks import Check, Checks, Freshness, Phase
+from penstock.core.checks import Check, Checks, Phase
 from penstock.core.errors import TableError, UsageError
 from penstock.core.findings import Severity
 from penstock.core.model import Body, Model, Source
@@ -37,7 +37,7 @@ from penstock.core.steps.window import InputWindow
 from penstock.plan.resolve import due, resolve
 from penstock.project.checks.kept import definition_of
 from penstock.project.files.values import did_you_mean, some_of
-from penstock.strategies.checks.literals import age, micros_of
+from penstock.strategies.checks.types.values import aged
 from penstock.strategies.relations import leaves_of
 
 _SOURCE = "check_source"
@@ -94,7 +94,7 @@ def freshness_checks(source: Source) -> tuple[Check, ...]:
         Check(
             name=f"freshness_{freshness.column}",
             phase=Phase.BEFORE,
-            rule=Freshness(freshness.column, limit, age(micros_of(limit))),
+            rule=aged(freshness.column, limit),
             where=source.where,
             severity=severity,
             input=source.input_name,

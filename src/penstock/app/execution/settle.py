@@ -24,14 +24,13 @@ from penstock.app.preparing.run_context import Context
 from penstock.app.reports import ModelResult
 from penstock.app.services.services import Services
 from penstock.app.services.workers import on_record, on_worker
-from penstock.core.check_results import Checked, InvariantReport
+from penstock.core.check_results import Checked, InvariantReport, Unsettled
 from penstock.core.checks import OnFailure
 from penstock.core.errors import PenstockError, TableError
 from penstock.core.model import Model
 from penstock.core.names import InputName
 from penstock.core.partitions.partition import key_pairs
 from penstock.core.partitions.ranges import Ranges, count, union
-from penstock.core.ports.checks import Unsettled
 from penstock.core.project import Project
 from penstock.core.steps.inputs import DeltaPin, DeltaRead, Read
 from penstock.core.steps.step import Intent, Outcome

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.app.services.wire import SystemClock
-from penstock.core.checks import Check, Checks, Relationships, SqlCheck
+from penstock.core.check_type import with_parts
+from penstock.core.checks import Check, Checks
 from penstock.core.columns.schema import Schema
 from penstock.core.columns.typed import TypedValue
 from penstock.core.entities.entity import Entity, RunText, Slices
@@ -219,11 +220,7 @@ class _Rewriting:
         return replace(checks, before=before, after=after)
 
     def _check(self, check: Check) -> Check:
-        rule = check.rule
-        if isinstance(rule, SqlCheck):
-            rule = replace(rule, query=self.query(rule.query))
-        elif isinstance(rule, Relationships):
-            rule = replace(rule, to=self.moved(rule.to))
+        rule = with_parts(with_parts(check.rule, Query, self.query), InputName, self.moved)
         return replace(
             check,
             rule=rule,

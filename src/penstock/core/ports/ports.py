@@ -11,11 +11,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from penstock.core.check_results import CheckJournal, CheckRecords
 from penstock.core.entities.slices import BronzeFolder, ListedSlice
 from penstock.core.facts import AddedFile, Head, Listing, LogCommit, Seen, TableFacts, Touched
 from penstock.core.model import Fingerprint, Source
 from penstock.core.partitions.partition import Span
-from penstock.core.ports.checks import CheckJournal, CheckRecords
 from penstock.core.ports.sessions import PackageRecords
 from penstock.core.records import (
     Begun,

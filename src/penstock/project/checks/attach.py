@@ -7,7 +7,7 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.core.checks import Check, Checks, OnFailure, Phase, SqlCheck
+from penstock.core.checks import Check, Checks, OnFailure, Phase
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.project.checks.check import read_check
@@ -184,7 +184,7 @@ class _CheckReading:
             elif check is not None:
                 found.append(check)
                 is_whole = partitioned and not check.differs_by_group
-                if is_whole and isinstance(check.rule, SqlCheck):
+                if is_whole and not check.rule.takes_rows:
                     sentence = f'check "{name}": its SQL has no parameter of partitions'
                     hint = (
                         "filter by @partition_date, or every partition of a step shares its result"

@@ -12,7 +12,8 @@ from functools import partial
 from itertools import takewhile
 from typing import TypeVar
 
-from penstock.core.checks import Condition, Phase
+from penstock.core.check_type import Condition
+from penstock.core.checks import Phase
 from penstock.core.findings import Finding, Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
@@ -42,6 +43,7 @@ TIMESTAMP = re.compile(
 )
 _FOLDED = re.compile(r"[^#]*:\s+>[-+0-9]*\s*(#.*)?")
 _HUNDRED = Decimal(100)
+_BOUNDS = ("min", "max")
 
 
 def bound_text(value: Scalar, kind: str) -> str | None:
@@ -142,9 +144,9 @@ class Form:
     scene: Scene
     columns: KnownColumns = UNKNOWN
 
-    def report(self, key: str, code: str, sentence: str, hint: str = "") -> None:
-        """Note an error where a value stands."""
-        self.section.report(key, code, sentence, hint)
+    def type_of(self, column: str) -> str:
+        """Return the Spark type of a column of its rows, "" where it is not known."""
+        return self.columns.type_of(column)
 
     def column(self) -> str:
         """Return the name of the one column that it is about."""
@@ -153,19 +155,23 @@ class Form:
             self._check_column(name, self.section.place("column"), self.columns)
         return name
 
-    def column_names(self, key: str = "columns", of: KnownColumns | None = None) -> tuple[str, ...]:
-        """Return the names of one or more columns; each stands there once."""
+    def column_names(self, key: str = "columns", of: InputName | None = None) -> tuple[str, ...]:
+        """Return one or more columns, each once; under another key they are those of a table."""
         names: list[str] = []
+        there = self.scene.columns_of(of) if of else UNKNOWN
+        known = self.columns if key == "columns" else there
         for item in self.section.texts(key):
             name = str(item.value)
-            self._check_column(name, item.where, self.columns if of is None else of)
+            self._check_column(name, item.where, known)
             if name.lower() in {each.lower() for each in names}:
                 sentence = f"column {name!r} is there twice"
                 self._note(item.where, "bad-value", sentence, "keep one of them")
             names.append(name)
         node = self.section.find(key)
         if node is not None and node.value == ():
-            self.report(key, "bad-value", f"{key} is an empty list", "name one column or more")
+            self.section.report(
+                key, "bad-value", f"{key} is an empty list", "name one column or more"
+            )
         return tuple(names)
 
     def percent(self, key: str, most: Decimal | None = _HUNDRED) -> Decimal | None:
@@ -180,11 +186,63 @@ class Form:
         elif number < 0 or (most is not None and number > most):
             hint = "0 or more" if most is None else f"0 to {most}"
             sentence = f"{key} {value} is no percentage"
-            self.report(key, "percent-out-of-range", sentence, hint)
+            self.section.report(key, "percent-out-of-range", sentence, hint)
             number = None
         return number
 
-    def value(self, node: YamlNode | None, key: str, kind: str) -> str | None:
+    def bounds(self, column: str, *, strict: bool) -> tuple[str | None, str | None]:
+        """Return `min` and `max` as texts in the type of a column."""
+        kind = self.columns.type_of(column)
+        nodes = [self.section.find(key) for key in _BOUNDS]
+        texts = [self._value(each, key, kind) for each, key in zip(nodes, _BOUNDS, strict=True)]
+        values = [each.value if each else None for each in nodes]
+        places = [place_of(each, kind) if isinstance(each, Scalar) else None for each in values]
+        self._check_bounds(*places, strict=strict)
+        return texts[0], texts[1]
+
+    def count_bounds(self) -> tuple[int | None, int | None]:
+        """Return `min` and `max` as whole numbers."""
+        least, most = (self.section.number(key, 0) for key in _BOUNDS)
+        self._check_bounds(
+            *(None if each is None else Decimal(each) for each in (least, most)), strict=False
+        )
+        return least, most
+
+    def needs_one(self, keys: tuple[str, ...], hint: str) -> None:
+        """Report that none of these keys is given."""
+        if all(self.section.find(key) is None for key in keys):
+            sentence = f"none of {', '.join(keys)} is given"
+            self.section.report("type", "missing-bounds", sentence, hint)
+
+    def _check_bounds(self, low: Place | None, high: Place | None, *, strict: bool) -> None:
+        self.needs_one(_BOUNDS, "give min, max or both")
+        if low is None or type(low) is not type(high):  # what cannot be compared is in order
+            return
+        least, most = (str(getattr(self.section.find(key), "value", "")) for key in _BOUNDS)
+        if low > high:  # type: ignore[operator]  # of one type
+            sentence = f"min {least} is above max {most}"
+            self.section.report("min", "min-above-max", sentence, "exchange them")
+        elif strict and low == high:
+            sentence = f"min and max are both {least}, and strict leaves both out"
+            hint = "take strict out, or widen the bounds"
+            self.section.report("min", "min-above-max", sentence, hint)
+
+    def values(self, key: str, column: str) -> tuple[str, ...]:
+        """Return a list of values as texts in the type of a column, each once."""
+        node = self.section.find(key)
+        if node is None:
+            return ()
+        if not isinstance(node.value, tuple):
+            self.section.bad(key, "a list of values")
+            return ()
+        if not node.items:
+            sentence = f"{key} is an empty list, which no value is in"
+            self.section.report(key, "empty-values", sentence, "list the values")
+        kind = self.columns.type_of(column)
+        texts = [self._value(item, key, kind) for item in node.items]
+        return tuple(dict.fromkeys(text for text in texts if text is not None))
+
+    def _value(self, node: YamlNode | None, key: str, kind: str) -> str | None:
         """Return a value as text in the type of its column; None without one, or with a finding."""
         if node is None:
             return None
@@ -237,8 +295,10 @@ class Form:
             self.section.findings.append(Finding(where, code, sentence, hint, warning))
         return found.value, "" if text.test else where.path
 
-    def condition(self, key: str, kind: ConditionKind, column: str = "") -> Condition | None:
-        """Return a condition."""
+    def condition(
+        self, key: str, column: str = "", kind: ConditionKind = ConditionKind.CHECK
+    ) -> Condition | None:
+        """Return a condition; `column` is what `{column}` means in it."""
         node = self.section.find(key)
         if node is None:
             return None
@@ -256,18 +316,19 @@ class Form:
         where = node.where
         return self._understood(SqlText(node.value, where.path, where.line), where.column, read)
 
-    def table(self, key: str) -> InputName | None:
-        """Return the model or source that a key names."""
+    def table(self, key: str) -> tuple[InputName, str] | None:
+        """Return the model or source that a key names, and what people call it."""
         written = self.section.text(key)
         if not written:
             return None
         found, hint = input_named(written, self.scene.resolver, self.scene.inputs or ())
         if found is None:
             sentence = f"{key}: {written!r} is no model or source"
-            self.report(key, "unknown-reference", sentence, hint)
+            self.section.report(key, "unknown-reference", sentence, hint)
             return None
         is_own = found.kind is InputKind.MODEL and found == self.scene.model.input
-        return InputName(InputKind.THIS, found.name) if is_own else found
+        name = InputName(InputKind.THIS, found.name) if is_own else found
+        return name, self.scene.shown(name)
 
     def _check_column(self, name: str, where: Location, of: KnownColumns) -> None:
         if of.lacks(name):

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from penstock.core import checks as core
+from penstock.core.check_type import Condition, fields_of
 from penstock.core.findings import Finding, Location
 from penstock.core.names import InputName
 from penstock.core.query import Query
@@ -126,7 +127,7 @@ def condition_of(
     allowed: frozenset[str],
     known: KnownColumns = UNKNOWN,
     cache: files.ParseCache | None = None,
-) -> ReadText[core.Condition]:
+) -> ReadText[Condition]:
     """Read a condition; beside an error there is no value.
 
     `column` is what `{column}` means, "" where it means nothing. `allowed` names the parameters
@@ -150,19 +151,20 @@ def condition_of(
     return ReadText(None if _has_error(problems) else found.condition, problems)
 
 
-_TAGS = {InputName: "i", core.Condition: "c", Query: "q"}
+_TAGS = {InputName: "i", Condition: "c", Query: "q"}
 _MICRO = dt.timedelta(microseconds=1)
 
 
 def definition_of(check: core.Check) -> str:
     """Return the digest of what decides a check's result: no name, severity, words or place."""
     rule = check.rule
-    shown = {"shown"} if isinstance(rule, core.Relationships) else {"shown", "source"}
     parts = {
         "type": check.type,
         "phase": check.phase,
         "rule": [
-            _write(getattr(rule, each.name)) for each in fields(rule) if each.name not in shown
+            _write(getattr(rule, each.name))
+            for each in fields_of(rule)
+            if each.name not in rule.for_people
         ],
         "where": _write(check.condition),
         "input": _write(check.input),
@@ -183,7 +185,7 @@ def _write(value: object) -> object:
             return {"d": str(value)}
         case dt.timedelta():
             return {"t": value // _MICRO}
-        case InputName() | core.Condition() | Query():
+        case InputName() | Condition() | Query():
             parts = [getattr(value, each.name) for each in fields(value)]
             return {_TAGS[type(value)]: [_write(each) for each in parts]}
         case tuple():

@@ -14,7 +14,7 @@ import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import timedelta
 from decimal import Decimal
 from enum import Enum
@@ -24,6 +24,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from penstock.core.check_type import CheckType, check_types
 from penstock.core.errors import DISTRIBUTION
 from penstock.core.masking import SECRETS
 from penstock.project.files.parsed import Packed, Spots
@@ -173,8 +174,11 @@ def codec_of(kind: Any) -> Codec:  # noqa: ANN401  a type expression
             lambda kept: {key: read(each) for key, each in kept.items()},
         )
     elif isinstance(kind, type) and is_dataclass(kind):
-        hints = get_type_hints(kind)
+        known = get_type_hints(kind)
+        hints = {each.name: known[each.name] for each in fields(kind)}
         form = _row(hints.values(), lambda value: [getattr(value, name) for name in hints], kind)
+    elif kind is CheckType:
+        form = _one_of([*check_types().values()])
     elif origin in (Union, UnionType):
         form = _one_of([each for each in inside if each is not NoneType])
     elif isinstance(kind, type) and issubclass(kind, Enum):

@@ -82,7 +82,7 @@ DATE: ValueKind[dt.date | None] = ValueKind(
     None,
 )
 DURATION: ValueKind[dt.timedelta | None] = ValueKind(
-    "a duration such as 90m, 2h or 1d",
+    "a duration such as 90m, 36h or 2 days",
     lambda value: duration_of(str(value)),
     {"type": "string"},
     None,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.findings import Finding, Location
-from penstock.project.files.nodes import Broken, Member, Section, VersionReference, YamlNode
+from penstock.project.files.nodes import Broken, Section, VersionReference, YamlNode
 from penstock.project.files.parsed import MERGE, REFERENCE, YamlFile, is_outside, is_path, path_from
 from penstock.project.files.readers import Files, TextFiles
 from penstock.project.files.values import Path, Plain, list_of, mapping_of

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from penstock.core.checks import TYPES
+from penstock.core.check_type import CheckType, check_types
 from penstock.core.findings import Location
 from penstock.project.files.cache import packed, unpacked
 from penstock.project.files.nodes import Keys, YamlNode, node_of
@@ -21,7 +21,6 @@ from penstock.project.files.parsed import (
 )
 from penstock.project.files.values import Path, Plain, list_of, mapping_of
 
-TYPE_NAMES = tuple(TYPES.values())
 WITH_CHECKS = ("checks", "invariants")
 """The keys under which checks stand: the second is another word for the first."""
 PHASES = ("before", "after")
@@ -36,28 +35,18 @@ TESTS = ("tests", "data_tests")
 _KEPT = (*WITH_CHECKS, *TESTS, "columns", "config")
 
 
-def _typed(*needed: str, more: tuple[str, ...] = ()) -> Keys:
-    known = (*_SHOWN, *_ROWS, *needed, *more)
-    return Keys(known, needed, {alias: key for alias, key in _ALIASES.items() if key in known})
+def keys_of(kind: type[CheckType]) -> Keys:
+    """Return the keys of a check type: those of every check, of its rows, and its own."""
+    own = [each.name for each in kind.keys]
+    needed = tuple(each.name for each in kind.keys if each.needed)
+    known = (*_SHOWN, *(_ROWS if kind.takes_rows else ("empty",)), *own)
+    aliases = {alias: key for alias, key in _ALIASES.items() if key in known}
+    return Keys(known, needed, aliases)
 
 
-KEYS: Mapping[str, Keys] = {
-    "sql": Keys((*_SHOWN, "sql", "empty"), ("sql",)),
-    "row_count": _typed(more=("min", "max")),
-    "column_check": _typed("column", "check"),
-    "null_percentage": _typed("column", "max_percentage"),
-    "distinct_count": _typed("columns", more=("min", "max")),
-    "value_range": _typed("column", more=("min", "max", "strict")),
-    "unique": _typed("columns", more=("nulls", "versions")),
-    "not_null": _typed("columns"),
-    "accepted_values": _typed("column", "values"),
-    "relationships": _typed("columns", "to", "fields"),
-    "freshness": _typed("column", "max_age"),
-    "row_count_change": _typed(
-        more=("max_increase_percent", "max_decrease_percent", "max_percent", "compare", "last")
-    ),
-}
-"""The keys of every type."""
+def key_descriptions() -> dict[str, Plain]:
+    """Return what each key of the check types says, as `project/keys/` has it."""
+    return {key.name: key.description for kind in check_types().values() for key in kind.keys}
 
 
 def canonical(key: str) -> str:
@@ -67,9 +56,10 @@ def canonical(key: str) -> str:
 
 def check_schema() -> dict[str, Plain]:
     """Return the JSON Schema of one check of any type, for editors; loading checks more."""
-    keys = {key for each in KEYS.values() for key in (*each.known, *each.aliases)}
+    all_keys = map(keys_of, check_types().values())
+    keys = {key for each in all_keys for key in (*each.known, *each.aliases)}
     known: dict[str, Plain] = {key: {} for key in sorted(keys)}
-    known["type"] = {"enum": list(TYPE_NAMES)}
+    known["type"] = {"enum": list(check_types())}
     known["severity"] = {"enum": ["error", "warning", "warn"]}
     known["scope"] = {"enum": ["step", "table"]}
     known["empty"] = {"enum": ["pass", "fail"]}

@@ -11,15 +11,15 @@ from sqlalchemy import CTE, ColumnElement, Connection, Select, exists, func, sel
 from penstock.core.check_results import (
     Checked,
     CheckRecord,
-    CheckStatus,
     Flag,
     Quarantine,
     RowsBefore,
+    Unsettled,
 )
+from penstock.core.check_type import CheckStatus
 from penstock.core.checks import OnFailure
 from penstock.core.partitions.partition import Grid
 from penstock.core.partitions.ranges import Ranges
-from penstock.core.ports.checks import Unsettled
 from penstock.core.records import Status
 from penstock.state.schema import (
     check_results,

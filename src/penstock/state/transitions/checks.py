@@ -6,14 +6,8 @@ import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.core.check_results import (
-    WHOLE_GROUP,
-    CheckRecord,
-    CheckResult,
-    CheckStatus,
-    GroupValue,
-    InvariantReport,
-)
+from penstock.core.check_results import WHOLE_GROUP, CheckRecord, CheckResult, InvariantReport
+from penstock.core.check_type import CheckStatus, GroupValue
 from penstock.core.checks import OnFailure, Phase
 from penstock.core.errors import UsageError
 from penstock.core.partitions.partition import Grid, read_ranges, write_ranges

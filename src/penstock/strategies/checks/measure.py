@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import dataclass, replace
 
-from penstock.core.check_results import CheckStatus, GroupValue
+from penstock.core.check_type import (
+    FAILURES,
+    ROWS,
+    CheckKey,
+    CheckStatus,
+    GroupMeasures,
+    GroupValue,
+    Measure,
+)
 from penstock.core.checks import Check
+from penstock.core.columns.schema import Schema
 from penstock.core.findings import Severity
 
 COUNT_ALL = "count(*)"
@@ -87,67 +95,25 @@ def bracketed(condition: str) -> str:
     return f"({condition}\n)" if "--" in condition else f"({condition})"
 
 
-ROWS = "rows"
-FAILURES = "failures"
 COPIES = "__penstock_copies"
 """The column that counts the rows with the same values."""
 
-Values = Mapping[str, str | None]
-"""Measured values as canonical texts, by name; None is NULL."""
+COLUMN = CheckKey("column", "The column that is looked at.", "id", "text", needed=True)
+COLUMNS = CheckKey(
+    "columns",
+    "The columns that are looked at together; `column` is the same.",
+    ("country", "day"),
+    "list of texts",
+    needed=True,
+)
+LEAST = CheckKey("min", "The least that is allowed.", 1, "number or text")
+MOST = CheckKey("max", "The most that is allowed.", 1000, "number or text")
 
 
-@dataclass(frozen=True, slots=True)
-class GroupMeasures:
-    """The values of one group, and what a verdict needs beside them.
-
-    `reference` is the instant that ages are told from, in microseconds since 1970. `before` is how
-    many rows there were earlier, None where nobody knows. `adds` is whether the rows are those of
-    a step that puts them to rows that stay: without any it changed nothing.
-    """
-
-    values: Values
-    reference: int = 0
-    before: Fraction | None = None
-    adds: bool = False
-
-    def count(self, name: str) -> int:
-        """Return a count, 0 where nothing was counted."""
-        return int(self.values.get(name) or 0)
-
-    @property
-    def rows(self) -> int:
-        """How many rows of the group count."""
-        return self.count(ROWS)
-
-    @property
-    def failures(self) -> int:
-        """How many of them break the check."""
-        return self.count(FAILURES)
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """Aggregates by name, and the judge of their values.
-
-    Counts are whole numbers, everything else is cast to STRING. `rows` is always among them.
-    `empty` is what a group without rows has, beside no rows. `breaks` is SQL that is true of a row
-    that breaks the check, "" where rows are not counted; of `unique` it may name the column
-    `COPIES`, the number of rows with the same values in `repeated`. With `spare` the count of
-    failures matters only where the check fails.
-    """
-
-    aggregates: Mapping[str, str]
-    judge: Callable[[GroupMeasures], GroupValue]
-    breaks: str = ""
-    repeated: tuple[str, ...] = ()
-    empty: Values = field(default_factory=dict)
-    spare: bool = False
-
-    @property
-    def needed(self) -> Mapping[str, str]:
-        """The aggregates without which nobody can say whether the check holds."""
-        left_out = FAILURES if self.spare else ""
-        return {name: sql for name, sql in self.aggregates.items() if name != left_out}
+def type_of(name: str, columns: Schema) -> str:
+    """Return the Spark type of a column, "" without it."""
+    column = columns.find(name)
+    return column.type if column else ""
 
 
 def counting(

@@ -6,13 +6,14 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from penstock.core.check_results import Sample
+from penstock.core.check_type import GroupValue, Measure, Values
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.columns.types import ArrayType, MapType, StructType, parse_type
 from penstock.core.names import literal, quoted
 from penstock.core.partitions.partition import FIRST, LAST, Grain, Grid, Span, literal_at
 from penstock.core.statement import OBSERVED_ROWS, Row
-from penstock.strategies.checks.literals import CELL, shortened
-from penstock.strategies.checks.measure import COPIES, COUNT_ALL, Measure, Values, bracketed
+from penstock.strategies.checks.literals import CELL, counted, shortened
+from penstock.strategies.checks.measure import COPIES, COUNT_ALL, bracketed, failed, passed
 
 GROUP = "__penstock_group"
 ROWS = OBSERVED_ROWS
@@ -201,8 +202,8 @@ def storable(sql: str, columns: Schema, limit: int | None) -> str:
 
 def _with_copies(rows: str, key: str, measured: Measure, where: str, within: str = "") -> str:
     by = ", ".join((*([key] if key else []), *(quoted(each) for each in measured.repeated)))
-    counted = f"SELECT *, count(*) OVER (PARTITION BY {by}) AS {COPIES} FROM (\n{rows}\n)"
-    return f"{counted} WHERE {_all(where, within)}"
+    copies = f"SELECT *, count(*) OVER (PARTITION BY {by}) AS {COPIES} FROM (\n{rows}\n)"
+    return f"{copies} WHERE {_all(where, within)}"
 
 
 def values_query(
@@ -211,12 +212,12 @@ def values_query(
     """Return the most frequent values that are not accepted, with their counts, group by group."""
     group = key or "'*'"
     value = text_of(quoted(column.name), column.type)
-    counted = (
+    frequent = (
         f"SELECT {group} AS {GROUP}, {value} AS value, count(*) AS n FROM (\n{rows}\n) "
         f"WHERE {_all(where, _within(key, groups), measured.breaks)} GROUP BY ALL"
     )
     place = f"row_number() OVER (PARTITION BY {GROUP} ORDER BY n DESC, value) AS place"
-    return f"SELECT * FROM (SELECT *, {place} FROM ({counted})) WHERE place <= {_VALUES}"
+    return f"SELECT * FROM (SELECT *, {place} FROM ({frequent})) WHERE place <= {_VALUES}"
 
 
 def both_query(values: str, sample: str, width: int) -> str:
@@ -290,3 +291,31 @@ def _all(*conditions: str) -> str:
 
 def _within(key: str, groups: Sequence[str]) -> str:
     return f"{key} IN ({', '.join(map(literal, groups))})" if key else ""
+
+
+def group_query(sql: str, group: str, columns: Schema | None) -> str:
+    """Return the first rows of one group as texts; without columns no cell of a row."""
+    if columns is None:
+        return f"SELECT {literal(group)} AS {GROUP}, 1 AS c0 FROM (\n{sql}\n) LIMIT {ASKED}"
+    names = ", ".join(places(len(columns.columns)))
+    shown = ", ".join((f"{literal(group)} AS {GROUP}", *cells(columns)))
+    return f"SELECT {shown} FROM (\n{sql}\n) AS t({names}) LIMIT {ASKED}"
+
+
+def united(queries: Sequence[str]) -> str:
+    """Return the rows of all queries."""
+    return queries[0] if len(queries) == 1 else " UNION ALL ".join(f"({q})" for q in queries)
+
+
+def count_query(sql: str, group: str) -> str:
+    """Count all rows of one group."""
+    return f"SELECT {literal(group)} AS {GROUP}, count(*) AS n FROM (\n{sql}\n)"
+
+
+def verdict(rows: int, *, exact: bool = False) -> GroupValue:
+    """Judge by the number of rows that came back; more than are kept are not `exact`."""
+    if not rows:
+        return passed("no rows", failures=0)
+    if rows > KEPT and not exact:
+        return failed(f"more than {KEPT} rows (expected 0)")
+    return failed(f"{counted(rows, 'row')} (expected 0)", failures=rows)

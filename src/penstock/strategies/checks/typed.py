@@ -6,124 +6,79 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from penstock.core import checks as rules
-from penstock.core.check_results import CheckStatus, GroupValue
-from penstock.core.checks import AcceptedValues, Check, CheckScope, Condition, Empty, ValueRange
+from penstock.core.check_type import (
+    FAILURES,
+    CheckStatus,
+    Condition,
+    Empty,
+    GroupMeasures,
+    GroupValue,
+    Measure,
+    with_parts,
+)
+from penstock.core.checks import Check, CheckScope
 from penstock.core.columns.schema import Schema
-from penstock.core.columns.types import has_map, parse_type, scalars
 from penstock.core.names import literal, quoted
 from penstock.core.query import parameters, with_parameters
 from penstock.core.statement import OBSERVED_ROWS, Row
-from penstock.strategies.checks import measure, types
-from penstock.strategies.checks.literals import TIMES, is_value
+from penstock.strategies.checks import measure
+from penstock.strategies.checks.literals import is_value
 from penstock.strategies.checks.queries import ROWS, aggregates_of, named
 
-_COMPARED = (rules.Unique, rules.DistinctCount, rules.AcceptedValues, rules.ValueRange)
-_COUNTED = (rules.RowCount, rules.DistinctCount, rules.RowCountChange)
-"""Types for which no rows are a number like others."""
+NOTHING_WRITTEN = "nothing was written"
 
 
-def measured(check: Check, columns: Schema) -> measure.Measure:  # noqa: C901  one line per type
+def measured(check: Check, columns: Schema) -> Measure:
     """Return what a typed check measures of columns that fit it; `ValueError` for a `sql` check."""
-    kinds = {each.name.lower(): each.type for each in columns.columns}
-    kept = measure.Restriction(check.condition.text if check.condition else "")
-    match check.rule:
-        case rules.RowCount() as rule:
-            return types.row_count(rule, kept)
-        case rules.ColumnCheck() as rule:
-            return types.column_check(rule, kept, sample=check.sample)
-        case rules.NullPercentage() as rule:
-            return types.null_percentage(rule, kept)
-        case rules.DistinctCount() as rule:
-            return types.distinct_count(rule, kept)
-        case rules.ValueRange() as rule:
-            return types.value_range(rule, kept, kinds[rule.column.lower()])
-        case rules.Unique() as rule:
-            return types.unique(rule, kept)
-        case rules.NotNull() as rule:
-            return types.not_null(rule, kept)
-        case rules.AcceptedValues() as rule:
-            return types.accepted_values(rule, kept, kinds[rule.column.lower()])
-        case rules.Relationships() as rule:
-            return types.relationships(rule, kept)
-        case rules.Freshness() as rule:
-            return types.freshness(rule, kept)
-        case rules.RowCountChange() as rule:
-            return types.row_count_change(rule, kept)
-        case rules.SqlCheck():
-            raise ValueError(f"{check.name} is no typed check")
+    where = check.condition.text if check.condition else ""
+    return check.rule.measure(where, columns, sample=check.sample)
 
 
 def misfit(check: Check, columns: Schema) -> str:
     """Say why a typed check cannot be measured of these columns, "" if it can."""
-    for name in columns_of(check):
-        found = columns.find(name)
-        if found is None:
+    for name in check.rule.columns_named:
+        column = columns.find(name)
+        if column is None:
             return f'unknown column "{name}"'
-        kind = parse_type(found.type)
-        if isinstance(check.rule, _COMPARED) and (has_map(kind) or "variant" in scalars(kind)):
-            return f'type not comparable: column "{name}" is {found.type.upper()}'
-        if isinstance(check.rule, rules.Freshness) and found.type not in TIMES:
-            return f'column "{name}" is {found.type.upper()}, no DATE or TIMESTAMP'
+        if why := check.rule.refusal_of(replace(column, name=name)):
+            return why
     return ""
 
 
-def columns_of(check: Check) -> tuple[str, ...]:
-    """Return the columns that a typed check names outside of conditions."""
-    match check.rule:
-        case rules.RowCount() | rules.RowCountChange() | rules.SqlCheck():
-            return ()
-        case (
-            rules.DistinctCount() | rules.Unique() | rules.NotNull() | rules.Relationships() as rule
-        ):
-            return rule.columns
-        case rule:
-            return (rule.column,)
-
-
-def verdict_of(check: Check, means: measure.Measure, found: measure.GroupMeasures) -> GroupValue:
+def verdict_of(check: Check, means: Measure, found: GroupMeasures) -> GroupValue:
     """Say what the values of a group mean; no rows mean what the user or the type says.
 
     A quiet run of a model that adds rows is a change to 0 only where the user says so.
     """
     quiet = found.adds and not found.rows and check.empty is None
-    if quiet and isinstance(check.rule, rules.RowCountChange):
-        return GroupValue("", CheckStatus.SKIPPED, message=types.NOTHING_WRITTEN)
+    if quiet and check.rule.runs_before is not None:
+        return GroupValue("", CheckStatus.SKIPPED, message=NOTHING_WRITTEN)
     return measure.weighed(check, _of_type(check, means, found), found.rows)
 
 
-def _of_type(check: Check, means: measure.Measure, found: measure.GroupMeasures) -> GroupValue:
-    if found.rows or (isinstance(check.rule, _COUNTED) and check.empty is not Empty.PASS):
+def _of_type(check: Check, means: Measure, found: GroupMeasures) -> GroupValue:
+    if found.rows or (check.rule.counts_empty and check.empty is not Empty.PASS):
         return means.judge(found)
-    of_type = Empty.FAIL if isinstance(check.rule, rules.Freshness) else Empty.PASS
     counts = 0 if means.breaks else None
-    if (check.empty or of_type) is Empty.FAIL:
+    if (check.empty or check.rule.if_empty) is Empty.FAIL:
         return measure.failed("no rows", failures=counts)
     return measure.passed("no rows", counts)
 
 
 def with_texts(check: Check, bind: Callable[[str], str]) -> Check:
     """Return the check with its conditions changed by a function, as parameters are put in."""
-    rule = check.rule
-    if isinstance(rule, rules.ColumnCheck):
-        rule = replace(rule, condition=_bound(rule.condition, bind))
-    return replace(check, rule=rule, condition=check.condition and _bound(check.condition, bind))
+
+    def bound(condition: Condition) -> Condition:
+        aggregates = tuple(bind(each) for each in condition.aggregates)
+        return replace(condition, text=bind(condition.text), aggregates=aggregates)
+
+    rule = with_parts(check.rule, Condition, bound)
+    return replace(check, rule=rule, condition=check.condition and bound(check.condition))
 
 
 def parameters_of(check: Check) -> frozenset[str]:
     """Return the names of the parameters in a typed check's conditions."""
-    return frozenset(name for text in condition_texts(check) for name in parameters(text))
-
-
-def condition_texts(check: Check) -> tuple[str, ...]:
-    """Return the SQL of a typed check's conditions."""
-    own = check.rule.condition if isinstance(check.rule, rules.ColumnCheck) else None
-    return tuple(each.text for each in (check.condition, own) if each)
-
-
-def _bound(condition: Condition, bind: Callable[[str], str]) -> Condition:
-    aggregates = tuple(bind(each) for each in condition.aggregates)
-    return replace(condition, text=bind(condition.text), aggregates=aggregates)
+    return frozenset(name for each in check.conditions for name in parameters(each.text))
 
 
 _CALL = re.compile(r"(?<![\w`.])(?:count|min|max|try_sum|avg)(?=\s*\()", re.IGNORECASE)
@@ -239,7 +194,7 @@ def observables(
     return {name: _tried(sql) for name, sql in needed.items()}
 
 
-def taken(means: measure.Measure, observed: Row) -> Mapping[str, str | None] | None:
+def taken(means: Measure, observed: Row) -> Mapping[str, str | None] | None:
     """Return what was observed for a check, by the names of a phase query; None if not all was.
 
     A sum that overflowed was observed as NULL: that is no answer either. Nor is a failure of which
@@ -254,15 +209,15 @@ def taken(means: measure.Measure, observed: Row) -> Mapping[str, str | None] | N
         if value is None and _tried(aggregate) != aggregate:
             return None
         found[name] = None if value is None else str(value)
-    if means.spare and (failures := named(means.aggregates[measure.FAILURES])) not in found:
+    if means.spare and (failures := named(means.aggregates[FAILURES])) not in found:
         found[failures] = "0"
         values = {name: found[named(sql)] for name, sql in means.aggregates.items()}
-        if means.judge(measure.GroupMeasures(values)).status is not CheckStatus.PASSED:
+        if means.judge(GroupMeasures(values)).status is not CheckStatus.PASSED:
             return None
     return found
 
 
-def _observed(check: Check, columns: Schema, values: Mapping[str, str]) -> measure.Measure | None:
+def _observed(check: Check, columns: Schema, values: Mapping[str, str]) -> Measure | None:
     if not check.is_observable or check.scope is not CheckScope.STEP:
         return None
     bound = with_texts(check, lambda text: with_parameters(text, values))
@@ -274,17 +229,10 @@ def _observed(check: Check, columns: Schema, values: Mapping[str, str]) -> measu
 
 
 def _cannot_fail(check: Check, columns: Schema) -> bool:
-    match check.rule:
-        case ValueRange(column=column, minimum=low, maximum=high):
-            values = [each for each in (low, high) if each is not None]
-        case AcceptedValues(column=column, values=listed):
-            values = [*listed]
-        case _:
-            column, values = "", []
-    found = columns.find(column)
-    if values and not (found and all(is_value(each, found.type) for each in values)):
+    values, column = check.rule.literals, columns.find("".join(check.rule.columns_named[:1]))
+    if values and not (column and all(is_value(each, column.type) for each in values)):
         return False
-    texts = condition_texts(check)
+    texts = [each.text for each in check.conditions]
     if not texts:
         return True
     from penstock.strategies.checks.harmless import is_harmless  # the parser costs 0.2 s

@@ -17,21 +17,14 @@ from penstock.app.artifacts.write import (
 )
 from penstock.app.unit_testing.differences import UnitResult
 from penstock.core.check_results import InvariantReport
-from penstock.core.checks import (
-    Check,
-    Checks,
-    ColumnCheck,
-    Condition,
-    NullPercentage,
-    Phase,
-    Relationships,
-    SqlCheck,
-)
+from penstock.core.check_type import Condition
+from penstock.core.checks import Check, Checks, Phase
 from penstock.core.errors import CheckFailedError
 from penstock.core.findings import Location, Severity
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query, mention, parameter
 from penstock.project.unit_tests.definition import UnitTest
+from penstock.strategies.checks.types import ColumnCheck, NullPercentage, Relationships, SqlCheck
 
 HERE = Location("models/a.yml", 7)
 THIS = InputName(InputKind.THIS, "this")

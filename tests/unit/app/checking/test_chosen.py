@@ -16,20 +16,7 @@ from penstock.app.checking.chosen import (
     planned_checks,
     skipped,
 )
-from penstock.core.checks import (
-    Check,
-    Checks,
-    CheckScope,
-    CheckSettings,
-    NotNull,
-    OnFailure,
-    Phase,
-    Relationships,
-    RowCount,
-    SqlCheck,
-    Unique,
-    ValueRange,
-)
+from penstock.core.checks import Check, Checks, CheckScope, CheckSettings, OnFailure, Phase
 from penstock.core.columns.typed import TypedValue
 from penstock.core.findings import Location, Severity
 from penstock.core.names import InputKind, InputName
@@ -37,6 +24,14 @@ from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.query import Query, mention
 from penstock.plan.values import Options
 from penstock.strategies.append import Append
+from penstock.strategies.checks.types import (
+    NotNull,
+    Relationships,
+    RowCount,
+    SqlCheck,
+    Unique,
+    ValueRange,
+)
 from penstock.strategies.merge import Merge
 from penstock.strategies.partition import Partition
 from penstock.strategies.table import Table

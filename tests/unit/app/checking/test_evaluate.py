@@ -9,18 +9,9 @@ import pytest
 from fakes.check_inputs import THIS, a_check, a_check_inputs, a_query, column_check, said
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.results import CheckedRows
-from penstock.core.check_results import CheckResult, CheckStatus, GroupValue, RowsBefore
-from penstock.core.checks import (
-    CheckScope,
-    Empty,
-    Freshness,
-    NotNull,
-    Phase,
-    RowCount,
-    RowCountChange,
-    SqlCheck,
-    Unique,
-)
+from penstock.core.check_results import CheckResult, RowsBefore
+from penstock.core.check_type import CheckStatus, Empty, GroupValue
+from penstock.core.checks import CheckScope, Phase
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.errors import InterruptedRunError, QueryError, TableError
 from penstock.core.findings import Location, Severity
@@ -29,6 +20,14 @@ from penstock.core.query import mention, parameter
 from penstock.core.statement import OBSERVED_ROWS
 from penstock.strategies.checks.queries import GROUP, named
 from penstock.strategies.checks.typed import observables
+from penstock.strategies.checks.types import (
+    Freshness,
+    NotNull,
+    RowCount,
+    RowCountChange,
+    SqlCheck,
+    Unique,
+)
 
 P1, P2, P3, P4 = "2024-12-01", "2024-12-02", "2024-12-03", "2024-12-04"
 COLUMNS = Schema((Column("date", "date"), Column("n", "bigint"), Column("t", "timestamp")))

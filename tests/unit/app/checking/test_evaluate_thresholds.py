@@ -8,10 +8,11 @@ from decimal import Decimal
 from fakes.check_inputs import a_check, a_check_inputs, a_query, answered
 from penstock.app.checking.evaluate import evaluate
 from penstock.app.checking.results import CheckedRows
-from penstock.core.checks import ANY_ROW, NotNull, SqlCheck, Threshold, Thresholds, Unique
+from penstock.core.checks import ANY_ROW, Threshold, Thresholds
 from penstock.core.columns.schema import Column, Schema
 from penstock.core.findings import Severity
 from penstock.strategies.checks.queries import GROUP
+from penstock.strategies.checks.types import NotNull, SqlCheck, Unique
 
 P1, P2, P3 = "2024-12-01", "2024-12-02", "2024-12-03"
 COLUMNS = Schema((Column("date", "date"), Column("n", "bigint"), Column("v", "void")))

@@ -26,9 +26,11 @@ from fakes.services import a_shop
 from fakes.versioned_models import DAY, a_body, a_daily, a_version
 from penstock.app.checking.flags import check_lines
 from penstock.app.execution.settle import pending_notes
-from penstock.core.check_results import CheckStatus, InvariantReport, Quarantine
-from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount
+from penstock.core.check_results import InvariantReport, Quarantine
+from penstock.core.check_type import CheckStatus
+from penstock.core.checks import Check, Checks, OnFailure, Phase
 from penstock.core.findings import Location
+from penstock.strategies.checks.types import RowCount
 
 GATE = Check("min_rows", Phase.AFTER, RowCount(1), Location("m.yml", 3), definition="never-seen")
 ORDERS = a_model("orders", checks=Checks((), (GATE,)))

@@ -17,7 +17,7 @@ from penstock.app.checking.flags import check_lines
 from penstock.app.commands.plan import preview
 from penstock.app.commands.sync import sync
 from penstock.app.request import RunRequest, SyncRequest
-from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount
+from penstock.core.checks import Check, Checks, OnFailure, Phase
 from penstock.core.findings import Location, Severity
 from penstock.core.model import Fingerprint
 from penstock.core.partitions.mapping import Computed, Lower, Upper
@@ -25,6 +25,7 @@ from penstock.core.records import Status
 from penstock.core.strategy import WindowSettings
 from penstock.strategies.append import Append
 from penstock.strategies.checks.queries import GROUP
+from penstock.strategies.checks.types import RowCount
 from penstock.strategies.view import View
 
 SEEN = "FROM (\nSELECT * FROM `check_after_target`"

@@ -12,10 +12,12 @@ from fakes.check_inputs import a_check, a_check_inputs
 from fakes.reports import a_check_result
 from fakes.services import an_intent
 from penstock.app.checking.results import decided, failed_of, refusal, refused, result_of, within
-from penstock.core.check_results import CheckStatus, GroupValue, InvariantReport, Sample
-from penstock.core.checks import OnFailure, Phase, RowCount
+from penstock.core.check_results import InvariantReport, Sample
+from penstock.core.check_type import CheckStatus, GroupValue
+from penstock.core.checks import OnFailure, Phase
 from penstock.core.findings import Location, Severity
 from penstock.core.partitions.partition import Grain, Grid
+from penstock.strategies.checks.types import RowCount
 
 P1, P2, P3, P4 = (f"2024-12-0{day}" for day in range(1, 5))
 CHECK = a_check(RowCount(2), name="rows", definition="d")

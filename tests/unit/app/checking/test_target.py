@@ -13,11 +13,12 @@ from fakes.builders import a_model, a_source, reads
 from fakes.check_inputs import answered, said
 from fakes.lake import ID
 from fakes.workshop import Workshop
-from penstock.core.checks import Check, Checks, OnFailure, Phase, Relationships, RowCount
+from penstock.core.checks import Check, Checks, OnFailure, Phase
 from penstock.core.findings import Location
 from penstock.core.names import InputKind, InputName
 from penstock.core.query import Query
 from penstock.strategies.append import Append
+from penstock.strategies.checks.types import Relationships, RowCount
 
 THIS = InputName(InputKind.THIS, "a")
 USERS, EVENTS, OTHER = reads("raw.users", "raw.events", "b")

@@ -14,13 +14,14 @@ from fakes.check_inputs import a_check, answered, said
 from fakes.lake import ID, columns
 from fakes.versioned_models import EVENTS, a_body, a_daily, a_version
 from fakes.workshop import Workshop
-from penstock.core.checks import Check, Checks, CheckScope, NotNull, OnFailure, Phase, RowCount
+from penstock.core.checks import Check, Checks, CheckScope, OnFailure, Phase
 from penstock.core.errors import QueryError
 from penstock.core.findings import Location
 from penstock.core.records import Status
 from penstock.core.statement import OBSERVED_ROWS
 from penstock.core.strategy import WindowSettings
 from penstock.strategies.append import Append
+from penstock.strategies.checks.types import NotNull, RowCount
 from penstock.strategies.view import View
 
 NO_DAY_IS_NULL = a_check(NotNull(("date",)))

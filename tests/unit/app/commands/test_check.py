@@ -18,13 +18,14 @@ from fakes.workshop import Workshop
 from penstock.app.commands.check import freshness_checks
 from penstock.app.commands.history import CheckHistory, check_history
 from penstock.app.request import HistoryRequest
-from penstock.core.checks import Check, Checks, Phase, RowCount, RowCountChange, SqlCheck
+from penstock.core.checks import Check, Checks, Phase
 from penstock.core.findings import Location
 from penstock.core.model import SourceFreshness
 from penstock.core.query import parameter
 from penstock.core.statement import OBSERVED_ROWS
 from penstock.core.strategy import WindowSettings
 from penstock.strategies.append import Append
+from penstock.strategies.checks.types import RowCount, RowCountChange, SqlCheck
 from penstock.strategies.merge import Merge
 from penstock.strategies.table import Table
 from penstock.strategies.view import View

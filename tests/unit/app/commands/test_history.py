@@ -12,9 +12,10 @@ from fakes.services import a_shop
 from fakes.workshop import Workshop
 from penstock.app.commands.history import CheckHistory, check_history, history
 from penstock.app.request import HistoryRequest
-from penstock.core.checks import Check, Checks, Phase, RowCount
+from penstock.core.checks import Check, Checks, Phase
 from penstock.core.errors import UsageError
 from penstock.core.findings import Location
+from penstock.strategies.checks.types import RowCount
 
 ROWS = Check("min_rows", Phase.AFTER, RowCount(1), Location("models/a.yml", 3))
 

@@ -17,13 +17,14 @@ from fakes.places import FakePlaces
 from fakes.workshop import DEAD, Workshop
 from penstock.app.execution.settle import settle
 from penstock.core.check_results import Checked
-from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount, RowCountChange
+from penstock.core.checks import Check, Checks, OnFailure, Phase
 from penstock.core.errors import InterruptedRunError, QueryError, StateError, TableError
 from penstock.core.findings import Location
 from penstock.core.partitions.partition import Grain, Grid
 from penstock.core.statement import OBSERVED_ROWS
 from penstock.core.steps.step import Outcome, StepFailure
 from penstock.strategies.append import Append
+from penstock.strategies.checks.types import RowCount, RowCountChange
 from penstock.strategies.merge import Merge
 from penstock.strategies.partition import Partition
 from penstock.strategies.table import Table

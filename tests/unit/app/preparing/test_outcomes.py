@@ -9,12 +9,13 @@ from fakes.check_inputs import answered
 from fakes.lake import ID
 from fakes.places import FakePlaces
 from fakes.workshop import Workshop
-from penstock.core.checks import Check, Checks, OnFailure, Phase, RowCount
+from penstock.core.checks import Check, Checks, OnFailure, Phase
 from penstock.core.errors import ConcurrentWriterError, QueryError, TableError
 from penstock.core.findings import Location
 from penstock.core.model import Fingerprint
 from penstock.core.records import Status
 from penstock.strategies.append import Append
+from penstock.strategies.checks.types import RowCount
 
 GATE = Check("two_rows", Phase.AFTER, RowCount(2), Location("models/log.yml", 5), definition="d")
 LOG = a_model(

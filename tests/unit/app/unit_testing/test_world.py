@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fakes.builders import a_model, a_project, a_source, reads
 from penstock.app.unit_testing.world import world_of
-from penstock.core.checks import Check, Checks, NotNull, Phase, Relationships
+from penstock.core.checks import Check, Checks, Phase
 from penstock.core.findings import Location
 from penstock.core.model import Body, Fingerprint, Version
 from penstock.core.names import InputKind, InputName, TableName
@@ -17,6 +17,7 @@ from penstock.core.query import Query, mention, present
 from penstock.core.strategy import WindowSettings
 from penstock.project.unit_tests.definition import UnitRun, UnitTest
 from penstock.strategies.append import Append
+from penstock.strategies.checks.types import NotNull, Relationships
 from penstock.strategies.partition import Partition
 
 HERE = Location("tests/t.yml")

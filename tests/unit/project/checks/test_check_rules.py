@@ -8,13 +8,15 @@ from decimal import Decimal
 import pytest
 
 from fakes.check_projects import user_stats
-from penstock.core.checks import (
+from penstock.core.check_type import Condition, Empty
+from penstock.core.checks import CheckScope
+from penstock.core.findings import Location, Severity
+from penstock.core.names import InputKind, InputName
+from penstock.core.query import mention, parameter
+from penstock.strategies.checks.types import (
     AcceptedValues,
-    CheckScope,
     ColumnCheck,
-    Condition,
     DistinctCount,
-    Empty,
     Freshness,
     NotNull,
     NullPercentage,
@@ -24,9 +26,6 @@ from penstock.core.checks import (
     Unique,
     ValueRange,
 )
-from penstock.core.findings import Location, Severity
-from penstock.core.names import InputKind, InputName
-from penstock.core.query import mention, parameter
 
 THIS = InputName(InputKind.THIS, "user_stats")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.core.checks import AcceptedValues
 from penstock.project.checks.form import bound_text
+from penstock.strategies.checks.types import AcceptedValues
 
 
 @pytest.mark.parametrize("value", ["yes", "007", "0x1F", "1.10", "12:30:15", "true", "5"])

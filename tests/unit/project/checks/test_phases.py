@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fakes.check_projects import user_stats
-from penstock.core.checks import AcceptedValues, NotNull, Relationships, Unique
 from penstock.core.findings import Severity
 from penstock.core.names import InputKind, InputName
+from penstock.strategies.checks.types import AcceptedValues, NotNull, Relationships, Unique
 
 TESTS = """\
 models:

@@ -8,8 +8,9 @@ import pytest
 
 from fakes.check_projects import PATH, SQL, versions
 from fakes.entity_files import entity, files
-from penstock.core.checks import Checks, OnFailure, RowCount
+from penstock.core.checks import Checks, OnFailure
 from penstock.core.findings import Location, Severity
+from penstock.strategies.checks.types import RowCount
 
 SEED = """\
       before:

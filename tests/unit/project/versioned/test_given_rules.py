@@ -158,7 +158,7 @@ def test_an_earlier_version_with_a_higher_number_warns(load):
         ),
         (
             daily(more="ready_after: soon\n"),
-            "ready_after is 'soon'; it must be a duration such as 90m, 2h or 1d",
+            "ready_after is 'soon'; it must be a duration such as 90m, 36h or 2 days",
         ),
         (
             daily(more="strategy: view\n"),

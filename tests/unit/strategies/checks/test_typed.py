@@ -3,28 +3,28 @@
 import pytest
 
 from fakes.check_inputs import a_check, column_check
-from penstock.core.checks import (
-    AcceptedValues,
-    CheckScope,
-    DistinctCount,
-    NotNull,
-    RowCount,
-    Unique,
-    ValueRange,
-)
+from penstock.core.checks import CheckScope
 from penstock.core.columns.schema import Column, Schema
 from penstock.strategies.checks.harmless import is_harmless
 from penstock.strategies.checks.literals import literal_of
 from penstock.strategies.checks.measure import Restriction
 from penstock.strategies.checks.queries import (
     aggregates_of,
+    group_query,
     labels,
     phase_query,
     sample_query,
     shown_columns,
 )
 from penstock.strategies.checks.typed import measured, observables
-from penstock.strategies.checks.types import group_query
+from penstock.strategies.checks.types import (
+    AcceptedValues,
+    DistinctCount,
+    NotNull,
+    RowCount,
+    Unique,
+    ValueRange,
+)
 
 COLUMNS = Schema(
     (

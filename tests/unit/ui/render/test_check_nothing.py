@@ -8,7 +8,8 @@ from fakes.check_story import BOUNDS, NO_BASE
 from fakes.reports import a_check_result
 from penstock.app.checking.results import CheckReport, ModelChecked
 from penstock.app.request import CheckRequest
-from penstock.core.check_results import CheckStatus, InvariantReport
+from penstock.core.check_results import InvariantReport
+from penstock.core.check_type import CheckStatus
 from penstock.core.checks import Phase
 from penstock.ui.render.check import nothing_checked
 

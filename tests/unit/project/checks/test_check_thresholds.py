@@ -8,7 +8,7 @@ import pytest
 
 from penstock.core.checks import ANY_ROW, Threshold, Thresholds
 from penstock.core.findings import Severity
-from penstock.project.checks.thresholds import threshold_of
+from penstock.project.checks.check import threshold_of
 
 TEN, FIVE_PERCENT = Threshold(">", Decimal(10)), Threshold(">", Decimal(5), percent=True)
 

@@ -1,0 +1,34 @@
+"""The types of checks, one class each, behind the port `core/check_type.py`."""
+
+from __future__ import annotations
+
+from penstock.strategies.checks.types.counts import (
+    DistinctCount,
+    NullPercentage,
+    RowCount,
+    RowCountChange,
+)
+from penstock.strategies.checks.types.expressions import ColumnCheck, Relationships, SqlCheck
+from penstock.strategies.checks.types.values import (
+    AcceptedValues,
+    Freshness,
+    NotNull,
+    Unique,
+    ValueRange,
+)
+
+CHECK_TYPES = (
+    SqlCheck,
+    RowCount,
+    ColumnCheck,
+    NullPercentage,
+    DistinctCount,
+    ValueRange,
+    Unique,
+    NotNull,
+    AcceptedValues,
+    Relationships,
+    Freshness,
+    RowCountChange,
+)
+"""All of them, in the order in which people are told of them."""

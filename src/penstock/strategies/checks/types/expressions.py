@@ -1,0 +1,216 @@
+"""Types that users write SQL for, or that look into another table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Self
+
+from penstock.core.check_type import (
+    ROWS,
+    CheckKey,
+    CheckType,
+    Condition,
+    GivenCheck,
+    GroupMeasures,
+    GroupValue,
+    Lookup,
+    Measure,
+)
+from penstock.core.columns.schema import Schema
+from penstock.core.columns.types import parse_type, scalars
+from penstock.core.names import InputName, quoted
+from penstock.core.query import Query
+from penstock.strategies.checks import literals, measure
+from penstock.strategies.checks.measure import Restriction
+
+
+@dataclass(frozen=True, slots=True)
+class SqlCheck(CheckType):
+    """Holds when the query gives no row. `source` is its file, "" for SQL that stands inline.
+
+    Its own table is the input of kind THIS: `{destination}`.
+    """
+
+    query: Query
+    source: str = ""
+
+    name = "sql"
+    has_failing = True
+    keys = (
+        CheckKey(
+            "sql",
+            "Of `sql`: a query that must give no row, or a `.sql` file.",
+            "select * from {destination} where amount < 0",
+            "SQL",
+            needed=True,
+        ),
+    )
+    takes_rows = False
+    is_observable = False
+    is_alone = True
+    without_empty = "the query says what no rows mean"
+
+    @classmethod
+    def read(cls, given: GivenCheck) -> Self | None:
+        """Read its query."""
+        query, file = given.query("sql")
+        return cls(query, file) if query else None
+
+
+_PLAIN = re.compile(r"`([A-Za-z_]\w*)`")
+_FIGURES = re.compile(rf"({measure.FIGURES})\s*\(", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCheck(CheckType):
+    """Holds when a condition is true of the group, or of each of its rows; NULL is not true."""
+
+    column: str
+    condition: Condition
+
+    name = "column_check"
+    has_failing = True
+    keys = (
+        measure.COLUMN,
+        CheckKey(
+            "check",
+            "Of `column_check`: a condition on `{column}`; of the group with an aggregate, else of "
+            "every row.",
+            "MIN({column}) >= 0",
+            "SQL",
+            needed=True,
+        ),
+    )
+
+    @classmethod
+    def read(cls, given: GivenCheck) -> Self | None:
+        """Read its column and its condition."""
+        column = given.column()
+        condition = given.condition("check", column)
+        return cls(column, condition) if column and condition else None
+
+    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+        """Count the rows that break it, or measure the condition and the aggregates in it.
+
+        Without `sample` only aggregates that are figures: others may hold what stands in a row.
+        """
+        del columns
+        kept, condition = Restriction(where), self.condition
+        if not condition.aggregates:
+            return measure.counting(
+                kept,
+                f"NOT coalesce({measure.bracketed(condition.text)}, false)",
+                "every row meets the condition",
+                lambda found: (
+                    f"{literals.counted(found.failures, 'row')} "
+                    f"{'breaks' if found.failures == 1 else 'break'} the condition"
+                ),
+            )
+        shown = {
+            _PLAIN.sub(r"\1", each): measure.text(kept.call(each))
+            for each in condition.aggregates
+            if sample or _FIGURES.match(each)
+        }
+
+        def judge(found: GroupMeasures) -> GroupValue:
+            met = found.values.get("condition")
+            if met == "true":
+                return measure.passed("condition is true")
+            values = {each: found.values.get(each) for each in shown}
+            written = ", ".join(f"{k} = {'NULL' if v is None else v}" for k, v in values.items())
+            message = "condition is NULL (no rows?)" if met is None else "condition is false"
+            return measure.failed(message, literals.shortened(written, literals.DETAILS) or None)
+
+        whole = measure.bracketed(kept.condition(condition.text, condition.aggregates))
+        return Measure({ROWS: kept.rows, "condition": measure.text(whole), **shown}, judge)
+
+
+_FOUND = "__penstock_found"
+_OWN, _OTHERS = "__penstock_own", "__penstock_others"
+
+
+@dataclass(frozen=True, slots=True)
+class Relationships(CheckType):
+    """Holds when every row without NULL in the columns finds its values in another table."""
+
+    columns: tuple[str, ...]
+    to: InputName
+    fields: tuple[str, ...]
+    shown: str
+    """What people call the other table: `staging.users`."""
+
+    name = "relationships"
+    has_failing = True
+    keys = (
+        measure.COLUMNS,
+        CheckKey(
+            "to", "Of `relationships`: the other table.", "ref('countries')", "text", needed=True
+        ),
+        CheckKey(
+            "fields",
+            "Of `relationships`: its columns; `field` is the same.",
+            ("code",),
+            "list of texts",
+            needed=True,
+        ),
+    )
+    for_people = frozenset({"shown"})
+    is_observable = False
+    is_alone = True
+
+    @classmethod
+    def read(cls, given: GivenCheck) -> Self | None:
+        """Read its columns, the other table and the columns there."""
+        columns, table = given.column_names(), given.table("to")
+        fields = given.column_names("fields", table[0] if table else None)
+        if columns and fields and len(columns) != len(fields):
+            given.section.bad("fields", f"as many columns as columns, which are {len(columns)}")
+            return None
+        return cls(columns, table[0], fields, table[1]) if columns and fields and table else None
+
+    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+        """Count the rows without a partner; NULL is nobody's partner.
+
+        The rows are those that the `lookup` gives.
+        """
+        del columns, sample
+        has_all = "".join(f"{quoted(each)} IS NOT NULL AND " for each in self.columns)
+        there = f"{self.shown} ({', '.join(self.fields)})"
+        return measure.counting(
+            Restriction(where),
+            f"{has_all}NOT {_FOUND}",
+            "every row has a partner",
+            lambda found: f"{literals.counted(found.failures, 'row')} without a partner in {there}",
+        )
+
+    def lookup(self, views: Mapping[InputName, str]) -> Lookup | None:
+        """Return how partners are looked up."""
+        view = quoted(views[self.to])
+        names = f"SELECT {', '.join(quoted(each) for each in self.fields)} FROM {view}"
+        return Lookup(names, partial(self._with_partners, view), self._misfit)
+
+    def _with_partners(self, view: str, rows: str) -> str:
+        """Return rows with a column more: whether the other table has a partner of the row.
+
+        A name before a dot could be a column as well, so the two sides have names of our own.
+        """
+        same = " AND ".join(
+            f"{_OTHERS}.{quoted(field)} = {_OWN}.{quoted(column)}"
+            for column, field in zip(self.columns, self.fields, strict=True)
+        )
+        partner = f"EXISTS (SELECT 1 FROM {view} AS {_OTHERS} WHERE {same})"
+        return f"SELECT {_OWN}.*, {partner} AS {_FOUND} FROM (\n{rows}\n) AS {_OWN}"
+
+    def _misfit(self, columns: Schema, fields: Schema) -> str:
+        """Say which columns cannot be compared: Spark would cast texts, and fail or find none."""
+        for name, other in zip(self.columns, fields.columns, strict=True):
+            own = columns.find(name)
+            kinds = [own.type if own else other.type, other.type]
+            texts = [[literals.is_text(each) for each in scalars(parse_type(k))] for k in kinds]
+            if texts[0] != texts[1]:
+                types = " with ".join(kind.upper() for kind in kinds)
+                return f'column "{name}": {types} is not compared'
+        return ""

@@ -1,0 +1,326 @@
+"""Types that say which values columns may have."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Self
+
+from penstock.core.check_type import (
+    ROWS,
+    CheckKey,
+    CheckType,
+    Empty,
+    GivenCheck,
+    GroupMeasures,
+    GroupValue,
+    Measure,
+)
+from penstock.core.columns.schema import Column, Schema
+from penstock.core.names import quoted
+from penstock.core.partitions import calendar
+from penstock.strategies.checks import literals, measure
+from penstock.strategies.checks.measure import Restriction
+
+
+@dataclass(frozen=True, slots=True)
+class Unique(CheckType):
+    """Holds when no two rows agree in all columns; every row beyond the first of its kind counts.
+
+    A row with a NULL repeats nothing, unless `nulls_equal`. `all_versions` counts the closed
+    versions of a history table too.
+    """
+
+    columns: tuple[str, ...]
+    nulls_equal: bool = False
+    all_versions: bool = False
+
+    name = "unique"
+    compares = True
+    has_failing = True
+    keys = (
+        measure.COLUMNS,
+        CheckKey(
+            "nulls",
+            "Of `unique`: whether rows with NULL count.",
+            "equal",
+            "`distinct` or `equal`",
+            "`distinct`",
+        ),
+        CheckKey(
+            "versions",
+            "Of `unique` on history tables: `current` looks at current versions alone.",
+            "all",
+            "`current` or `all`",
+            "`current`",
+        ),
+    )
+    is_observable = False
+    reads_whole = True
+
+    @classmethod
+    def read(cls, given: GivenCheck) -> Self | None:
+        """Read its columns, and what counts as the same."""
+        columns = given.column_names()
+        nulls = given.section.word("nulls", ("distinct", "equal"))
+        versions = given.section.word("versions", ("current", "all"))
+        return cls(columns, nulls == "equal", versions == "all") if columns else None
+
+    @property
+    def is_of_current(self) -> bool:
+        """Whether it leaves the closed versions of a history table out."""
+        return not self.all_versions
+
+    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+        """Count complete rows and different ones."""
+        del columns, sample
+        kept, (first, *others) = Restriction(where), (quoted(each) for each in self.columns)
+        breaks = f"{measure.COPIES} > 1"
+        if self.nulls_equal:
+            complete = kept.rows
+            # count(DISTINCT a, b) leaves rows with a NULL out; a struct of NULLs is a value
+            keys = kept.only(f"struct({', '.join((first, *others))})")
+        else:
+            has_all = " AND ".join(f"{each} IS NOT NULL" for each in (first, *others))
+            complete, breaks = kept.count(has_all), f"{has_all} AND {breaks}"
+            keys = ", ".join((kept.only(first), *others))
+
+        def judge(found: GroupMeasures) -> GroupValue:
+            copies = found.count("complete") - found.count("keys")
+            if not copies:
+                return measure.passed("unique", failures=0)
+            return measure.failed(literals.counted(copies, "duplicate row"), failures=copies)
+
+        aggregates = {ROWS: kept.rows, "complete": complete, "keys": f"count(DISTINCT {keys})"}
+        return Measure(aggregates, judge, breaks, repeated=self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class NotNull(CheckType):
+    """Holds when no value of the columns is NULL; a row with two of them breaks it once."""
+
+    columns: tuple[str, ...]
+
+    name = "not_null"
+    has_failing = True
+    keys = (measure.COLUMNS,)
+
+    @classmethod
+    def read(cls, given: GivenCheck) -> Self | None:
+        """Read its columns."""
+        columns = given.column_names()
+        return cls(columns) if columns else None
+
+    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+        """Count the rows with a NULL, and the NULLs of each column."""
+        del columns, sample
+        kept = Restriction(where)
+        by_column = {f"nulls {each}": f"{quoted(each)} IS NULL" for each in self.columns}
+
+        def wrong(found: GroupMeasures) -> str:
+            counts = ((each, found.count(f"nulls {each}")) for each in self.columns)
+            nulls = [(each, count) for each, count in counts if count]
+            return ", ".join(
+                f"{count if at else literals.counted(count, 'NULL')} in {each}"
+                for at, (each, count) in enumerate(nulls)
+            )
+
+        nulls = {name: kept.count(condition) for name, condition in by_column.items()}
+        return measure.counting(kept, " OR ".join(by_column.values()), "no NULL", wrong, nulls)
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedValues(CheckType):
+    """Holds when every value that is not NULL is one of these texts, in the column's type."""
+
+    column: str
+    values: tuple[str, ...]
+
+    name = "accepted_values"
+    compares = True
+    has_failing = True
+    keys = (
+        measure.COLUMN,
+        CheckKey(
+            "values", "Of `accepted_values`: what is allowed.", ("DE", "FR"), "list", needed=True
+        ),
+    )
+    lists_values = True
+
+    @classmethod
+    def read(cls, given: GivenCheck) -> Self | None:
+        """Read its column and its values."""
+        column = given.column()
+        values = given.values("values", column)
+        return cls(column, values) if column and values else None
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """The values."""
+        return self.values
+
+    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+        """Count the rows with other values."""
+        del sample
+        kind = measure.type_of(self.column, columns)
+        # a long list is a set of hashes to Spark
+        value = literals.one_zero(quoted(self.column), kind)
+        listed = ", ".join(literals.literal_of(each, kind) for each in self.values)
+        return measure.counting(
+            Restriction(where),
+            f"NOT ({value} IN ({listed}))",
+            "only accepted values",
+            lambda found: f"{literals.counted(found.failures, 'row')} with other values",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRange(CheckType):
+    """Holds when every value that is not NULL lies within the bounds, which are texts.
+
+    A bound is compared in the column's type by Spark: NaN is greater than every number. `strict`
+    leaves the bounds themselves out.
+    """
+
+    column: str
+    minimum: str | None = None
+    maximum: str | None = None
+    strict: bool = False
+
+    name = "value_range"
+    compares = True
+    has_failing = True
+    keys = (
+        measure.COLUMN,
+        measure.LEAST,
+        measure.MOST,
+        CheckKey(
+            "strict",
+            "Of `value_range`: the bounds themselves are not allowed.",
+            True,  # noqa: FBT003  an example
+            "true or false",
+            "`false`",
+        ),
+    )
+
+    @classmethod
+    def read(cls, given: GivenCheck) -> Self | None:
+        """Read its column and bounds."""
+        column, strict = given.column(), bool(given.section.flag("strict"))
+        bounds = given.bounds(column, strict=strict)
+        return cls(column, *bounds, strict) if column else None
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """The bounds."""
+        return tuple(each for each in (self.minimum, self.maximum) if each is not None)
+
+    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+        """Measure the least and the greatest value, and count the rows outside."""
+        del sample
+        kept, column, kind = (
+            Restriction(where),
+            quoted(self.column),
+            measure.type_of(self.column, columns),
+        )
+        low, high = ("<=", ">=") if self.strict else ("<", ">")
+        value = kept.only(literals.one_zero(column, kind))
+        sides = [
+            (end, f"{end}({value})", name, sign, bound)
+            for end, name, sign, bound in (
+                ("min", "below", low, self.minimum),
+                ("max", "above", high, self.maximum),
+            )
+        ]
+        aggregates = {end: measure.text(sql) for end, sql, *_ in sides}
+        broken = []
+        for _, sql, name, sign, bound in sides:
+            if bound is not None:
+                written = literals.literal_of(bound, kind)
+                aggregates[name] = measure.text(f"({sql} {sign} {written})")
+                broken.append(f"{column} {sign} {written}")
+
+        def holds(found: GroupMeasures) -> str:
+            least, most = found.values.get("min"), found.values.get("max")
+            return "no values" if least is None else f"range {least} to {most}"
+
+        def wrong(found: GroupMeasures) -> str:
+            values = found.values
+            return ", ".join(
+                f"{end} {values.get(end)} {sign} {bound}"
+                for end, _, name, sign, bound in sides
+                if values.get(name) == "true"
+            )
+
+        return measure.counting(kept, " OR ".join(broken), holds, wrong, aggregates)
+
+
+_FIRST = calendar.day_number(1) * calendar.DAY
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness(CheckType):
+    """Holds when the newest value is at most so old; `shown` is the age as it was written.
+
+    A value later than the reference has age 0, and a DATE counts from its midnight UTC.
+    """
+
+    column: str
+    max_age: dt.timedelta
+    shown: str
+
+    name = "freshness"
+    keys = (
+        measure.COLUMN,
+        CheckKey(
+            "max_age",
+            "Of `freshness`: how old the newest value may be.",
+            "36h",
+            "duration",
+            needed=True,
+        ),
+    )
+    if_empty = Empty.FAIL
+
+    @classmethod
+    def read(cls, given: GivenCheck) -> Self | None:
+        """Read its column and age."""
+        section, column = given.section, given.column()
+        kind = given.type_of(column)
+        if kind and kind not in literals.TIMES:
+            needs = "freshness needs DATE, TIMESTAMP or TIMESTAMP_NTZ"
+            sentence = f"{needs}; {column!r} is {kind.upper()}"
+            section.report("column", "wrong-column-type", sentence, "name the column of a time")
+        age = section.duration("max_age")
+        return cls(column, age, section.text("max_age").strip()) if column and age else None
+
+    def refusal_of(self, column: Column) -> str:
+        """Refuse what is no time."""
+        if column.type in literals.TIMES:
+            return ""
+        return f'column "{self.column}" is {column.type.upper()}, no DATE or TIMESTAMP'
+
+    def measure(self, where: str, columns: Schema, *, sample: bool) -> Measure:
+        """Measure the newest value."""
+        del columns, sample
+        kept = Restriction(where)
+        newest = measure.text(f"max({kept.only(quoted(self.column))})")
+        return Measure({ROWS: kept.rows, "newest": newest}, self._judge)
+
+    def _judge(self, found: GroupMeasures) -> GroupValue:
+        newest, most = found.values.get("newest"), literals.micros_of(self.max_age)
+        if newest is None:
+            return measure.failed("no values")
+        instant = calendar.instant(newest)
+        if instant is None:  # years after 9999 are no age, those before 1 are as old as 1
+            instant = found.reference if newest.startswith("+") else _FIRST
+        old = max(0, found.reference - instant)
+        message = f"newest {newest}, age {literals.age(old, most)}"
+        if old <= most:
+            return measure.passed(message)
+        return measure.failed(f"{message} > max {literals.age(most)}")
+
+
+def aged(column: str, max_age: dt.timedelta) -> CheckType:
+    """Return what a source says of its freshness, as a check."""
+    return Freshness(column, max_age, literals.age(literals.micros_of(max_age)))
