@@ -1,5 +1,6 @@
 import pytest
 
+from fakes.builders import a_model, a_project
 from fakes.versioned_models import (
     DAY,
     MONTH,
@@ -12,6 +13,7 @@ from fakes.versioned_models import (
     span,
 )
 from penstock.core.facts import Touched
+from penstock.core.names import InputKind, InputName
 from penstock.core.partitions.mapping import Computed, Everything, Lower, Same, Upper
 from penstock.core.partitions.partition import Grid
 from penstock.core.steps.inputs import DeltaPin, FilesPin, NoPin, ViewPin
@@ -21,7 +23,9 @@ from penstock.plan.changes import (
     PartitionsNow,
     TableNow,
     spans_of,
+    through_views,
 )
+from penstock.strategies.view import View
 
 UPSTREAM = reading("daily", Same())
 SOURCE = reading("raw.events", Computed("day", ((Lower(), Upper()),)))
@@ -122,6 +126,15 @@ def test_an_input_without_a_column_changed_everywhere_with_any_commit():
 )
 def test_views_change_whole_and_what_has_no_versions_changes_no_partition(read, now, expected):
     assert table(now).since(SOURCE, read) == expected
+
+
+def test_what_two_views_read_is_among_the_inputs_once():
+    views = [a_model(name, "raw.events", strategy=View()) for name in ("one", "two")]
+    names = [InputName(InputKind.MODEL, view.name) for view in views]
+
+    found = through_views(a_project(*views), [*names, names[0]])
+
+    assert found == [*names, InputName(InputKind.SOURCE, "raw.events")]
 
 
 def test_an_input_that_is_gone_changed_nothing():

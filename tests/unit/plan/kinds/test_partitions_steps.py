@@ -256,6 +256,11 @@ def test_steps_of_one_model_may_run_at_once_after_its_first():
 
     assert waits(the_project(), steps, "daily") == [[], ["0"], ["0"]]
     assert waits(the_project(), steps) == [[], ["0"], ["1"]]
+    for parallel, together in ((["daily"], True), ([], False)):
+        found = linked(the_project(), steps, frozenset(parallel))
+        assert {step.work.at_once for step in found} == {together}
+    (alone,) = linked(the_project(), steps[:1], frozenset(["daily"]))
+    assert not alone.work.at_once
 
 
 def test_what_reads_nothing_of_a_step_does_not_wait_for_it():

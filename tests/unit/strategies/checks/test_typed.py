@@ -223,6 +223,8 @@ def test_conditions_that_cannot_fail(condition):
     "condition",
     [
         "n / f > 1",
+        "n / f = n / f",
+        "m = m",
         "n * 2 > 1",
         "t > 5",
         "d > t",
