@@ -89,6 +89,7 @@ def scratch(tmp_path_factory):
     return tmp_path_factory.mktemp("law")
 
 
+@pytest.mark.timeout(3600)  # a search takes longer than the gate
 @settings(
     max_examples=40,
     phases=tuple(Phase) if deep else (Phase.explicit,),
