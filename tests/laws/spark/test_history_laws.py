@@ -7,6 +7,7 @@ Spark is a run of all of them; the tables of several combinations of settings ar
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from fakes.histories import COMBINATIONS, packs
@@ -83,6 +84,7 @@ def drawn(combination):
     return [runs for runs in found if any(each.source.rows for each in runs)]
 
 
+@pytest.mark.timeout(3600)  # a search takes longer than the gate
 def test_the_engine_makes_what_the_oracle_makes(spark, tmp_path):
     names = COMBINATIONS if deep else GATE
     stories = [(name, runs) for name in names for runs in drawn(COMBINATIONS[name])]
