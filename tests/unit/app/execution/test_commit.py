@@ -10,6 +10,9 @@ from fakes.place import statuses
 from fakes.services import an_intent
 from fakes.workshop import ELSEWHERE, Workshop
 from penstock.app.events import Said
+from penstock.app.execution.commit import Ended
+from penstock.core.check_results import Checked
+from penstock.core.checks import OnFailure
 from penstock.core.errors import ConcurrentWriterError, LeaseLostError, QueryError
 from penstock.core.records import Status
 from penstock.core.steps.step import Outcome, StepFailure
@@ -19,6 +22,7 @@ from penstock.strategies.append import Append
 EVENTS = a_source("events")
 TOP = a_model("top", "raw.events")
 LOG = a_model("log", "raw.events", strategy=Append(WindowSettings("n")))
+FAILURE = StepFailure("check-failed", "a gate failed")
 CONFLICT = ConcurrentWriterError("concurrent-writer", "somebody else committed")
 
 
@@ -272,3 +276,21 @@ def test_a_step_that_lost_its_lease_does_not_commit(workshop):
 
     assert report["top"].error.code == "lease-lost"
     assert workshop.lake.log.head("/w/s/top") is None
+
+
+@pytest.mark.parametrize(
+    ("mode", "failure", "version", "expected"),
+    [
+        (OnFailure.BLOCK, FAILURE, None, True),
+        (OnFailure.BLOCK, FAILURE, 4, False),
+        (OnFailure.BLOCK, None, None, False),
+        (OnFailure.FLAG, FAILURE, None, False),
+    ],
+)
+def test_a_step_is_held_back_by_a_gate_that_blocks_and_published_nothing(
+    mode, failure, version, expected
+):
+    checked = Checked(mode, failure=failure)
+
+    assert Ended(an_intent(TOP), Outcome(version), checked=checked).held_back is expected
+    assert not Ended(an_intent(TOP), Outcome(None)).held_back
