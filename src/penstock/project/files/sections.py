@@ -260,7 +260,7 @@ def described_keys(section: type[KeyedSection]) -> dict[str, dict[str, Plain]]:
     for name, each in section.declared.items():
         found[name] = {"says": says[name], "example": each.example}
         if each.unset is not None:
-            is_default = each.unset == "none" and each.default != each.kind.empty
+            is_default = each.unset == "none" and each.default not in (each.kind.empty, ())
             found[name]["unset"] = f"`{_shown(each.default)}`" if is_default else each.unset
         for alias in each.aliases:
             text = f"Another word for `{name}`."
