@@ -16,8 +16,14 @@ from penstock.core.checks import OnFailure
 from penstock.project.entities.sections import DocumentSection, NativeSection
 from penstock.project.files.documents import read_document
 from penstock.project.files.nodes import Keys
-from penstock.project.files.sections import described_keys, inner_sections, schema_of
+from penstock.project.files.sections import (
+    KeyedSection,
+    described_keys,
+    inner_sections,
+    schema_of,
+)
 from penstock.project.files.values import Plain, mapping_of
+from penstock.project.python.sections import SECTIONS as DECORATORS
 from penstock.project.sessions.sections import PackageSection
 from penstock.project.settings.check_keys import check_schema, checks_schema, key_descriptions
 from penstock.project.settings.shapes import ModelsFileShape, ProjectShape
@@ -37,8 +43,13 @@ from penstock.project.versioned.schema import FIELD
 from penstock.project.versioned.versions import REVISION, VERSION
 
 Tree: TypeAlias = "dict[str, Plain]"
-SECTIONS = {"entities": DocumentSection, "entity": NativeSection, "sessions": PackageSection}
-"""The files whose keys are declared in sections."""
+SECTIONS: Mapping[str, type[KeyedSection]] = {
+    "entities": DocumentSection,
+    "entity": NativeSection,
+    "sessions": PackageSection,
+    **{f"python.{kind}": each for kind, each in DECORATORS.items()},
+}
+"""The files, and the decorators, whose keys are declared in sections."""
 DESCRIPTIONS = Path(__file__).with_name("keys")
 _SECTIONS = {
     "ChecksShape": "checks_settings",
@@ -61,9 +72,6 @@ _LIKE = {
     "given_input": "table",
     "expect": "given_input",
     "entity.entity": "entities.entities",
-    "python.model": "python.source",
-    "python.table": "python.model",
-    "python.incremental_table": "python.table",
 }
 """The sections whose keys another one describes unless they do."""
 _TEXT: Plain = {"type": "string"}
