@@ -117,12 +117,12 @@ def whole(least: int | None = None, most: float = math.inf) -> ValueKind[int | N
 
 
 def word(words: Sequence[str]) -> ValueKind[str]:
-    """Return the kind of one of several words, read in the letters in which they are listed."""
-    folded = {each.lower(): str(each) for each in words}
+    """Return the kind of one of several words: the one that is listed, whatever the letters."""
+    folded = {each.lower(): each for each in words}
     return ValueKind(
         f"one of {', '.join(words)}",
         lambda value: folded.get(str(value).lower()),
-        {"enum": [*folded.values()]},
+        {"enum": [*map(str, words)]},
         "",
         hint=lambda value: word_hint(value, words),
     )

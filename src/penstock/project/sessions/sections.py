@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 from penstock.core.findings import Finding
 from penstock.core.names import is_plain
@@ -40,7 +39,6 @@ from penstock.project.files.sections import (
 )
 from penstock.project.files.values import Plain
 
-W = TypeVar("W", bound=StrEnum)
 _MOST = 300_000
 """Days or hours: of more the calendar has no dates."""
 _SQL = "SQL of one event"
@@ -79,17 +77,6 @@ def _items(section: Section, key: str) -> tuple[YamlNode, ...] | None:
 
 def _unread(value: object) -> Any:  # noqa: ANN401  what `take` reads instead
     return value
-
-
-def _member(words: type[W]) -> ValueKind[W | None]:
-    """Return the kind of one of several words that have a type."""
-    texts = word(tuple(words))
-    return ValueKind(
-        texts.expected,
-        lambda value: words(text) if (text := texts.parse(value)) else None,
-        texts.schema,
-        None,
-    )
 
 
 def _instant(value: object) -> dt.datetime | None:
@@ -327,7 +314,7 @@ class PackageSection(KeyedSection, filled=SessionOptions()):
     """Whether page views do."""
     user_stitching_id = key(_COLUMN_OR_NULL, "account")
     """The column of the known user; null for none: no mapping, no stitching."""
-    user_of_session = key(_member(SessionUser), "latest_event")
+    user_of_session = key(word(tuple(SessionUser)), "latest_event")
     """Whose event says who the user of a session is."""
     useragent = key(_COLUMN, "useragent")
     """The column of the browser."""
@@ -337,7 +324,7 @@ class PackageSection(KeyedSection, filled=SessionOptions()):
     """SQL; one event that fulfils it makes a session engaged."""
     passthrough = key(_PASSTHROUGH, {"page_views": ["page_title"]})
     """[Columns that modules take over](#passthrough)."""
-    backfill = key(_member(BackfillOrder), "per_model")
+    backfill = key(word(tuple(BackfillOrder)), "per_model")
     """Whether the package waits for models that catch up."""
     strict_seed_limits = key(FLAG, example=True)
     """Whether limits never pass over an empty window."""
