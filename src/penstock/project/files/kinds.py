@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, cast
 
 from penstock.project.files.values import Plain, did_you_mean, duration_of, text_of
 
@@ -36,6 +36,8 @@ class ValueKind(Generic[T_co]):
     """The types that exact sections take; others read what is written as text, too."""
     hint: Callable[[Any], str] = _no_hint
     """Says of a value what exact sections want instead."""
+    takes_null: bool = False
+    """Whether null is a value of its own, and not nothing written."""
 
 
 def _text(value: object) -> str | None:
@@ -115,12 +117,22 @@ def whole(least: int | None = None, most: float = math.inf) -> ValueKind[int | N
 
 
 def word(words: Sequence[str]) -> ValueKind[str]:
-    """Return the kind of one of several words, read in the letters in which they are listed."""
-    folded = {each.lower(): str(each) for each in words}
+    """Return the kind of one of several words: the one that is listed, whatever the letters."""
+    folded = {each.lower(): each for each in words}
     return ValueKind(
         f"one of {', '.join(words)}",
         lambda value: folded.get(str(value).lower()),
-        {"enum": [*folded.values()]},
+        {"enum": [*map(str, words)]},
         "",
         hint=lambda value: word_hint(value, words),
     )
+
+
+def or_null(kind: ValueKind[T_co]) -> ValueKind[T_co | None]:
+    """Return a kind of which null says something, too."""
+    schema = dict(kind.schema) if isinstance(kind.schema, Mapping) else {}
+    if "enum" in schema:
+        schema["enum"] = [*cast("Sequence[Plain]", schema["enum"]), None]
+    else:
+        schema["type"] = [cast("str", schema["type"]), "null"]
+    return replace(cast("ValueKind[T_co | None]", kind), schema=schema, empty=None, takes_null=True)

@@ -82,8 +82,6 @@ def key(
 
     `unset` is what holds without it, in Markdown.
     """
-    if default is not None and unset == "none":
-        unset = f"`{text_of(default)}`"
     required = needed and unset == "none"
     value = kind.empty if default is None else default
     return Key(kind, example, None if required else unset, value, aliases, needed)
@@ -104,10 +102,17 @@ class KeyedSection(Section):
     is_mapping = False
     """Whether there was a mapping to read."""
 
-    def __init_subclass__(cls) -> None:
-        """Collect the keys of the class and of those above it."""
+    def __init_subclass__(cls, *, filled: object = None) -> None:
+        """Collect the keys of the class and of those above it.
+
+        `filled` is what its values go into: keys have the defaults of the fields of their name.
+        """
         above = [each for each in reversed(cls.__mro__[1:]) if issubclass(each, KeyedSection)]
-        own = {name: each for name, each in vars(cls).items() if isinstance(each, Key)}
+        own = {
+            name: replace(each, default=getattr(filled, name, each.default))
+            for name, each in vars(cls).items()
+            if isinstance(each, Key)
+        }
         pairs = [(n, k) for each in above for n, k in each.declared.items()]
         cls.declared = dict([*pairs, *((name.rstrip("_"), each) for name, each in own.items())])
         names = [(n, a) for each in above for n, a in each.attributes.items()]
@@ -126,17 +131,26 @@ def fill_section(section: KeyedSection, needed: Sequence[str] = ()) -> None:
             section._missing(name)  # noqa: SLF001  its own
     for name, member in section.members.items():
         each = section.declared.get(name)
-        if each is not None and not member.is_absent:
-            setattr(section, section.attributes[name], read_key(section, name, each))
+        is_null = each is not None and each.kind.takes_null and member.value is None
+        if each is None or (member.is_absent and not is_null):
+            continue
+        value = None if is_null else read_key(section, name, each)
+        if is_null or value != each.kind.empty:
+            setattr(section, section.attributes[name], value)
 
 
 def read_key(section: KeyedSection, name: str, each: Key[T]) -> T:
-    """Return the value of a key that is written, its default where none fits."""
+    """Return the value of a key that is written, the empty one of its kind where none fits."""
     kind = each.kind
     if isinstance(kind, PartKind):
         return cast("T", kind.take(section, name))
-    found = section.read(name, kind)
-    return each.default if found == kind.empty else found
+    return section.read(name, kind)
+
+
+def written_values(section: KeyedSection) -> dict[str, Any]:
+    """Return the values that are written and fit, by their keys."""
+    own = vars(section)
+    return {name: own[word] for name, word in section.attributes.items() if word in own}
 
 
 def read_section(
@@ -155,7 +169,9 @@ def read_section(
     if found.is_mapping:
         take_members(found, keys or section.known)
     elif not isinstance(node.value, Broken):
-        section(node, "", findings, {above: node}).bad(above, "a mapping", "write a mapping")
+        section(node, "", findings, {above: node}).bad(
+            above, "a mapping", "write a mapping" if found.is_exact else ""
+        )
     fill_section(found)
     return found
 
@@ -244,11 +260,19 @@ def described_keys(section: type[KeyedSection]) -> dict[str, dict[str, Plain]]:
     for name, each in section.declared.items():
         found[name] = {"says": says[name], "example": each.example}
         if each.unset is not None:
-            found[name]["unset"] = each.unset
+            is_default = each.unset == "none" and each.default not in (each.kind.empty, ())
+            found[name]["unset"] = f"`{_shown(each.default)}`" if is_default else each.unset
         for alias in each.aliases:
             text = f"Another word for `{name}`."
             found[alias] = {"says": text, "unset": "none", "example": each.example}
     return found
+
+
+def _shown(value: object) -> str:
+    """Return a default as YAML has it."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_shown, value))}]"
+    return text_of(cast("Plain", value))
 
 
 def _strings_below(section: type) -> Iterator[tuple[str, str]]:
